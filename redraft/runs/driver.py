@@ -1,4 +1,4 @@
-"""Drives the graph of a run to its end, or to a stop, and resumes it from there in any process."""
+"""Runs the graph of a run to its end or to a stop, and resumes it in any process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from redraft.store.store import Store
 
 
 async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseCheckpointSaver[Any]:
-    """The saver for the checkpoints of a store, to be closed by the stack."""
+    """Open the checkpoint saver of a store; the stack closes it."""
     if isinstance(checkpoints, SqliteCheckpoints):
         with explained(checkpoints.path):
             return await _in_a_file(checkpoints, closing)
@@ -41,11 +41,9 @@ async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseC
 
 
 class FileSaver(AsyncSqliteSaver):
-    """LangGraph's saver, which versions channels by texts of 49 characters: more than half of what a step takes up.
-
-    They keep the channels of one fork apart from those of another where each is stored by itself. Here a checkpoint
-    holds all of its own, for which numbers will do. A thread that was begun with texts goes on with them.
-    """
+    """LangGraph's SQLite saver with integers as channel versions. LangGraph's own versions are texts of 49 characters,
+    more than half of a step's size, which keep the channels of forks apart where each is stored by itself. Here every
+    checkpoint holds all of its channels. A thread that was started with texts continues with texts."""
 
     @override
     def get_next_version(self, current: Any, channel: None) -> Any:
@@ -75,7 +73,7 @@ async def _close(saver: FileSaver) -> None:
 
 
 async def _set_up(saver: FileSaver) -> None:
-    """Several savers that do this to a new file at once lock each other out, and SQLite waits for none."""
+    """Create the tables, retrying: SQLite does not wait when several processes create them in one new file."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:
@@ -87,17 +85,17 @@ async def _set_up(saver: FileSaver) -> None:
 
 
 Reviewer = Callable[[ReviewQuestion], Awaitable[Mapping[str, Any] | None]]
-"""Answers the questions of a run, as `redraft.ReviewAnswer` has it; None leaves it waiting."""
+"""Answers a run's questions with a `redraft.ReviewAnswer`; None leaves the run waiting."""
 
 
 class Watcher(Protocol):
-    """Told of a run that something has ended besides its nodes."""
+    """Notified when something other than its own nodes ends a run."""
 
     async def stopped(self, run: str, error: BaseException) -> None:
-        """An error has."""
+        """Called when an error ends the run."""
 
     async def left(self, run: str) -> None:
-        """It was cancelled."""
+        """Called when the run is cancelled."""
 
 
 # LangGraph's own limit is for graphs that loop by mistake: a node a chunk, and twice that with compression.
@@ -107,7 +105,7 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
 class Driver:
-    """Drives the graphs of one session, with checkpoints in the store."""
+    """Runs the graphs of one session with checkpoints in the store."""
 
     def __init__(self, store: Store, session: SessionProtocol, reviewer: Reviewer | None, watcher: Watcher) -> None:
         self._store = store
@@ -118,7 +116,7 @@ class Driver:
         self._saver: BaseCheckpointSaver[Any] | None = None
 
     async def saver(self) -> BaseCheckpointSaver[Any]:
-        """LangGraph's saver, opened when it is first needed."""
+        """Return LangGraph's saver, opened on first use."""
         if self._saver is None:
             self._saver = await open_saver(self._store.checkpoints, self._closing)
         return self._saver
@@ -129,7 +127,7 @@ class Driver:
         self._saver = None
 
     async def drive(self, run: Run, answer: Mapping[str, Any] | None = None) -> None:
-        """Work on a run until it is done, or waits, or has used up its budget with a draft to show for it."""
+        """Work on a run until it is done, waits, or has used up its budget after making a draft."""
         try:
             with self._store.checkpoints.explained():
                 await self._go_on(run, answer)
@@ -163,7 +161,7 @@ class Driver:
             entry = Command(resume={question[0]: reply})
 
     async def question(self, run: Run) -> ReviewQuestion | None:
-        """What a run wants to know; None where it does not wait."""
+        """Return the question of a waiting run, or None."""
         if run.status != "waiting":
             return None
         found = _question(await (await self._graph(run)).aget_state(await self._config(run)))
@@ -186,14 +184,14 @@ class Driver:
         return {"configurable": {"thread_id": f"run-{run.id}"}, "recursion_limit": steps}
 
     async def _ended(self, run: Run, snapshot: StateSnapshot) -> bool:
-        """Whether the graph has come to its end and lacks nothing. A run that is done is driven for what it lacks."""
+        """Return whether the graph has ended and the run lacks nothing. A done run with gaps is run again for them."""
         whole = run.status != "done" and _at_its_end(snapshot)
         return whole and not await off_loop(self._store.runs.gaps, run.id)
 
     async def _entry(
         self, run: Run, snapshot: StateSnapshot, config: RunnableConfig, answer: Mapping[str, Any] | None
     ) -> Any:
-        """Where to go in: at the beginning, or where the run stopped."""
+        """Return the graph input that starts the run, or continues it where it stopped."""
         question = _question(snapshot)
         if answer is not None:
             if question is None:
@@ -218,22 +216,19 @@ def _no_question(run: Run) -> RunError:
 
 
 def _at_its_end(snapshot: StateSnapshot) -> bool:
-    """Whether a graph was begun and has ended.
-
-    That no node is next does not mean that: a process may have died between what a node has written and the checkpoint
-    after it, and then the node is still among the tasks.
-    """
+    """Return whether a graph has started and ended. An empty `next` is not enough: if a process died between a node's
+    writes and the next checkpoint, the node is still among the tasks."""
     return snapshot.created_at is not None and not snapshot.tasks
 
 
 def _question(snapshot: StateSnapshot) -> tuple[str, ReviewQuestion] | None:
-    """The id of the question that a graph waits with, and the question."""
+    """Return the question that a graph waits with, and its id."""
     asked = next(iter(snapshot.interrupts), None)
     return None if asked is None else (asked.id, cast(ReviewQuestion, asked.value))
 
 
 async def streaming(work: Coroutine[Any, Any, object]) -> AsyncGenerator[Event, None]:
-    """What happens while `work` is done, as it happens. Whoever stops looking stops the work."""
+    """Yield the events of `work` as they happen. Closing the iterator cancels the work."""
     happened: asyncio.Queue[Event | None] = asyncio.Queue()
 
     async def watched() -> None:

@@ -1,4 +1,4 @@
-"""Passages of a document without a search: for counting what is read, it is no matter which of them are found."""
+"""Passages of a document without a search, for dry runs: which passages are found does not change the count."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _FILLED = 0.85
 
 
 class EvenPassages(Passages):
-    """Passages of equal length; which of them are found is decided by the query, and not by what they say."""
+    """Passages of equal length, chosen by a hash of the query rather than by content."""
 
     def __init__(self, document: Document, tokenizer: Tokenizer, tokens: int) -> None:
-        """`tokens` are those of the document."""
+        """`tokens` is the length of the document."""
         super().__init__(document, tokenizer)
         self._tokens = tokens
 
     def nearest(self, query: str, count: int, within: Span | None = None) -> list[Passage]:
-        """So many passages, all of them `within` a place where one is given."""
+        """Return so many passages, `within` a part of the document if one is given."""
         found = self.holding(within) if within else self._passages
         return [found[at] for at in _drawn(query, count, len(found))]
 
     @cached_property
     def windows(self) -> Windows:
-        """The larger windows of the same document."""
+        """Return the larger windows of the same document."""
         return _EvenWindows(self._document, self._tokenizer, self._tokens)
 
     @cached_property
@@ -51,15 +51,15 @@ class _EvenWindows(Windows):
 
     @cached_property
     def spans(self) -> list[Span]:
-        """All windows, in the document's order."""
+        """Return all windows in document order."""
         return self._cut(Span(0, len(self._document.text)), int(_FILLED * retrieval.WINDOW), OVERLAP)
 
     def nearest(self, query: str, count: int) -> list[Span]:
-        """So many windows."""
+        """Return so many windows."""
         return [self.spans[at] for at in _drawn(query, count, len(self.spans))]
 
     def parts(self, room: int, within: Span | None = None) -> list[Span]:
-        """A document, or a place in it, in parts of at most `room` tokens that overlap by half a window."""
+        """Return a document, or a part of it, in pieces of at most `room` tokens that overlap by half a window."""
         return self._cut(within or Span(0, len(self._document.text)), room, min(OVERLAP, room // 4))
 
     def _cut(self, place: Span, room: int, overlap: int) -> list[Span]:
@@ -74,7 +74,7 @@ class _EvenWindows(Windows):
 
 
 def _drawn(query: str, count: int, of: int) -> list[int]:
-    """So many places of a list: two side by side, as a rule, at equal distances, the first of them by the query."""
+    """Return so many items of a list, mostly in adjacent pairs at equal distances, starting at a hash of the query."""
     count = min(count, of)
     first = crc32(query.encode("utf-8", "replace"))
     return list(dict.fromkeys((first + at // 2 * 2 * of // count + at % 2) % of for at in range(count)))

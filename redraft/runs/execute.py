@@ -1,4 +1,4 @@
-"""Executes a recorded run by its kind: drafting and refining, chapters, candidates, packs, comparisons, lineage."""
+"""Executes a stored run by its kind: drafting and refining, chapters, candidates, packs, comparisons, lineage."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def check_summaries(first: str, second: str) -> None:
 
 
 async def compare(manager: RunManager, run: Run) -> None:
-    """Which of the two summaries is better, kept with the first. Of one text twice nobody need be asked."""
+    """Compare two summaries, and store the result with the first. Identical texts need no judge."""
     assert run.judging is not None
     store = manager.store
     made = {draft.node: draft for draft in await off_loop(store.runs.drafts, run.id)}
@@ -84,7 +84,7 @@ async def compare(manager: RunManager, run: Run) -> None:
 
 
 async def _of_one_text(manager: RunManager, run: Run, first: Draft, second: Draft) -> None:
-    """A tie, for which no model is opened: none of them need have a key."""
+    """Store a tie of identical texts without opening a model, so that no key is needed."""
     store = manager.store
     with store.claim(run.id):
         async with on_record(store, run.id):
@@ -106,12 +106,10 @@ async def _measured(store: Store, reader: EvidenceReader, *drafts: Draft) -> Non
 
 
 async def may_gain(manager: RunManager, run: Run) -> bool:
-    """Whether to work on it again: a chunk was left out, a metric or an item of one has no verdict, a goal is unsure,
-    a revision never came, what its scores rest on lacks less now, or any of this is so of a chapter.
-
-    Of a pack with holes these are tried first. A run that was judged by it begins anew only if that has closed some:
-    what has been asked before is not asked again, but a person who reviews is.
-    """
+    """Return whether working on a finished run again may improve it: a chunk was left out, a metric or item has no
+    verdict, a goal is unsure, a revision failed, its pack has become more complete, or one of its chapters may gain.
+    Holes in its pack are retried first, and a run that was judged by the pack restarts only if some were filled:
+    answers come from the cache, but a reviewing person is asked again."""
     if await off_loop(manager.store.runs.gaps, run.id):
         return True
     if await off_loop(lost_rounds, manager.store, run):
@@ -140,7 +138,7 @@ def _built(store: Store, run: Run) -> Pack | KeyFacts | None:
 
 
 async def _closed(manager: RunManager, run: Run, lacking: list[Evaluation]) -> bool:
-    """Whether a hole in what these evaluations rest on is closed now."""
+    """Return whether a hole in the pack behind these evaluations has been filled."""
     if not lacking:
         return False
     async with manager.visiting(run.id) as job_factory:
@@ -155,11 +153,11 @@ async def _closed(manager: RunManager, run: Run, lacking: list[Evaluation]) -> b
 
 
 _LEFT_OUT = (BudgetError, IncompleteError, NotShrinkingError, RejectedRequest, ReplyError)
-"""What leaves a candidate out, and ends nothing else. Whether the budget has room for the rest the whole finds out."""
+"""Errors that only drop a candidate. Whether the budget suffices for the rest is checked by the main run."""
 
 
 async def draft_candidates(manager: RunManager, driver: Driver, run: Run) -> None:
-    """Bring the runs of all candidates to their end, unless one was chosen before."""
+    """Run all candidates to their end, unless one was chosen before."""
     candidates = await off_loop(manager.store.candidates.of, run.id)
     if any(one.chosen for one in candidates):
         return
@@ -179,7 +177,7 @@ async def draft_candidates(manager: RunManager, driver: Driver, run: Run) -> Non
 
 
 def _recorded(manager: RunManager, run: Run) -> list[DraftCandidate]:
-    """The candidates of a run nobody has begun on: what cannot be planned is said before the first call of any."""
+    """Record the candidates of a new run; planning errors are raised before the first call of any."""
     store, writer = manager.store, manager.model_roles.objects.get(manager.model_roles.model or "")
     document = store.documents.get(run.document)
     prepared = [candidate(document, run.settings, number, writer) for number in range(2, run.settings.drafts + 1)]
@@ -203,17 +201,15 @@ async def _drafted(manager: RunManager, driver: Driver, run: Run, one: DraftCand
 
 
 AT_ONCE = 8
-"""How many chapters are worked on at once; of how many requests that comes to the run's limits have the say."""
+"""How many chapters are worked on concurrently; the run's limits bound the number of requests."""
 _LEFT_OUT_OF_CHAPTERS = (IncompleteError, NotShrinkingError, RejectedRequest, ReplyError)
-"""What ends a chapter, and nothing else."""
+"""Errors that end only one chapter."""
 
 
 async def draft_chapters(manager: RunManager, driver: Driver, run: Run) -> bool:
-    """Bring the runs of all chapters to their end, and say whether they are there for the whole to go on.
-
-    What ends one of them ends the whole, once the others have come to their end, for what these cost is spent. Where
-    the budget is used up, what there is of chapters has become the draft of the whole.
-    """
+    """Run all chapters to their end; returns whether the whole can continue. An error that ends one of them ends the
+    run after the others have finished, since their cost is already spent. With a used-up budget, the available chapters
+    become the draft of the whole."""
     try:
         await _drafted_of_chapters(manager, driver, run)
     except BudgetError:
@@ -239,7 +235,7 @@ async def _drafted_of_chapters(manager: RunManager, driver: Driver, run: Run) ->
 
 @dataclass(slots=True)
 class _Work:
-    """The chapters of one run, while they are worked on."""
+    """The chapters of one run while they are worked on."""
 
     manager: RunManager
     driver: Driver
@@ -251,8 +247,7 @@ class _Work:
     prepared: dict[int, Prepared] = field(default_factory=dict)
 
     async def prepare(self, chapter: ChapterRun) -> int:
-        """Prepare a chapter that nobody has begun on, under the settings of the whole; returns how many calls its draft
-        will take."""
+        """Prepare a new chapter under the settings of the whole; returns how many calls its draft takes."""
         manager, document = self.manager, chapter_of(self.job.document, chapter.title, chapter.chunk.span)
         writer = manager.model_roles.objects.get(manager.model_roles.model or "")
         prepared = await off_loop(prepare, document, settings_of(self.job.run.settings, document), writer)
@@ -260,7 +255,7 @@ class _Work:
         return prepared.plan.calls - prepared.plan.compressions
 
     async def chapter(self, chapter: ChapterRun) -> None:
-        """Bring the summary of a chapter to its end, and keep it for the whole."""
+        """Finish the summary of a chapter and store it for the whole."""
         async with self.room:
             part = await self._recorded(chapter)
             self.manager.shared[part.id] = self.budget
@@ -273,7 +268,7 @@ class _Work:
             self.job.observe(PartDone(chapter.title, self.done, self.count))
 
     async def _recorded(self, chapter: ChapterRun) -> Run:
-        """The run of a chapter."""
+        """Return the run of a chapter, recording it if new."""
         manager, whole, store = self.manager, self.job.run, self.manager.store
         if chapter.run:
             return await off_loop(store.runs.get, chapter.run)
@@ -291,7 +286,7 @@ class _Work:
         return part
 
     async def _carried_out(self, chapter: ChapterRun, part: Run) -> Run:
-        """The run once it has come to its end. One that nothing comes of leaves a gap in the whole."""
+        """Return the run after it has ended. A chapter without a summary leaves a gap in the whole."""
         store = self.manager.store
         try:
             await self.driver.drive(part)
@@ -320,7 +315,7 @@ class _Work:
 
 
 async def carry_out(manager: RunManager, driver: Driver, run: Run, answer: Mapping[str, Any] | None = None) -> None:
-    """Bring a run to its end, or to a stop. `answer` is for one that waits for a person."""
+    """Work on a run until it ends or stops. `answer` is for a run that waits for a person."""
     if run.kind == "compare":
         await compare(manager, run)
     elif run.kind == "lineage":

@@ -1,4 +1,4 @@
-"""Makes the runs of an experiment: each one once, however often the experiment is repeated, on one budget."""
+"""Makes the runs of an experiment, each once over all repetitions, on one budget."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LONGEST_MESSAGE = 500
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why something is missing: at which stage, an error's code, and what it says."""
+    """Why a result is missing: the stage, the error code and the message."""
 
     stage: str
     code: str
@@ -36,14 +36,14 @@ class Failure:
 
 
 def failure(stage: str, error: Exception) -> Failure:
-    """What an error comes to in a record."""
+    """Return the failure record of an error."""
     code = error.code if isinstance(error, RedraftError) else "bug"
     message = str(error) if isinstance(error, RedraftError) else f"{type(error).__name__}: {error}"
     return Failure(stage, code, storable(one_line(message, _LONGEST_MESSAGE)))
 
 
 def described(error: Exception) -> dict[str, str]:
-    """An error as it is stored with an item or a batch: what it is, what it says, and what can be done about it."""
+    """Return an error as it is stored with an item or a batch: its code, message and hint."""
     found = failure("", error)
     hint = error.hint if isinstance(error, RedraftError) else "please report it"
     return {"code": found.code, "message": found.message, "hint": hint}
@@ -51,7 +51,7 @@ def described(error: Exception) -> dict[str, str]:
 
 @dataclass(slots=True)
 class RunWatch:
-    """Follows one run among many: remembers which it is, and passes on what is worth telling of it."""
+    """Follows one run among many: records its id and forwards its notable events."""
 
     name: str
     observer: Observer
@@ -68,7 +68,7 @@ class RunWatch:
 
 
 def _once(observer: Observer) -> Observer:
-    """An observer that is told once of what holds for all runs, and of everything else as often as it happens."""
+    """Return an observer that receives messages common to all runs once, and every other event."""
     told = set[str]()
 
     def observe(event: Event) -> None:
@@ -83,16 +83,16 @@ def _once(observer: Observer) -> Observer:
 
 @dataclass(slots=True)
 class ExperimentRunner:
-    """Makes runs, or finds them again. Their limits hold for all of them together, over all repetitions."""
+    """Makes runs or finds stored ones. Its limits hold for all runs together, over all repetitions."""
 
     store: Store
     limits: Limits
     prices: PriceTable | None = None
     observer: Observer = unobserved
     session: Session | None = None
-    """Whose people and metrics make the runs, where some of them are objects; without one all go by their names."""
+    """The session whose model objects and metrics are used; None where all are given by name."""
     stopped: BudgetError | None = None
-    """Why no more runs are begun."""
+    """Why no more runs are started."""
     budget: Budget = field(init=False)
     _windows: dict[tuple[object, ...], int | None] = field(default_factory=dict)
 
@@ -101,21 +101,21 @@ class ExperimentRunner:
         self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost)
 
     def draw_on(self, *experiment: str) -> None:
-        """Say which experiment this is, so that all processes that are at it draw on one budget."""
+        """Name the experiment, so that all processes that work on it share one budget."""
         budget_key = content_id("\n".join(experiment))
         self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost, budget_key=budget_key)
 
     def note(self, prepared: Prepared) -> None:
-        """Say what there is to say of how tokens are counted, once; for experiments that make no runs of their own."""
+        """Report once how tokens are counted, for experiments that make no runs of their own."""
         for warning in prepared.warnings:
             self.observer(Noted(warning, everywhere=True))
 
     async def known(self, document: Document, settings: DraftConfig, order: RunSpec) -> Run | None:
-        """The run that asks this already, one that is done before all others. What it has used counts as used."""
+        """Return a stored run with these settings, preferring a done one. Its usage counts against the budget."""
         return await self.begun(document, *await self._settled(settings, order))
 
     async def opened(self, prepared: Prepared, order: RunSpec) -> Run:
-        """The run of what an experiment does by itself: found again, or put on record."""
+        """Find or record the run for the calls that an experiment makes itself."""
         run = await self.begun(prepared.document, prepared.settings, order)
         if run is None:
             run = await off_loop(record, prepared, order, self.limits, self.store)
@@ -123,14 +123,14 @@ class ExperimentRunner:
         return replace(run, limits=self.limits)
 
     async def begun(self, document: Document, settings: DraftConfig, order: RunSpec) -> Run | None:
-        """The run in which an experiment has done this by itself. What it has used counts as used."""
+        """Return the run for the calls that an experiment made itself. Its usage counts against the budget."""
         run = await off_loop(self._found, document, settings, order)
         if run is not None:
             await self.count(run.id)
         return run
 
     async def _settled(self, settings: DraftConfig, order: RunSpec) -> tuple[DraftConfig, RunSpec]:
-        """The settings and the order with everybody's window, as a run has them on record and is found by."""
+        """Return the settings and the order with every model's window, as they identify a run."""
         asked = (order.settled(settings), order, self._window, self._objects)
         settings, order, notes = await off_loop(with_windows, *asked)
         for note in notes:
@@ -142,7 +142,7 @@ class ExperimentRunner:
         return self.session.terms.model_roles.objects if self.session is not None else NOBODY
 
     def _window(self, one: ModelRole) -> int | None:
-        """What a model's server says of its window, which it is asked once."""
+        """Return a model's window as its server reports it; asked once."""
         if one.opened_as not in self._windows:
             self._windows[one.opened_as] = told_window(one)
         return self._windows[one.opened_as]
@@ -156,7 +156,7 @@ class ExperimentRunner:
         await off_loop(self.store.reservations.share, self.budget.terms.budget_key, run)
 
     async def made(self, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch) -> Result:
-        """The run when it is done: found again, gone on with, or begun. Failures are the run's own, and raised."""
+        """Return the run when it is done: found, resumed or started. Its errors are raised."""
         if self.session is not None:
             order = replace(order, own=tuple(self.session.terms.own.values()))
         settings, order = await self._settled(settings, order)
@@ -180,7 +180,7 @@ class ExperimentRunner:
         return result
 
     def _opened(self, watch: RunWatch) -> Session:
-        """A session for one run."""
+        """Open a session for one run."""
         if self.session is not None:
             return self.session.beside(watch, self.limits, self.budget)
         return Session(self.store, limits=self.limits, prices=self.prices, observer=watch, budget=self.budget)

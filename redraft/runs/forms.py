@@ -1,7 +1,7 @@
-"""Filling a form: every section of a template is a summary of its own, towards what belongs there, all on one budget.
+"""Fills a template: every section is a summary of its own, answering what belongs there, on one budget.
 
-A section is a run like any other: found again when the same is asked for once more, gone on with where it stopped, and
-shown by itself. The form is what they come to together.
+A section is an ordinary run: it is found again when requested again, resumed where it stopped, and can be shown by
+itself.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _CANNOT_TELL = (
 
 @dataclass(frozen=True, slots=True)
 class FilledSection:
-    """A section with what came of it: a draft, or the reason why there is none; neither where it was not come to."""
+    """A section with its draft, or the reason why there is none; neither if it was not started."""
 
     section: TemplateSection
     run: str | None = None
@@ -51,19 +51,19 @@ class FilledSection:
 
     @property
     def status(self) -> str:
-        """How it stands, in a word."""
+        """Return its status as one word."""
         if self.result is not None and self.result.draft is not None:
             return "done" if self.result.run.status == "done" else "unfinished"
         return "nothing" if self.silent else "failed" if self.failure else "not made"
 
     @property
     def complete(self) -> bool:
-        """Whether all is there that the document says."""
+        """Return whether it has all that the document says."""
         return self.silent or bool(self.result and self.result.complete)
 
     @property
     def text(self) -> str:
-        """What stands under the heading."""
+        """Return the text under the heading."""
         if self.result is not None and self.result.summary is not None:
             return self.result.summary
         if self.failure is not None:
@@ -71,7 +71,7 @@ class FilledSection:
         return NOTHING if self.silent else _NOT_MADE
 
     def to_json(self) -> dict[str, object]:
-        """The section, as programs read it."""
+        """Return the section as JSON."""
         drafted = self.result is not None and self.result.draft is not None
         return {
             "title": self.section.title,
@@ -91,7 +91,7 @@ class FilledSection:
 
 @dataclass(frozen=True, slots=True)
 class FilledForm:
-    """A template that was filled from a document."""
+    """A template filled from a document."""
 
     template: Template
     document: Document
@@ -101,11 +101,11 @@ class FilledForm:
 
     @property
     def complete(self) -> bool:
-        """Whether every section is as good as the document allows."""
+        """Return whether all sections are complete."""
         return all(one.complete for one in self.filled)
 
     def to_json(self) -> dict[str, object]:
-        """The contract of `summarize --template --json`; fields are added to it, never changed."""
+        """Return the JSON of `summarize --template --json`. Fields may be added but never changed."""
         return {
             "template": self.template.name,
             "source": {"id": self.document.id, "title": self.document.title, "notes": list(self.document.notes)},
@@ -118,7 +118,7 @@ class FilledForm:
 async def fill(
     runner: ExperimentRunner, document: Document, settings: DraftConfig, template: Template, purpose: Purpose
 ) -> FilledForm:
-    """Draft every section, side by side. One that fails leaves the others as they are."""
+    """Draft all sections concurrently. A section that fails does not affect the others."""
     runner.draw_on(FORM, document.id, *(f"{one.query} {one.words}" for one in template.drafted))
     if settings.model == EXTRACTIVE:
         runner.observer(Noted(_CANNOT_TELL))
@@ -161,7 +161,7 @@ async def _filled(
 def spendings(
     document: Document, settings: DraftConfig, template: Template, purpose: Purpose, prices: PriceTable
 ) -> list[Spending]:
-    """About what each section would come to."""
+    """Return the estimated cost of each section."""
     return [spending_of(document, _settings(settings, one), RunSpec(purpose), prices) for one in template.drafted]
 
 
@@ -170,7 +170,7 @@ def _settings(settings: DraftConfig, section: TemplateSection) -> DraftConfig:
 
 
 def form_paper(store: Store, form: FilledForm, *, notes: bool) -> Paper:
-    """The form with its headings; with `notes` its sentences cite the document."""
+    """Return the form with its headings; with `notes`, sentences cite the document."""
     by_section = {made.section: made for made in form.filled}
     sections = form.template.sections
     first = sections[0]

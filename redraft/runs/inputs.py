@@ -1,4 +1,4 @@
-"""What a caller hands over: documents, summaries, and findings to be mended."""
+"""What a caller passes in: documents, summaries, and findings to fix."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _ID = re.compile(r"[0-9a-f]{64}")
 
 
 Source = str | Path | Document
-"""A document by its path, by the id under which it is in the store, or as an object."""
+"""A document by path, by id in the store, or as an object."""
 Sources = Source | Sequence[Source]
 """A document, or several that are read as one."""
 
 
 def document_of(store: Store, source: Sources) -> Document:
-    """The document of a path, of an id in the store, or of a text that was handed over as one; of several, all."""
+    """Return the document for a path, an id or a `Document`; several are joined into one."""
     if not isinstance(source, str | Path | Document):
         check_sources(source)
         return together([document_of(store, one) for one in source])
@@ -46,14 +46,14 @@ def document_of(store: Store, source: Sources) -> Document:
 
 
 def summary_of(store: Store, source: str | Path) -> CleanText:
-    """The text of a summary that a graph was given, by its path or by its id in the store."""
+    """Return the summary text that a graph was given as a path or a draft id."""
     if _ID.fullmatch(str(source)):
         return CleanText(store.documents.text(str(source)), ())
     return read_text(source)
 
 
 def draft_of_round(store: Store, run: Run, number: int) -> str:
-    """The text of the draft that a round of a run has made; the one of a run without rounds is that of round 0."""
+    """Return the text of the draft of a round; a run without rounds has round 0."""
     rounds = store.judgments.rounds(run.id)
     drafts = {made.number: made.draft for made in rounds}
     if not rounds and run.draft is not None:
@@ -74,7 +74,7 @@ _WANTED = (
 
 
 def _complete(given: object) -> object:
-    """What a finding that is handed over need not say: it is a request of whoever does so."""
+    """Fill in what a finding from a caller may omit: it is a request by that caller."""
     if not isinstance(given, dict):
         return given
     asked = {name: value for name, value in given.items() if name not in ("said_by", "read", "value")}
@@ -106,7 +106,7 @@ _FILE: TypeAdapter[_Findings | _Judged | list[_Handed]] = TypeAdapter(_Findings 
 
 
 def read_findings(source: str) -> tuple[Finding, ...]:
-    """The findings in a file, or in stdin, as redraft prints them. Raises a `UsageError` where there are none."""
+    """Return the findings in a file, or in stdin, in redraft's JSON. Raises `UsageError` where there are none."""
     try:
         data = read_stdin(_MOST_BYTES) if source == STDIN else read_file(Path(source).expanduser(), _MOST_BYTES)
     except OSError as error:
@@ -125,11 +125,8 @@ def _parts(found: _Findings | _Judged) -> list[_Findings]:
 
 
 def handed_over(findings: Sequence[Finding], document: Document, summary: str) -> tuple[Finding, ...]:
-    """The findings as they are on record: each a request of whoever hands them over, with its place in the document.
-
-    Raises a `UsageError` for one about a sentence that the summary does not have, or with evidence that the document
-    does not have: they are about others.
-    """
+    """Return a caller's findings as they are stored: as requests, with their places in the document. Raises
+    `UsageError` for a sentence that the summary does not have, or evidence that the document does not have."""
     language = language_of(summary)
     told = f" {' '.join(keys(summary, language))} "
     settled: dict[str, Finding] = {}

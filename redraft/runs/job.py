@@ -1,4 +1,4 @@
-"""From a recorded run to one at work: its models, its panel of judges, its writer; and single steps of a refinement."""
+"""Turns a stored run into a running job with its models, judges and writer; and single steps of a refinement."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _UNSPACED = ("japanese", "chinese", "mandarin", "cantonese", "thai")
 
 @dataclass(frozen=True, slots=True)
 class JobFactory:
-    """Seats everybody who works on one run."""
+    """Creates the models, judges and agents of one run."""
 
     store: Store
     run: Run
@@ -60,12 +60,12 @@ class JobFactory:
     pool: ModelPool
     observe: Observer
     own: Sequence[Evaluator] = ()
-    """The evaluators that were handed over."""
+    """The metrics passed as objects."""
     attempt: int = 0
-    """Another number each time that somebody goes on with the run after it was done."""
+    """Incremented each time a finished run is continued."""
 
     async def job(self) -> Job:
-        """The run at work, as the nodes of a graph have it."""
+        """Return the job for the nodes of a graph."""
         run, prepared, structured_writer = self.run, self.prepared, self.structured_writer()
         panel = await off_loop(self.panel, run.judging) if run.judging else None
         return Job(
@@ -88,16 +88,16 @@ class JobFactory:
         )
 
     def writer(self, structured_writer: StructuredWriter, kind: TextKind) -> Writer:
-        """Who drafts a document of this kind."""
+        """Return the writer for this kind of document."""
         return Writer(structured_writer, query=self.run.settings.query, kind=kind)
 
     @property
     def _compares(self) -> bool:
-        """Whether drafts are compared: several at the beginning, or the first one with the best in the end."""
+        """Return whether drafts are compared: several candidates, or the first with the best."""
         return self.run.settings.drafts > 1 or bool(self.run.refinement and self.run.judging)
 
     def panel(self, judging: JudgeConfig) -> Panel:
-        """The judges of the run, with what they judge by."""
+        """Return the run's panel with its metrics and pack."""
         encoder = self._encoder(judging)
         builds = self.run.kind in YARDSTICKS.values()
         known = () if builds else evaluators(judging, encoder, self.own)
@@ -115,23 +115,21 @@ class JobFactory:
         )
 
     def outliner(self, worker: WorkingModel, sample: int) -> Outliner | None:
-        """Somebody as who outlines the document, where they can read."""
+        """Return the outliner, with a model whose window suffices."""
         if not reads_prompts(worker.settings.model):
             return None
         window, language = worker.settings.context_tokens, self.run.settings.language
         return Outliner(self._judge(worker, sample), self.prepared.tokenizer, window, language)
 
     def _encoder(self, judging: JudgeConfig) -> Encoder | None:
-        """What compares meanings, where that is wanted. Judges share it, and what it says of the document is kept."""
+        """Return the encoder, if embeddings are wanted. Judges share it, and the document's vectors are stored."""
         if not judging.embeddings:
             return None
         return KeptEncoder(load_encoder(judging.embeddings), self.store.ancestry, self.run.document)
 
     def _yardsticks(self, known: Sequence[Evaluator]) -> dict[str, object]:
-        """The pack and the key facts that the run has judged its first draft by: it goes on with these.
-
-        A run that is done begins anew, with what there is by then; one that builds has named what it has built.
-        """
+        """Return the ids of the pack and key facts that the run's first draft was judged by, to continue with these. A
+        done run starts afresh with the current ones; a run that builds them names what it built."""
         if self.run.status == "done":
             return {self.run.kind: None} if self.run.kind in YARDSTICKS.values() else {}
         rounds = self.store.judgments.rounds(self.run.id)
@@ -144,14 +142,14 @@ class JobFactory:
         }
 
     def reader(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceReader:
-        """Where the run's judges look things up: as much at once as the least of their windows has room for."""
+        """Return the evidence reader for the run's judges, sized by the smallest of their windows."""
         judging = (*self.pool.judges, self.pool.validator)
         settings = [worker.settings for worker in judging]
         reading = self.run.judging.evidence if self.run.judging else "auto"
         return reader_of(self.prepared, settings, encoder, judged=judged, reading=reading)
 
     def referees(self, judging: JudgeConfig, *, in_words: bool = False) -> list[Referee]:
-        """One for every judging; of those by language models alone, where they are to be `in_words`."""
+        """Return a referee for every judge; with `in_words` only for language models."""
         return [
             Referee(self._judge(worker, turn), self.prepared.tokenizer, worker.window)
             for worker in self.pool.judges
@@ -160,8 +158,8 @@ class JobFactory:
         ]
 
     def _arbiter(self, panel: Panel | None) -> Arbiter | None:
-        """Who takes a second look at findings: the last of the judges that are language models, so that where there are
-        several it is not the one that has asked the questions."""
+        """Return the judge for second looks: the last language model, so that with several judges it is not the one
+        that wrote the questions."""
         able = [worker for worker in self.pool.judges if reads_prompts(worker.settings.model)]
         if panel is None or self.run.judging is None or not able:
             return None
@@ -169,12 +167,12 @@ class JobFactory:
         return Arbiter(self._judge(able[-1], self._turns(self.run.judging)[-1]), reader)
 
     def sentence_tracer(self, judging: JudgeConfig) -> SentenceTracer:
-        """The first of the judges, to be asked where sentences come from."""
+        """Return the first judge as the tracer of sentences."""
         worker = self.pool.judges[0]
         return SentenceTracer(self._judge(worker, self._turns(judging)[0]), self.prepared.tokenizer, worker.window)
 
     def _turns(self, judging: JudgeConfig) -> range:
-        """The draws of each judge: as many as it judges times, others for another sample."""
+        """Return the sample numbers of each judge: one per repetition, shifted for another attempt."""
         first = self.run.settings.sample * judging.repeat
         return range(first, first + judging.repeat)
 
@@ -196,7 +194,7 @@ class JobFactory:
         )
 
     def _decider(self, panel: Panel | None) -> Decider | None:
-        """Who decides what is mended, where the policy leaves that to a model."""
+        """Return the decider, if the policy leaves decisions to a model."""
         refinement, settings = self.run.refinement, self.run.settings
         if panel is None or refinement is None or refinement.policy != "agent":
             return None
@@ -205,7 +203,7 @@ class JobFactory:
         return Decider(self._judge(decider, settings.sample), reader, decider.window is not None)
 
     def structured_writer(self) -> StructuredWriter:
-        """Who writes. The extractive model has no window."""
+        """Return the writer of structured replies. The extractive model has no window."""
         settings, prepared = self.run.settings, self.prepared
 
         def spare(prompt: Prompt[Any, str], given: BaseModel) -> int:
@@ -231,8 +229,8 @@ def reader_of(
     judged: bool = True,
     reading: EvidenceName = "auto",
 ) -> EvidenceReader:
-    """Where things are looked up in a document, for those who judge by it. Where nobody does, its wording is no matter,
-    which takes longer to find out than all the rest of a run."""
+    """Return the evidence reader of a document. Without judges, its token rates are not measured, which would take
+    longer than the rest of the run."""
     passages, window = Passages(prepared.document, prepared.tokenizer, encoder), least_window(judging)
     tokenizer, tokens = prepared.tokenizer, prepared.document_tokens
     worded = wording(prepared) if judged else USUAL
@@ -240,17 +238,17 @@ def reader_of(
 
 
 def wording(prepared: Prepared) -> TokenRates:
-    """How the language of a document comes out in tokens."""
+    """Return the token rates of a document's language."""
     return wording_of(prepared.document.text, prepared.tokenizer, prepared.plan.tokens_per_word)
 
 
 def in_characters(language: str | None, text: str) -> bool:
-    """Whether the length of a summary is counted in characters: by the language it is to have, or by the document's."""
+    """Return whether summary length is counted in characters, by the summary's language or else the document's."""
     return is_unspaced(text) if language is None else any(name in language.casefold() for name in _UNSPACED)
 
 
 async def judge(job_factory: JobFactory, name: str) -> Evaluation:
-    """What one metric says of the best draft, whether or not the run was begun with it."""
+    """Judge the best draft by one metric, whether or not the run uses it."""
     run = await off_loop(job_factory.store.runs.get, job_factory.run.id)
     if run.draft is None:
         raise RunError(f"run {run.id} has no draft yet", hint=f"redraft resume {run.id}")
@@ -260,10 +258,8 @@ async def judge(job_factory: JobFactory, name: str) -> Evaluation:
 
 
 async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: str) -> State:
-    """Mend findings on the best draft in a round of its own, judge it, and take it if it gains.
-
-    The revision is judged as the run is, and by the metrics that have found what is mended.
-    """
+    """Fix findings on the best draft in a round of its own, judge it, and accept it if it gains. The revision is judged
+    by the run's metrics and by those behind the findings."""
     run = await off_loop(job_factory.store.runs.get, job_factory.run.id)
     _check(run)
     known = await _metrics_of(job_factory, run)
@@ -285,7 +281,7 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
 
 
 async def _confirmed(state: State, job: Job) -> State:
-    """The state with the findings that a second look at them has left. Raises a `UsageError` where it has left none."""
+    """Return the state with the findings that a second look confirms. Raises `UsageError` where none remain."""
     state = cast(State, {**state, **await confirm(state, job)})
     left = [one.id for one in findings_in(await job.judged(state["best"]), state["findings"])]
     if not left:
@@ -307,13 +303,13 @@ def _check(run: Run) -> None:
 
 
 async def _metrics_of(job_factory: JobFactory, run: Run) -> dict[str, str]:
-    """The findings on the best draft by id, each with its metric."""
+    """Return the metric of each finding on the best draft, by finding id."""
     judged = await off_loop(job_factory.store.judgments.of, run.draft or "")
     return {one.id: one.metric for said in judged.values() for one in said.findings}
 
 
 async def _job(job_factory: JobFactory, run: Run, aims: Sequence[str]) -> Job:
-    """The run at work, judged by the metrics that matter to this turn, too."""
+    """Return the job, judged also by the metrics that this step needs."""
     judging = run.judging or JudgeConfig()
     metrics = dict.fromkeys([*judging.metrics, *(aim for aim in aims if aim != REVIEW)])
     panel = await off_loop(job_factory.panel, judging.model_copy(update={"metrics": tuple(metrics)}))
@@ -323,7 +319,7 @@ async def _job(job_factory: JobFactory, run: Run, aims: Sequence[str]) -> Job:
 
 
 async def _standing(job: Job, run: Run, aims: Sequence[str], findings: Sequence[str], instruction: str) -> State:
-    """The state of the refinement so far, as the run's record has it."""
+    """Return the state of the refinement from the stored rounds."""
     best = run.draft or ""
     rounds = await off_loop(job.store.judgments.rounds, run.id)
     if not rounds:

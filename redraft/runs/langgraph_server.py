@@ -1,8 +1,7 @@
-"""The graphs for LangGraph's server, which brings a checkpointer of its own: `langgraph.json` names these factories.
+"""Graph factories for LangGraph's server, named in `langgraph.json`. The server has its own checkpointer.
 
-The server knows of no session, so each graph is built with one: on the database and with the models that the
-environment names, as the command line has them (REDRAFT_DB, REDRAFT_MODEL, REDRAFT_JUDGE, REDRAFT_BASE_URL,
-REDRAFT_TRACE_TO_LANGSMITH).
+The server has no session, so each graph is built with one from the environment, as the command line would be:
+REDRAFT_DB, REDRAFT_MODEL, REDRAFT_JUDGE, REDRAFT_BASE_URL, REDRAFT_TRACE_TO_LANGSMITH.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def _strategy(config: RunnableConfig) -> str:
 
 @asynccontextmanager
 async def summarizer(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
-    """Draft by the strategy that the configuration names, and refine."""
+    """Draft by the configured strategy, and refine."""
     async with _session() as session:
         # A strategy may be another package's, and to look for those is to read files.
         graph = await off_loop(assembly.summarizer, _strategy(config), session=session)
@@ -56,7 +55,7 @@ async def summarizer(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph
 
 @asynccontextmanager
 async def draft(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
-    """Draft by the strategy that the configuration names."""
+    """Draft by the configured strategy."""
     async with _session() as session:
         graph = await off_loop(assembly.draft, _strategy(config), session=session)
         yield graph.compile(name="draft")
@@ -64,7 +63,7 @@ async def draft(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any,
 
 @asynccontextmanager
 async def refine(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:  # noqa: ARG001
-    """Refine a summary that is given."""
+    """Refine a given summary."""
     async with _session() as session:
         yield assembly.refine(session=session).compile(name="refine")
 

@@ -1,4 +1,4 @@
-"""Traces sentences to their sources, and looks for lost facts, with a model's help where words alone do not tell."""
+"""Traces sentences to their sources and finds lost facts, asking a model where word matching is not conclusive."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from redraft.text.vectors import load_encoder
 
 AnItem = TypeVar("AnItem", bound="LineageItem")
 SHARE = 0.12
-"""What tracing may take at most of the tokens that drafting has taken."""
+"""The maximum cost of tracing as a share of the tokens used for drafting."""
 # A place that is no better than so much than another is asked about, and so is whatever is below the floor.
 _THIN = 0.1
 CANDIDATES = 6
-"""So many places are shown for a sentence."""
+"""The number of places shown for a sentence."""
 _LONGEST_PLACE = 600
 # What a model says that it has read is as good as most of what is found by words.
 _SAID = 0.8
@@ -48,37 +48,37 @@ _WAVES = 8
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """A sentence of one of the texts on the way that is to be asked about, and where it may come from."""
+    """A sentence of an intermediate text to ask about, and its possible sources."""
 
     key: str
-    """Under which the links of its text are known."""
+    """The key under which the links of its text are stored."""
     at: int
-    """Which sentence of the text it is."""
+    """The index of the sentence in its text."""
     traced: SentenceOrigin
     item: TraceItem
     links: tuple[Link, ...]
-    """The places that are shown, in the order of the item's."""
+    """The places shown, in the item's order."""
 
 
 class LineageItem(Protocol):
-    """Something to be asked about."""
+    """An item for a model to decide."""
 
     @property
     def item(self) -> TraceItem:
-        """As it is put to a model."""
+        """Return the item for the prompt."""
         ...
 
 
 class Asking(Protocol[AnItem]):
-    """What is asked about wave by wave: `what` it is, and how many tokens there is room for."""
+    """What to ask about, in waves, within a token budget."""
 
     what: str
     room: int
     left: int
-    """How many there was no room for."""
+    """How many items did not fit the budget."""
 
     def open(self) -> list[AnItem]:
-        """What there is to ask about, and was not asked about."""
+        """Return what is still to be asked."""
         ...
 
     def take(self, found: Sequence[AnItem], named: Mapping[int, Sequence[int]]) -> None:
@@ -88,26 +88,24 @@ class Asking(Protocol[AnItem]):
 
 @dataclass(slots=True)
 class Tracing:
-    """The tracing of one draft: what has been said so far, and what may still be asked."""
+    """The tracing of one draft: what is known so far, and what may still be asked."""
 
     tracer: Tracer
     draft: str
     room: int
-    """How many tokens may be used."""
+    """The token budget."""
     said: dict[tuple[str, int], SentenceOrigin] = field(default_factory=dict)
     left: int = 0
-    """How many sentences there was no room for."""
+    """How many sentences did not fit the budget."""
     what: str = "sentences"
 
     def lineage(self) -> Lineage:
-        """The draft with what is known of it by now."""
+        """Return the lineage of the draft as known so far."""
         return self.tracer.lineage(self.draft, self.said)
 
     def open(self) -> list[Open]:
-        """The sentences that lead nowhere, or to a place that is hardly better than another, and were not asked about.
-
-        Of all texts only such sentences count as a sentence of the draft leads to.
-        """
+        """Return the unasked sentences without a clear source. Of intermediate texts, only sentences that the draft's
+        sentences lead to are included."""
         last = self.tracer.family.draft(self.draft)
         members = list(self.tracer.family.in_order(last))
         reached: dict[str, set[int]] = {last.key: set(range(len(self._traced(last))))}
@@ -168,7 +166,7 @@ def _is_thin(traced: SentenceOrigin) -> bool:
 
 
 def _neighbours(traced: Sequence[SentenceOrigin], at: int) -> tuple[Link | None, Link | None]:
-    """Where the sentences before and after one come from that come from somewhere."""
+    """Return the sources of the nearest traced sentences before and after a sentence."""
     before = next((one.links[0] for one in reversed(traced[:at]) if one.links), None)
     return before, next((one.links[0] for one in traced[at + 1 :] if one.links), None)
 
@@ -184,7 +182,7 @@ def _said(link: Link) -> Link:
 def to_trace(
     store: Store, key: str, settings: DraftConfig, judging: JudgeConfig, embeddings: str | Path | None = None
 ) -> tuple[Document, RunSpec]:
-    """What a run is to do that traces the result of another one, and the document. Nobody is asked."""
+    """Return the settings of a run that traces another run's result. Calls no model."""
     run = store.runs.get(key)
     if run.draft is None:
         raise RunError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
@@ -199,7 +197,7 @@ def to_trace(
 
 
 def tracing_of(store: Store, run: Run, tokens: int) -> Tracing:
-    """The tracing of the summary that a run of tracing was begun with; `tokens` are those of the document."""
+    """Return the tracing of the summary that a tracing run was started with; `tokens` are the document's."""
     assert run.draft is not None
     embeddings = run.judging.embeddings if run.judging else None
     encoder = load_encoder(embeddings) if embeddings else None
@@ -210,7 +208,7 @@ def tracing_of(store: Store, run: Run, tokens: int) -> Tracing:
 
 
 def room_for(store: Store, traced: str | None, tokens: int) -> int:
-    """How many tokens tracing a run may use; `tokens` are those of its document, for one that has drafted nothing."""
+    """Return the token budget for tracing a run; `tokens` are the document's, for a run that has drafted nothing."""
     drafting = [prompt.name for strategy in STRATEGIES.values() for prompt in strategy.prompts]
     known = traced is not None and store.runs.get(traced).settings.strategy != GIVEN_STRATEGY
     return int(SHARE * ((store.calls.tokens_of(traced, drafting) if known and traced else 0) or tokens))
@@ -247,13 +245,13 @@ async def ask_about(manager: RunManager, job_factory: JobFactory, about: Asking[
 
 
 def sentence_tracer(job_factory: JobFactory) -> SentenceTracer:
-    """Who is asked: the first of the run's judges."""
+    """Return the model to ask: the first of the run's judges."""
     assert job_factory.run.judging is not None
     return job_factory.sentence_tracer(job_factory.run.judging)
 
 
 def fitting(tracing: Asking[Any], asking: SentenceTracer, found: Sequence[LineageItem]) -> list[list[int]]:
-    """As many prompts about open sentences as there is room for; what is remembered takes none."""
+    """Return as many prompts about open sentences as fit the budget; cached ones are free."""
     items = [one.item for one in found]
     known = asking.known(items)
     batches = asking.batches(items, [n for n, there in enumerate(known) if not there])
@@ -272,35 +270,35 @@ def fitting(tracing: Asking[Any], asking: SentenceTracer, found: Sequence[Lineag
 
 @dataclass(frozen=True, slots=True)
 class OpenFact:
-    """A fact to be asked about, and the text that seems to lack it."""
+    """A fact to ask about, and the text that seems to lack it."""
 
     doubt: Doubt
 
     @property
     def item(self) -> TraceItem:
-        """As it is put to a model: a sentence, and the places that may say so."""
+        """Return the item for the prompt: a sentence and the places that may state it."""
         return TraceItem(self.doubt.fact, "", self.doubt.places)
 
 
 @dataclass(slots=True)
 class Aligning:
-    """The search for the facts that one draft lacks: what may still be asked."""
+    """The search for facts that one draft lacks."""
 
     search: FactSearch
     room: int
-    """How many tokens may be used."""
+    """The token budget."""
     left: int = 0
-    """How many facts there was no room for."""
+    """How many facts did not fit the budget."""
     what: str = "facts"
     asked: set[tuple[str, str]] = field(default_factory=set)
 
     def open(self) -> list[OpenFact]:
-        """The facts that seem lost, with the draft and with the text in which they got lost by what is known now."""
+        """Return the facts that seem lost, with the draft and the text in which they were lost."""
         found = self.search.doubts(CANDIDATES)
         return [OpenFact(one) for one in found if (one.text, one.fact) not in self.asked]
 
     def take(self, found: Sequence[OpenFact], named: Mapping[int, Sequence[int]]) -> None:
-        """A text says what comes from one of its places."""
+        """Record an answer: a text states a fact if it has a sentence from one of the places."""
         for number, places in named.items():
             doubt = found[number].doubt
             self.asked.add((doubt.text, doubt.fact))
@@ -308,7 +306,7 @@ class Aligning:
 
 
 def aligning_of(store: Store, traced: Run, tracing: Tracing) -> Aligning:
-    """The search for what the draft of a run lacks, once its sentences have been traced; what is left is its room."""
+    """Return the search for facts that a run's draft lacks, after tracing; its budget is what tracing left."""
     search = FactSearch(store, traced, tracing.tracer, tracing.draft, tracing.said)
     return Aligning(search, tracing.room)
 
@@ -331,25 +329,24 @@ async def trace_losses(manager: RunManager, run: Run) -> Losses:
 
 @dataclass(frozen=True, slots=True)
 class TracingPlan:
-    """What tracing would ask first, before anything is asked: what that leads to is within the same bound."""
+    """The first requests of tracing, for a dry run; follow-up requests stay within the same budget."""
 
     sentences: int
     calls: int
     tokens: int
-    """About as many, both ways."""
+    """Their approximate tokens, both ways."""
     most: int
-    """All that tracing may use."""
+    """The token budget of tracing."""
     facts: int = 0
-    """How many facts among those that are asked about; one may be looked for in two texts."""
+    """How many of the items are facts; one fact may be looked for in two texts."""
 
     def to_json(self) -> dict[str, object]:
-        """The contract of `lineage --trace MODEL --dry-run --json`."""
+        """Return the JSON of `lineage --trace MODEL --dry-run --json`."""
         return {"plan": asdict(self)}
 
 
 def foreseen(store: Store, key: str, prepared: Prepared, *, lost: bool = False) -> TracingPlan:
-    """What tracing a run's result would ask, by a model with the window and the prompts of these settings; with `lost`
-    about the facts that are not found as well."""
+    """Return what tracing a run's result would ask; with `lost` also about missing facts."""
     run = store.runs.get(key)
     assert run.draft is not None, "who asks has looked"
     window = prepared.settings.context_tokens
@@ -380,7 +377,7 @@ async def retraced(
     ask: bool,
     by: Any,
 ) -> T:
-    """What is `read` of a run; or else found by `asking` about it, in a run of its own."""
+    """Return the stored result of tracing, or trace the run with a model in a run of its own."""
     if ask:
         settings = manager.model_roles.settings(asked.settings)
         judging = manager.model_roles.judging(asked.judging, settings)

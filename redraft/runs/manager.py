@@ -1,4 +1,4 @@
-"""The runs of a session that are at work: recorded, opened when they are needed, and closed however they end."""
+"""The active runs of a session: recorded, opened when needed, and closed however they end."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from redraft.store.store import Store
 from redraft.text.languages import reading
 
 WAITING = "review"
-"""Why a run has stopped that waits for a person."""
+"""The stop reason of a run that waits for a person."""
 
 
 @dataclass(slots=True)
 class EndRecord:
-    """Why a run came to its end, once it has."""
+    """Why a run ended."""
 
     reason: str = "complete"
 
 
 @asynccontextmanager
 async def on_record(store: Store, run: str) -> AsyncIterator[EndRecord]:
-    """Record that a run is being worked on, then how that ended and how long it took."""
+    """Mark a run as running, then record how it ended and how long it took."""
     record, began = EndRecord(), time.monotonic()
     await off_loop(store.runs.set_status, run, "running")
     try:
@@ -62,7 +62,7 @@ async def on_record(store: Store, run: str) -> AsyncIterator[EndRecord]:
 
 
 async def record_stop(store: Store, run: str, error: BaseException) -> None:
-    """Record what has stopped a run."""
+    """Record what stopped a run."""
     status, reason, described = _told(error)
     # Whoever stops the run has to wait until that is on record.
     writing = asyncio.ensure_future(off_loop(store.runs.set_status, run, status, stop_reason=reason, error=described))
@@ -74,7 +74,7 @@ async def record_stop(store: Store, run: str, error: BaseException) -> None:
 
 
 def _told(error: BaseException) -> tuple[Status, str, dict[str, str] | None]:
-    """The status of a run that has ended so, the reason in a word, and the error as it is stored."""
+    """Return the status, stop reason and stored error for the exception that ended a run."""
     match error:
         case GraphBubbleUp():
             return "waiting", WAITING, None
@@ -98,7 +98,7 @@ _TO_PUT_AWAY = 10.0
 
 @dataclass(slots=True)
 class _Open:
-    """A run at work, with what has to be closed after it, and how many nodes and visitors are at it."""
+    """An open run, its resources, and the number of nodes and visitors that use it."""
 
     job_factory: JobFactory
     job: Job
@@ -106,13 +106,13 @@ class _Open:
     began: float = field(default_factory=time.monotonic)
     present: int = 0
     driven: bool = False
-    """Whether a graph works on it. A visitor alone leaves the run's status as it is."""
+    """Whether a graph drives it. A visitor alone does not change the run's status."""
     over: bool = False
 
 
 @dataclass(slots=True)
 class RunManager:
-    """Who works on which run, and what comes of it."""
+    """Opens, shares and closes the active runs of a session."""
 
     store: Store
     model_roles: ModelRoles
@@ -120,30 +120,30 @@ class RunManager:
     prices: PriceTable | None
     observe: Observer
     limits: Limits | None = None
-    """Those of the session: a run that it goes on with has them in place of its own."""
+    """The session's limits, which replace those of a resumed run."""
     budget: Budget | None = None
-    """Shared by all runs; otherwise each has its own."""
+    """A budget shared by all runs; by default each run has its own."""
     traced: bool = False
-    """Whether what models are asked, and what they answer, may go to LangSmith."""
+    """Whether prompts and replies may be sent to LangSmith."""
     shared: dict[str, Budget] = field(default_factory=dict)
-    """The budgets of runs that draw on that of another: those of chapters."""
+    """The budgets of runs that draw on another run's, such as chapters."""
     limited: dict[str, Limits | None] = field(default_factory=dict)
-    """The limits of runs that were resumed with some of their own."""
+    """The limits of runs that were resumed with new ones."""
     prepared: dict[str, Prepared] = field(default_factory=dict)
-    """What was prepared for runs that have not been opened yet."""
+    """Prepared documents of runs that are not open yet."""
     factory: type[JobFactory] = JobFactory
     _open: dict[str, _Open] = field(default_factory=dict)
     _opening: dict[str, asyncio.Lock] = field(default_factory=dict)
 
     @asynccontextmanager
     async def at_work(self, run: str) -> AsyncIterator[Job]:
-        """The run at work, as a node has it. Whatever ends that with an error is recorded, and closes the run."""
+        """Open the run for a node. An error is recorded and closes the run."""
         async with self.working(run) as job_factory:
             yield self._open[job_factory.run.id].job
 
     @asynccontextmanager
     async def working(self, run: str) -> AsyncIterator[JobFactory]:
-        """The run at work, with everybody who works on it."""
+        """Open the run with its models and judges."""
         opened = await self._opened(run)
         opened.present += 1
         try:
@@ -162,10 +162,8 @@ class RunManager:
 
     @asynccontextmanager
     async def visiting(self, run: str) -> AsyncIterator[JobFactory]:
-        """The run for one turn of somebody who leads it from outside, with everybody who works on it.
-
-        The run stands afterwards as it did before, whatever comes of the turn; only `finish` brings it to its end.
-        """
+        """Open the run for one tool call of an outside agent. The run's status stays as it was, whatever happens; only
+        `finish` ends it."""
         opened = await self._opened(run)
         opened.present += 1
         try:
@@ -182,7 +180,7 @@ class RunManager:
             self.observe(Noted(message))
 
     async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
-        """Record a run as done with this draft, for this reason or because of its gaps, and close it."""
+        """Mark a run as done with this draft, for this reason or because of its gaps, and close it."""
         opened = await self._opened(run)
         reason = reason or ("gaps" if await off_loop(self.store.runs.gaps, run) else "complete")
         if draft:
@@ -194,7 +192,7 @@ class RunManager:
         return reason
 
     async def stopped(self, run: str, error: BaseException) -> None:
-        """Record what has ended a run between its nodes, and close it."""
+        """Record the error that ended a run between its nodes, and close it."""
         opened = self._open.get(run)
         if opened is None or not opened.over:
             await record_stop(self.store, run, error)
@@ -210,10 +208,8 @@ class RunManager:
                 closing.push_async_callback(self._abandon, opened)
 
     async def left(self, run: str) -> None:
-        """A run was cancelled: it is on record as interrupted when this returns, and others may go on with it.
-
-        Its nodes put away what they had begun, and say so themselves. Between two nodes there is nobody who would.
-        """
+        """Record that a run was cancelled, so that others can resume it. Active nodes clean up and report by
+        themselves; between two nodes this does it."""
         opened = self._open.get(run)
         deadline = time.monotonic() + _TO_PUT_AWAY
         while opened is not None and opened.present and time.monotonic() < deadline:  # noqa: ASYNC110  (nobody tells)
@@ -250,7 +246,7 @@ class RunManager:
                 raise
 
     async def _staffed(self, run: Run, stack: AsyncExitStack) -> _Open:
-        """The claimed run with its models open; what is entered into `stack` stays open with it."""
+        """Claim the run and open its models; resources entered into `stack` stay open."""
         limits = self.limited.get(run.id, self.limits)
         if limits is not None and limits != run.limits:
             await off_loop(self.store.runs.set_limits, run.id, limits)
@@ -280,7 +276,7 @@ class RunManager:
     def models(
         self, assigned: Sequence[ModelRole], run: Run, prepared: Prepared, observe: Observer
     ) -> AbstractAsyncContextManager[ModelPool]:
-        """The models of a run, open as long as the context lasts."""
+        """Open the models of a run for the duration of the context."""
         return open_models(assigned, run, prepared, self.store, observe, self.budget or self.shared.get(run.id))
 
     async def _drive(self, opened: _Open) -> None:
@@ -331,7 +327,7 @@ class RunManager:
 
 
 PARTIAL = "partial"
-"""The node of a draft that was made of what there was when the budget was used up."""
+"""The node name of a draft made from partial results after the budget was used up."""
 
 
 async def prepare_and_load(
@@ -342,7 +338,7 @@ async def prepare_and_load(
     writer: Model | None,
     objects: Mapping[str, Model],
 ) -> Prepared:
-    """The preparation of a run that is about to be recorded; a `writer` and other `objects` were handed over."""
+    """Prepare a run before it is recorded; `writer` and `objects` are models passed as objects."""
     preparing = off_loop(prepare, document, settings, writer, order.given)
     if not _is_sure_to_ask(settings, order, objects) or await off_loop(store.documents.has, document.id):
         return await preparing
@@ -351,14 +347,14 @@ async def prepare_and_load(
 
 
 def _is_sure_to_ask(settings: DraftConfig, order: RunSpec, objects: Mapping[str, Model]) -> bool:
-    """Whether the client of OpenAI's protocol is needed where nothing is known: by the writer, or else by a judge."""
+    """Return whether the OpenAI client will certainly be needed, by the writer or a judge."""
     drafted = settings.strategy != GIVEN_STRATEGY
     asked = [settings] if drafted else judging_under(settings, order.judging)
     return OPENAI in {provider_of(one.model) for one in asked if one.model not in objects}
 
 
 async def put_on_record(manager: RunManager, source: Sources, settings: DraftConfig, order: RunSpec) -> Run:
-    """Record a run of an order, with whoever works on this floor; what is amiss with it is said before it is."""
+    """Record a new run; invalid settings are raised first."""
     store, model_roles, settings = manager.store, manager.model_roles, order.settled(settings)
     document = await off_loop(document_of, store, source)
     settings, order, notes = await off_loop(with_windows, settings, order, told_window, model_roles.objects)

@@ -1,4 +1,4 @@
-"""Whether a model works: two short questions show that it answers, and in which form judges are answered."""
+"""Checks a model with two short questions: whether it answers, and in which structured-output mode."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _SENTENCE = 'The sentence is: "The lamp of the lighthouse was lit by Mara at sev
 
 
 class NothingGiven(GivenModel):
-    """The questions say everything themselves."""
+    """No input: the questions are complete."""
 
 
 class CheckReply(ReplyModel):
-    """Who did what, as a form."""
+    """Who did what, as a structured reply."""
 
     who: str
     hour: int
@@ -57,12 +57,12 @@ IN_FORM = Prompt(
 )
 
 IN_PASSAGE = VerifyGiven(passages=[_SENTENCE], sentences=[Statement(id=1, sentence="Mara lit the lamp at seven.")])
-"""What a judge is asked that is no language model."""
+"""The question for a judge that is not a language model."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What came of one question: what went wrong, or nothing, after so many seconds."""
+    """The result of one question: the error, if any, and the seconds it took."""
 
     trouble: str
     seconds: float
@@ -73,7 +73,7 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What came of both questions to a model: in words, and in every form that was tried until one worked."""
+    """The results of both questions: plain text, and each structured mode tried until one worked."""
 
     entry: RosterEntry
     words: CheckResult
@@ -81,27 +81,27 @@ class Checked:
 
     @property
     def form(self) -> ReplyForm | None:
-        """The way of asking for structured replies that works."""
+        """Return the structured-output mode that works."""
         return next((form for form, answer in self.forms.items() if not answer.trouble), None)
 
     @property
     def works(self) -> bool:
-        """Whether it can write, and judge."""
+        """Return whether the model can write and judge."""
         judges = self.form is not None or is_entailment(self.entry.settings.model)
         return self.built_in or (not self.words.trouble and judges)
 
     @property
     def built_in(self) -> bool:
-        """Whether it is the model that is there in any case, and is not asked."""
+        """Return whether it is the built-in model, which needs no check."""
         return self.entry.settings.model == EXTRACTIVE
 
     @property
     def thinks(self) -> int | None:
-        """The most tokens that it has thought; None where it was not seen to think."""
+        """Return the most reasoning tokens it used; None where it used none."""
         return max([one.reasoning_tokens for one in (self.words, *self.forms.values())]) or None
 
     def to_json(self) -> dict[str, Any]:
-        """The contract of `models --check --json`."""
+        """Return the JSON of `models --check --json`."""
         return {
             **self.entry.to_json(),
             "works": self.works,

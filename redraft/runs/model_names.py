@@ -1,4 +1,4 @@
-"""The settings of every model of a run, by the name and the role that it has."""
+"""The settings of every model of a run, by name and role."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OF_NOBODY_ELSE: dict[str, Any] = {"max_tokens": None, "reasoning_tokens": None,
 
 
 def named_in(judging: JudgeConfig | None, refinement: RefineConfig | None) -> list[tuple[Role, str]]:
-    """Those who judge and decide, by the names that they have where drafts are judged."""
+    """Return the names of the models that judge and decide."""
     if judging is None:
         return []
     named: list[tuple[Role, str]] = [("judge", name) for name in judging.judges]
@@ -35,10 +35,8 @@ def named_in(judging: JudgeConfig | None, refinement: RefineConfig | None) -> li
 def under_name(
     name: str, settings: DraftConfig, judging: JudgeConfig | None, objects: Mapping[str, Model] = NOBODY
 ) -> DraftConfig:
-    """The settings for whoever judges or decides under a name: its own where it has some, else those of the run.
-
-    A temperature, a window and the like are never another's.
-    """
+    """Return the settings of a judge or decider: its own, or else the run's. Temperature, window and the like are never
+    taken from another model."""
     known = judging.models.get(name) if judging is not None else None
     if known is not None:
         own = known.model_dump(exclude={"context_tokens", "prompts", "price"})
@@ -57,28 +55,25 @@ def under_name(
 
 
 def as_judge(settings: DraftConfig) -> DraftConfig:
-    """The settings of a model that judges or decides beside writing: its replies are drawn as the prompts have it."""
+    """Return the settings of the writer when it also judges or decides: the prompts then set the temperature."""
     return settings.model_copy(update={"temperature": None, "top_p": None})
 
 
 def judging_under(settings: DraftConfig, judging: JudgeConfig | None) -> list[DraftConfig]:
-    """The settings of everybody who judges, once it is on record how."""
+    """Return the settings of all judges of a stored configuration."""
     names = judging.judges if judging is not None else ()
     return [under_name(name, settings, judging) for name in names] or [as_judge(settings)]
 
 
 def least_window(judging: Sequence[DraftConfig]) -> int:
-    """The window that all of them have; who has none reads as much as it is let."""
+    """Return the smallest window; models without one do not count."""
     bounded = [one.context_tokens for one in judging if reads_prompts(one.model)]
     return min(bounded, default=judging[0].context_tokens)
 
 
 def _address(name: str, judging: JudgeConfig | None, settings: DraftConfig, objects: Mapping[str, Model]) -> str | None:
-    """Where a model that judges or decides is: where the judging says, or else where the writer is.
-
-    Where the writer is a model of another provider its address is of no use, and whoever names a provider has chosen
-    where the document goes.
-    """
+    """Return the address of a judge or decider: the configured one, or else the writer's. If the writer's provider is
+    another one, its address is not used, since naming a provider decides where the document is sent."""
     if judging is not None and judging.base_url:
         return judging.base_url
     writer = provider_of(settings.model)

@@ -1,4 +1,4 @@
-"""The models of a run, open as long as it works: by name or as objects, all on one ledger and one budget."""
+"""The open models of a run, by name or as objects, on one ledger and one budget."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from redraft.text.tokens import Tokenizer
 
 @dataclass(frozen=True, slots=True)
 class WorkingModel:
-    """Somebody at work: a model, the settings that it works under in a role, and the prompts that it is asked by."""
+    """An open model with its settings and prompts for a role."""
 
     model: Model
     settings: DraftConfig
@@ -42,36 +42,36 @@ class WorkingModel:
 
     @property
     def window(self) -> int | None:
-        """The most tokens of a prompt with its reply; who reads none has no window."""
+        """Return the token limit of a prompt and its reply; None for a model that reads no prompts."""
         return self.settings.context_tokens if reads_prompts(self.settings.model) else None
 
 
 @dataclass(frozen=True, slots=True)
 class ModelPool:
-    """Who writes, and who judges: the first of the judges asks the questions."""
+    """The writer and the judges of a run; the first judge writes the questions."""
 
     writer: WorkingModel
     judges: tuple[WorkingModel, ...]
     validator: WorkingModel
-    """Who validates the key facts that the first judge finds."""
+    """The model that validates the key facts found by the first judge."""
     decider: WorkingModel
-    """Who decides what a revision shall mend, where the policy leaves that to a model."""
+    """The model that decides what to revise, if the policy uses one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRole:
-    """A model under the settings that name it; `model` takes the place of opening it."""
+    """A model with its settings in a role; `model` is an object to use instead of opening one by name."""
 
     role: Role
     settings: DraftConfig
     price: Price | None
     model: Model | None = None
     usual_key: bool = True
-    """Whether it may have OPENAI_API_KEY, where it has no key of its own."""
+    """Whether it may use OPENAI_API_KEY if it has no key of its own."""
 
     @property
     def opened_as(self) -> tuple[object, ...]:
-        """The same for all the roles that one model may have: of whom else nothing is known that it is not."""
+        """Return the key of what is opened once for several roles."""
         it = self.settings
         if self.model is not None:
             return (it.model,)
@@ -79,13 +79,13 @@ class ModelRole:
 
     @property
     def asked_as(self) -> tuple[object, ...]:
-        """The same for all its roles in which it is asked by the same prompts and within the same bounds."""
+        """Return the key of roles with the same prompts and limits."""
         it = self.settings
         return (*self.opened_as, it.prompts, it.top_p, it.max_tokens, self.price)
 
 
 class Readable(Protocol):
-    """What is read, and by which prompts: all that the models of a run must be told of it."""
+    """What is read, and with which prompts."""
 
     @property
     def document(self) -> Document: ...
@@ -95,11 +95,8 @@ class Readable(Protocol):
 
 
 def by_identity(models: Iterable[Model]) -> dict[str, Model]:
-    """The models that are handed over, by identity: under it they are named in settings and on record.
-
-    One object may have several roles. Two of one identity would answer for each other out of the cache, so they are
-    refused.
-    """
+    """Return the model objects by identity, which names them in settings and in the store. One object may have several
+    roles. Two objects of one identity would share cached answers, so they are refused."""
     known: dict[str, Model] = {}
     for model in models:
         if known.setdefault(model.identity, model) is not model:
@@ -123,10 +120,8 @@ def assign_models(
     refinement: RefineConfig | None = None,
     objects: Mapping[str, Model] = NOBODY,
 ) -> list[ModelRole]:
-    """The writer, then those who judge and decide, each at its price. A cost limit needs the price of every one.
-
-    A name that is the identity of one of the `objects` means that object; any other is opened.
-    """
+    """Return the writer, judges and deciders with their prices. A cost limit needs the price of every model. A name
+    that is the identity of one of the `objects` means that object; others are opened by name."""
     table = prices or builtin_prices()
     if limits.provider_batch:
         table = table.for_jobs()
@@ -142,7 +137,7 @@ def assign_models(
 
 
 def _check_jobs(assigned: Sequence[ModelRole]) -> None:
-    """Jobs are of OpenAI's protocol: refuse whoever is asked in another, and a run in which nobody is."""
+    """Raise if provider batches cannot be used: they need models that speak OpenAI's protocol."""
     asked = [one for one in assigned if one.model is not None or reads_prompts(one.settings.model)]
     others = [one.settings.model for one in asked if one.model or provider_of(one.settings.model) != OPENAI]
     if others or not asked:
@@ -154,7 +149,7 @@ def _check_jobs(assigned: Sequence[ModelRole]) -> None:
 
 
 def _with_keys(assigned: Sequence[ModelRole]) -> list[ModelRole]:
-    """Who may have OPENAI_API_KEY: whoever is at the one server that it goes to."""
+    """Return which roles may use OPENAI_API_KEY: those at the one server that it is for."""
 
     def wants(one: ModelRole) -> bool:
         return one.model is None and provider_of(one.settings.model) == OPENAI and one.settings.key_env is None
@@ -164,7 +159,7 @@ def _with_keys(assigned: Sequence[ModelRole]) -> list[ModelRole]:
 
 
 def without_key(assigned: Sequence[ModelRole]) -> list[str]:
-    """Whoever gets no key, though there is one for somebody else: servers away from this machine mostly want one."""
+    """Return the models without a key although another has one: remote servers usually need one."""
     there = [one for one in assigned if one.model is None and provider_of(one.settings.model) == OPENAI]
     keyless = [one.settings for one in there if one.settings.key_env is None and not one.usual_key]
     return [
@@ -186,8 +181,7 @@ def _price(settings: DraftConfig, limits: Limits, table: PriceTable) -> Price | 
 
 
 def under_settings(assigned: Sequence[ModelRole]) -> dict[Role, DraftConfig]:
-    """Under which settings each role works, the first judge's for all judges. Where nobody is named, somebody else does
-    the work."""
+    """Return the settings of each role, with the first judge's for all judges; unnamed roles use another's model."""
     first: dict[Role, DraftConfig] = {}
     for one in assigned:
         first.setdefault(one.role, one.settings)
@@ -203,7 +197,7 @@ def under_settings(assigned: Sequence[ModelRole]) -> dict[Role, DraftConfig]:
 
 
 def books(assigned: Sequence[ModelRole], book: PromptBook) -> list[PromptBook]:
-    """The prompts by which each of them is asked: the writer's, unless they have some of their own."""
+    """Return the prompts of each role: its own, or else the writer's."""
     made = {assigned[0].settings.prompts: book}
     return [made.setdefault(one.settings.prompts, _book(one, made)) for one in assigned]
 
@@ -258,7 +252,7 @@ async def at_work(
 
 
 def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:
-    """Who lets requests through to where a model is, at the pace of all processes where the budget is paced."""
+    """Return the rate limiter of a model's address, shared by all processes of a paced budget."""
     provider = address or address_in(identity) or provider_of(identity) or identity
     requests, tokens = limits.requests_per_minute, limits.tokens_per_minute
     if limits.provider_batch:
@@ -305,13 +299,13 @@ def _check_twins(assigned: Sequence[ModelRole], opened: Mapping[tuple[object, ..
 
 
 def _counting(one: ModelRole, limits: Limits) -> Tokenizer | None:
-    """Who counts as the provider does, where that matters and where somebody does."""
+    """Return the tokenizer that counts as the provider does, where that matters and is available."""
     return exact_tokenizer(one.settings) if limits.max_cost is not None and one.model is None else None
 
 
 def team(roles: Sequence[Role], workers: Sequence[WorkingModel]) -> ModelPool:
-    """Everybody in the role that they have; one for whom nobody is named is filled by somebody else, last of all by the
-    writer, aside from writing."""
+    """Return the models by role. A role without a model uses another's, in the end the writer's, which then judges
+    apart from writing."""
 
     def of(role: Role) -> list[WorkingModel]:
         return [worker for its, worker in zip(roles, workers, strict=False) if its == role]
@@ -327,11 +321,9 @@ def located(
     refinement: RefineConfig | None = None,
     objects: Mapping[str, Model] = NOBODY,
 ) -> JudgeConfig:
-    """The judging with its models' address filled in, so that it is on record; names that mean nothing are refused.
-
-    Objects bring their own addresses. Where the models that are named have several addresses none is filled in: then
-    each provider's are where the writer's are, or where the provider is.
-    """
+    """Return the judging settings with the models' addresses filled in for the record; unknown names are refused.
+    Objects have their own addresses. If the named models are at several addresses, none is filled in, and each
+    provider's default or the writer's address applies."""
     if twice := next((name for name in judging.judges if judging.judges.count(name) > 1), None):
         raise UsageError(f"the judge {twice} is named twice", hint="use --repeat to let a judge judge more than once")
     names = [name for _, name in named_in(judging, refinement)]
@@ -343,36 +335,35 @@ def located(
 
 
 def _settled(given: ModelSettings) -> ModelSettings:
-    """A model's own settings with its address and its prompts as they are from everywhere."""
+    """Return a model's own settings with absolute address and prompt paths."""
     there = resolve(DraftConfig(model=given.model, base_url=given.base_url, key_env=given.key_env))
     prompts = given.prompts and prompt_choice(given.prompts)
     return given.model_copy(update={"base_url": there.base_url, "key_env": there.key_env, "prompts": prompts})
 
 
 ModelLike = str | ModelSettings | Model | BaseChatModel
-"""A model by name, as on the command line, or with settings of its own, or an object: one of redraft's models, or any
-LangChain chat model."""
+"""A model by name as on the command line, its settings, or an object: a `Model` or any LangChain chat model."""
 # What a model has of its own, whatever a run says.
 _ITS_OWN = frozenset({"model", "base_url", "key_env"})
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRoles:
-    """The names of those who write, judge, validate and decide, and the objects behind them where there are any."""
+    """The names of the writer, judges, validators and deciders, and the objects behind them."""
 
     model: str | None = None
     judges: tuple[str, ...] = ()
     validator: str | None = None
     decider: str | None = None
     objects: dict[str, Model] = field(default_factory=dict)
-    """By identity."""
+    """Model objects by identity."""
     writer: ModelSettings | None = None
-    """What the writer has of its own."""
+    """The writer's own settings."""
     models: dict[str, ModelSettings] = field(default_factory=dict)
-    """What the others have of their own, by name."""
+    """The own settings of the other models, by name."""
 
     def settings(self, settings: DraftConfig) -> DraftConfig:
-        """The settings with the writer of the session."""
+        """Return the settings with the session's writer."""
         if self.writer is None:
             return settings if self.model is None else settings.model_copy(update={"model": self.model})
         own = {name: getattr(self.writer, name) for name in {*self.writer.model_fields_set, *_ITS_OWN}}
@@ -382,7 +373,7 @@ class ModelRoles:
     def judging(
         self, judging: JudgeConfig, settings: DraftConfig, refinement: RefineConfig | None = None
     ) -> JudgeConfig:
-        """The judging by the judges of the session, with the address of those that are only named."""
+        """Return the judging settings with the session's judges and the address of those given by name."""
         named = {
             "judges": self.judges or judging.judges,
             "validator": self.validator or judging.validator,
@@ -391,7 +382,7 @@ class ModelRoles:
         return located(judging.model_copy(update=named), settings, refinement, self.objects)
 
     def refinement(self, refinement: RefineConfig) -> RefineConfig:
-        """The refinement with the decider of the session."""
+        """Return the refinement settings with the session's decider."""
         return refinement if self.decider is None else refinement.model_copy(update={"decider": self.decider})
 
 
@@ -401,7 +392,7 @@ def model_roles(
     validator: ModelLike | None,
     decider: ModelLike | None,
 ) -> ModelRoles:
-    """Everybody under a name; an object may have several roles."""
+    """Return the names of all roles; an object may have several."""
     if isinstance(judges, str):
         raise UsageError(f"judges is the text {judges!r:.40}", hint=f"give a list: judges=[{judges!r:.40}]")
     seen: dict[int, Model] = {}
@@ -422,6 +413,6 @@ def model_roles(
 
 
 def _kept(given: ModelSettings, models: dict[str, ModelSettings]) -> str:
-    """A name for a model with settings: its own, or its own with a number where there is another one of that."""
+    """Return a unique name for a model with settings, with a number appended if necessary."""
     names = (f"{given.model}{f' ({number})' if number > 1 else ''}" for number in count(1))
     return next(name for name in names if models.setdefault(name, given) == given)

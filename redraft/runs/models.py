@@ -1,4 +1,4 @@
-"""From a model's name, as users write it, to a model that answers, under the settings of its role."""
+"""Opens models by name under the settings of their roles."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def resolve(settings: DraftConfig) -> DraftConfig:
-    """The settings with the model's address filled in, so that it is on record; names that mean nothing are refused."""
+    """Return the settings with the model's address filled in for the record; unknown names are refused."""
     model, given = settings.model, settings.base_url
     if model == EXTRACTIVE:
         return settings.model_copy(update={"base_url": None, "key_env": None})
@@ -68,14 +68,15 @@ def _check_provider(provider: str, model: str, name: str) -> None:
 
 
 def tokenizer_of(settings: DraftConfig) -> tuple[Tokenizer, str]:
-    """The model's tokenizer, and a warning where it is an approximation. Who reads no prompts has no window to miss."""
+    """Return the model's tokenizer, with a warning where it is an approximation. Models that read no prompts cannot
+    overflow a window."""
     if not reads_prompts(settings.model):
         return EstimatingTokenizer(), ""
     return tokenizer_for(name_of(settings.model))
 
 
 def exact_tokenizer(settings: DraftConfig) -> Tokenizer | None:
-    """The tokenizer by which the provider counts; None where that is not known for certain."""
+    """Return the provider's tokenizer; None where it is not known for certain."""
     if not _is_at_openai(settings):
         return None
     tokenizer, warning = tokenizer_for(name_of(settings.model))
@@ -83,7 +84,7 @@ def exact_tokenizer(settings: DraftConfig) -> Tokenizer | None:
 
 
 def price_of(settings: DraftConfig, table: PriceTable) -> Price | None:
-    """What a call costs; None when nobody knows. A model served elsewhere is not sold at OpenAI's prices."""
+    """Return the price of a model; None where unknown. OpenAI's prices apply only to OpenAI's server."""
     if not reads_prompts(settings.model):
         return FREE
     if settings.price is not None:
@@ -97,7 +98,7 @@ def _is_at_openai(settings: DraftConfig) -> bool:
 
 
 def reasoning_reserve(settings: DraftConfig) -> int:
-    """The tokens that a model may use in each call to think, besides its reply."""
+    """Return the tokens that a model may use for reasoning in each call, besides its reply."""
     if not reads_prompts(settings.model):
         return 0
     if settings.reasoning_tokens is not None:
@@ -109,11 +110,9 @@ def reasoning_reserve(settings: DraftConfig) -> int:
 async def open_model(
     settings: DraftConfig, *, seconds: float, usual_key: bool = True, by_job: ByJob | None = None
 ) -> AsyncIterator[Model]:
-    """The model that the settings name, open as long as the context lasts. What takes long to load waits for a call.
-
-    Without a key of its own a model of OpenAI's protocol gets the `usual_key`, OPENAI_API_KEY, only if it may. With
-    `by_job` its requests go out in jobs.
-    """
+    """Open the model that the settings name for the duration of the context. Slow imports wait for the first call.
+    Without its own key, a model that speaks OpenAI's protocol gets OPENAI_API_KEY only if `usual_key` allows it. With
+    `by_job`, requests go out in provider batches."""
     provider = provider_of(settings.model)
     if settings.model == EXTRACTIVE:
         yield LateModel(IDENTITY, open_extractive)
@@ -130,7 +129,7 @@ async def open_model(
 
 
 def load_openai() -> None:
-    """Import the client of OpenAI's protocol."""
+    """Import the OpenAI client."""
     import redraft.llm.openai  # noqa: F401
 
 
@@ -199,7 +198,7 @@ def check_judges(
 
 
 def _in_another_role(settings: DraftConfig, judging: JudgeConfig, refinement: RefineConfig | None) -> str:
-    """The entailment model that is to validate or to decide, if there is one."""
+    """Return the entailment model that is assigned another role, which it cannot fill."""
     named = named_in(judging, refinement)
     others = (under_name(name, settings, judging).model for role, name in named if role != "judge")
     return next((model for model in others if is_entailment(model)), "")

@@ -1,4 +1,4 @@
-"""What is decided before the first call: a document measured and cut, a plan, prompts, and the record of a run."""
+"""Decisions before the first call: the document's chunks, the plan, the prompts, and the run's record."""
 
 from __future__ import annotations
 
@@ -70,22 +70,22 @@ _LEAST_LIMIT = 50
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A document with all that is decided before the first call."""
+    """A document and all decisions before the first call."""
 
     document: Document
     settings: DraftConfig
     chunks: Sequence[Chunk]
-    """By which a draft is made: where that goes by chapter they are the chapters."""
+    """The chunks of the draft; with chapters, the chapters."""
     tokenizer: Tokenizer
     book: PromptBook
     plan: Plan
     warnings: tuple[str, ...] = ()
     chapters: tuple[DocumentStretch, ...] = ()
-    """The chapters, where each is drafted by itself."""
+    """The chapters, if each is drafted by itself."""
 
     @property
     def document_tokens(self) -> int:
-        """Of all the document, however much of it is read for the draft."""
+        """Return the tokens of the whole document, however much of it is summarized."""
         read = Span(self.chunks[0].span.start, self.chunks[-1].span.end)
         whole = read == Span(0, len(self.document.text))
         return self.plan.document_tokens if whole else self.tokenizer.count(self.document.text)
@@ -93,39 +93,40 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class RunSpec:
-    """What a run is for, and the draft itself where it is given."""
+    """What a run does, and the summary if one is given."""
 
     purpose: Purpose = SUMMARIZE
     given: str | None = None
     parent: str | None = None
     other: str | None = None
-    """The second summary, where the one that is given is compared with it."""
+    """The second summary of a comparison."""
     own: tuple[Evaluator, ...] = ()
-    """The metrics that are handed over: the judging has their names among the others."""
+    """Metrics passed as objects; the judging settings contain their names."""
     experiment: str | None = None
-    """The experiment that the run is made for."""
+    """The experiment that the run belongs to."""
     prompts: tuple[Prompt[Any, Any], ...] = ()
-    """What a part of an experiment asks."""
+    """The prompts of an experiment's own requests."""
     findings: tuple[Finding, ...] = ()
-    """What somebody wants mended in the draft that is given, whatever the metrics find."""
+    """Findings to fix in the given summary, whatever the metrics find."""
 
     @property
     def judging(self) -> JudgeConfig | None:
-        """How drafts are judged, where they are."""
+        """Return the judging settings, if drafts are judged."""
         return self.purpose.judging
 
     @property
     def refinement(self) -> RefineConfig | None:
-        """What a draft is redrafted for, where it is."""
+        """Return the refinement settings, if the draft is refined."""
         return self.purpose.refinement
 
     def evaluators(self, encoder: Encoder | None = None) -> tuple[Evaluator, ...]:
-        """The metrics that a draft is judged by; none where no draft is."""
+        """Return the metrics, if drafts are judged."""
         drafted = isinstance(self.purpose, Evaluate | Refine)
         return evaluators(self.purpose.judging, encoder, self.own) if drafted and self.purpose.judging else ()
 
     def settled(self, settings: DraftConfig) -> DraftConfig:
-        """The settings with the strategy `given` where no draft is made. Where one is, a strategy must make it."""
+        """Return the settings with strategy `given` where no draft is made; raises where one is made and no strategy
+        can."""
         if self.given is not None or not isinstance(self.purpose, Summarize | Evaluate | Refine):
             return settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False, "drafts": 1})
         if settings.strategy == GIVEN_STRATEGY:
@@ -138,14 +139,14 @@ class RunSpec:
 
 @dataclass(frozen=True, slots=True)
 class _Settled:
-    """What follows from the settings without a look at the document, except at its length."""
+    """What follows from the settings and the length of the document."""
 
     settings: DraftConfig
     tokenizer: Tokenizer
     book: PromptBook
     warnings: tuple[str, ...]
     read: Span
-    """What is read of the document."""
+    """The part of the document that is read."""
 
 
 def prepare(
@@ -168,7 +169,7 @@ def _prepared(document: Document, settings: DraftConfig, model: Model | None, gi
 
 
 def _cut(document: Document, settled: _Settled, chapters: Sequence[DocumentStretch]) -> list[Chunk]:
-    """The chunks by which a draft is made."""
+    """Return the chunks of the draft."""
     tokenizer = settled.tokenizer
     if not chapters:
         start, end = settled.read
@@ -184,8 +185,8 @@ def _plan(planner: Planner) -> Plan:
 
 
 def identify(document: Document, settings: DraftConfig, order: RunSpec, model: Model | None = None) -> str:
-    """The identity that a run of these settings has: whoever knows it finds the run again. A `model` is the writer that
-    was handed over."""
+    """Return the identity of a run with these settings, by which it is found again. `model` is a writer passed as an
+    object."""
     document = with_language(document, settings.source_language)
     settled = _settle(document, settings, model, order.given)
     used = prompts_used(settled.book, settled.settings, order.purpose, order.own, order.prompts)
@@ -281,7 +282,7 @@ def check_judging(order: RunSpec, prepared: Prepared, store: Store) -> None:
 
 
 def book_for(role: DraftConfig, prepared: Prepared) -> PromptBook:
-    """The prompts of whoever works under these settings."""
+    """Return the prompts for these settings."""
     return prepared.book if role.prompts == prepared.settings.prompts else PromptBook(role.prompts)
 
 
@@ -322,7 +323,7 @@ def record(prepared: Prepared, order: RunSpec, limits: Limits, store: Store) -> 
 
 
 def _identity(of_settings: str, order: RunSpec) -> str:
-    """A run that only drafts is identified by its settings; what is done with a draft comes on top."""
+    """Return the identity: that of the settings, extended by judging and refinement where there are any."""
     if order.judging is None:
         return of_settings
     material = [
@@ -338,7 +339,7 @@ def _identity(of_settings: str, order: RunSpec) -> str:
 
 
 def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> Prepared:
-    """The preparation of a stored run: the same chunks, the same prompts, or an error that says what has changed."""
+    """Restore the preparation of a stored run; raises if its chunks or prompts have changed."""
     document = document_read(store, run)
     tokenizer = tokenizer_named(run.tokenizer)
     book = PromptBook(run.settings.prompts)
@@ -364,7 +365,7 @@ def prompts_used(
     own: Sequence[Evaluator] = (),
     of_part: Sequence[Prompt[Any, Any]] = (),
 ) -> dict[str, PromptRecord]:
-    """The prompts that a run uses, those `of_part` if it is part of an experiment, each under its name."""
+    """Return the prompts of a run by name, or those `of_part` for a part of an experiment."""
     judging = purpose.judging
     drafted = settings.strategy != GIVEN_STRATEGY
     prompts: list[Prompt[Any, Any]] = [*strategy_named(settings.drafting).prompts] if drafted else []
@@ -398,7 +399,7 @@ def _recorded(book: PromptBook, prompt: Prompt[Any, Any]) -> PromptRecord:
 
 
 def _own_books(settings: DraftConfig, judging: JudgeConfig | None) -> dict[str, PromptBook]:
-    """The prompts of those who judge or decide by others than the writer has, by name."""
+    """Return the prompts of judges and deciders that do not use the writer's, by name."""
     models = judging.models if judging is not None else {}
     return {
         name: PromptBook(one.prompts) for name, one in models.items() if one.prompts not in (None, settings.prompts)

@@ -1,4 +1,4 @@
-"""What a run is asked for: the settings, the judging and the refinement of a run, of its chapters and of its drafts."""
+"""What a run is asked to do: its settings, and those of its chapters and candidates."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ _KINDS: tuple[type[BaseModel], ...] = (DraftConfig, JudgeConfig, RefineConfig)
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """The settings of a session, with what one run has otherwise laid over them."""
+    """The settings of a session overlaid with those of one run."""
 
     settings: DraftConfig = field(default_factory=DraftConfig)
     judging: JudgeConfig = field(default_factory=JudgeConfig)
     refinement: RefineConfig | None = None
     metrics: tuple[str, ...] = ()
     own: Mapping[str, Evaluator] = field(default_factory=dict)
-    """The evaluators that were handed over, by name."""
+    """Metrics passed as objects, by name."""
 
     def with_bases(
         self, settings: DraftConfig | None, judging: JudgeConfig | None, refinement: RefineConfig | None
     ) -> RunRequest:
-        """With other settings, judging or refinement in place of these, where there are others."""
+        """Return the request with other base settings where they are given."""
         return replace(
             self,
             settings=settings or self.settings,
@@ -58,7 +58,7 @@ class RunRequest:
         )
 
     def with_options(self, options: Mapping[str, Any]) -> RunRequest:
-        """With fields of settings, judging and refinement by name."""
+        """Return the request with fields of settings, judging and refinement by name."""
         known = {name for kind in _KINDS for name in kind.model_fields}
         if unknown := sorted(options.keys() - known):
             raise UsageError(f"there is no option {unknown[0]!r}", hint=f"there are: {', '.join(sorted(known))}")
@@ -75,7 +75,7 @@ class RunRequest:
         )
 
     def with_metrics(self, metrics: Sequence[str | Evaluator]) -> RunRequest:
-        """With metrics by name, or as evaluators of one's own."""
+        """Return the request with metrics by name or as objects."""
         if isinstance(metrics, str):
             raise UsageError(f"metrics is the text {metrics!r:.40}", hint=f"give a list: metrics=[{metrics!r:.40}]")
         if strange := [one for one in metrics if not isinstance(one, str | Evaluator) or not getattr(one, "name", one)]:
@@ -88,7 +88,7 @@ class RunRequest:
         return replace(self, metrics=names or self.metrics, own={**self.own, **own})
 
     def of_task(self, task: Task, scope: Scope) -> tuple[RunRequest, str | Path | None]:
-        """With what a graph was started with; and where the summary is, if it is to begin with one that there is."""
+        """Return the request with the input of a graph; `summary` is where a given summary comes from."""
         known = {"source", "summary", "recorded", "metrics", "strategy"}
         options = {name: value for name, value in task.items() if name not in known}
         judging = RefineConfig.model_fields.keys() | {"metrics"}
@@ -111,7 +111,7 @@ class RunRequest:
         return asked, task["summary"]
 
     def order(self, scope: Scope, model_roles: ModelRoles, **given: Any) -> tuple[DraftConfig, RunSpec]:
-        """What a run is to do: with whose settings, and to which end."""
+        """Return what a run is to do with these settings."""
         settings, own = model_roles.settings(self.settings), tuple(self.own.values())
         if scope == "summarize":
             return settings, RunSpec(**given)
@@ -128,10 +128,8 @@ def _those(kind: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def chapter_of(document: Document, title: str, span: Span) -> Document:
-    """A chapter as a document of its own. What was left out of the whole is said with that.
-
-    It may be in another language than the whole, unless somebody has said what that is in.
-    """
+    """Return a chapter as a document of its own, with the note on what was left out of the whole. Its language is
+    detected unless the user gave one."""
     part = only(document, [span])
     if document.language:
         language = document.language if unshown(document) else settled(document.language, part.text)
@@ -142,14 +140,14 @@ def chapter_of(document: Document, title: str, span: Span) -> Document:
 
 
 def settings_of(settings: DraftConfig, chapter: Document) -> DraftConfig:
-    """The settings of a chapter, by those that the whole has once its limit is known."""
+    """Return the settings of a chapter from those of the whole, whose word limit is known."""
     assert settings.words is not None
     limit = chapter_words(settings.words, count_words(chapter.text))
     return settings.model_copy(update={"by_chapter": False, "words": limit, "source_language": None})
 
 
 def order_of(order: RunSpec) -> RunSpec:
-    """What is done with the draft of a chapter: the same as with that of the whole, but by questions of its own."""
+    """Return the order for a chapter: that of the whole, with questions of its own."""
     if order.judging is None:
         return order
     own = order.judging.model_copy(update={"pack": None, "keyfacts": None, "reference": None})
@@ -157,7 +155,7 @@ def order_of(order: RunSpec) -> RunSpec:
 
 
 def with_places(order: RunSpec, settings: DraftConfig) -> RunSpec:
-    """The order with the addresses of those who judge and decide, where they are only named."""
+    """Return the order with the addresses of judges and deciders given by name."""
     if order.judging is None:
         return order
     there = located(order.judging, settings, order.refinement)
@@ -170,8 +168,8 @@ _OTHER = {DIRECT: MERGING, MERGING: DIRECT}
 
 
 def candidate(document: Document, settings: DraftConfig, number: int, writer: Model | None = None) -> Prepared:
-    """A candidate, prepared: another sample by the same strategy; of those whose strategy was found out for the
-    document the second one by the other strategy, where that is another way for it."""
+    """Prepare a candidate: another sample by the same strategy; if the strategy was chosen automatically, the second
+    candidate uses the other one where that differs."""
     one = settings.model_copy(update={"drafts": 1})
     if number == _OTHERWISE and settings.chosen and settings.strategy in _OTHER:
         try:

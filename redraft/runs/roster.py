@@ -1,4 +1,4 @@
-"""Which models have which role in a run, what is known of each, and how large their windows are."""
+"""The models by role, what is known of each, and the size of their windows."""
 
 from __future__ import annotations
 
@@ -32,21 +32,19 @@ from redraft.store.store import Store
 
 WINDOW = "context_tokens"
 Windows = Callable[[ModelRole], int | None]
-"""Looks for a model's window."""
+"""Looks up a model's window."""
 
 
 def known_window(one: ModelRole) -> int | None:
-    """The window of a model that is known without asking anybody."""
+    """Return a model's window if it is known without a request."""
     if isinstance(one.model, ChatModel) and one.model.window:
         return one.model.window
     return window_of_family(name_of(one.settings.model))
 
 
 def told_window(one: ModelRole, away: Callable[[str], None] | None = None) -> int | None:
-    """The window that a model's own server tells of, or else the one that is known.
-
-    Where nothing answers `away` is told the address.
-    """
+    """Return the window that a model's server reports, or else the known one. `away` is called with the address if the
+    server does not answer."""
     it = one.settings
     served = one.model is None and provider_of(it.model) == OPENAI and it.base_url is not None
     if served and it.base_url and server_at(it.base_url) != server_at(DEFAULT_BASE_URL):
@@ -62,7 +60,7 @@ def told_window(one: ModelRole, away: Callable[[str], None] | None = None) -> in
 def with_windows(
     settings: DraftConfig, order: RunSpec, find: Windows, objects: Mapping[str, Model] = NOBODY
 ) -> tuple[DraftConfig, RunSpec, list[str]]:
-    """The settings and the order with everybody's window on record; and what had to be assumed, in words."""
+    """Return the settings and the order with every model's window, and notes on assumptions."""
     settings, judging, notes = windowed(settings, order.judging, order.refinement, find, objects)
     return settings, replace(order, purpose=order.purpose.model_copy(update={"judging": judging})), notes
 
@@ -74,11 +72,8 @@ def windowed(
     find: Windows,
     objects: Mapping[str, Model] = NOBODY,
 ) -> tuple[DraftConfig, JudgeConfig | None, list[str]]:
-    """The same of settings and a judging.
-
-    What the settings say of a window is said of the writer's, and of that of an object which nothing can be known of.
-    Where nobody knows another's it counts as large as the writer's.
-    """
+    """Return settings and judging configuration with windows. A window in the settings is the writer's, and that of an
+    object about which nothing is known. Another model's unknown window is assumed to equal the writer's."""
     given = settings.context_tokens if WINDOW in settings.model_fields_set else None
     notes: list[str] = []
     writer, *others = assign_models(
@@ -116,12 +111,12 @@ def windowed(
 
 
 def _is_bounded(one: ModelRole) -> bool:
-    """Whether a model is one that has a window, as far as anybody can tell."""
+    """Return whether a model may have a window."""
     return reads_prompts(one.settings.model) and (one.model is None or isinstance(one.model, ChatModel))
 
 
 def _with_window(under: DraftConfig, window: int, own: ModelSettings | None) -> ModelSettings:
-    """What somebody has of their own, or else works under, with a window."""
+    """Return a role's settings with a window."""
     if own is None:
         fields = {name: getattr(under, name) for name in ModelSettings.model_fields if name != "prompts"}
         own = ModelSettings(**fields)
@@ -133,30 +128,30 @@ Source = Literal["given", "known", "assumed"]
 
 @dataclass(frozen=True, slots=True)
 class RosterEntry:
-    """A model in a role, or in none, under the name that it is given there."""
+    """A model in a role, or without one, under its name."""
 
     role: Role | None
     name: str
     assigned: ModelRole
     window: int | None
-    """None for whoever reads no prompts."""
+    """None for a model that reads no prompts."""
     window_is: Source
     capabilities: ModelCapabilities
     trouble: str = ""
-    """Why nothing more could be found out."""
+    """Why details are missing."""
 
     @property
     def settings(self) -> DraftConfig:
-        """What it works under."""
+        """Return its settings."""
         return self.assigned.settings
 
     @property
     def price(self) -> Price | None:
-        """What it costs, where that is known."""
+        """Return its price, if known."""
         return self.assigned.price
 
     def to_json(self) -> dict[str, Any]:
-        """The contract of a model in `models --json`."""
+        """Return the JSON of a model in `models --json`."""
         it = self.settings
         return {
             "role": self.role,
@@ -186,10 +181,8 @@ def roster(
     store: Store,
     writes_as: str | None = None,
 ) -> list[RosterEntry]:
-    """Everybody who has a role, and the models of the settings file that have none. Servers are asked for windows.
-
-    `writes_as` is the name that the writer has in the settings file, where it has one.
-    """
+    """Return all models with a role, and the models of the settings file without one. Asks servers for windows.
+    `writes_as` is the writer's name in the settings file."""
     refinement = RefineConfig(goals={}, decider=decider)
     given = WINDOW in settings.model_fields_set
     writer = resolve(settings)
@@ -211,7 +204,7 @@ def roster(
 
 
 def _spare(name: str, own: ModelSettings, writer: DraftConfig, prices: PriceTable, store: Store) -> RosterEntry:
-    """A model that has no role. One that could not work is shown with the reason, and is no trouble to others."""
+    """Return a model without a role. If it could not work, the reason is shown and the others are unaffected."""
     try:
         alone = located(JudgeConfig(judges=(name,), models={name: own}), writer)
         one = assign_models(writer, alone, Limits(), prices)[1]
@@ -249,5 +242,5 @@ def _seat(
 
 
 def identity_of(settings: DraftConfig) -> str:
-    """What a named model is known by, in the store too."""
+    """Return the identity of a named model, as in the store."""
     return f"{settings.model}@{settings.base_url}" if settings.base_url else settings.model

@@ -1,4 +1,4 @@
-"""The session: what an application holds, the verbs it calls, and the context of every graph."""
+"""The session: what an application opens, its methods, and the context of every graph."""
 
 from __future__ import annotations
 
@@ -53,20 +53,19 @@ from redraft.store.store import Store
 
 
 class Session:
-    """A store, and who works with it: `async with Session("book.db", model="openai:gpt-5-mini") as session`.
+    """A store and the models that work on it: `async with Session("book.db", model="openai:gpt-5-mini") as session`.
 
-    Its verbs make runs, and each returns a `Result` once the run has come to its end, or to a stop: a used-up budget, a
-    question to a person. It is also the context that every graph of `redraft.graphs` wants. One session belongs to one
-    event loop; several may share a database.
+    Its methods make runs and return a `Result` when the run ends or stops (a used-up budget, a question to a person). A
+    session is also the context of every graph of `redraft.graphs`. It belongs to one event loop; several sessions may
+    share a database.
 
-    What holds for every verb: a source is a path, an id in the store or a `Document`, or a list of such, which are read
-    as one document; a summary is its text. `options`
-    are the fields of `redraft.Options`, as in `words=300, goals={"coverage": 0.7}`, laid over `settings`, `judging` and
-    `refinement`, which are laid over the session's. It raises a `UsageError` for what cannot be meant, before anything
-    is paid for; a `ModelError`, a `StoreError` or another `RedraftError` when the run fails; a `BudgetError` when a
-    limit is reached with nothing to show. Whatever ends it sooner, being cancelled included, is on record with the run,
-    all that was answered is kept, and `resume` goes on from there. What happens goes to the session's `observer`;
-    `stream` gives the same one by one.
+    For every method: a source is a path, an id in the store, a `Document`, or a list of these, read as one document; a
+    summary is its text. `options` are the fields of `redraft.Options`, such as `words=300, goals={"coverage": 0.7}`;
+    they override `settings`, `judging` and `refinement`, which override the session's. Invalid input raises
+    `UsageError` before anything is paid for; a failed run raises `ModelError`, `StoreError` or another `RedraftError`;
+    a limit reached before there is a draft raises `BudgetError`. Whatever ends a run early, including cancellation, is
+    recorded with it, every answer is kept, and `resume` continues from there. Events go to the session's `observer`;
+    `stream` yields the same events.
     """
 
     def __init__(
@@ -88,15 +87,12 @@ class Session:
         budget: Budget | None = None,
         trace_to_langsmith: bool = False,
     ) -> None:
-        """`store` is a database, or its path; without one it is the one of the command line.
-
-        Models are names, as on the command line, `ModelSettings`, or objects: any LangChain chat model, or a `Model`.
-        `metrics` are by name or evaluators of one's own: those that `evaluate` and `refine` judge by where a run names
-        none. `settings`, `judging` and `refinement` are what every run begins from. `limits` hold for each run, and
-        `budget` for all of them together. `reviewer` answers where a run asks a person; without one it waits.
-        `observer` is told what happens; what it raises is logged and changes nothing. Unless `trace_to_langsmith` says
-        so nothing that is read or written is sent there.
-        """
+        """`store` is a database or its path; the default is the command line's. Models are names as on the command
+        line, `ModelSettings`, LangChain chat models, or `Model` objects. `metrics` are names or `Evaluator` objects
+        that `evaluate` and `refine` use by default. `settings`, `judging` and `refinement` are the defaults of every
+        run. `limits` apply to each run, and `budget` to all of them together. `reviewer` answers a run's questions to a
+        person; without one the run waits. `observer` receives events; exceptions that it raises are logged and ignored.
+        Nothing is sent to LangSmith unless `trace_to_langsmith` is set."""
         self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store)
         self._model_roles = model_roles(model, judges, validator, decider)
@@ -138,11 +134,9 @@ class Session:
         refinement: RefineConfig | None = None,
         **options: Unpack[Options],
     ) -> Result:
-        """Draft a summary; judge it where `metrics` are named here, and redraft it where there are `goals`.
-
-        With `by_chapter=True` so is each chapter, or document of several: the `chapters` of the result.
-        A used-up budget is no failure where there is a draft to return.
-        """
+        """Draft a summary, judge it by `metrics`, and refine it if there are `goals`. With `by_chapter=True` the same
+        is done for each chapter, or each of several documents; see `chapters` of the result. A used-up budget is not an
+        error if there is a draft."""
         return await self.begin_order(source, *self.order(metrics, settings, judging, refinement, options))
 
     async def evaluate(
@@ -174,11 +168,9 @@ class Session:
         findings: Sequence[Finding] = (),
         **options: Unpack[Options],
     ) -> Result:
-        """Redraft the text of a summary until it meets its goals. Its limit is `words`, or else its own length.
-
-        `findings` are mended first, whatever the goals, as those of `redraft.read_losses`; they count as no score. With
-        `review=True` it stops before each revision, with the status `waiting`, unless there is a `reviewer`.
-        """
+        """Refine a summary until it meets its goals. Its limit is `words`, or else its own length. `findings`, such as
+        those of `redraft.read_losses`, are fixed first, whatever the goals; they do not affect scores. With
+        `review=True` the run stops before each revision with status `waiting`, unless there is a `reviewer`."""
         asked = self._with(settings, judging, refinement, metrics, options)
         return await self._made(source, asked, "refine", given=summary, findings=tuple(findings))
 
@@ -231,10 +223,8 @@ class Session:
         findings: Sequence[Finding] = (),
         **options: Unpack[Options],
     ) -> Result:
-        """Refine the draft of round `number` of a run anew, in a run of its own, judged as that run is.
-
-        `findings` are as for `refine`. What was judged is not asked again. Raises a `RunError` without such a round.
-        """
+        """Refine the draft of round `number` of a run again, in a new run with the same judges. `findings` are as for
+        `refine`. Earlier verdicts are reused. Raises `RunError` if there is no such round."""
         run = await off_loop(self.store.runs.get, key)
         text = await off_loop(draft_of_round, self.store, run, number)
         judging, wanted = run.judging or self._asked.judging, refinement or run.refinement
@@ -274,40 +264,39 @@ class Session:
         metrics: Sequence[str | Evaluator] = (),
         **options: Unpack[Options],
     ) -> AsyncGenerator[Event, None]:
-        """What happens in a run of `summarize`, or of `refine` where there is a summary, as it happens.
-
-        The first event has the run's id, and the last is `RunDone` or `Waiting`; then `result(run)` has the rest. The
-        errors of the run are raised after its last event. Closing the iterator stops the run, which can be resumed.
-        """
+        """Yield the events of `summarize`, or of `refine` if there is a summary. The first event has the run's id; the
+        last is `RunDone` or `Waiting`, after which `result(run)` returns the rest. Errors of the run are raised after
+        its last event. Closing the iterator stops the run, which can be resumed."""
         if summary is None:
             return streaming(self.summarize(source, metrics=metrics, **options))
         return streaming(self.refine(source, summary, metrics=metrics, **options))
 
     def stream_resume(self, key: str, answer: Mapping[str, Any] | None = None) -> AsyncGenerator[Event, None]:
-        """What happens in a run that goes on, as `stream` has it."""
+        """Yield the events of a resumed run, like `stream`."""
         return streaming(self.resume(key, answer=answer))
 
     # What there is to know.
 
     async def result(self, key: str) -> Result:
-        """What the store knows of a run: its summary, scores, rounds, and what it took."""
+        """Return the stored result of a run: its summary, scores, rounds and usage."""
         return await off_loop(read_result, self.store, key)
 
     async def lineage(self, key: str, *, ask: bool = False, embeddings: str | Path | None = None) -> Lineage:
-        """Where the sentences of a run's summary come from. With `embeddings` meanings are compared as well as words;
-        with `ask` the first judge, or else the model, is asked where these do not tell, in a run of its own."""
+        """Return where the sentences of a run's summary come from. With `embeddings`, meanings are compared as well as
+        words; with `ask`, a model decides unclear cases, in a run of its own."""
         return await retraced(self._manager, self._asked, read_lineage, trace, key, ask, embeddings)
 
     async def losses(self, key: str, *, ask: bool = False, embeddings: str | Path | None = None) -> Losses:
-        """What the document says and a run's summary does not, and the step at which each was lost; as `lineage`."""
+        """Return what the document says and a run's summary lacks, and the step that lost it; arguments as for
+        `lineage`."""
         return await retraced(self._manager, self._asked, read_losses, trace_losses, key, ask, embeddings)
 
     async def question(self, key: str) -> ReviewQuestion | None:
-        """What a run that waits wants to know; None where it does not wait."""
+        """Return the question of a waiting run, or None."""
         return await self._driver.question(await off_loop(self.store.runs.get, key))
 
     def metrics(self) -> tuple[str, ...]:
-        """The metrics that give a score: redraft's, those of installed packages, and those that were handed over."""
+        """Return the metrics that give a score: redraft's, those of installed packages, and those passed as objects."""
         return scoring(tuple(self._own.values()))
 
     async def add(self, text: str | Document) -> str:
@@ -319,13 +308,14 @@ class Session:
         return await off_loop(self.store.documents.add_text, text)
 
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:
-        """The saver on the store's second file, for graphs that are compiled by hand; open as long as the session."""
+        """Return the checkpoint saver of the store, for graphs that you compile yourself; it stays open as long as the
+        session."""
         return await self._driver.saver()
 
     # What graphs ask of it.
 
     async def begin(self, task: Task, scope: Scope) -> str:
-        """Record a run of what a graph was started with; returns its id."""
+        """Record a run for the input of a graph; returns its id."""
         asked, place = self._asked.of_task(task, scope)
         given: str | None = None
         if place is not None:
@@ -335,22 +325,22 @@ class Session:
         return (await put_on_record(self._manager, task["source"], settings, order)).id
 
     def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
-        """Work on a run for as long as the context lasts; see `redraft.graphs.node`."""
+        """Work on a run for the duration of the context; see `redraft.graphs.node`."""
         return self._manager.at_work(run)
 
     def visiting(self, run: str) -> AbstractAsyncContextManager[JobFactory]:
-        """Work on a run for one turn, with everybody who is there for it; see `redraft.tools`."""
+        """Work on a run for one tool call; see `redraft.tools`."""
         return self._manager.visiting(run)
 
     async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
-        """Bring a run to its end for a `reason`, and in somebody's words `why`; returns the reason."""
+        """End a run for a `reason`, explained in `why`; returns the reason."""
         return await self._manager.finish(run, draft, reason, why)
 
     # What batches ask of it.
 
     def order(self, metrics: Sequence[str | Evaluator], settings: DraftConfig | None, judging: JudgeConfig | None,
               refinement: RefineConfig | None, options: Mapping[str, Any]) -> tuple[DraftConfig, RunSpec]:  # fmt: skip
-        """What `summarize` is asked for with these."""
+        """Return the request that `summarize` makes for these arguments."""
         asked = self._with(settings, judging, refinement, metrics, options)
         refined = refinement is not None or asked.refinement is not None
         judged = judging is not None or bool(metrics)
@@ -358,16 +348,16 @@ class Session:
 
     @property
     def terms(self) -> RunManager:
-        """Who works here, by which metrics, at which prices, within which limits."""
+        """Return the models, metrics, prices and limits of the session."""
         return self._manager
 
     @property
     def observer(self) -> Observer:
-        """Who is told what happens, as they were handed over."""
+        """Return the observer that was passed in."""
         return self._observer
 
     def beside(self, observer: Observer, limits: Limits, budget: Budget) -> Session:
-        """Another session of the same people on the same store: for one of many runs that share a budget."""
+        """Return another session with the same models and store, for one of many runs that share a budget."""
         made, at = copy(self), self._manager
         made._owned, made._observer = False, observer
         made._manager = RunManager(

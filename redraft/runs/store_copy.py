@@ -1,4 +1,4 @@
-"""Copying a store with its checkpoints: runs that were stopped are gone on with where they are copied to."""
+"""Copies a store with its checkpoints, so that stopped runs can be resumed in the copy."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def _put(target: Saver, thread: str, space: str, found: CheckpointTuple) -
 
 
 def _versioned(checkpoint: Checkpoint) -> Checkpoint:
-    """The checkpoint with the versions of its channels as texts, which every saver goes on with."""
+    """Return the checkpoint with text versions, which every saver can continue."""
     copied = checkpoint.copy()
     copied["channel_versions"] = {name: _text(version) for name, version in checkpoint["channel_versions"].items()}
     copied["versions_seen"] = {

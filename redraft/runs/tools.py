@@ -1,4 +1,4 @@
-"""What a session offers as LangChain tools, for any agent: read the document, look at the findings, judge, revise."""
+"""LangChain tools on a session for any agent: read the document, list findings, judge, revise."""
 
 from __future__ import annotations
 
@@ -38,45 +38,45 @@ class _Given(BaseModel):
 
 
 class OfRun(_Given):
-    """The run that is meant."""
+    """A run."""
 
 
 class SearchOf(_Given, decider.SearchRequest):
-    """What to look for in the document of the run."""
+    """What to search for in the run's document."""
 
 
 class PlaceOf(_Given, decider.DocumentPlace):
-    """A place in the document of the run."""
+    """A place in the run's document."""
 
 
 class FindingSelection(_Given):
-    """Which findings are meant."""
+    """Which findings to return."""
 
-    metric: str | None = Field(default=None, description="Only those of this metric.")
+    metric: str | None = Field(default=None, description="Only findings of this metric.")
 
 
 class Mending(_Given):
-    """What a revision is to mend."""
+    """What a revision fixes."""
 
     findings: list[str] = Field(min_length=1, max_length=_MOST_FINDINGS, description="The ids of the findings.")
-    instruction: str = Field(default="", max_length=2000, description="What to tell the reviser besides.")
+    instruction: str = Field(default="", max_length=2000, description="Additional instructions for the reviser.")
 
 
 class Ending(_Given):
-    """Why the run is at its end."""
+    """Why the run ends."""
 
-    reason: str = Field(default="finished", max_length=100, description="Why, in a word or two.")
+    reason: str = Field(default="finished", max_length=100, description="The reason in a word or two.")
 
 
 class FoundPassages(BaseModel):
-    """What was found, the nearest first."""
+    """The passages found, nearest first."""
 
     run: str
     passages: list[decider.FoundPassage]
 
 
 class Findings(BaseModel):
-    """What is wrong with the draft; `more` are not shown."""
+    """The findings on the draft; `more` are not listed."""
 
     run: str
     findings: list[Finding]
@@ -84,7 +84,7 @@ class Findings(BaseModel):
 
 
 class MetricReport(BaseModel):
-    """What one metric says of the draft."""
+    """One metric's evaluation of the draft."""
 
     run: str
     metric: str
@@ -95,7 +95,7 @@ class MetricReport(BaseModel):
     findings: dict[str, int]
     reason: str
     self_check: bool
-    """Whether the built-in model has judged what it has written itself; so below."""
+    """Whether the built-in model judged its own summary."""
 
 
 class DraftShown(BaseModel):
@@ -110,7 +110,7 @@ class DraftShown(BaseModel):
 
 
 class RevisionReport(BaseModel):
-    """What became of a revision: whether it was taken, why, and how the best draft stands now."""
+    """The result of a revision: whether and why it was accepted, and the scores of the best draft."""
 
     run: str
     round: int
@@ -121,7 +121,7 @@ class RevisionReport(BaseModel):
 
 
 class Finished(BaseModel):
-    """The run is done."""
+    """The run has ended."""
 
     run: str
     stop_reason: str
@@ -129,11 +129,11 @@ class Finished(BaseModel):
 
 
 def tools(session: Session) -> list[BaseTool]:
-    """The tools of a session, each on a run that `session` has begun: an agent is told the run's id.
+    """Return the tools of a session. Each works on a run that `session` has begun, given its id.
 
-    Arguments and answers are pydantic models: the content of a tool's message is the answer as JSON, and its artifact
-    is the answer itself. What goes wrong is told to the agent in a sentence. No tool hands out a document as a whole.
-    What they do is on record with the run and counts against its limits; a tool that is cancelled stops what it does.
+    Arguments and results are pydantic models: a tool message has the result as JSON content and the result itself as
+    artifact. Errors are returned to the agent as a sentence. No tool returns a whole document. Tool calls are recorded
+    with the run and count against its limits; cancelling a tool stops its work.
     """
     runner = _Bench(session)
     made = [
@@ -141,13 +141,18 @@ def tools(session: Session) -> list[BaseTool]:
         _tool("read_span", "Read the document from one character to another.", PlaceOf, runner.read),
         _tool(
             "list_findings",
-            "List what the metrics have found wrong with the best draft.",
+            "List the findings of the metrics on the best draft.",
             FindingSelection,
             runner.findings,
         ),
         _tool("current_draft", "Show the best draft of the summary so far, with its scores.", OfRun, runner.draft),
-        _tool("revise", "Have findings mended in a revision, which is taken only if it gains.", Mending, runner.revise),
-        _tool("finish", "Bring the run to its end with the best draft.", Ending, runner.finish),
+        _tool(
+            "revise",
+            "Fix findings in a revision, which is accepted only if it improves the scores.",
+            Mending,
+            runner.revise,
+        ),
+        _tool("finish", "End the run with the best draft.", Ending, runner.finish),
     ]
     return made + [
         _tool(f"judge_{name}", f"Judge the best draft by the metric {name}.", OfRun, runner.judging(name))
@@ -180,7 +185,7 @@ def _complaint(error: ValidationError | OldValidationError) -> str:
 
 
 class _Bench:
-    """What the tools do."""
+    """The implementation of the tools."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -265,7 +270,7 @@ class _Bench:
 
 
 def _judges_itself(run: StoredRun, round_: int, metrics: Iterable[str]) -> bool:
-    """Whether the built-in model alone judges by these metrics what it has drafted or revised itself."""
+    """Return whether the built-in model alone judges its own draft by these metrics."""
     judging = (run.judging or JudgeConfig()).model_copy(update={"metrics": tuple(metrics)})
     refinement = run.refinement or (RefineConfig(goals={}) if round_ else None)
     return bool(self_checks(run.settings, judging, refinement))
