@@ -1,1 +1,1 @@
-"""Many documents under one order: workers, what they lease, and what comes of it."""
+"""Batches: many documents with the same settings, processed by workers."""

@@ -1,4 +1,4 @@
-"""Batches for applications: begun, gone on with, and worked on in this process or by others."""
+"""Batches for applications: started, resumed, and processed in this process or by workers."""
 
 from __future__ import annotations
 
@@ -53,20 +53,20 @@ async def batch(
     refinement: RefineConfig | None = None,
     **options: Unpack[Options],
 ) -> BatchResult:
-    """Summarize any number of documents, as `redraft batch` does, with a session's store, people and limits.
+    """Summarize any number of documents, like `redraft batch`, with a session's store, models and limits.
 
-    A source is what the command takes: a file, a folder, a pattern, a `.jsonl` file; or a `Document`, or the id of one
-    in the store. `metrics`, `settings`, `judging`, `refinement` and `options` are as for `Session.summarize`, and hold
-    for each document. The limits of the session hold for all of them together. The summaries go into `folder`, too,
-    where one is named, and with `dossiers` the dossier of each. It is worked on within this process, or by as many
-    processes as there are `workers`; those know models and metrics by their names only. The same sources under the same
-    settings, or the same `name`, are the same batch, which goes on where it stopped; what failed is tried again.
+    A source is what the command takes (a file, a folder, a pattern, a `.jsonl` file), a `Document`, or the id of one in
+    the store. `metrics`, `settings`, `judging`, `refinement` and `options` are as for `Session.summarize` and apply to
+    each document; the session's limits apply to all of them together. Summaries are also written to `folder`, if given,
+    and with `dossiers` a dossier of each. The batch runs in this process, or in so many `workers`, which know models
+    and metrics only by name.
 
-    Raises a `UsageError` for what cannot be meant, or a `DocumentError` for a source that is not there, before anything
-    is paid for; a `RedraftError` where no worker can be started. What goes wrong with a document is in its item, and
-    what stands in the way of all of them, such as a used-up budget, is the `error` of the result. Cancelling it hands
-    back what is at work: nothing is lost, and the same call, or `resume_batch`, goes on. The session's observer is
-    told `BatchProgress` whenever something has changed, and without `workers` also what happens in the runs.
+    The same sources with the same settings, or the same `name`, are the same batch: it continues where it stopped, and
+    failed items are retried. Raises `UsageError` for invalid input or `DocumentError` for a missing source before
+    anything is paid for, and `RedraftError` if no worker can be started. An error of one document is stored in its
+    item; an error that affects all of them, such as a used-up budget, is the `error` of the result. Cancelling returns
+    the current items to the queue: nothing is lost, and the same call, or `resume_batch`, continues. The session's
+    observer receives `BatchProgress` on every change and, without `workers`, the events of the runs.
     """
     asked, limits = _asked(session, metrics, settings, judging, refinement, options), session.terms.limits or Limits()
     _check_workers(session, workers)
@@ -90,7 +90,7 @@ async def resume_batch(
 
 
 async def worked_on(session: Session, opened: Batch, workers: int | None = None) -> BatchResult:
-    """Work on an open batch to its end, and put what came of it into its folder."""
+    """Work on an open batch to its end, and write the results to its folder."""
     tell = harmless(session.observer)
     told: list[BatchProgress] = []
 
@@ -111,10 +111,8 @@ async def worked_on(session: Session, opened: Batch, workers: int | None = None)
 
 
 async def _here(session: Session, opened: Batch, observer: Observer, watch: Watcher) -> BatchStanding:
-    """Work on a batch until there is nothing left to do, or it is not open any more.
-
-    Whoever is cancelled meanwhile has handed back what was at work when this returns.
-    """
+    """Work on a batch until it is finished or no longer open. If cancelled, the current items are back in the queue
+    when this returns."""
     limits = Limits.model_validate(opened.limits)
     name = f"{os.getpid()}-{secrets.token_hex(4)}"
     worker = BatchWorker(session.store, opened.name, name, limits, session.terms.prices, observer, session=session)
@@ -133,7 +131,7 @@ async def _here(session: Session, opened: Batch, observer: Observer, watch: Watc
 
 
 async def _by_processes(session: Session, opened: Batch, workers: int, tell: Observer, watch: Watcher) -> BatchStanding:
-    """Have processes work on a batch, which are ended when whoever waits for them is cancelled."""
+    """Have processes work on a batch; cancelling ends them."""
     counts = await off_loop(session.store.batches.counts, opened.name)
     useful = of_use(workers, workers, Limits.model_validate(opened.limits), counts.left)
     terms = await off_loop(terms_of, session.store, opened.name, useful, traced=session.terms.traced)
@@ -162,7 +160,7 @@ async def _by_processes(session: Session, opened: Batch, workers: int, tell: Obs
 
 
 class _StoppedError(Exception):
-    """Nobody waits for the workers any more."""
+    """The caller was cancelled."""
 
 
 def _asked(
@@ -173,7 +171,7 @@ def _asked(
     refinement: RefineConfig | None,
     options: Options,
 ) -> BatchRequest:
-    """What is asked of every document. What is about a single one, or asks a person, is refused."""
+    """Return the settings for all documents; raises for options that concern a single document or ask a person."""
     own, order = session.order(metrics, settings, judging, refinement, options)
     if order.judging is not None and (stray := [one for one in _ABOUT_ONE if getattr(order.judging, one)]):
         raise UsageError(f"{stray[0]} is about one document", hint="leave it out: each document has its own")
@@ -205,7 +203,7 @@ def _check_workers(session: Session, workers: int | None) -> None:
 
 
 def _meant(store: Store, sources: Sequence[Source]) -> list[str | NewItem]:
-    """The sources as a batch has them: documents that were handed over are in the store from here on."""
+    """Return the sources as a batch stores them; documents passed as objects are added to the store."""
     listed = [sources] if isinstance(sources, str | Path) else sources
     if not listed:
         raise UsageError("no document was given", hint="give the path of one, or of several")

@@ -1,4 +1,4 @@
-"""The dossiers of a batch: a page for each document that is done, in a folder of their own."""
+"""The dossiers of a batch: a page for each finished document, in a folder of their own."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 
 FOLDER = "dossiers"
-"""What it is called within the folder of a batch."""
+"""Its name within the folder of a batch."""
 OnWritten = Callable[[int], object]
-"""Hears how many have been written so far."""
+"""Called with the number of dossiers written so far."""
 _HEAD_BYTES = 1024
-"""Within so many from its beginning a page says what it is."""
+"""A page identifies itself within this many bytes."""
 _ELSEWHERE = "name another folder for the dossiers"
 
 
 def ignore_count(_: int) -> None:
-    """What nobody wants to hear."""
+    """Ignore the number."""
 
 
 def wanted_in(folder: str | Path) -> Path | None:
-    """Where the dossiers of a batch go; None where it has none. That the place is there says that they are wanted: so
-    whoever goes on with the batch writes them, too."""
+    """Return the dossiers folder of a batch, or None. Its existence means that dossiers are wanted, so that whoever
+    resumes the batch writes them too."""
     place = Path(folder) / FOLDER
     return place if folder and place.is_dir() else None
 
 
 def page_in(folder: Path, name: str) -> Path:
-    """Where the dossier of a document is, by what its summary is called without a suffix."""
+    """Return the path of a document's dossier from the name of its summary without suffix."""
     return folder / f"{name}.html"
 
 
 def is_true(page: Path, run: Run) -> bool:
-    """Whether a file is the dossier of a run, and of how the run stands now."""
+    """Return whether a file is the dossier of a run in its current state."""
     return mark_of(run.id, run.updated) in _head(page)
 
 

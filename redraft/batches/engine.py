@@ -1,4 +1,4 @@
-"""Engines start the workers of a batch; `local` starts them as processes on this machine."""
+"""Engines start the workers of a batch; `local` starts processes on this machine."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ from redraft.batches.worker import FAILED_FOR_GOOD, Tell, WorkerTerms
 from redraft.errors import UsageError
 
 OWN = {"local": "redraft.batches.engine:Processes", "ray": "redraft.batches.ray_engine:Actors"}
-"""Each as an entry point would name it: only the one that is asked for is imported."""
+"""redraft's engines in entry-point notation; only the requested one is imported."""
 _KIND: plugins.Kind = "engines"
 _NEEDS = {"ray": ("ray",)}
 
 
 class WorkerPlace(NamedTuple):
-    """Where a worker is at work."""
+    """Where a worker runs."""
 
     pid: int
     machine: str = ""
-    """Empty for this one."""
+    """Empty for this machine."""
 
 
 class Ended(NamedTuple):
     """A worker has ended."""
 
     died: str = ""
-    """Of what, in words; empty where it came to its end as it should."""
+    """The cause of death; empty for a normal end."""
     for_good: bool = False
-    """Whether another would die of the same, as of a full disk."""
+    """Whether another worker would die of the same cause, such as a full disk."""
 
 
 class WorkerHandle(Protocol):
-    """One worker, wherever it is."""
+    """A worker, wherever it runs."""
 
     def place(self) -> WorkerPlace | None:
-        """Where it is; None before it has begun, for which there may be no room yet."""
+        """Return where it runs; None before it has started, which may have to wait for resources."""
 
     def ended(self) -> Ended | None:
-        """How it has ended; None as long as it has not, or has not begun."""
+        """Return how it ended; None while it runs or waits to start."""
 
     def stop(self) -> None:
         """Tell it to hand back what it is at, and to end."""
 
     def kill(self) -> None:
-        """End it at once. It does not work any more when this returns."""
+        """Kill it; it has stopped working when this returns."""
 
 
 class Engine(Protocol):
-    """Starts workers, as long as its context lasts; none of them outlives the process that has entered it."""
+    """Starts workers while its context lasts. No worker outlives the process that entered it."""
 
     def __enter__(self) -> Self: ...
 
@@ -67,24 +67,24 @@ class Engine(Protocol):
     ) -> None: ...
 
     def room(self) -> int:
-        """How many workers suit it where nobody says how many there shall be."""
+        """Return the default number of workers."""
 
     def is_elsewhere(self) -> bool:
-        """Whether workers may be on machines that do not see the files of this one."""
+        """Return whether workers may run on machines without access to this one's files."""
 
     def start(self, terms: WorkerTerms, tell: Tell) -> WorkerHandle:
-        """Have a worker begin as soon as there is room. `tell` is called with each line that it has for users."""
+        """Start a worker as soon as resources are available. `tell` receives its messages for users."""
 
 
 class Make(Protocol):
-    """What an entry point of the group `redraft.engines` is: an engine's class, or a function."""
+    """An entry point of the group `redraft.engines`: an engine class or a function."""
 
     def __call__(self, address: str | None, db: str, /) -> Engine:
-        """An engine for what is at this address, and for workers with this database. It may refuse either."""
+        """Create an engine for this address, whose workers use this database. May refuse either."""
 
 
 def engine_named(name: str, address: str | None, db: str) -> Engine:
-    """The engine of this name, for what is at the address. It has not begun anything yet."""
+    """Return the engine of this name for an address; nothing is started yet."""
     plugins.refuse_taken(_KIND, OWN)
     if name in OWN:
         return _own(name)(address, db)
@@ -118,10 +118,10 @@ class Processes:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """Each process has been ended for itself."""
+        """Do nothing: each process is ended by itself."""
 
     def room(self) -> int:
-        """One for each processor, and two at least."""
+        """Return one per processor, and at least two."""
         return max(_LEAST, os.cpu_count() or 1)
 
     def is_elsewhere(self) -> bool:
@@ -132,7 +132,7 @@ class Processes:
 
 
 class Process:
-    """A worker that stops when its standard input ends, so none outlives a command that was killed."""
+    """A worker process. It stops when its standard input closes, so that none outlives a killed command."""
 
     def __init__(self, terms: WorkerTerms, tell: Tell) -> None:
         self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
@@ -159,7 +159,7 @@ class Process:
         return WorkerPlace(self.process.pid)
 
     def ended(self) -> Ended | None:
-        """By its exit code, and by what it said last."""
+        """Return how it ended, from its exit code and last message."""
         code = self.process.poll()
         if code is None:
             return None

@@ -1,4 +1,4 @@
-"""The folder of a batch: its summaries, and at the end what came of all of them."""
+"""The folder of a batch: its summaries and a report."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _HOW = (
 
 
 def folder_named(given: str | Path | None, *, dossiers: bool = False) -> str:
-    """The whole path of the folder for the summaries, made before anything is spent on what shall go into it; with a
-    place for `dossiers` within it, if they are wanted."""
+    """Return the absolute path of the folder for summaries, created before anything is spent; with a subfolder if
+    `dossiers` are wanted."""
     if given is None:
         if dossiers:
             raise UsageError("dossiers need a folder", hint="name one with -o")
@@ -75,7 +75,7 @@ def add_dossiers(store: Store, name: str, beside: Path | None, told: OnWritten =
 
 
 def listed(store: Store, standing: BatchStanding) -> str:
-    """The documents as a list in Markdown: each with a link to its summary, and with the run that has its dossier."""
+    """Return the documents as a Markdown list with links to summaries and dossiers."""
     shown = [_entry(item) for item in islice(items_of(store, standing.batch.name), _LISTED)]
     more = standing.counts.all - len(shown)
     rest = f"\n{more:,} more are in items.jsonl.\n" if more > 0 else ""
@@ -95,6 +95,6 @@ def _entry(item: BatchItem) -> str:
 
 
 def _line(item: BatchItem) -> str:
-    """An item for programs; its summary has a file of its own."""
+    """Return an item as JSON; its summary has a file of its own."""
     content = {name: value for name, value in item.to_json().items() if name != "summary"}
     return json.dumps(content, ensure_ascii=False) + "\n"

@@ -1,8 +1,8 @@
-"""The engine `ray`: workers as actors on a Ray cluster, each with a connection of its own to the store and the models.
+"""The engine `ray`: workers as actors on a Ray cluster, each connected to the store and the models itself.
 
-By way of Ray go only what a worker is told, the lines that it has for users, and that it has ended. Keys and the
-database's password are told in a call from the driver to the actor: what is in the environment or the constructor of an
-actor, Ray keeps, and shows to whoever looks at the cluster.
+Only a worker's setup, its messages for users, and its end go through Ray. Keys and the database password are passed in
+a method call: Ray stores an actor's environment and constructor arguments and shows them to everyone with access to the
+cluster.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ _CARRIED = re.compile(
     r"(?:REDRAFT|OPENAI|ANTHROPIC|AZURE|AWS|GOOGLE|LANGSMITH|LANGCHAIN|TIKTOKEN|OTEL)_\w+|PG[A-Z]+"
     r"|\w+_(?:API_KEY|BASE_URL|API_BASE|ENDPOINT)"
 )
-"""The variables that say whom a worker asks, and with which key. The rest of an environment is a machine's own."""
+"""Environment variables that are passed on: which models to ask, and their keys."""
 _QUIET = {"log_to_driver": False, "configure_logging": False, "logging_level": logging.ERROR}
 _CLIENT = "ray://"
 _LEAST = 2
 _CALLS_AT_ONCE = 4
-"""Of an actor: its work, whoever waits for what it notes, and short ones."""
+"""Concurrent calls to an actor: its work, the wait for its messages, and short calls."""
 _STORE_BYTES = 100_000_000
-"""The least memory that Ray takes for objects to be shared, of which we have none."""
+"""The minimum size of Ray's object store, which we do not use."""
 _REACHED = "--db postgresql://USER@HOST/DATABASE with a HOST that all machines reach"
 _OF_ITS_PROCESS = {"env_vars": {"MALLOC_ARENA_MAX": "2"}}
-"""As for local workers. Nothing of ours that is secret may be in it: Ray shows it."""
+"""The environment of an actor, as for local workers. Ray shows it, so it must not contain secrets."""
 _LAST_WORDS = 2.0
 _TO_DIE = 5.0
 _TO_ANSWER = 10.0
@@ -57,19 +57,19 @@ _REFUSALS = (ConnectionError, RuntimeError, ValueError, OSError, ImportError, Ra
 
 @dataclass(frozen=True, slots=True)
 class WorkerSetup:
-    """What an actor is told."""
+    """The setup of an actor."""
 
     terms: WorkerTerms
     prices: PriceTable
     environment: Mapping[str, str]
     folder: str
-    """Where whoever starts it is at work."""
+    """The working directory of the process that starts it."""
     node: str
-    """Ray's name for the machine of whoever starts it; empty where that is none of the cluster's."""
+    """Ray's id of the starting machine; empty where it is not part of the cluster."""
 
 
 class RedraftWorker:
-    """A worker as an actor. Its methods are called side by side, each in a thread of its own."""
+    """A worker as an actor. Its methods run concurrently in threads."""
 
     def __init__(self) -> None:
         self._said: SimpleQueue[str] = SimpleQueue()
@@ -77,11 +77,11 @@ class RedraftWorker:
         self._node = ray.get_runtime_context().get_node_id()
 
     def place(self) -> tuple[int, str, str]:
-        """The process, the machine's address, and Ray's name for it."""
+        """Return the process id, the machine's address, and Ray's node id."""
         return os.getpid(), ray.util.get_node_ip_address(), self._node
 
     def work(self, setup: WorkerSetup) -> Ended:
-        """Work until there is nothing left to do; returns how it has ended."""
+        """Work until nothing is left to do; returns how it ended."""
         os.environ.update(setup.environment)
         here = setup.node == self._node
         if here:
@@ -98,16 +98,16 @@ class RedraftWorker:
         return Ended()
 
     def heard(self) -> str:
-        """The next line that it has for users, as soon as there is one; empty after the last."""
+        """Return the next message for users, waiting for it; empty after the last."""
         return self._said.get()
 
     def stop(self) -> None:
-        """Hand back what is at work, and come to an end."""
+        """Return the current items to the queue and stop."""
         self._stopped.set()
 
 
 class Actors:
-    """Starts an actor for each worker, on a cluster that is there, or on a Ray of its own on this machine."""
+    """Starts an actor for each worker, on an existing cluster or a local Ray."""
 
     def __init__(self, address: str | None, db: str) -> None:
         _refuse_a_password_to_be_seen(db)
@@ -120,7 +120,7 @@ class Actors:
             )
         self._address = address
         self._pinned = is_only_here(db)
-        """What only this machine can reach binds all workers to it."""
+        """A database or server that only this machine can reach keeps all workers on it."""
         self._is_own = False
         self._node = ""
         self._joined = contextlib.ExitStack()
@@ -145,14 +145,14 @@ class Actors:
         self._joined.close()
 
     def room(self) -> int:
-        """One for each processor of the cluster, and two at least."""
+        """Return one per processor of the cluster, and at least two."""
         if self._is_own:
             return max(_LEAST, os.cpu_count() or 1)
         nodes = [one for one in ray.nodes() if one["Alive"] and (not self._pinned or one["NodeID"] == self._node)]
         return max(_LEAST, int(sum(one["Resources"].get("CPU", 0) for one in nodes)))
 
     def is_elsewhere(self) -> bool:
-        """Wherever the cluster has room, be it on machines that it does not have yet."""
+        """Return whether workers may run on other machines of the cluster, including ones that join later."""
         return not (self._is_own or self._pinned)
 
     def start(self, terms: WorkerTerms, tell: Tell) -> Actor:
@@ -183,7 +183,7 @@ class Actors:
 
 
 class Actor:
-    """A worker on the cluster, as whoever has started it knows it."""
+    """The handle of a worker on the cluster."""
 
     def __init__(self, actor: Any, setup: WorkerSetup, tell: Tell) -> None:
         self._actor, self._home, self._tell = actor, setup.node, tell
@@ -193,7 +193,7 @@ class Actor:
         self._next = actor.heard.remote()
 
     def place(self) -> WorkerPlace | None:
-        """Where it is; None as long as the cluster has no room for it."""
+        """Return where it runs; None while the cluster has no resources for it."""
         if self._place is None and _is_ready(self._begun):
             with contextlib.suppress(RayError):
                 pid, address, node = ray.get(self._begun)
@@ -201,7 +201,7 @@ class Actor:
         return self._place
 
     def ended(self) -> Ended | None:
-        """By what its work has come to, or by what Ray says of its end."""
+        """Return how it ended, from its result or Ray's error."""
         self._listen(0)
         if not _is_ready(self._working):
             return None
@@ -222,7 +222,7 @@ class Actor:
         ray.wait([self._working], timeout=_TO_DIE)
 
     def _listen(self, seconds: float) -> None:
-        """Pass on what it has said, and wait so long for more, until it has said its last."""
+        """Forward its messages, waiting so long for more, until the last."""
         with contextlib.suppress(RayError):
             while _is_ready(self._next, seconds) and (line := ray.get(self._next)):
                 self._tell(line)
@@ -238,7 +238,7 @@ def _is_carried(name: str, terms: WorkerTerms) -> bool:
 
 
 def _in_short(error: BaseException) -> str:
-    """What Ray says without what it says in front of it, and without its guesses."""
+    """Return the essence of a Ray error message."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return one_line(lines[-1].partition(" Some common causes")[0])
 
@@ -264,7 +264,7 @@ def _not_joined(address: str, error: BaseException) -> RedraftError:
 
 
 def _refuse_a_password_to_be_seen(db: str) -> None:
-    """Ray keeps the command line of whoever joins a cluster, and shows it to all others."""
+    """Raise if a password is part of the command line, which Ray shows to the whole cluster."""
     if shown(db) != db and any(db in word for word in sys.orig_argv):
         raise UsageError(
             "the database's password is on the command line, which Ray shows to all who use the cluster",
@@ -274,7 +274,7 @@ def _refuse_a_password_to_be_seen(db: str) -> None:
 
 @contextlib.contextmanager
 def _own_signals() -> Iterator[None]:
-    """Ray takes over how the process ends; within, it does so in vain."""
+    """Keep our own signal handlers while Ray starts, which installs its own."""
     before = signal.getsignal(signal.SIGTERM)
     try:
         yield

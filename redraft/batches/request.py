@@ -1,4 +1,4 @@
-"""What all items of a batch are made under, as it is stored; opening a batch, and about what it costs."""
+"""The stored settings of a batch, opening a batch, and its estimated cost."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from redraft.store.batches import Batch, NewItem
 from redraft.store.store import Store
 
 BATCH = "batch"
-"""What the runs of a batch are on record as made for."""
+"""The experiment name under which the runs of a batch are stored."""
 _NAME_LENGTH = 8
 
 
 @dataclass(frozen=True, slots=True)
 class BatchRequest:
-    """How each document is read, summarized, judged and redrafted."""
+    """How each document is read, summarized, judged and refined."""
 
     settings: DraftConfig
     judging: JudgeConfig | None = None
@@ -38,11 +38,11 @@ class BatchRequest:
 
     @property
     def order(self) -> RunSpec:
-        """What each run is for."""
+        """Return what each run is to do."""
         return RunSpec(with_draft(self.judging, self.refinement), experiment=BATCH)
 
     def to_json(self) -> dict[str, Any]:
-        """As it is stored: what nobody has set is not in it, and is found out for each run."""
+        """Return the settings as stored: unset ones are left out and determined for each run."""
         return {
             "settings": self.settings.model_dump(mode="json", exclude_unset=True),
             "judging": self.judging.model_dump(mode="json") if self.judging else None,
@@ -52,7 +52,7 @@ class BatchRequest:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> BatchRequest:
-        """As it was stored."""
+        """Return stored settings."""
         reading = stored["reading"]
         return cls(
             DraftConfig.model_validate(stored["settings"]),
@@ -62,11 +62,11 @@ class BatchRequest:
         )
 
     def keys(self) -> list[str]:
-        """The environment variables that the settings name for keys."""
+        """Return the environment variables that hold the models' keys."""
         return sorted(set(_key_variables(self.to_json())))
 
     def name(self, sources: Sequence[str], folder: str) -> str:
-        """What a batch of these sources is called where nobody has named it: the same for the same command."""
+        """Return the default name of a batch of these sources: the same for the same command."""
         asked = self.to_json()
         if asked["refinement"]:
             # Whether its goals count makes no other batch of it.
@@ -75,12 +75,12 @@ class BatchRequest:
 
 
 def budget_key_of(batch: str) -> str:
-    """What all workers of a batch draw their budget from."""
+    """Return the name of the budget that all workers of a batch share."""
     return content_id(f"{BATCH}\n{batch}")
 
 
 def _key_variables(asked: Any) -> Iterator[str]:
-    """Whatever stands under `key_env`, of whichever model."""
+    """Return the values of every `key_env` in some settings."""
     if isinstance(asked, Mapping):
         for name, value in asked.items():
             if name == "key_env" and value:
@@ -123,10 +123,8 @@ def open_again(store: Store, name: str, limits: Limits | None = None) -> Batch:
 
 
 def of_use(wanted: int | None, usual: int, limits: Limits, left: int) -> int:
-    """As many workers as are wanted and have something to do; without a wish as many as is usual, or as are left.
-
-    One without a document, or without a request of its own, has nothing to do.
-    """
+    """Return how many workers have something to do, at most the requested or default number. A worker without a
+    document, or without a share of the concurrent requests, has nothing to do."""
     return max(1, min(wanted or usual, limits.concurrency, left))
 
 
@@ -135,10 +133,8 @@ def _called(source: str | NewItem) -> str:
 
 
 def plan_table(sources: Sequence[str], asked: BatchRequest, prices: PriceTable) -> Table:
-    """All documents added up: each is read and planned, one after the other, and forgotten again.
-
-    Of the documents of about one size, one is taken for a dry run; the others count as much for each of their tokens.
-    """
+    """Return the estimated cost of all documents, read one after the other. Of documents of similar size, one is
+    planned by a dry run, and the others count in proportion to their tokens."""
     sums: Counter[str] = Counter()
     dollars: float | None = 0.0
     sampled = SampledDryRuns(prices)
@@ -169,7 +165,7 @@ def plan_table(sources: Sequence[str], asked: BatchRequest, prices: PriceTable) 
 
 
 def _numbers(prepared: Prepared, like: Spending, share: float) -> dict[str, int]:
-    """The figures of a document that takes a share of what another one of about its size does."""
+    """Return the figures of a document as a share of those of one of similar size."""
     return {
         "documents": 1,
         "words": prepared.plan.document_words,

@@ -1,4 +1,4 @@
-"""What came of a batch: item by item, or all of it."""
+"""The results of a batch, by item or as a whole."""
 
 from __future__ import annotations
 
@@ -14,11 +14,8 @@ from redraft.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """A batch as it stands, with what came of each document, and the tables on all of them.
-
-    What went wrong with a document is in its item, and what stands in the way of all of them is the `error` of a batch
-    whose `status` is `stopped`.
-    """
+    """The state of a batch, the result of each document, and tables over all of them. An error of one document is
+    stored in its item; an error that affects all of them is the `error` of a `stopped` batch."""
 
     standing: BatchStanding
     items: tuple[BatchItem, ...]
@@ -30,37 +27,37 @@ class BatchResult:
 
     @property
     def status(self) -> Stage:
-        """`done`, or why it is not: `stopped`, `paused`, `cancelled`; `working` and `idle` where it is still open."""
+        """Return `done`, `stopped`, `paused` or `cancelled`; for an open batch `working` or `idle`."""
         return self.standing.stage
 
     @property
     def complete(self) -> bool:
-        """Whether every document is done, and none fell short of what was asked."""
+        """Return whether every document is done without gaps or missed goals."""
         return self.standing.complete
 
     @property
     def error(self) -> Error | None:
-        """What stands in the way of every document, by its `code`, its `message` and its `hint`."""
+        """Return the `code`, `message` and `hint` of the error that affects every document."""
         return self.standing.batch.error
 
     @property
     def calls(self) -> int:
-        """The calls that it has used, over all repetitions."""
+        """Return the number of calls over all repetitions."""
         return self.standing.calls
 
     @property
     def cost_usd(self) -> float | None:
-        """What they have cost; None where a price is not known."""
+        """Return their cost; None where a price is unknown."""
         return self.standing.cost_usd
 
     def to_json(self) -> dict[str, object]:
-        """As `redraft batch status NAME --json` has it, with the items."""
+        """Return the JSON of `redraft batch status NAME --json`, with the items."""
         tables = [table.to_json() for table in self.report.tables]
         return self.standing.to_json() | {"tables": tables, "documents": [one.to_json() for one in self.items]}
 
 
 def read_batch(store: Store, name: str) -> BatchResult:
-    """How a batch stands, with what came of each of its documents; a `RunError` where there is none of that name."""
+    """Return the state of a batch and the result of each document; raises `RunError` for an unknown name."""
     standing = standing_of(store, name)
     items = tuple(items_of(store, name))
     return BatchResult(standing, items, report_of(items, standing))

@@ -1,4 +1,4 @@
-"""The sources of a batch: files, folders, patterns and JSON lines; and its items."""
+"""The sources of a batch (files, folders, patterns and JSON lines) and its items."""
 
 from __future__ import annotations
 
@@ -29,15 +29,13 @@ from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
 
 SUMMARY = ".md"
-"""How the names of files with summaries end."""
+"""The suffix of summary files."""
 
 
 @dataclass(frozen=True, slots=True)
 class BatchItem:
-    """A document of a batch with what came of it. Whatever a run would say is None where there is no run.
-
-    The run has the rest: `session.result(run)`, `redraft.read_dossier(store, run)`, `redraft export RUN -o FILE`.
-    """
+    """A document of a batch and its result. Fields that come from a run are None where there is no run. For the rest,
+    see `session.result(run)`, `redraft.read_dossier(store, run)`, or `redraft export RUN -o FILE`."""
 
     source: str
     state: State
@@ -48,11 +46,11 @@ class BatchItem:
     summary: str | None
     words: int | None
     complete: bool | None
-    """Whether the summary rests on the whole document."""
+    """Whether the summary is based on the whole document."""
     stop_reason: str | None
     scores: Mapping[str, float | None]
     self_check: bool
-    """Whether the built-in model has judged what it has written itself."""
+    """Whether the built-in model judged its own summary."""
     goals: Mapping[str, bool | None]
     """Whether each goal is met; None where too few items have a verdict."""
     gaps: int | None
@@ -62,28 +60,28 @@ class BatchItem:
     cost_usd: float | None
     seconds: float | None
     file: str | None
-    """What its summary is called in the folder, where there is one."""
+    """The name of the summary's file in the folder, if there is one."""
     dossier: str | None
-    """Where its dossier is, seen from the folder, where one was written that still says how the run stands."""
+    """The path of its dossier relative to the folder, if there is one for the run's current state."""
     priority: int
     attempts: int
     error: Error | None
-    """The `code`, the `message` and the `hint` of what went wrong."""
+    """The `code`, `message` and `hint` of its error."""
 
     def to_json(self) -> dict[str, Any]:
-        """The contract of an item in `batch results`."""
+        """Return the JSON of an item in `batch results`."""
         return asdict(self)
 
 
 def items_of(store: Store, name: str, folder: str | None = None) -> Iterator[BatchItem]:
-    """Every document of a batch in its order, read one after the other; its dossier is in a folder, or the batch's."""
+    """Yield the documents of a batch in order; dossiers are looked up in `folder` or the batch's own."""
     folder = store.batches.get(name).folder if folder is None else folder
     for item in store.batches.items(name):
         yield item_of(store, item, folder)
 
 
 def item_of(store: Store, item: BatchItemRow, folder: str = "") -> BatchItem:
-    """A document with what its run has come to; of a batch with this folder."""
+    """Return a document with the result of its run."""
     found = result_of(store, item)
     usage = found.usage if found else None
     return BatchItem(
@@ -124,7 +122,7 @@ def _met(verdict: object) -> bool | None:
 
 
 def result_of(store: Store, item: BatchItemRow) -> Result | None:
-    """What the run of a document has come to; nothing where there is none, or where it was forgotten."""
+    """Return the result of a document's run; None where there is none, or where it was deleted."""
     try:
         return read_result(store, item.run) if item.run else None
     except RedraftError:
@@ -137,10 +135,10 @@ _PATTERN = frozenset("*?[")
 _UNSAFE = re.compile(r"[^\w.-]+")
 _LONGEST_NAME = 80
 _LONGEST_BYTES = 180
-"""Most disks have room for 255 in a name, a number and what a file is called while it is written among them."""
+"""Most file systems allow 255 bytes; the rest is for a number and a temporary suffix."""
 _LONGEST_LINE = 200_000_000
 _RESERVED = {"report"}
-"""What the folder of the results has other files for."""
+"""Names of other files in the folder."""
 _AT_ONCE = 200
 _HINT = 'write a line for each document, such as {"id": "a1", "text": "..."} or {"path": "a1.pdf"}'
 _FIELDS = {"id": str, "text": str, "path": str, "title": str, "priority": int}
@@ -155,10 +153,8 @@ def put_in(store: Store, batch: str, sources: Iterable[str | NewItem]) -> int:
 
 
 def check(sources: Iterable[str | NewItem], folder: str | Path | None = None) -> int:
-    """How many documents some sources have. What is amiss with their names or their lines is said, and nothing kept.
-
-    One that is where summaries go, in the `folder` and of their kind, might have another's written over it.
-    """
+    """Count the documents of some sources without storing anything; raises for invalid names or lines. A source in the
+    `folder` for summaries, with their suffix, is refused, since a summary might overwrite it."""
     place = None if folder is None else Path(folder).expanduser().resolve()
     found = 0
     for item in _items(sources, None):
@@ -176,7 +172,7 @@ def check(sources: Iterable[str | NewItem], folder: str | Path | None = None) ->
 
 
 def documents_in(sources: Iterable[str]) -> Iterator[tuple[str, str | Document]]:
-    """Each document by what it is called and where it is, or as it was handed over; for a look at what they cost."""
+    """Yield each document with its title and place, to estimate the cost."""
     for source in sources:
         for path in _files(source):
             if path is None:
@@ -189,7 +185,7 @@ def documents_in(sources: Iterable[str]) -> Iterator[tuple[str, str | Document]]
 
 
 def of_document(store: Store, document: Document) -> NewItem:
-    """The item of a document that was handed over, whose text is kept here and now; or else what is amiss with it."""
+    """Return the item of a `Document`, whose text is stored now, or of its error."""
     name = one_line(document.title) or "document"
     return _of_text(f"{name}#{document.id[:8]}", name, lambda: document_of(store, document), 0, store)
 
@@ -209,7 +205,7 @@ def _items(sources: Iterable[str | NewItem], store: Store | None) -> Iterator[Ne
 
 
 def _files(source: str) -> Iterator[Path | None]:
-    """The files of a source with their whole paths; None for standard input."""
+    """Return the absolute paths of a source's files; None for standard input."""
     path = Path(source).expanduser()
     if source == STDIN:
         yield None
@@ -232,7 +228,7 @@ def _there(path: Path) -> Path:
 
 
 def _folder(folder: Path) -> Iterator[Path]:
-    """The files in a folder that can be read, but for hidden ones; not those of folders within it."""
+    """Return the readable files directly in a folder, without hidden ones."""
     files = [one for one in sorted(folder.iterdir()) if one.is_file() and not one.name.startswith(".")]
     readable = [one.absolute() for one in files if one.suffix.lower() == LINES or is_readable(one)]
     if not readable:
@@ -250,7 +246,7 @@ def _of_lines(path: Path, store: Store | None) -> Iterator[NewItem]:
 
 
 def _of_text(source: str, name: str, made: Callable[[], Document], priority: int, store: Store | None) -> NewItem:
-    """An item whose text is kept here and now; or else what is amiss with it."""
+    """Return an item whose text is stored now, or of its error."""
     try:
         document = _kept(store, made()) if store else None
     except DocumentError as error:
@@ -260,7 +256,7 @@ def _of_text(source: str, name: str, made: Callable[[], Document], priority: int
 
 
 def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The entries of a file of lines, each with its id, or its number where it has none."""
+    """Yield the entries of a JSON-lines file with their ids or line numbers."""
     seen: set[str] = set()
     try:
         with path.open("rb") as file:
@@ -278,7 +274,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _entry(line: bytes, place: str) -> Mapping[str, Any]:
-    """The object in a line, of which all is as it should be."""
+    """Return the validated object of a line."""
     try:
         entry = json.loads(line.decode("utf-8-sig", "replace"))
     except ValueError:
@@ -299,7 +295,7 @@ def _document(entry: Mapping[str, Any]) -> Document:
 
 
 def _beside(lines: Path, entry: Mapping[str, Any]) -> Path:
-    """The path in an entry, which is meant from where the file with the entry is, and leads no further unasked."""
+    """Return the path in an entry, relative to the file with the entry, and not outside its folder."""
     path = (lines.parent / Path(entry["path"]).expanduser()).absolute()
     if not _paths_allowed.get() and not path.resolve().is_relative_to(lines.parent.resolve()):
         raise UsageError(
@@ -321,7 +317,7 @@ def _kept(store: Store, document: Document) -> str:
 
 
 def file_name(name: str) -> str:
-    """What a result may be called on any disk, by what its document is called."""
+    """Return a result's file name, valid on any file system, from its document's title."""
     short = _UNSAFE.sub("-", name).strip("-. ")[:_LONGEST_NAME].encode()[:_LONGEST_BYTES].decode("utf-8", "ignore")
     safe = short.rstrip("-. ") or "document"
     return f"{safe}-summary" if safe.casefold() in _RESERVED else safe

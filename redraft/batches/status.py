@@ -1,4 +1,4 @@
-"""How a batch stands: how many items are done, what they have cost, and how it goes on."""
+"""The status of a batch: finished items, cost and progress."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from redraft.store.batches import Batch, ItemStates
 from redraft.store.store import Store
 
 Stage = Literal["done", "paused", "cancelled", "stopped", "working", "idle"]
-"""`working` is a batch that is open and that somebody works on, `idle` one that nobody does."""
+"""An open batch is `working` if a worker is active, otherwise `idle`."""
 _LOOK_AGAIN = 1.0
 _LATELY = 600.0
 
 
 @dataclass(frozen=True, slots=True)
 class BatchStanding:
-    """A batch at one moment."""
+    """The status of a batch at one moment."""
 
     batch: Batch
     counts: ItemStates
     calls: int
     cost_usd: float | None
-    """What it has taken from its budget, calls in flight at their most; None where a price is not known."""
+    """What it has taken from its budget, calls in flight at their maximum; None where a price is unknown."""
     over_usd: float = 0.0
-    """What it has taken beyond its limit."""
+    """By how much it exceeds its limit."""
 
     @property
     def stage(self) -> Stage:
-        """In a word."""
+        """Return the status as one word."""
         if self.counts.ended == self.counts.all:
             return "done"
         if self.batch.status != "open":
@@ -45,11 +45,11 @@ class BatchStanding:
 
     @property
     def complete(self) -> bool:
-        """Whether every item is done, and none fell short."""
+        """Return whether every item is done without gaps or missed goals."""
         return self.counts.done == self.counts.all and not self.counts.short
 
     def to_json(self) -> dict[str, object]:
-        """The contract of a batch in `--json`."""
+        """Return the JSON of a batch."""
         return {
             "batch": self.batch.name,
             "status": self.stage,
@@ -64,7 +64,7 @@ class BatchStanding:
 
 
 def standing_of(store: Store, name: str) -> BatchStanding:
-    """How a batch stands now."""
+    """Return the current status of a batch."""
     batch = store.batches.get(name)
     calls, cost = store.reservations.used(budget_key_of(name))
     over = store.reservations.over(budget_key_of(name), batch.limits.get("max_cost"))
@@ -73,7 +73,7 @@ def standing_of(store: Store, name: str) -> BatchStanding:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast a batch has come on since somebody began to watch."""
+    """The progress of a batch since it was first observed."""
 
     ended: int
     seconds: float
@@ -81,17 +81,17 @@ class Pace:
 
     @property
     def a_minute(self) -> float | None:
-        """Items a minute; None before the first has come to its end."""
+        """Return the items per minute; None before the first has finished."""
         return 60 * self.ended / self.seconds if self.ended and self.seconds > 0 else None
 
     @property
     def seconds_left(self) -> float | None:
-        """If it goes on so."""
+        """Return the estimated seconds left at this pace."""
         return self.seconds / self.ended * self.left if self.ended else None
 
 
 def pace_of(store: Store, standing: BatchStanding) -> Pace:
-    """How fast a batch has come on of late, as its runs have it on record: for whoever has not watched it."""
+    """Return the recent progress of a batch from its stored runs."""
     counts = standing.counts
     return Pace(*store.batches.lately(standing.batch.name, _LATELY), counts.all - counts.ended)
 
@@ -100,7 +100,7 @@ Watcher = Callable[[BatchStanding, Pace], object]
 
 
 class BatchWatch:
-    """Looks at a batch from a moment on."""
+    """Observes a batch from its creation on."""
 
     def __init__(self, store: Store, name: str) -> None:
         self._store = store
@@ -109,14 +109,14 @@ class BatchWatch:
         self._first = standing_of(store, name).counts.ended
 
     def look(self) -> tuple[BatchStanding, Pace]:
-        """How it stands, and how fast it has come on since that moment."""
+        """Return the current status and the progress since creation."""
         now = standing_of(self._store, self._name)
         ended = now.counts.ended
         return now, Pace(ended - self._first, time.monotonic() - self._began, now.counts.all - ended)
 
 
 def drive(store: Store, engine: Engine, terms: WorkerTerms, tell: Tell, watch: Watcher) -> BatchStanding:
-    """Have the workers of an engine work on a batch until there is nothing left to do, or it is not open any more."""
+    """Have an engine's workers process a batch until it is finished or no longer open."""
     watching = BatchWatch(store, terms.batch)
     with WorkerPool(store, engine, terms, tell) as worker_pool:
         while worker_pool.mend():

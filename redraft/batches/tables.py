@@ -1,4 +1,4 @@
-"""What came of a batch in tables, read item by item: of a hundred thousand no more is in memory than of a hundred."""
+"""Tables of a batch, computed item by item so that memory does not grow with the number of items."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ from redraft.store.store import Store
 
 _EXAMPLES = 12
 _RESAMPLED = 500
-"""So many values are kept to be drawn from. Of more the mean is as good as normal, and its interval is reckoned."""
+"""How many values are kept for resampling. For more, the interval of the mean is computed from the normal distribution.
+"""
 _OF_95 = 1.96
 
 
 @dataclass(slots=True)
 class _Figure:
-    """Numbers of which no more than these is kept."""
+    """A running mean and variance with a limited number of values."""
 
     n: int = 0
     sum: float = 0.0
@@ -32,7 +33,7 @@ class _Figure:
     first: list[float] = field(default_factory=list)
     mean: float = 0.0
     off: float = 0.0
-    """The squares of how far they are from their mean, added up."""
+    """The sum of squared deviations from the mean."""
 
     def add(self, value: float) -> None:
         self.n, self.sum = self.n + 1, self.sum + value
@@ -44,7 +45,7 @@ class _Figure:
             self.first.append(value)
 
     def interval(self) -> tuple[float | None, float | None]:
-        """What holds 95 % of the means, had other documents been drawn; nothing where they are too few to tell."""
+        """Return the 95 % interval of the mean over documents; None for too few."""
         if self.n <= _RESAMPLED:
             found = interval_of_mean(self.first)
             return (found.low, found.high) if found else (None, None)
@@ -54,13 +55,13 @@ class _Figure:
 
 @dataclass(slots=True)
 class BatchTotals:
-    """All items of a batch added up, one after the other."""
+    """Totals over all items of a batch, updated one item at a time."""
 
     figures: dict[str, _Figure] = field(default_factory=dict)
     unscored: Counter[str] = field(default_factory=Counter)
     goals: dict[str, Counter[str]] = field(default_factory=dict)
     self_checked: set[str] = field(default_factory=set)
-    """The metrics by which the built-in model has judged its own work."""
+    """The metrics by which the built-in model judged its own summaries."""
     troubles: Counter[tuple[str, str]] = field(default_factory=Counter)
     examples: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
 
@@ -84,7 +85,7 @@ class BatchTotals:
             self.goals.setdefault(name, Counter())[stands] += 1
 
     def report(self, standing: BatchStanding) -> Report:
-        """The tables, with what they rest on."""
+        """Return the tables and notes."""
         tables = [_items(standing)]
         tables += [self._figures()] if self.figures else []
         tables += [self._goals()] if self.goals else []
@@ -125,12 +126,12 @@ class BatchTotals:
 
 
 def report_on(store: Store, standing: BatchStanding) -> Report:
-    """The tables on a batch as it stands."""
+    """Return the tables of a batch in its current state."""
     return report_of(items_of(store, standing.batch.name), standing)
 
 
 def report_of(items: Iterable[BatchItem], standing: BatchStanding) -> Report:
-    """The tables on the items of a batch."""
+    """Return the tables of the items of a batch."""
     tally = BatchTotals()
     for item in items:
         tally.add(item)

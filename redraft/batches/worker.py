@@ -1,4 +1,4 @@
-"""A worker of a batch: claims items, runs them, and stores what came of them; also as a process of its own."""
+"""A batch worker: leases items, runs them and stores the results; also the main function of a worker process."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 
 _AT_ONCE = 50
-"""So many texts are held in memory, and go into the database in one transaction."""
+"""How many texts are read into memory and stored in one transaction."""
 _LOST_TEXT = "its text is not in the database any more"
 
 
 def text_of(store: Store, item: BatchItemRow, reading: Choice) -> Document:
-    """The document of an item."""
+    """Return the document of an item."""
     return store.documents.get(item.document) if item.document is not None else _read(item, reading)
 
 
 def count_files(store: Store, batch: str) -> int:
-    """How many items of a batch wait that are files, and not in the database yet."""
+    """Count the waiting items of a batch that are files not yet stored."""
     return sum(1 for _ in _files(store, batch))
 
 
@@ -77,7 +77,7 @@ def _files(store: Store, batch: str) -> Iterator[BatchItemRow]:
 
 
 def _attempt(item: BatchItemRow, reading: Choice) -> Document | dict[str, str]:
-    """The document of an item, or what is amiss with it."""
+    """Return the document of an item, or its error."""
     try:
         return _read(item, reading)
     except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
@@ -111,7 +111,7 @@ Key = tuple[int, int]
 
 @dataclass(slots=True)
 class _Following(RunWatch):
-    """Follows the run of an item, and says when it begins or goes on."""
+    """Follows the run of an item, and reports when it starts or resumes."""
 
     begun: Callable[[str], object] = str
 
@@ -124,20 +124,20 @@ class _Following(RunWatch):
 
 @dataclass(slots=True)
 class BatchWorker:
-    """One worker of a batch, within a process or an actor of any kind: all that it needs to know is in the store."""
+    """One worker of a batch, in a process or an actor; the rest of its state is in the store."""
 
     store: Store
     batch: str
     name: str
     limits: Limits
-    """Those of the batch, with this worker's share of its requests at once."""
+    """The limits of the batch, with this worker's share of the concurrent requests."""
     prices: PriceTable | None = None
     observer: Observer = unobserved
     lease_seconds: float = LEASE_SECONDS
     delivers: bool = True
-    """Whether the folder of the batch is on this machine."""
+    """Whether the batch's folder is on this machine."""
     session: Session | None = None
-    """Whose people make the runs, where this is a worker of an application's own process."""
+    """The session whose models make the runs, for a worker in an application's process."""
     _bench: ExperimentRunner = field(init=False)
     _asked: BatchRequest = field(init=False)
     _folder: Path | None = field(init=False)
@@ -145,11 +145,11 @@ class BatchWorker:
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
 
     def stop(self) -> None:
-        """Hand back what is at work, and come to an end."""
+        """Return the current items to the queue and stop."""
         self._stopped.set()
 
     async def work(self) -> None:
-        """Work until there is nothing left to do, or the batch is not open any more."""
+        """Work until nothing is left to do or the batch is no longer open."""
         batch = await off_loop(self.store.batches.get, self.batch)
         self._asked = BatchRequest.from_json(batch.asked)
         self._folder = Path(batch.folder) if batch.folder and self.delivers else None
@@ -167,7 +167,7 @@ class BatchWorker:
 
     @property
     def _most(self) -> int:
-        """How many documents are worked on side by side: for a job as many as the memory has room for."""
+        """Return how many documents are processed concurrently; with provider batches, as many as fit in memory."""
         return _MOST_IN_JOBS if self.limits.provider_batch else self.limits.concurrency
 
     async def _take_turns(self, beating: asyncio.Task[None]) -> None:
@@ -217,7 +217,7 @@ class BatchWorker:
                     self.stop()
 
     async def _one(self, item: BatchItemRow) -> None:
-        """Bring an item to its end, or hand it back."""
+        """Finish an item or return it to the queue."""
         batches = self.store.batches
         noting: list[asyncio.Task[None]] = []
         watch = _Following(
@@ -265,7 +265,7 @@ class BatchWorker:
                 await off_loop(write_page, self.store, result.run.id, page_in(dossiers, item.file))
 
     def _note(self, item: BatchItemRow, run: str) -> None:
-        """Have the run of an item on record from its beginning, and what it uses counted as the batch's."""
+        """Record the item's run and count its usage against the batch's budget."""
         self.store.batches.note_run(item, run)
         self.store.reservations.share(budget_key_of(self.batch), run)
 
@@ -278,7 +278,7 @@ def deliver(folder: Path, item: BatchItemRow, summary: str) -> Path:
 
 
 def share_of(batch: Batch, worker: int, workers: int) -> Limits:
-    """The limits of one of several workers: all of the batch's, and of its requests at once as many as fall to it."""
+    """Return the limits of one of several workers: those of the batch, with its share of the concurrent requests."""
     limits = Limits.model_validate(batch.limits)
     each, over = divmod(limits.concurrency, workers)
     return limits.model_copy(update={"concurrency": max(1, each + (worker < over))})
@@ -286,12 +286,12 @@ def share_of(batch: Batch, worker: int, workers: int) -> Limits:
 
 Tell = Callable[[str], object]
 _SPANS = "redraft.telemetry.spans:sending"
-"""Brings OpenTelemetry, an extra: it is loaded where spans are asked for."""
+"""Imports OpenTelemetry, an extra, only where spans are requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerTerms:
-    """What a worker is told: ids and numbers, all that a process on any machine needs besides the store."""
+    """What a worker process on any machine needs besides the store: ids and numbers."""
 
     db: str
     batch: str
@@ -303,12 +303,12 @@ class WorkerTerms:
     traced: bool = False
     lease_seconds: float = LEASE_SECONDS
     keys: Sequence[str] = ()
-    """The environment variables with keys that the settings name, for engines that do not pass on all of them."""
+    """The environment variables with the models' keys, for engines that do not pass on the whole environment."""
     spans: bool = False
-    """Whether what happens is sent to an OpenTelemetry collector."""
+    """Whether to send spans to an OpenTelemetry collector."""
 
     def to_line(self) -> str:
-        """As it goes over a pipe."""
+        """Return the terms as one line of JSON."""
         return json.dumps(asdict(self)) + "\n"
 
 
@@ -323,7 +323,7 @@ def terms_of(
 
 @contextmanager
 def open_worker(terms: WorkerTerms, prices: PriceTable, tell: Tell, *, delivers: bool = True) -> Iterator[BatchWorker]:
-    """A worker with a store of its own. It tells what users should know, a line each."""
+    """Open a worker with a store of its own. Prints messages for users, one per line."""
 
     def hear(event: Event) -> None:
         if isinstance(event, Noted):
@@ -338,12 +338,12 @@ def open_worker(terms: WorkerTerms, prices: PriceTable, tell: Tell, *, delivers:
 
 
 def is_for_good(error: RedraftError) -> bool:
-    """Whether another worker would end with the same: the database cannot be written to."""
+    """Return whether every worker would fail alike: the database cannot be written."""
     return isinstance(error, StoreError) and not isinstance(error, StoreLost)
 
 
 async def work(worker: BatchWorker, wait: Callable[[], object]) -> None:
-    """Work until there is nothing left to do, or `wait` returns, for which there is a thread of its own."""
+    """Work until nothing is left to do, or until `wait`, which runs in a thread, returns."""
     loop = asyncio.get_running_loop()
 
     def stop_at_the_end() -> None:
@@ -361,7 +361,8 @@ _FAILED, FAILED_FOR_GOOD = 1, 4
 
 
 def main() -> None:
-    """Work as the first line says, until the input ends, which it does also when whoever has started us was killed."""
+    """Work with the terms in the first line of standard input until the input closes, which also happens when the
+    parent process is killed."""
     # Whoever has started us says when we are to stop; ^C in a terminal is theirs.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     terms = WorkerTerms(**json.loads(sys.stdin.readline()))

@@ -1,4 +1,4 @@
-"""The workers of a batch, by whichever engine: started, watched, replaced when they die, and ended."""
+"""The workers of a batch on any engine: started, watched, replaced when they die, and ended."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from redraft.errors import RedraftError, StoreError
 from redraft.store.store import Store
 
 _TO_END = 20.0
-"""Seconds in which a worker that is told to stop has put away what it had begun."""
+"""Seconds that a stopping worker gets to clean up."""
 _LOOK_AGAIN = 0.05
 _RESUME = "mend that, then go on with `redraft batch resume`: what was stored is safe"
 _VAIN_STARTS = 3
-"""So many workers in a row that die soon and before they have leased anything are too many."""
+"""Give up after this many consecutive workers that died early without leasing an item."""
 _SOON = 30.0
 _TO_BEGIN = 15.0
-"""Seconds after which users are told that a worker has not begun: there seems to be no room for it."""
+"""Seconds after which users are told that a worker is waiting for resources."""
 _NO_ROOM = 600.0
-"""Seconds without room for a single worker after which nobody waits any more."""
+"""Seconds without a single worker after which waiting ends."""
 
 
 @dataclass(slots=True)
 class _RunningWorker:
-    """A worker with what it was told."""
+    """A worker with its terms."""
 
     terms: WorkerTerms
     handle: WorkerHandle
     since: float
     begun: float | None = None
-    """When it was first seen at work."""
+    """When it was first seen working."""
 
     def waits(self) -> bool:
-        """Whether there is no room for it yet."""
+        """Return whether it waits for resources."""
         if self.begun is None and self.handle.place() is not None:
             self.begun = time.monotonic()
         return self.begun is None
@@ -47,14 +47,14 @@ class _RunningWorker:
 
 @dataclass(slots=True)
 class WorkerPool:
-    """The workers of one batch, as long as the context lasts."""
+    """The workers of one batch for the duration of the context."""
 
     store: Store
     engine: Engine
     terms: WorkerTerms
-    """Those of every worker, but for its name and its number."""
+    """The terms of every worker, except its name and number."""
     tell: Tell
-    """Told what workers note, each once."""
+    """Receives each message of the workers once."""
     _running: list[_RunningWorker] = field(default_factory=list)
     _told: set[str] = field(default_factory=set)
     _vain: int = 0
@@ -65,7 +65,7 @@ class WorkerPool:
         return self
 
     def mend(self) -> bool:
-        """Replace those that have died; whether anybody is still at work, or waits for room to begin."""
+        """Replace dead workers; returns whether any is working or waiting to start."""
         for worker in [*self._running]:
             ended = worker.handle.ended()
             if ended is not None:
@@ -84,7 +84,7 @@ class WorkerPool:
         return [place for worker in self._running if (place := worker.handle.place())]
 
     def _tell_of(self, waiting: list[_RunningWorker]) -> None:
-        """Say that there is no room for some; where there is none for anybody, not for ever."""
+        """Report workers that wait for resources; gives up in the end if none could start."""
         waited = [time.monotonic() - worker.since for worker in waiting]
         late = sum(seconds > _TO_BEGIN for seconds in waited)
         if late:
@@ -96,7 +96,7 @@ class WorkerPool:
             )
 
     def _lost(self, worker: _RunningWorker, how: str) -> None:
-        """Free what a dead worker had leased, and put another in its place."""
+        """Release the leases of a dead worker and start another."""
         leased = self.store.batches.release(worker.terms.batch, worker.terms.worker, how)
         # One that found every document taken may have none for hours.
         soon = worker.begun is None or time.monotonic() - worker.begun < _SOON
@@ -129,7 +129,7 @@ class WorkerPool:
 
 
 def _ended(handle: WorkerHandle, until: float) -> Ended:
-    """How a worker that was told to end did so. Who has not begun, or takes too long, is ended."""
+    """Wait for a stopping worker and return how it ended; one that has not started or takes too long is killed."""
     while (ended := handle.ended()) is None and handle.place() is not None and time.monotonic() < until:
         time.sleep(_LOOK_AGAIN)
     if ended is None:

@@ -1,4 +1,2 @@
-"""What happens, told to those who watch machines: metrics for Prometheus and spans for OpenTelemetry.
-
-Ids, numbers and the names of models and stages are told, and never a text, a title, a file's name or a key.
-"""
+"""Telemetry: metrics for Prometheus and spans for OpenTelemetry. Only ids, numbers, and names of models and stages are
+exported: never texts, titles, file names or keys."""

@@ -1,4 +1,4 @@
-"""The metrics of a batch, for Prometheus: asked of the store when somebody looks, wherever its workers are."""
+"""Batch metrics for Prometheus, read from the store on each scrape, wherever the workers are."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SINCE = """
 
 
 class BatchCollector(Collector):
-    """How a batch stands, from the store, and the calls that have ended since this was made, each counted once."""
+    """The status of a batch from the store, and the calls that ended since this was created, each counted once."""
 
     def __init__(self, store: Store, batch: str, pot: str) -> None:
         self._store = store
@@ -43,7 +43,7 @@ class BatchCollector(Collector):
         self._lock = threading.Lock()
         row = store.connection.row(_LAST)
         self._from: int = row["id"] if row else 0
-        """Up to this number every call has ended, and is counted."""
+        """All calls up to this number have ended and are counted."""
         self._counted = set[int]()
 
     @override
@@ -103,13 +103,13 @@ def _asked(row: Row) -> CallLabels:
 
 
 def address(port: int) -> str:
-    """Where metrics are offered."""
+    """Return the address of the metrics."""
     return f"http://{HERE}:{port}/metrics"
 
 
 @contextmanager
 def served(store: Store, batch: str, pot: str, port: int) -> Iterator[None]:
-    """Offer the metrics of a batch to this machine."""
+    """Serve the metrics of a batch on this machine."""
     registry = CollectorRegistry()
     registry.register(BatchCollector(store, batch, pot))
     try:

@@ -1,4 +1,4 @@
-"""Calls as metrics for Prometheus: counted, added up, and their seconds in histograms, by model and by stage."""
+"""Call metrics for Prometheus: counters and histograms of seconds by model and stage."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _KINDS = ("prompt", "cached_prompt", "completion", "reasoning")
 
 
 class CallLabels(NamedTuple):
-    """Who was asked, and what for: the labels of all that is told of calls."""
+    """The labels of call metrics: the model and the purpose."""
 
     model: str
     stage: str
 
 
 class CallMetrics:
-    """The metrics of calls in one registry."""
+    """The call metrics in one registry."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.in_flight = Gauge("redraft_requests_in_flight", "Requests that are on their way.", _BY, registry=registry)
@@ -74,7 +74,7 @@ class CallMetrics:
 
 
 class MetricsObserver:
-    """An observer of runs, for an application that offers a registry of its own."""
+    """An observer for applications that serve a registry of their own."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._metrics = CallMetrics(registry)
@@ -100,7 +100,7 @@ class MetricsObserver:
                     self._metrics.repeated(asked)
 
     def _ended(self, asked: CallLabels) -> float | None:
-        """The seconds that the call of this task took. One that was never sent has none."""
+        """Return the seconds that the current task's call took; None if it was never sent."""
         began = self._began.get()
         if began is None:
             return None

@@ -1,7 +1,7 @@
-"""Runs, their stages and their calls as spans of OpenTelemetry, sent by OTLP as its standard environment says.
+"""Runs, stages and calls as OpenTelemetry spans, sent by OTLP as configured by its standard environment variables.
 
-A collector that is slow or dead holds nothing up: spans go out beside the work, those that find no room are dropped,
-and what is left at the end is waited for a moment only.
+A slow or dead collector delays nothing: spans are exported in the background, dropped when the queue is full, and
+flushed only briefly at the end.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _ERROR = Status(StatusCode.ERROR)
 
 @dataclass(slots=True)
 class _Open:
-    """The spans of a run that goes on."""
+    """The spans of an active run."""
 
     span: Span
     stage: Span | None = None
     seen: int = 0
-    """When something happened in it last."""
+    """The time of its last event."""
 
     @property
     def innermost(self) -> Span:
@@ -54,10 +54,8 @@ class _Open:
 
 
 class SpanObserver:
-    """An observer that makes spans: of each run, in it of each stage, in that of each call.
-
-    One will do for many runs side by side.
-    """
+    """An observer that makes spans: of each run, its stages, and their calls. One observer can serve many concurrent
+    runs."""
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
@@ -91,7 +89,7 @@ class SpanObserver:
                 self._failed(again_in)
 
     def close(self) -> None:
-        """End what never came to its end: it broke off when something happened in it last."""
+        """End unfinished spans at the time of their run's last event."""
         for run in self._runs.values():
             for span in (run.stage, run.span):
                 if span is not None:
@@ -133,7 +131,7 @@ class SpanObserver:
         call.end()
 
     def _taken(self) -> Span | None:
-        """The span of the call of this task. One that was never sent has none."""
+        """Return the span of the current task's call; None if it was never sent."""
         call = self._call.get()
         self._call.set(None)
         return call
@@ -150,7 +148,7 @@ def _end_stage(run: _Open) -> None:
 
 
 class _Tolerant(SpanExporter):
-    """An exporter whose failures are counted, and told to nobody in between."""
+    """An exporter that counts failures instead of logging each one."""
 
     def __init__(self, inner: SpanExporter) -> None:
         self._inner = inner

@@ -1,4 +1,4 @@
-"""The stage label of a call, by the module of its prompt; and whether the `telemetry` extra is installed."""
+"""The stage label of a call, from its prompt's module; and whether the `telemetry` extra is installed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _check(option: str, module: str, package: str) -> None:
 
 
 OTHER = "other"
-"""Of prompts that a package or an application brings."""
+"""The stage of prompts from packages or applications."""
 _STAGES: Mapping[ModuleType, str] = {
     summarization: "drafting",
     qa: "judging",
@@ -61,5 +61,5 @@ STAGES = (*dict.fromkeys(_STAGES.values()), OTHER)
 
 
 def stage_of(prompt: str) -> str:
-    """What a call with a prompt of this name is for."""
+    """Return the stage of a prompt's calls."""
     return _OF.get(prompt, OTHER)
