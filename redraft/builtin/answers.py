@@ -1,8 +1,5 @@
-"""Answers from a text: the line that says what the question says, and what it says besides; and what of two differs.
-
-Words are compared and nothing is understood. So an answer is found where a line has nearly all telling words of the
-question together, as one has that the question was made from, or its copy.
-"""
+"""Answers questions from a text by comparing words, without understanding it: an answer is found where one line has
+nearly all content words of the question, as the line has that the question was made from, or its copy."""
 
 from __future__ import annotations
 
@@ -32,7 +29,7 @@ _LOOSE_END = re.compile(r"(?:[\s,;:]+|\b(?:the|an?|and|but|was|were|had|has|is|a
 
 
 class _Answer(NamedTuple):
-    """Whether there is an answer, what it is, and on which line it rests."""
+    """Whether there is an answer, the answer, and the line that it is based on."""
 
     answered: bool | Unsure
     answer: str = ""
@@ -40,7 +37,7 @@ class _Answer(NamedTuple):
 
 
 class _Sought(NamedTuple):
-    """The words of a question, those of its names, and what it asks for."""
+    """The content words of a question, the words of its names, and what it asks for."""
 
     keys: list[str]
     names: frozenset[str]
@@ -48,11 +45,8 @@ class _Sought(NamedTuple):
 
 
 def answer_from_summary(given: qa.AnswerFromSummaryGiven) -> qa.SummaryAnswers:
-    """Each answer from the sentence that says most of what the question says.
-
-    That there is none is said only of a summary that is made of quotations: what is put in other words may be an answer
-    all the same.
-    """
+    """Answer each question from the sentence that shares most words with it. "No answer" is returned only for a summary
+    made of quotations, since a paraphrase may still be an answer."""
     kept = [one for one in given.sentences if isinstance(one, qa.SummaryLine) and words(one.sentence)]
     ground = ground_of(tuple(one.sentence for one in kept), whole=True)
     readable = sum(one.quoted for one in kept) >= _MADE_OF_QUOTATIONS * len(kept)
@@ -69,10 +63,8 @@ def answer_from_summary(given: qa.AnswerFromSummaryGiven) -> qa.SummaryAnswers:
 
 
 def answer_from_document(given: qa.AnswerFromDocumentGiven) -> qa.DocumentAnswers:
-    """Whether a sentence is so: its own words, or what the passages have instead.
-
-    Any other question is answered from the place that has most of its words.
-    """
+    """Answer whether a sentence is true: with its own words, or with what the passages have instead. Other questions
+    are answered from the place that shares most words."""
     ground = ground_of(tuple(given.texts))
     answered: list[qa.DocumentAnswer] = []
     for asked in given.questions:
@@ -83,7 +75,7 @@ def answer_from_document(given: qa.AnswerFromDocumentGiven) -> qa.DocumentAnswer
 
 
 def answer_questions(given: qa.AnswerQuestionsGiven) -> qa.GivenAnswers:
-    """The same from the beginning of a document, where whether a sentence is so is answered by yes or no."""
+    """Answer questions from the beginning of a document; whether a sentence is true is answered by yes or no."""
     ground = ground_of((given.document,))
     answered: list[qa.GivenAnswer] = []
     for asked in given.questions:
@@ -96,7 +88,7 @@ def answer_questions(given: qa.AnswerQuestionsGiven) -> qa.GivenAnswers:
 
 
 def compare_answers(given: qa.CompareGiven) -> qa.Comparisons:
-    """Answers contradict each other when they have different numbers or names, or one denies what the other says."""
+    """Compare answers: they contradict each other if their numbers or names differ, or if one negates the other."""
     return qa.Comparisons(comparisons=[_compare(pair) for pair in given.pairs])
 
 
@@ -109,7 +101,8 @@ def _compare(pair: qa.Pair) -> qa.Comparison:
 
 
 def judge_answers(given: qa.JudgeAnswersGiven) -> qa.AnswerVerdicts:
-    """Right where it has the reference's words, wrong where it has others in their place; what else is left open."""
+    """Judge answers: right if they have the reference's words, wrong if they have others in their place, else
+    undecided."""
     return qa.AnswerVerdicts(answers=[_judge(pair) for pair in given.answers])
 
 
@@ -124,7 +117,7 @@ def _judge(pair: qa.AnswerPair) -> qa.AnswerVerdict:
 
 
 def differ(one: str, other: str) -> bool:
-    """Whether two answers are short and have different names or numbers, or one is yes and the other no."""
+    """Return whether two answers are short and differ in names or numbers, or are yes and no."""
     ours, theirs = keys(one), keys(other)
     if set(ours) <= set(theirs) or set(theirs) <= set(ours) or max(len(ours), len(theirs)) > _LONGEST_DETAIL:
         return False
@@ -146,7 +139,7 @@ def _of(one: Detail, found: Sequence[Word]) -> list[str]:
 
 
 def _answer(ground: Ground, question: str) -> _Answer:
-    """The answer of a text to a question; unsure where words do not tell whether there is one."""
+    """Return the answer of a text to a question; undecided where words do not tell whether there is one."""
     claim = read_claim(question)
     if not claim:
         return _look_up(ground, _read(question))
@@ -178,7 +171,7 @@ def _look_up(ground: Ground, sought: _Sought) -> _Answer:
 
 @lru_cache(maxsize=1_000)
 def _read(question: str) -> _Sought:
-    """What a question says and asks for; nothing is asked for where it does not begin as questions do."""
+    """Parse a question; unusual beginnings leave open what it asks for."""
     opening = _OPENING.match(question)
     said = question[opening.end() :] if opening else question
     found = words(said)
@@ -187,10 +180,8 @@ def _read(question: str) -> _Sought:
 
 
 def _rest(line: SourceLine, sought: _Sought) -> str:
-    """What a line says besides what the question says: a number, or the longest stretch.
-
-    Nothing where the line denies something, unless that is why.
-    """
+    """Return what a line says beyond the question: a number, or the longest stretch. Empty for a negated line, unless
+    the question asks why."""
     text, of = line.text, line.words
     kind = "number" if sought.asks in _NUMBERS else "name" if sought.asks.startswith("who") else ""
     fresh = [one for one in line.details if one.kind == kind and not set(_of(one, of)) & set(sought.keys)]
@@ -203,7 +194,7 @@ def _rest(line: SourceLine, sought: _Sought) -> str:
 
 
 def _stretches(text: str, of: Sequence[Word], known: Sequence[str]) -> Iterator[str]:
-    """The stretches of a line between the telling words of a question that say something."""
+    """Return the informative stretches of a line between the content words of a question."""
     first = 0
     for at in range(len(of) + 1):
         if at == len(of) or (carries(of[at].key) and of[at].key in known):

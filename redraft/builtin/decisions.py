@@ -1,4 +1,4 @@
-"""The built-in model's decisions: which draft is the better one, what to mend next, and where a summary confuses."""
+"""The built-in model's decisions: the better draft, the next findings to fix, and confusing sentences."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SHARE = 0.5
 
 
 def decide(given: DecideGiven) -> Decision:
-    """The metric that is furthest from its goal, and the first of its findings, as the policy weakest-first does."""
+    """Choose the metric furthest from its goal and its first findings, like the policy weakest-first."""
     with_findings = {finding.metric for finding in given.findings}
     missed = [one for one in given.scoreboard if one.metric in with_findings and one.met == "no"]
     if not missed:
@@ -43,24 +43,24 @@ def decide(given: DecideGiven) -> Decision:
 
 
 def _reached(standing: MetricStanding) -> float:
-    """The part of the goal that is reached."""
+    """Return the share of the goal that is reached."""
     score = 0.0 if standing.score == "none" else float(standing.score)
     return score / max(float(standing.goal), 1e-9)
 
 
 def rule_on_findings(given: RuleGiven) -> RuledPoints:
-    """Nothing can be told by rules, so that every finding stands."""
+    """Return no ruling: rules cannot tell, so every finding stands."""
     why = "The built-in model cannot tell; a language model can (--judge)."
     return RuledPoints(points=[RuledPoint(id=one.id, reason=why, quote="", verdict="unclear") for one in given.points])
 
 
 def outline(_: OutlineGiven) -> Outline:
-    """Nothing: which sentences of a text are its turning points takes somebody who can read."""
+    """Return nothing: finding turning points takes a reader."""
     return Outline(kind="other", line="", turning_points=[], cast=[])
 
 
 def trace_sentences(given: TraceGiven) -> AllSources:
-    """The place with most of the telling words of a sentence, where it has half of them."""
+    """Return the place that has most content words of a sentence, if it has at least half of them."""
     language = language_of("\n".join(place.passage for place in given.places))
     there = {place.id: telling(place.passage, language) for place in given.places}
     found: list[Sources] = []
@@ -79,7 +79,7 @@ _NOT_READ = "The built-in judge cannot tell without the document; a language mod
 
 
 def find_confusion(given: ConfusionGiven) -> Confusions:
-    """A verdict on each sentence that confuses beyond doubt, in their order; the others are left open."""
+    """Return a verdict on each sentence that is certainly confusing; the others are left open."""
     said = [words_key(text) for text in worded(given.summary)]
     found = {one.id: _doubt(one.id, one_line(one.sentence), said) for one in given.sentences}
     return Confusions(
@@ -100,7 +100,7 @@ def _doubt(number: int, sentence: str, said: Sequence[str]) -> tuple[ErrorType, 
 
 
 def prefer_summary(given: PreferGiven) -> Preferred:
-    """The one with which nothing is wrong, beside one with which something is. Of all else counting tells nothing."""
+    """Prefer a summary without faults to one with faults; counting cannot tell anything else."""
     if same_words(given.first, given.second):
         return _preferred("Both say the same.", "tie", "tie")
     if not given.document:

@@ -1,4 +1,4 @@
-"""Writing a summary: the best sentences of some parts, in their order, in paragraphs, within a number of words."""
+"""Writes a summary: the best sentences of some parts, in order, in paragraphs, within a word limit."""
 
 from __future__ import annotations
 
@@ -44,29 +44,29 @@ _BLANK_LINES = re.compile(r"\n\s*\n\s*")
 
 
 def summarize_part(given: BeginGiven | ChunkGiven) -> str:
-    """The sentences of an excerpt that matter most."""
+    """Return the most important sentences of an excerpt."""
     return compose([given.excerpt], [1], given.words, given.query)
 
 
 def summarize_whole(given: WholeGiven) -> str:
-    """The sentences of the document that matter most, from all its parts."""
+    """Return the most important sentences of the document, from all its parts."""
     return compose([given.document], [1], given.words, given.query)
 
 
 def merge(given: MergeGiven) -> str:
-    """Each summary gets room in proportion to its length, so that beginning, middle and end all survive."""
+    """Merge summaries; each gets room in proportion to its length, so that beginning, middle and end all survive."""
     return compose(given.summaries, [count_words(one) for one in given.summaries], given.words, given.query)
 
 
 def merge_onward(given: MergeOnwardGiven) -> str:
-    """The context gets the share of an average summary: it tells of all that came before, they of what is new."""
+    """Merge summaries after a context that covers everything before them; it gets the share of an average summary."""
     shares = [count_words(summary) for summary in given.summaries]
     of_context = min(count_words(given.context), sum(shares) / max(1, len(shares)))
     return compose([given.context, *given.summaries], [of_context, *shares], given.words, given.query)
 
 
 def update(given: UpdateGiven) -> str:
-    """The excerpt gets what the former summary leaves free, and the room of a sentence where it leaves nothing."""
+    """Add an excerpt to a summary, in the room that the summary leaves, or at least that of one sentence."""
     former = count_words(given.summary)
     news = max(given.words - former, min(_NEWS_WORDS, given.words * _NEWS_SHARE))
     shares = [given.words - news, news]
@@ -74,12 +74,12 @@ def update(given: UpdateGiven) -> str:
 
 
 def compress(given: CompressGiven) -> str:
-    """The sentences that matter least are dropped."""
+    """Drop the least important sentences."""
     return compose([given.summary], [1], given.words - 1, given.query)
 
 
 def tidy(given: TidyGiven) -> str:
-    """Without what stands around a text and is not part of it; whatever is in order stays as it is, to the letter."""
+    """Remove text around a summary that is not part of it; the rest stays literally the same."""
     text, kept, end = given.summary, "", 0
     around = matter_around(language_of(text))
     for span in sentences(text):
@@ -95,10 +95,8 @@ def tidy(given: TidyGiven) -> str:
 def compose(
     parts: Sequence[str], shares: Sequence[float], limit: int, query: str | None = None, *, stages: bool = True
 ) -> str:
-    """The best sentences of `parts` in at most `limit` words; `shares` says in which proportion the parts get them.
-
-    With `stages` the beginning, the middle and the end of it all are represented. Empty only when no part has a word.
-    """
+    """Return the best sentences of `parts` in at most `limit` words, distributed over the parts by `shares`. With
+    `stages`, beginning, middle and end are represented. Empty only if no part has a word."""
     language = language_of("\n".join(parts))
     parts, shares, languages = _by_language(parts, shares)
     found = _in_their_order(parts, languages)
@@ -118,7 +116,7 @@ def compose(
 
 
 def _by_language(parts: Sequence[str], shares: Sequence[float]) -> tuple[list[str], list[float], list[str]]:
-    """The parts, each with its share and its language; one in several languages is as many parts."""
+    """Return the parts with their shares and languages, split where a part has several languages."""
     texts: list[str] = []
     room: list[float] = []
     languages: list[str] = []
@@ -132,7 +130,7 @@ def _by_language(parts: Sequence[str], shares: Sequence[float]) -> tuple[list[st
 
 
 def _in_their_order(parts: Sequence[str], languages: Sequence[str]) -> list[ProseSentence]:
-    """The sentences of all parts as they may stand elsewhere; those of a language are judged together."""
+    """Return the sentences of all parts, scored together per language."""
     found: list[ProseSentence] = []
     for language in dict.fromkeys(languages):
         of_it = [part if its == language else "" for part, its in zip(parts, languages, strict=True)]
@@ -141,7 +139,7 @@ def _in_their_order(parts: Sequence[str], languages: Sequence[str]) -> list[Pros
 
 
 def standing_alone(found: Sequence[ProseSentence], language: str) -> list[ProseSentence]:
-    """The same sentences; those that lose their meaning elsewhere are a last resort, as is what somebody says."""
+    """Return the sentences with those that need their context, and dialogue, marked as a last resort."""
     people = NamedPeople([one.text for one in found if not one.spoken])
     return [
         replace(one, standing=min(one.standing, LAST_RESORT))
@@ -154,7 +152,7 @@ def standing_alone(found: Sequence[ProseSentence], language: str) -> list[ProseS
 def _chosen(
     vectors: SentenceVectors, found: Sequence[ProseSentence], limit: int, room: Weights, asked: str, *, stages: bool
 ) -> list[int]:
-    """Which sentences are taken; such as are a last resort only where there is no other."""
+    """Return the chosen sentences; last resorts only where there is nothing else."""
     words = np.asarray([sentence.words for sentence in found], dtype=np.int64)
     part = np.asarray([sentence.part for sentence in found], dtype=np.int64)
     standing = np.asarray([sentence.standing for sentence in found])
@@ -169,7 +167,7 @@ def _chosen(
 
 
 def _of_each_stage(worth: Weights, words: np.ndarray, limit: int) -> list[int]:
-    """The best sentence of the beginning, the middle and the end, where it takes no more than a third of the room."""
+    """Return the best sentence of the beginning, the middle and the end, if it takes at most a third of the room."""
     place = np.cumsum(words) / words.sum()
     chosen, begin = list[int](), 0.0
     for end in _STAGES:
@@ -182,7 +180,7 @@ def _of_each_stage(worth: Weights, words: np.ndarray, limit: int) -> list[int]:
 
 
 def centrality(vectors: SentenceVectors, found: Sequence[ProseSentence]) -> Weights:
-    """How much each sentence would do for a summary of all of them: central, well told, and early rather than late."""
+    """Return each sentence's value for a summary: central, well formed, and early rather than late."""
     words = np.asarray([sentence.words for sentence in found], dtype=np.int64)
     earliness = np.maximum(0.0, 1 - (np.cumsum(words) - words) / _OPENING_WORDS)
     standing = np.asarray([sentence.standing for sentence in found])

@@ -1,4 +1,4 @@
-"""The interface of the built-in model; its parts are loaded when it is first used."""
+"""The interface of the built-in model, whose parts are loaded on first use."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ __all__ = ["IDENTITY", "VERSION", "is_answered", "opened", "reads", "shortened"]
 
 
 def opened() -> Model:
-    """The model itself."""
+    """Return the model."""
     from redraft.builtin.model import ExtractiveModel
 
     return ExtractiveModel()
 
 
 def reads(language: str) -> bool:
-    """Whether it can judge by a text in a language: it has the words of English alone. It drafts in any."""
+    """Return whether it can judge by a text in a language: only English. It drafts in any language."""
     return not is_foreign(language)
 
 
 def is_answered(prompt: Prompt[Any, Any]) -> bool:
-    """Whether it has an answer to a prompt; it has none to those of other packages."""
+    """Return whether it answers a prompt; it does not answer those of other packages."""
     from redraft.builtin.model import HANDLERS
 
     return prompt.name in HANDLERS
 
 
 def shortened(texts: Sequence[str], words: int) -> str:
-    """Sentences of some texts, in their order, within a limit: every word is theirs."""
+    """Return sentences of some texts, in order and literally, within a limit."""
     from redraft.builtin.model import handler_for
 
     return handler_for(MERGE)(MergeGiven(summaries=list(texts), words=words))

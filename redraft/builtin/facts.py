@@ -1,4 +1,4 @@
-"""Key facts: sentences of a text as a tree, by how central they are, and which of them a summary states."""
+"""Key facts: sentences of a text as a tree by centrality, and which of them a summary states."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ _MOST_NAMES, _LONGEST_QUERY, _ANY = 3, 40, "What happens, and why?"
 
 
 def grow(given: factual.GrowGiven) -> factual.FactTree:
-    """For each stretch the most central sentence, under it those that are next, and under them the rest, in order."""
+    """Build a tree for each stretch: the most central sentence as root, the next ones below it, and the rest below
+    them."""
     language = language_of(given.excerpt)
     found = standing_alone(read([given.excerpt], language), language)
     if len(found) < _FEWEST:
@@ -57,7 +58,7 @@ def _root(facts: Sequence[str]) -> factual.Root:
 
 
 def facts_faithful(given: factual.VetGiven) -> factual.Supports:
-    """A fact passes where the sentence of the excerpt that says most of it has nothing else in its place."""
+    """Pass a fact if the closest sentence of the excerpt does not contradict it."""
     ground = ground_of((given.excerpt,))
     return factual.Supports(facts=[_support(ground, one) for one in given.facts])
 
@@ -69,12 +70,12 @@ def _support(ground: Ground, one: factual.TreeFact) -> factual.Support:
 
 
 def facts_objective(given: factual.VetGiven) -> factual.Opinions:
-    """A fact fails where a word shows that somebody guesses."""
+    """Fail a fact that contains a word of speculation."""
     return _opinions(given, lambda fact: not _GUESSES.search(fact), "free of guesses")
 
 
 def facts_significant(given: factual.VetGiven) -> factual.Opinions:
-    """A fact passes where it has a telling word that the excerpt comes back to."""
+    """Pass a fact with a content word that the excerpt repeats."""
     often = Counter(keys(given.excerpt))
     recurs = "about what the excerpt comes back to"
     return _opinions(given, lambda fact: any(often[key] >= _RECURS for key in telling(fact)), recurs)
@@ -90,7 +91,7 @@ def _opinions(given: factual.VetGiven, passes: Callable[[str], bool], what: str)
 
 
 def ask_query(given: factual.QueryGiven) -> factual.Query:
-    """What is told of those whom most facts name; about nothing in particular where they name nobody."""
+    """Ask what the text says about the names that most facts mention; a general question where there are none."""
     found: Counter[str] = Counter()
     for one in given.facts:
         named = [
@@ -106,7 +107,7 @@ def ask_query(given: factual.QueryGiven) -> factual.Query:
 
 
 def align_facts(given: factual.AlignGiven) -> factual.Alignments:
-    """A fact is stated where a sentence has it in nearly the same words, and is not where one says otherwise."""
+    """Align facts: stated if a sentence has nearly the same words, missing if one contradicts it."""
     ground = ground_of(tuple(one.sentence for one in given.sentences), whole=True)
     found: list[factual.Alignment] = []
     for one in given.facts:
@@ -119,7 +120,7 @@ def align_facts(given: factual.AlignGiven) -> factual.Alignments:
 
 
 def verify_sentences(given: factual.VerifyGiven) -> factual.Verifications:
-    """Each sentence by the line that says most of it: the same, something else in its place, or nothing that tells."""
+    """Verify each sentence by the closest line: the same, contradicted, or undecided."""
     ground = ground_of(tuple(given.texts))
     held = {one.id: ground.hold(one.sentence) for one in given.sentences}
     return factual.Verifications(
@@ -137,7 +138,7 @@ def _category(held: SentenceSupport) -> factual.Category | Unsure:
 
 
 def judge_chunk(given: factual.ChunkGiven) -> factual.ChunkMarks:
-    """Statements are the facts; a word for cause, time or contrast ties one to another."""
+    """Grade a chunk: statements count as facts, and words of cause, time or contrast as their relations."""
     found = read([given.excerpt], language_of(given.excerpt))
     told = [one.text for one in found if one.standing > LAST_RESORT and states(one.text)]
     links = sum(bool(_LINKS.search(text)) for text in told)
@@ -153,11 +154,11 @@ def judge_chunk(given: factual.ChunkGiven) -> factual.ChunkMarks:
 
 
 def _graded(share: float) -> int:
-    """A mark from 1 to 5, 3 for as many as there are usually."""
+    """Return a grade from 1 to 5; 3 is the usual number."""
     return min(5, max(1, round(3 * share)))
 
 
 def split_facts(given: FactsGiven) -> AllFacts:
-    """A sentence that claims something is one fact: it takes somebody who can read to take one apart."""
+    """Return each statement as one fact; splitting sentences takes a reader."""
     told = {one.id: one_line(one.sentence) for one in given.sentences}
     return AllFacts(sentences=[SentenceFacts(id=at, facts=[text] if states(text) else []) for at, text in told.items()])

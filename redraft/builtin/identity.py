@@ -1,7 +1,7 @@
-"""Who the built-in model is, and in which version."""
+"""The identity and version of the built-in model."""
 
 VERSION = 12
-"""Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
+"""Part of a stored answer's identity: raise it with every change that may change an answer."""
 
 IDENTITY = f"extractive:{VERSION}"
-"""The built-in model's name and version, as part of the key of whatever its answers are stored under."""
+"""The built-in model's name and version, part of the key of its stored answers."""

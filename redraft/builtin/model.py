@@ -1,4 +1,4 @@
-"""The built-in model: answers every prompt by classical means, without a key, a network or a language model."""
+"""The built-in model: answers every prompt by classical methods, without a key, a network or a language model."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(origins.TRACE_SENTENCES, decisions.trace_sentences),
     )
 )
-"""By the names of the prompts the functions that answer them."""
+"""The functions that answer prompts, by prompt name."""
 
 
 def handler_for(prompt: Prompt[Given_, Value_]) -> Callable[[Given_], Value_]:
-    """The function that answers `prompt`; raises ModelError where there is none."""
+    """Return the function that answers `prompt`; raises ModelError where there is none."""
     try:
         return cast(Callable[[Given_], Value_], HANDLERS[prompt.name])
     except KeyError:
@@ -84,12 +84,12 @@ def handler_for(prompt: Prompt[Given_, Value_]) -> Callable[[Given_], Value_]:
 
 
 class ExtractiveModel:
-    """A `Model` whose answers are sentences of what it is given. The same question always gets the same answer."""
+    """A deterministic `Model` whose answers are sentences of its input."""
 
     identity = IDENTITY
 
     def most_tokens(self, sampling: Sampling) -> int:  # noqa: ARG002  (as the protocol has it)
-        """Nobody bills for what this model writes."""
+        """Return None: replies of this model are free."""
         return 0
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:

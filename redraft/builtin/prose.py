@@ -1,4 +1,4 @@
-"""The sentences of a text without their markdown, and how well each would do in a summary."""
+"""The sentences of a text without markdown, and how suitable each is for a summary."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from redraft.text.word_keys import DAYS, MONTHS
 from redraft.text.words import count_words, word_ends
 
 LAST_RESORT = 1e-4
-"""The standing of what is no sentence of the text proper, as a heading or a licence: taken where nothing else is."""
+"""The score of what is not a sentence of the main text, such as a heading or a licence: used only if nothing else is
+left."""
 
 FIRST_PERSON = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]urs?|[Oo]urselves)\b")
 _SECOND_PERSON = re.compile(r"\b(?:you|yours?|yourself|thou|thee|thy)\b", re.IGNORECASE)
@@ -83,18 +84,18 @@ _WORTH_BY_LENGTH = ((4, 0.15), (7, 0.3), (11, 0.6), (15, 0.85), (40, 1.0))
 
 @dataclass(frozen=True, slots=True)
 class ProseSentence:
-    """A sentence without its markdown, and how well it would do in a summary, from nearly 0 to about 1."""
+    """A sentence without markdown, and its suitability for a summary from nearly 0 to about 1."""
 
     text: str
     words: int
     part: int
     standing: float
     spoken: bool
-    """Somebody speaks in it."""
+    """Whether it is dialogue."""
 
 
 def read(parts: Sequence[str], language: str) -> list[ProseSentence]:
-    """The sentences of all `parts`, in order, judged together. What was said before word for word is left out."""
+    """Return the sentences of all `parts` in order, scored together, without repetitions."""
     once: dict[str, ProseSentence] = {}
     for number, part in enumerate(parts):
         for sentence in _sentences_of(part, number, language):
@@ -113,12 +114,12 @@ def read(parts: Sequence[str], language: str) -> list[ProseSentence]:
 
 
 def matter_around(language: str) -> re.Pattern[str]:
-    """What stands around a text and is not part of it; of another language than English few such words are known."""
+    """Return text that surrounds the main text; recognized mainly in English."""
     return _ANYWHERE if is_foreign(language) else _IN_ENGLISH
 
 
 def plain(text: str) -> str:
-    """`text` on one line and without its markdown."""
+    """Return `text` on one line without markdown."""
     line = _SPACES.sub(" ", _MARKS_AT_START.sub("", _LINK.sub(r"\1", text.strip()))).strip()
     return _EMPHASIS.sub("", line).lstrip("# ").strip()
 
@@ -135,12 +136,12 @@ def finish(text: str, language: str = ENGLISH) -> str:
 
 
 def cut(text: str, limit: int, language: str) -> str:
-    """The beginning of `text` in at most `limit` words, up to a clause where one ends late enough, as a sentence."""
+    """Return the beginning of `text` in at most `limit` words as a sentence, cut at a clause if possible."""
     return finish(next(_runs(text, limit), ""), language)
 
 
 def _runs(text: str, limit: int) -> Iterator[str]:
-    """`text` in runs of at most `limit` words, each up to a clause where one ends late enough."""
+    """Return `text` in runs of at most `limit` words, each cut at a clause if possible."""
     at, ends = 0, word_ends(text)
     while at < len(text):
         first = bisect_right(ends, at)
@@ -153,7 +154,7 @@ def _runs(text: str, limit: int) -> Iterator[str]:
 
 
 def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence]:
-    """The sentences of a part; those that are no sentences of the text proper have the standing of a last resort."""
+    """Return the sentences of a part; headings and the like get the score of a last resort."""
     outside, around = False, matter_around(language)
     for paragraph in paragraphs(text):
         body = text[paragraph.start : paragraph.end]
@@ -180,12 +181,13 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence
 
 
 def _says_nothing(line: str) -> bool:
-    """Whether a line is a heading, a date, or who speaks without what is said."""
+    """Return whether a line is a heading, a date, or a speaker without speech."""
     return bool(is_heading(line) or _TAG.fullmatch(line) or _STAMP.fullmatch(line))
 
 
 def _manner(sentence: ProseSentence, of_others: bool, foreign: bool) -> float:
-    """How much a sentence reads like one of a summary: told, complete, of a good length, and not of I and you."""
+    """Score how much a sentence reads like a summary: narrative, complete, of medium length, not in first or second
+    person."""
     text, words = sentence.text, sentence.words
     drawbacks = [
         (text.rstrip("\"'”’»)").endswith(("?", "!")), 0.3),
@@ -199,6 +201,6 @@ def _manner(sentence: ProseSentence, of_others: bool, foreign: bool) -> float:
 
 
 def _substance(text: str, names: Counter[str]) -> float:
-    """How much a sentence tells of named people and places, and of numbers."""
+    """Score how much a sentence says about named people, places and numbers."""
     known = {name for name in _NAME.findall(text) if names[name]}
     return 0.7 + 0.15 * min(len(known), 2) + (0.05 if _FIGURE.search(text) else 0.0)

@@ -1,7 +1,7 @@
-"""Questions: short ones in good English about a document, and of each sentence of a summary whether it is so.
+"""Questions about a document in short, correct English, and about each sentence of a summary: is it true?
 
-Who or what did something is asked where the subject and the verb are not hard to tell; of any other sentence it is
-asked whether it is so. Such a question quotes the sentence, so that its place in the document can be found again.
+Who or what did something is asked where subject and verb are easy to tell; otherwise whether the sentence is true. Such
+a question quotes the sentence, so that its place in the document can be found.
 """
 
 from __future__ import annotations
@@ -62,17 +62,17 @@ _FIGURE = re.compile(r"(?<![\d.,])[1-9]\d{0,3}(?![\d.,]*\d)")
 
 
 def ask_whether(sentence: str) -> str:
-    """The question whether all of a sentence is so."""
+    """Return the question whether a sentence is entirely true."""
     return _WHETHER.format(sentence)
 
 
 def read_claim(question: str) -> str:
-    """The sentence that is asked about as a whole; nothing for any other question."""
+    """Return the sentence that such a question quotes; empty for any other question."""
     return quoted.group(1) if (quoted := _IS_WHETHER.fullmatch(question)) else ""
 
 
 def ask_summary(given: qa.AskSummaryGiven) -> qa.SummaryQuestions:
-    """Whether each sentence is so that says something."""
+    """Ask whether each informative sentence of a summary is true."""
     return qa.SummaryQuestions(
         sentences=[
             qa.SentenceQuestions(id=one.id, questions=_claims(one.sentence) if given.at_most else [])
@@ -90,14 +90,14 @@ def _claims(sentence: str) -> list[qa.SummaryQuestion]:
 
 
 def states(text: str) -> bool:
-    """Whether a text says that something is so; headings, questions and scraps do not."""
+    """Return whether a text is a statement, not a heading, question or fragment."""
     said = keys(text)
     enough = len(said) >= _FEWEST_CLAIMED and any(map(carries, said))
     return enough and not is_heading(text) and not _ASKS.search(text)
 
 
 def ask_document(given: qa.AskDocumentGiven) -> qa.DocumentQuestions:
-    """Questions on the sentences that matter most, from all stretches of the excerpt."""
+    """Ask questions about the most important sentences, from all stretches of the excerpt."""
     left = list(_candidates(given.excerpt))
     stretches = max(1, given.count // _QUESTIONS_A_STRETCH)
     asked: list[_Candidate] = []
@@ -111,17 +111,15 @@ def ask_document(given: qa.AskDocumentGiven) -> qa.DocumentQuestions:
 
 
 def rank_questions(given: qa.RankGiven) -> qa.Ranking:
-    """What the others speak of too first."""
+    """Rank questions by how much the others mention their words."""
     worth = rank(SentenceVectors([f"{candidate.question} {candidate.answer}" for candidate in given.candidates]))
     order = sorted(range(len(worth)), key=lambda at: (-worth[at], at))
     return qa.Ranking(order=[given.candidates[at].id for at in order])
 
 
 def ask_typed(given: AskTypedGiven) -> TypedReply:
-    """A question with the answer that the paragraph has, or whether one of its sentences is so.
-
-    No question is put together from what a paragraph says, and none is known to have no answer: these are left out.
-    """
+    """Ask a question that the paragraph answers, or whether one of its sentences is true. Abstractive and unanswerable
+    questions are left out: it cannot write the former or verify the latter."""
     for one in ask_document(qa.AskDocumentGiven(excerpt=given.excerpt, count=_TRIED)).questions:
         if given.type == "binary":
             return _yes_or_no(one_line(one.quote))
@@ -131,7 +129,7 @@ def ask_typed(given: AskTypedGiven) -> TypedReply:
 
 
 def _yes_or_no(sentence: str) -> TypedReply:
-    """Whether the sentence is so; where it has a figure, whether it is so with another."""
+    """Ask whether the sentence is true; if it has a figure, with the figure changed."""
     if (figure := _FIGURE.search(sentence)) is None:
         return TypedReply(question=ask_whether(sentence), answer="yes", reason=sentence)
     other = f"{sentence[: figure.start()]}{int(figure.group()) + 1}{sentence[figure.end() :]}"
@@ -139,7 +137,7 @@ def _yes_or_no(sentence: str) -> TypedReply:
 
 
 class _Candidate(NamedTuple):
-    """A question that can be asked, what it is worth, and where in the excerpt its sentence stands, from 0 to 1."""
+    """A possible question, its value, and the position of its sentence in the excerpt from 0 to 1."""
 
     question: qa.DocumentQuestion
     worth: float
@@ -147,7 +145,7 @@ class _Candidate(NamedTuple):
 
 
 def _candidates(excerpt: str) -> Iterator[_Candidate]:
-    """A question about each sentence that is understood by itself."""
+    """Return a question about each self-contained sentence."""
     found = standing_alone(read([excerpt], ENGLISH), ENGLISH)
     worth = centrality(SentenceVectors([one.text for one in found]), found) if found else ()
     spans = {finish(plain(excerpt[one.start : one.end])): one for one in sentences(excerpt)}
@@ -165,7 +163,7 @@ def _candidates(excerpt: str) -> Iterator[_Candidate]:
 
 
 def question_about(sentence: str, people: NamedPeople) -> tuple[str, str] | None:
-    """Who or what did what a sentence begins with, and the answer; None where that makes no good question."""
+    """Return the question for the subject of a sentence and its answer; None where it would not be good English."""
     subject, predicate = ("", "") if _BREAK.search(sentence) else _parted(sentence.rstrip(".!?"))
     end = _CLAUSE_END.search(predicate)
     predicate = predicate[: end.start() if end else None]
@@ -181,7 +179,7 @@ def question_about(sentence: str, people: NamedPeople) -> tuple[str, str] | None
 
 
 def _parted(text: str) -> tuple[str, str]:
-    """The subject that a text begins with, and what is said of it; nothing where either is hard to tell."""
+    """Split a text into subject and predicate; None where either is hard to tell."""
     said = text.split(" ")
     name = _NAME.match(text)
     sizes = range(2, _LONGEST_SUBJECT) if _ARTICLE.match(text) else [len(name.group().split())] if name else []
@@ -196,7 +194,7 @@ def _parted(text: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=20_000)
 def _is_past(word: str) -> bool:
-    """Whether a word may be a past tense or participle; an auxiliary like "was" is none by itself."""
+    """Return whether a word may be a past tense or participle, other than an auxiliary such as "was"."""
     if not (word.isascii() and word.isalpha() and word.islower()) or word in _AUXILIARIES:
         return False
     if word.endswith("ed") and not getAllLemmas(word):

@@ -1,4 +1,4 @@
-"""Names, numbers and pronouns in a sentence: what it refers to, and whether it can stand alone."""
+"""Names, numbers and pronouns in a sentence, and whether it can be understood alone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAGNITUDES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion
 
 
 class Detail(NamedTuple):
-    """A name or number: its kind, where it stands, and which of the sentence's words it takes up."""
+    """A name or number: its kind, its place, and the words of the sentence that it spans."""
 
     kind: DetailKind
     start: int
@@ -34,11 +34,11 @@ class Detail(NamedTuple):
     first: int
     last: int
     sure: bool
-    """Not so where it is a lone word that may owe its capital to the beginning of a sentence."""
+    """False for a single word that may be capitalized only because it starts the sentence."""
 
 
 def details(text: str, of: Sequence[Word]) -> list[Detail]:
-    """The names and numbers among the words `of` the sentence `text`, in order. A date is a number."""
+    """Return the names and numbers among the words `of` the sentence `text`, in order. Dates count as numbers."""
     kinds = _kinds(text, of)
     found: list[Detail] = []
     at = 0
@@ -62,7 +62,7 @@ def details(text: str, of: Sequence[Word]) -> list[Detail]:
 
 
 def amounts(keys: Iterable[str]) -> frozenset[str]:
-    """The values of numbers that stand together: 22 of "twenty-two", 1500 of "one thousand five hundred", "1,500"."""
+    """Return the values of adjacent number words: 22 for "twenty-two", 1500 for "one thousand five hundred" or "1,500"."""
     found: set[str] = set()
     number = 0
     for key in (*keys, ""):
@@ -82,7 +82,7 @@ def amounts(keys: Iterable[str]) -> frozenset[str]:
 
 
 def _kinds(text: str, of: Sequence[Word]) -> list[DetailKind | None]:
-    """What each word may be part of."""
+    """Return what each word may be part of."""
     kinds: list[DetailKind | None] = []
     for at, word in enumerate(of):
         surface = text[word.start : word.end]
@@ -111,7 +111,7 @@ def _joined(text: str, kind: DetailKind, word: Word, following: Word) -> bool:
 
 
 def _opens_as_common_word(text: str, word: Word) -> bool:
-    """Whether a lone word has its capital from the beginning of a sentence, and looks like no name."""
+    """Return whether a single word is capitalized only because it starts the sentence."""
     surface = text[word.start : word.end]
     before = text[max(0, word.start - _LONGEST_OPENING) : word.start]
     opens = _OPENS.search(before) and not _TITLE.search(before)
@@ -174,7 +174,7 @@ _BACK = re.compile(
 
 
 class Mention(NamedTuple):
-    """A name where it stands in a sentence, and whether it is that of a man or a woman, where that is known."""
+    """A name in a sentence, and the person's gender, if known."""
 
     name: str
     start: int
@@ -183,7 +183,7 @@ class Mention(NamedTuple):
 
 
 class NamedPeople:
-    """Who is named in some sentences, and who of them are he and she, by titles and by the pronouns behind a name."""
+    """The people named in some sentences, with genders from titles and the pronouns that follow."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         # A word that begins a sentence has a capital anyway: it is a name where it has one elsewhere.
@@ -200,7 +200,7 @@ class NamedPeople:
         self._genders = {name: next(iter(seen)) for name, seen in counts.items() if len(seen) == 1 < seen.total()}
 
     def mentions(self, text: str) -> list[Mention]:
-        """The names in a sentence that are not where something is."""
+        """Return the names in a sentence that are not places."""
         return [
             Mention(name, start, end, self.gender(name))
             for name, start, end in self._named(text)
@@ -208,7 +208,7 @@ class NamedPeople:
         ]
 
     def gender(self, name: str) -> Gender | None:
-        """Whether a name is that of a man or a woman; None where nothing shows it."""
+        """Return the gender that goes with a name; None where it is unknown."""
         first = name.split()[0].rstrip(".")
         return _TITLES.get(first) or self._genders.get(name) or self._genders.get(first)
 
@@ -225,7 +225,7 @@ class NamedPeople:
 
 
 def points_out(text: str, people: NamedPeople) -> bool:
-    """Whether a sentence speaks of somebody, something or some time that is only known from before it."""
+    """Return whether a sentence refers to someone, something or a time known only from the text before it."""
     if _BACK.search(text) or _SOMEBODY.search(text) or _TIME.search(text):
         return True
     mentions = people.mentions(text)
@@ -238,7 +238,7 @@ def points_out(text: str, people: NamedPeople) -> bool:
 
 
 def _is_named(pronoun: re.Match[str], text: str, gender: Gender, mentions: Sequence[Mention]) -> bool:
-    """Whether the one for whom a pronoun stands is in its sentence, before it, and not only as whose something is."""
+    """Return whether the antecedent of a pronoun stands earlier in its sentence, other than as a possessive."""
     at = pronoun.start()
     before = [
         one

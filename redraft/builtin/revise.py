@@ -1,4 +1,4 @@
-"""Revising a summary, point by point, with sentences of the document, within a number of words."""
+"""Revises a summary point by point with sentences of the document, within a word limit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from redraft.text.words import count_words
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """A sentence of the draft: what stands before it, itself, and whether it may be dropped."""
+    """A sentence of the draft: the text before it, itself, and whether it may be dropped."""
 
     gap: str
     text: str
@@ -28,7 +28,7 @@ class _Unit:
 
 
 class _Source:
-    """The sentences that may be quoted, with their places; known by the keys of their words."""
+    """The sentences that may be quoted and their places, by the keys of their words."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.language = language_of("\n".join(texts))
@@ -37,11 +37,11 @@ class _Source:
         self._quotable = {self.key(one.text): one.text for one in found if one.standing > LAST_RESORT}
 
     def key(self, text: str) -> tuple[str, ...]:
-        """What a sentence is known by."""
+        """Return the key of a sentence."""
         return tuple(keys(text, self.language))
 
     def quoted(self, evidence: str) -> list[str]:
-        """The sentences of a quotation that may stand elsewhere; a heading, or the rest of a line, may not."""
+        """Return the sentences of a quotation that can stand alone, without headings and fragments."""
         found = [self.key(evidence[span.start : span.end]) for span in sentences(evidence)]
         own = _read((evidence,))._quotable
         texts = [(self._quotable if key in self.places else own).get(key, "") for key in found]
@@ -52,7 +52,7 @@ _read = lru_cache(maxsize=8)(_Source)
 
 
 def revise(given: ReviseGiven) -> str:
-    """Bring in what is missing, correct, replace or drop what is wrong; all else stays to the letter."""
+    """Add what is missing, and correct, replace or drop what is wrong; the rest stays literally the same."""
     texts = [given.document] if given.document else given.passages
     reviser = _Reviser(_read(tuple(texts or [given.summary])), given, whole=bool(given.document))
     for point in given.points:
@@ -61,7 +61,7 @@ def revise(given: ReviseGiven) -> str:
 
 
 class _Reviser:
-    """A draft, and what becomes of it."""
+    """A draft during revision."""
 
     def __init__(self, source: _Source, given: ReviseGiven, *, whole: bool) -> None:
         self._source, self._limit, self._whole = source, given.words, whole
@@ -89,13 +89,13 @@ class _Reviser:
         self._units = fitting or self._units
 
     def within(self) -> str:
-        """The draft within the limit at all costs: what was to stay goes last, and what is left is cut."""
+        """Return the draft within the limit: sentences to keep are dropped last, and the remainder is cut."""
         loose = [replace(unit, fixed=False) for unit in self._units]
         fitting = self._fitted(self._units) or self._fitted(loose)
         return self._text(fitting) if fitting else cut(self._text(self._units), self._limit, self._source.language)
 
     def _corrected(self, at: int, point: Point) -> list[_Unit] | None:
-        """The draft with a sentence put right, with what the document has for it, or without it."""
+        """Return the draft with a sentence corrected from the document, or dropped."""
         unit = self._units[at]
         stands = self._source.key(unit.text) in self._source.places
         if point.task == "correct" and self._whole and stands:
@@ -107,7 +107,7 @@ class _Reviser:
         return None if point.task == "change" else _without(self._units, at)
 
     def _needed(self, point: Point) -> str:
-        """The sentence of the evidence that says most of what a point asks for, and is not there yet."""
+        """Return the sentence of the evidence that has most of what a point asks for and is not in the draft."""
         wanted = telling(f"{point.question} {point.answer}", self._source.language)
         found = [one for one in self._source.quoted(point.evidence) if self._where(one) is None]
         return max(found, key=lambda one: len(wanted.intersection(self._source.key(one))), default="")
@@ -118,7 +118,7 @@ class _Reviser:
         return found[-1 if last else 0] if found else None
 
     def _with(self, text: str, before: int | None) -> list[_Unit]:
-        """The draft with a sentence where the document has it, or before another one."""
+        """Return the draft with a sentence added in document order, or before another sentence."""
         units = list(self._units)
         at = self._place(text) if before is None else before
         if units and (at == 0 or before is not None):
@@ -152,7 +152,7 @@ class _Reviser:
 
 
 def _without(units: Sequence[_Unit], at: int) -> list[_Unit]:
-    """The sentences without one of them; where it began a paragraph, the next one does."""
+    """Return the sentences without one of them; if it started a paragraph, the next one does."""
     left, gap = [*units[:at], *units[at + 1 :]], units[at].gap
     if at < len(left) and (at == 0 or ("\n" in gap and "\n" not in left[at].gap)):
         left[at] = replace(left[at], gap=gap)
@@ -160,10 +160,8 @@ def _without(units: Sequence[_Unit], at: int) -> list[_Unit]:
 
 
 def mended(text: str, point: Point, language: str) -> str:
-    """The sentence with the document's name or number in the place of its own; nothing where that cannot be done.
-
-    They can be told from other words in English alone.
-    """
+    """Return the sentence with the document's name or number in place of its own; empty where that is impossible. Names
+    are recognized in English only."""
     found = words(point.answer)
     right = [] if is_foreign(language) else details(point.answer, found)
     if len(right) != 1 or not point.evidence or right[0].last - right[0].first + 1 < len(found):
