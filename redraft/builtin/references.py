@@ -62,7 +62,7 @@ def details(text: str, of: Sequence[Word]) -> list[Detail]:
 
 
 def amounts(keys: Iterable[str]) -> frozenset[str]:
-    """Return the values of adjacent number words: 22 for "twenty-two", 1500 for "one thousand five hundred" or "1,500"."""
+    """Return the values of adjacent number words: 22 of "twenty-two", 1500 of "one thousand five hundred"."""
     found: set[str] = set()
     number = 0
     for key in (*keys, ""):

@@ -128,7 +128,8 @@ class _Reviser:
         return units
 
     def _place(self, text: str) -> int:
-        """Behind the last sentence that the document has before it; at the end where the document does not have it."""
+        """Return the place after the last sentence that precedes it in the document; the end where the document lacks
+        it."""
         own, places = self._source.places.get(self._source.key(text)), self._source.places
         known = [places.get(self._source.key(unit.text)) for unit in self._units]
         if own is None:
@@ -136,7 +137,8 @@ class _Reviser:
         return max((at + 1 for at, its in enumerate(known) if its is not None and its < own), default=0)
 
     def _fitted(self, units: list[_Unit]) -> list[_Unit] | None:
-        """The draft without as many of its least central sentences as are too many; None where too much is to stay."""
+        """Return the draft without its least central sentences, as many as exceed the limit; None where too many must
+        stay."""
         worth = list(rank(SentenceVectors([unit.text for unit in units]))) if units else []
         while count_words(self._text(units)) > self._limit:
             loose = [at for at, unit in enumerate(units) if not unit.fixed]

@@ -1,8 +1,8 @@
-"""Holding a sentence against a text: borne out, contradicted, not there at all, or not to be told from its words.
+"""Compares a sentence with a text: supported, contradicted, absent, or undecided.
 
-What is seen is seen in words: a sentence that the text has, or has nearly so, with another name, number or negation in
-its place; and a name or figure that the text does not have anywhere. What somebody says in words of their own may be
-right or wrong, and nobody can tell by counting: of that nothing is said.
+The comparison is by words: a sentence that the text has literally or nearly so; the same with another name, number or
+negation; or a name or figure that occurs nowhere in the text. A paraphrase cannot be decided by counting words and gets
+no verdict.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _HELPERS = listed(
 
 @dataclass(frozen=True)
 class SourceLine:
-    """A sentence, of which of the texts it is one, and its words."""
+    """A sentence, the index of its text, and its words."""
 
     text: str
     of: int
@@ -52,17 +52,17 @@ class SourceLine:
 
     @cached_property
     def keys(self) -> list[str]:
-        """The keys of its words."""
+        """Return the keys of its words."""
         return [word.key for word in self.words]
 
     @cached_property
     def details(self) -> list[Detail]:
-        """The names and numbers in it."""
+        """Return the names and numbers in it."""
         return details(self.text, self.words)
 
 
 class Match(NamedTuple):
-    """A line laid beside what is sought, word by word; `steps` as `difflib` gives them."""
+    """A line aligned with a sentence word by word; `steps` are `difflib` opcodes."""
 
     line: int
     steps: Sequence[tuple[str, int, int, int, int]]
@@ -70,7 +70,7 @@ class Match(NamedTuple):
 
 
 class SourceTexts:
-    """Some texts and what is in them. Looking something up costs time in proportion to the lines that share a word."""
+    """An index of some texts. A lookup takes time proportional to the number of lines that share a word."""
 
     def __init__(self, texts: Sequence[str], *, whole: bool = False) -> None:
         """Read `texts`; with `whole`, each of them is one line."""
@@ -89,14 +89,14 @@ class SourceTexts:
         self.known = frozenset(self.keys)
 
     def find(self, sought: Sequence[str]) -> int | None:
-        """The line in which these words, one behind the other, begin; None where the texts do not have them so."""
+        """Return the line that contains these words consecutively, or None."""
         at = self._joined.find(f" {' '.join(sought)} ")
         if at < 0 or not sought:
             return None
         return bisect_right(self._ends, self._joined.count(" ", 0, at))
 
     def places(self, sought: Sequence[str]) -> list[int]:
-        """The lines that share most with `sought`, best first."""
+        """Return the lines that share most words with `sought`, best first."""
         votes: dict[int, float] = defaultdict(float)
         for term in _terms(sought):
             if holders := self._by_term.get(term):
@@ -106,7 +106,7 @@ class SourceTexts:
         return [number for number, _ in sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))[:_PLACES]]
 
     def match(self, sought: Sequence[str]) -> Match | None:
-        """The line that has most of `sought`, in its order and with the fewest differences."""
+        """Return the line with most words of `sought` in the same order and fewest differences."""
         best: Match | None = None
         for number in self.places(sought):
             steps = SequenceMatcher(None, sought, self.lines[number].keys, autojunk=False).get_opcodes()
@@ -117,35 +117,35 @@ class SourceTexts:
 
 
 class SentenceSupport(NamedTuple):
-    """What a text has of a sentence."""
+    """What a text says about a sentence."""
 
     verdict: Verdict
     line: int | None = None
-    """The line that says most of it."""
+    """The line closest to it."""
     wrong: Wrong | None = None
     own: str = ""
-    """What the sentence has in the place of what the text has."""
+    """What the sentence has in place of the text's words."""
     its: str = ""
 
     @property
     def is_accused(self) -> bool:
-        """Whether something is wrong with the sentence."""
+        """Return whether the sentence is wrong."""
         return self.verdict in ("contradicted", "absent")
 
 
 class Ground:
-    """Some texts to hold sentences against."""
+    """Compares sentences with some texts."""
 
     def __init__(self, texts: Sequence[str], *, whole: bool = False) -> None:
         """Read `texts`; with `whole`, each of them is one line."""
         self.source = SourceTexts(texts, whole=whole)
 
     def text_of(self, held: SentenceSupport) -> str:
-        """The line that was found, to the letter; nothing where none was."""
+        """Return the line that was found, or an empty string."""
         return "" if held.line is None else self.source.lines[held.line].text
 
     def hold(self, sentence: str) -> SentenceSupport:
-        """What the texts have of a sentence."""
+        """Return what the texts say about a sentence."""
         found = words(sentence)
         keys = [word.key for word in found]
         if (line := self.source.find(keys)) is not None:
@@ -162,7 +162,7 @@ class Ground:
     def _contradicted(
         self, sentence: str, keys: Sequence[str], known: Sequence[Detail], laid: Match
     ) -> SentenceSupport | None:
-        """What a line that says the same has otherwise."""
+        """Return how a line that otherwise says the same contradicts the sentence."""
         line = self.source.lines[laid.line]
         for here, there in _replaced(laid, len(keys)):
             for own in known:
@@ -174,7 +174,7 @@ class Ground:
         return None
 
     def _instead(self, own: Detail, keys: Sequence[str], here: range, line: SourceLine, there: range) -> Detail | None:
-        """The name or number that a line has where the sentence has another, and nothing else differs there."""
+        """Return the name or number that a line has in place of the sentence's, if nothing else there differs."""
         said = _within(own, keys, here)
         if not said or _says_more(keys, here, said):
             return None
@@ -188,7 +188,8 @@ class Ground:
         return None
 
     def _may_be_one(self, kind: DetailKind, one: Sequence[str], other: Sequence[str]) -> bool:
-        """Whether two numbers are the same, or two names alike, or both in one name, as "Hester" and "Miss Vane"."""
+        """Return whether two numbers are equal, or two names are alike or parts of one name, such as "Hester" and "Miss
+        Vane"."""
         if set(one) & set(other) or (kind == "number" and amounts(one) == amounts(other)):
             return True
         if kind == "number":
@@ -203,7 +204,7 @@ class Ground:
 
     @cached_property
     def _names(self) -> list[list[str]]:
-        """The names of more than one word in the texts."""
+        """Return the multi-word names in the texts."""
         return [
             line.keys[one.first : one.last + 1]
             for line in self.source.lines
@@ -212,7 +213,8 @@ class Ground:
         ]
 
     def _strange(self, sentence: str, found: Sequence[Word], known: Sequence[Detail]) -> str:
-        """A name or figure of the sentence that the texts do not have; all of it where they have no word of it."""
+        """Return a name or figure of the sentence that the texts lack; the whole sentence where they have none of its
+        words."""
         telling = [word.key for word in found if carries(word.key) and not is_negation(word.key)]
         if len(telling) >= _FEWEST_STRANGE and not self.source.known.intersection(telling):
             return sentence
@@ -224,28 +226,28 @@ class Ground:
         return ""
 
     def _lacks_figure(self, key: str) -> bool:
-        """Whether a number of at least two figures is nowhere, be it in words, nor is part of one."""
+        """Return whether a number of at least two digits occurs nowhere, in digits, words or as part of another."""
         return key.isdigit() and len(key) >= _FEWEST_FIGURES and key not in self._figures
 
     def _lacks_name(self, spelt: str) -> bool:
-        """Whether no word begins as a name does, so that it is not spelt otherwise either."""
+        """Return whether no word starts like a name, so that it is not a different spelling."""
         start = spelt.casefold()[: max(_ALIKE_FROM, len(spelt) // 2)]
         return start not in self.source.folded and spelt.casefold() not in TITLES
 
     @cached_property
     def _figures(self) -> str:
-        """The texts, with the figures of their numbers in words."""
+        """Return the figures in the texts, including numbers written as words."""
         return f"{self.source.folded} {' '.join(amounts(self.source.keys))}"
 
 
 @lru_cache(maxsize=4)
 def ground_of(texts: tuple[str, ...], *, whole: bool = False) -> Ground:
-    """The texts read; those read last are kept, since one document is asked about again and again."""
+    """Return the comparison for some texts; cached, since one document is used repeatedly."""
     return Ground(texts, whole=whole)
 
 
 def reason(held: SentenceSupport) -> str:
-    """Why a verdict is as it is, in a sentence."""
+    """Return the reason for a verdict as a sentence."""
     if held.wrong == "negation":
         return "One of the two denies what the other says."
     if held.verdict == "contradicted":
@@ -257,10 +259,8 @@ def reason(held: SentenceSupport) -> str:
 
 
 def _replaced(laid: Match, length: int) -> Iterator[tuple[range, range]]:
-    """Which words of the sentence stand where the line has which others; at either end, as many as the sentence has.
-
-    A sentence that leaves out how the line begins or goes on says nothing else for that.
-    """
+    """Yield the words of the sentence that replace words of the line; at either end, no more than the sentence has.
+    Leaving out the beginning or end of the line is not a difference."""
     for step, first, end, other_first, other_end in laid.steps:
         if step == "replace":
             size = max(end - first, 1)
@@ -272,17 +272,17 @@ def _replaced(laid: Match, length: int) -> Iterator[tuple[range, range]]:
 
 
 def _within(detail: Detail, keys: Sequence[str], place: range) -> Sequence[str]:
-    """The words of a name or number that stand in a place."""
+    """Return the words of a name or number within a place."""
     return keys[max(place.start, detail.first) : min(place.stop, detail.last + 1)]
 
 
 def _says_more(keys: Sequence[str], place: range, apart_from: Sequence[str]) -> bool:
-    """Whether there is more than little words besides, as where "Harry Kane" stands for "the English striker"."""
+    """Return whether there is more than function words besides, as where "Harry Kane" replaces "the English striker"."""
     return any(carries(keys[at]) and keys[at] not in apart_from for at in place)
 
 
 def _is_denied(keys: Sequence[str], there: Sequence[str], laid: Match) -> bool:
-    """Whether one of the two says "not" where the other, in the same words, does not."""
+    """Return whether one of the two negates what the other says in the same words."""
     equal = [step for step in laid.steps if step[0] == "equal"]
     start, end = (equal[0][3], equal[-1][4]) if equal else (0, 0)
     if (sum(map(is_negation, keys)) - sum(map(is_negation, there[start:end]))) % 2 == 0:
