@@ -1,7 +1,7 @@
-"""redraft: summaries of book-length documents that you can trust.
+"""redraft: trustworthy summaries of book-length documents.
 
-What an application imports is here; `redraft.graphs` has the state machines. Names are loaded when they are first used,
-because LangGraph alone takes a second to import.
+This module has what an application imports; `redraft.graphs` has the state machines. Names are loaded on first use,
+since LangGraph alone takes a second to import.
 """
 
 from __future__ import annotations

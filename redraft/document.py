@@ -1,4 +1,4 @@
-"""Documents and where things stand in them. Plain values that need no pydantic: a process of its own reads files."""
+"""Documents and places in them. These are plain values without pydantic, since a separate process reads files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BLOCK = 1_000_000
 
 
 def content_id(text: str) -> str:
-    """The id under which a text is stored: the SHA-256 of its UTF-8 form."""
+    """Return the id of a text: the SHA-256 of its UTF-8 encoding."""
     found = hashlib.sha256()
     for start in range(0, len(text), _BLOCK):
         found.update(text[start : start + _BLOCK].encode("utf-8", "surrogatepass"))
@@ -21,7 +21,7 @@ def content_id(text: str) -> str:
 
 
 class Span(NamedTuple):
-    """A half-open range of character offsets into a document."""
+    """A half-open range of character offsets in a document."""
 
     start: int
     end: int
@@ -29,7 +29,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DocumentSection:
-    """A titled stretch of a document: a chapter, a part. `level` 1 is the outermost."""
+    """A titled section of a document, such as a chapter. `level` 1 is the outermost."""
 
     title: str
     level: int
@@ -38,7 +38,7 @@ class DocumentSection:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A source text. `text` is what the offsets of every span refer to."""
+    """A source text. All spans are offsets in `text`."""
 
     id: str
     title: str
@@ -47,22 +47,22 @@ class Document:
     source: str = ""
     encoding: str = "utf-8"
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """What was taken out of it or could not be read, in sentences. They are said when it is read, and later on."""
+    """What was removed from it or could not be read, as sentences for the user."""
     marks: tuple[Mark, ...] = ()
-    """Its pages, notes, tables and captions, in their order."""
+    """Its pages, notes, tables and captions in order."""
     language: str = ""
     own_language: str | None = field(default=None, compare=False)
-    """The language that it is in, as `de-AT`, empty where nothing tells; and what that is where a user says another."""
+    """Its detected language, such as `de-AT`, or empty; kept where the user specifies another."""
 
     @classmethod
     def from_text(cls, text: str, title: str = "") -> Document:
-        """A document out of a text at hand. Its sections, and its title if it has none, are found when it is used."""
+        """Return a document for a text. Sections, and a title if it has none, are detected when needed."""
         return cls(content_id(text), title, text)
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A stretch of a document that fits a token budget."""
+    """A part of a document that fits a token budget."""
 
     index: int
     span: Span

@@ -1,4 +1,4 @@
-"""The nouns of redraft. Plain frozen values; nothing here imports anything of the package but other such values."""
+"""The records of redraft: plain immutable values that import nothing else of the package."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from redraft.document import content_id as content_id
 from redraft.rulings import PointAnswer
 
 DEFERRED = ConfigDict(defer_build=True)
-"""Of records: what checks and writes one is made when the first is made, and most commands make few kinds."""
+"""Builds validators on first use, since most commands use few kinds of records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,40 +34,40 @@ class Piece:
     limit: int
     attempts: int = 1
     flaw: str = ""
-    """Why this text was kept although it is not valid; empty for a valid one."""
+    """Why an invalid text was kept; empty for a valid one."""
     step: int = 0
-    """How often it was worked on since it was first written: a running summary that was shortened is another piece."""
+    """How often it was rewritten: a running summary that was shortened is another piece."""
 
     @property
     def name(self) -> str:
-        """Which piece of its run it is."""
+        """Return the name of the piece within its run."""
         return f"{self.level}/{self.index}/{self.step}"
 
 
 ParentKind = Literal["excerpt", "piece", "context", "running", "base", "evidence"]
-"""As what a text was shown to whoever wrote another one: a part of the document, a partial summary to be merged, the
-one before it, the summary so far, the draft to be revised, a part of the document to revise it by."""
+"""How a text was used in writing another: a part of the document, a partial summary to merge, the summary before it,
+the summary so far, the draft to revise, or a part of the document as evidence for the revision."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """What one text was made from: so much of another text as its prompt showed."""
+    """A source of a text: the part of another text that its prompt showed."""
 
     kind: ParentKind
     text: str
     """The id of that text."""
     span: Span
     node: str = ""
-    """Which piece or draft has that text; empty for the document."""
+    """The piece or draft with that text; empty for the document."""
 
     @classmethod
     def of_piece(cls, piece: Piece, kind: ParentKind = "piece", shown: int | None = None) -> Parent:
-        """A partial summary, or its beginning where no more of it was shown."""
+        """Return a partial summary as a parent, or its beginning where no more was shown."""
         return cls(kind, content_id(piece.text), Span(0, len(piece.text) if shown is None else shown), piece.name)
 
     @classmethod
     def of_draft(cls, draft: Draft) -> Parent:
-        """The draft that another one was made from."""
+        """Return a draft as a parent."""
         return cls("base", content_id(draft.text), Span(0, len(draft.text)), draft.id)
 
 
@@ -82,19 +82,19 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a call, or a run, consumed."""
+    """What a call or run consumed."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_prompt_tokens: int = 0
     reasoning_tokens: int = 0
     reported: bool = True
-    """False where the provider sent no usage and the figures are ours."""
+    """False where the provider reported no usage and the figures are estimates."""
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The ledger of a run, added up."""
+    """The totals of a run's calls."""
 
     calls: int = 0
     cached: int = 0
@@ -102,20 +102,20 @@ class Totals:
     cached_prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float | None = 0.0
-    """None where a call was made to a model without a known price."""
+    """None if a model's price is unknown."""
     seconds: float = 0.0
     lost: int = 0
-    """How many of the calls were sent and never answered. What they cost nobody knows, and is not among the above."""
+    """The number of calls that were sent and never answered. Their actual cost is unknown and not included above."""
     lost_tokens: int = 0
-    """Their own prompts, and the replies that they were asked for with."""
+    """The tokens of their prompts and of the largest possible replies."""
     lost_usd: float | None = 0.0
-    """The most that they can have cost, as budgets count them."""
+    """Their maximum cost, as budgets count it."""
     over_usd: float = 0.0
-    """How much more than the limit was spent: replies may be longer than they were allowed to be."""
+    """By how much the limit was exceeded: replies may be longer than allowed."""
 
 
 GIVEN, OTHER = "given", "other"
-"""The nodes of the drafts that come from the user: one summary, and the second where two are compared."""
+"""The nodes of drafts that come from the user: the summary, and the second one of a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,23 +132,23 @@ class Draft:
 
 
 TextKind = Literal["narrative", "argument", "report", "reference", "other"]
-"""What kind of text something is: what a summary of it cannot do without depends on that."""
+"""The kind of a text, which determines what its summary must contain."""
 Task = Literal["add", "correct", "remove", "change", "clarify", "connect", "drop"]
-"""What a finding asks for: `add` what is missing, `correct` what the document has otherwise, `remove` from a sentence
-what nothing bears out, `clarify` what a sentence leaves open, `connect` a sentence with those around it, `drop` a
-sentence that is of no use, `change` as its explanation says."""
+"""What a finding asks for: `add` what is missing, `correct` what the document contradicts, `remove` what nothing
+supports, `clarify` what a sentence leaves open, `connect` a sentence with its neighbours, `drop` a useless sentence, or
+`change` as its explanation says."""
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
 class Evidence:
-    """Words of the document, and where they stand; without a span where only the words are known."""
+    """A quotation of the document and its place; without a span where only the words are known."""
 
     text: str
     span: Span | None = None
 
 
 WHOLE = "the whole document"
-"""What was read for a finding, where it was not passages alone, begins with this."""
+"""`Finding.read` starts with this where the whole document was read."""
 
 
 def _counted(said_by: tuple[int, int] | None) -> dict[str, int] | None:
@@ -157,51 +157,48 @@ def _counted(said_by: tuple[int, int] | None) -> dict[str, int] | None:
 
 @record(frozen=True, slots=True, config=DEFERRED)
 class Finding:
-    """One thing wrong with a draft, precise enough to act on.
-
-    The explanation is an instruction in plain words, and in our own: whoever revises does as it says. What a text or a
-    model says stands in the other fields.
-    """
+    """One fault of a draft, precise enough to act on. The explanation is an instruction in redraft's own words, which
+    the reviser follows. Words of texts and models are in the other fields."""
 
     metric: str
     kind: str
     task: Task
     explanation: str
     sentence: str = ""
-    """The sentence of the draft that it is about, empty where something is missing."""
+    """The sentence of the draft that it is about; empty where something is missing."""
     question: str = ""
     found: str = ""
     """What the draft says."""
     expected: str = ""
-    """What the document says, or in which way it says otherwise."""
+    """What the document says, or how it contradicts the draft."""
     evidence: Evidence | None = None
     said_by: Annotated[tuple[int, int] | None, PlainSerializer(_counted, when_used="json")] = None
-    """How many judges say so, and of how many who gave a verdict on it; None where it was one judge's to say."""
+    """How many judges agree, and how many gave a verdict; None where a single judge decided."""
     read: str = ""
-    """What of the document was read for it: "the whole document (22,479 tokens)", or "14 passages"."""
+    """What was read of the document for it: "the whole document (22,479 tokens)" or "14 passages"."""
     value: float = 0.0
-    """What its item counts in the score; 1 where it is withdrawn."""
+    """The value of its item in the score; it becomes 1 if the finding is withdrawn."""
 
     @property
     def is_absence(self) -> bool:
-        """Whether it says that the document has no such thing, after all of it was read."""
+        """Return whether it says that the document has no such statement, after all of it was read."""
         return self.task == "remove" and self.read.startswith(WHOLE)
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def id(self) -> str:
-        """The same for the same complaint about the same words, in whichever draft."""
+        """Return the id: equal for the same objection to the same words in any draft."""
         about = self.question or ("" if self.sentence else self.expected)
         return content_id("\n".join((self.metric, self.kind, self.sentence, about, self.explanation)))[:12]
 
     @property
     def answer(self) -> str:
-        """What the document says, or is missing of it: words to copy, which a judge's reason is not."""
+        """Return what the document says, or what is missing; a judge's reason is not an answer."""
         return "" if self._is_reasoned else self.expected
 
     @property
     def why(self) -> str:
-        """A judge's own words on what is wrong with a sentence that no question was put to."""
+        """Return a judge's own words on a sentence about which no question was asked."""
         return self.expected if self._is_reasoned else ""
 
     @property
@@ -210,15 +207,15 @@ class Finding:
 
 
 REVIEW = "review"
-"""The name under which a person's own requests stand beside the findings of the metrics."""
+"""The metric name of a person's own requests."""
 
 Outcome = Literal["scored", "measured", "not_applicable", "failed"]
-"""`measured`: there are figures, and none of them says how good the draft is."""
+"""`measured` has figures, but none of them says how good the draft is."""
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
 class Evaluation:
-    """What one metric says of one draft. There is a score exactly when the outcome is `scored`."""
+    """One metric's evaluation of one draft. It has a score exactly if the outcome is `scored`."""
 
     metric: str
     version: int
@@ -228,27 +225,27 @@ class Evaluation:
     unjudged: int = 0
     findings: tuple[Finding, ...] = ()
     held: tuple[str, ...] = ()
-    """The sentences of the draft without which the score would fall: a revision had better keep them."""
+    """The sentences of the draft that the score depends on; a revision should keep them."""
     details: Mapping[str, object] = field(default_factory=dict)
     reason: str = ""
     """Why there is no score."""
 
     @property
     def judged_share(self) -> float | None:
-        """The share of its items on which there is a verdict; None where it counts no items."""
+        """Return the share of items with a verdict; None where there are no items."""
         items = self.judged + self.unjudged
         return self.judged / items if items else None
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What the part of the document's pack lacks that the score rests on, and why."""
+        """Return what the pack behind the score lacks, and why."""
         found = self.details.get("missing") if self.outcome == "scored" else None
         return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
 
 
 @dataclass(frozen=True, slots=True)
 class PackQuestion:
-    """A question about a document, with the document's own answer. `position` is where in it, from 0 to 1."""
+    """A question about a document and the document's answer. `position` is its place from 0 to 1."""
 
     id: Annotated[int, Field(serialization_alias="rank")]
     text: Annotated[str, Field(serialization_alias="question")]
@@ -260,7 +257,7 @@ class PackQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """The frozen yardstick of one document: its questions, the most important first."""
+    """The questions of one document, most important first. A pack never changes."""
 
     id: str
     document: str
@@ -268,21 +265,19 @@ class Pack:
     prompt_hashes: Mapping[str, str]
     questions: tuple[PackQuestion, ...]
     missing: tuple[str, ...] = ()
-    """The stretches of the document that no questions could be had about, and why."""
+    """The stretches of the document for which no questions could be written, and why."""
     imported: bool = False
 
 
 Perspective = Literal["analytical", "narrative"]
-"""What a tree of key facts is about: what the text means and argues, or what happens in it."""
+"""The point of view of key facts: what the text means and argues, or what happens in it."""
 Level = Literal["root", "branch", "leaf"]
 
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """Why a key fact was pruned: the dimension in which it failed, and the validator's reason.
-
-    Besides the three dimensions a fact may be `orphaned`, or `unjudged` where nobody gave a verdict on it.
-    """
+    """Why a key fact was pruned: the dimension in which it failed and the validator's reason. Besides the three
+    dimensions, a fact may be `orphaned`, or `unjudged` where there is no verdict on it."""
 
     dimension: str
     reason: str
@@ -290,7 +285,7 @@ class Objection:
 
 @dataclass(frozen=True, slots=True)
 class KeyFact:
-    """A fact that a good summary may state. The numbers of a tree's facts follow each other depth first, from 1."""
+    """A fact that a good summary may state. The facts of a tree are numbered depth first from 1."""
 
     id: int
     level: Level
@@ -298,11 +293,11 @@ class KeyFact:
     text: Annotated[str, Field(serialization_alias="fact")]
     evidence: Evidence
     objections: Annotated[tuple[Objection, ...], Field(serialization_alias="pruned")] = ()
-    """Empty for a fact that is kept; one that is pruned stays on record."""
+    """Empty for a fact that is kept; pruned facts stay in the record."""
 
     @property
     def kept(self) -> bool:
-        """Whether summaries are judged by it."""
+        """Return whether summaries are judged by it."""
         return not self.objections
 
 
@@ -314,20 +309,20 @@ class Tree:
     perspective: Perspective
     span: Span
     position: float
-    """Where in the document the middle of the stretch is, from 0 to 1."""
+    """The middle of the stretch as a position from 0 to 1."""
     facts: tuple[KeyFact, ...]
     query: str = ""
-    """Empty where nothing of the tree was kept, or no question came back."""
+    """Empty where no fact of the tree was kept, or where no question was written."""
 
     @property
     def kept(self) -> tuple[KeyFact, ...]:
-        """The facts that summaries are judged by, depth first."""
+        """Return the facts that summaries are judged by, depth first."""
         return tuple(fact for fact in self.facts if fact.kept)
 
 
 @dataclass(frozen=True, slots=True)
 class KeyFacts:
-    """The trees of one document, in its order: the part of its pack that recall and faithfulness are judged by."""
+    """The trees of one document in order, by which recall and faithfulness are judged."""
 
     id: str
     document: str
@@ -342,7 +337,8 @@ class KeyFacts:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One turn of the refinement: a draft, what it was to mend, and what became of it. Round 0 is the first draft."""
+    """One round of a refinement: a draft, the findings it was to fix, and whether it was accepted. Round 0 is the first
+    draft."""
 
     number: int
     draft: str
@@ -350,16 +346,16 @@ class Round:
     """The draft that it revises."""
     aims: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
-    """The ids of the findings that the revision was to mend, all of them findings on the base."""
+    """The ids of the findings on the base draft that the revision was to fix."""
     accepted: bool | None = None
-    """None while it has not been judged."""
+    """None until it is judged."""
     reason: str = ""
     why: str = ""
-    """Why these findings, where a model has decided."""
+    """Why these findings were chosen, where a model decided."""
     instruction: str = ""
-    """What it told the reviser."""
+    """The model's instruction to the reviser."""
     answers: tuple[PointAnswer, ...] = ()
-    """What became of each finding, as the reviser says."""
+    """The reviser's answer to each finding."""
 
 
 STOPS = {
@@ -373,17 +369,17 @@ STOPS = {
     "budget": "the budget is used up",
     "cancelled": "it was stopped",
 }
-"""Why runs go no further, in words, by the reason that is on record for it."""
+"""Why runs stop, in words, by stop reason."""
 
 
 REVISION_OF = "revision of "
-"""How the node of a draft begins that the reviser has written; the id of what it revises follows."""
+"""The prefix of the node of a revised draft; the id of the draft it revises follows."""
 NO_REVISION_OF = "no revision of "
-"""How that of a draft begins where nothing came back: the text is that of the draft that was to be revised."""
+"""The prefix where the revision failed: the text is that of the draft it should have revised."""
 
 
 def highest(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
-    """The highest pieces that together are about as many chunks as there are summaries of, each about its own."""
+    """Return the highest pieces that together cover about as many chunks as there are summaries, each its own."""
     cover: list[Piece] = []
     taken: set[int] = set()
     for piece in sorted(pieces, key=lambda one: (-one.level, -one.last_chunk, -one.step)):

@@ -1,4 +1,4 @@
-"""Every failure redraft can name: a code for programs, a sentence for people, and the next step."""
+"""All errors of redraft: a code for programs, a sentence for people, and the next step."""
 
 from __future__ import annotations
 
@@ -9,11 +9,8 @@ if TYPE_CHECKING:
 
 
 class RedraftError(Exception):
-    """One base for all failures.
-
-    `code` is stable and machine readable, `place` names the document, chunk or prompt, `hint` is the next step
-    in one sentence, and `retryable` says whether the same request may succeed later.
-    """
+    """The base class of all errors. `code` is stable, `place` names the document, chunk or prompt, `hint` is the next
+    step in one sentence, and `retryable` says whether the same request may succeed later."""
 
     code = "failed"
     retryable = False
@@ -32,7 +29,7 @@ class RedraftError(Exception):
 
 
 class UsageError(RedraftError):
-    """What was asked for cannot be meant: a bad option, an impossible combination."""
+    """Invalid input: a bad option or an impossible combination."""
 
     code = "usage"
 
@@ -44,7 +41,7 @@ class DocumentError(RedraftError):
 
 
 class PromptError(RedraftError):
-    """A template does not fit its prompt's contract."""
+    """A template does not fit its prompt."""
 
     code = "prompt"
 
@@ -56,37 +53,37 @@ class PlanError(RedraftError):
 
 
 class NotShrinkingError(RedraftError):
-    """A level of the summary tree came out no shorter than the one below it."""
+    """A level of the summary tree is not shorter than the one below it."""
 
     code = "not_shrinking"
 
 
 class IncompleteError(RedraftError):
-    """Nothing of the document could be summarized."""
+    """No part of the document could be summarized."""
 
     code = "incomplete"
 
 
 class NothingSaidError(IncompleteError):
-    """Nothing of the document helps to answer the question, though all of it was read."""
+    """The document says nothing about the question, although all of it was read."""
 
     code = "nothing_said"
 
 
 class BudgetError(RedraftError):
-    """The next call could pass --max-cost or --max-calls."""
+    """The next call could exceed --max-cost or --max-calls."""
 
     code = "budget"
 
 
 class JudgingError(RedraftError):
-    """Nothing came of what a draft was to be judged by: no questions, or no key facts."""
+    """Drafts cannot be judged, since no questions or key facts could be built."""
 
     code = "judging"
 
 
 class PackError(RedraftError):
-    """A pack that is not there, or a file that holds none, or one of another document."""
+    """A pack is missing, invalid, or about another document."""
 
     code = "pack"
 
@@ -98,13 +95,13 @@ class StoreError(RedraftError):
 
 
 class StoreLost(StoreError):
-    """The server of the database was gone in the midst of something. The same may succeed a moment later."""
+    """The connection to the database server was lost. A retry may succeed."""
 
     code = "store_lost"
 
 
 class RunError(RedraftError):
-    """No such run, or it is in no state for what was asked."""
+    """There is no such run, or it is in the wrong state."""
 
     code = "run"
 
@@ -116,13 +113,13 @@ class ModelError(RedraftError):
 
 
 class ProviderError(ModelError):
-    """The provider refuses or cannot be reached, whatever is asked: key, address, model name, quota."""
+    """The provider rejects all requests or cannot be reached: key, address, model name, quota."""
 
     code = "provider"
 
 
 class RateLimited(ModelError):
-    """The provider asks us to slow down."""
+    """The provider's rate limit was exceeded."""
 
     code = "rate_limited"
     retryable = True
@@ -133,39 +130,39 @@ class RateLimited(ModelError):
 
 
 class TransientError(ModelError):
-    """A time-out, a dropped connection, a server fault: the same call may succeed in a moment."""
+    """A timeout, dropped connection or server error: a retry may succeed."""
 
     code = "transient"
     retryable = True
 
 
 class TimedOut(TransientError):
-    """The model did not answer within the time that a request may take."""
+    """The model did not answer within the time limit of a request."""
 
     code = "timed_out"
 
 
 class Unreached(TransientError):
-    """Nobody listens at the provider's address: nothing was sent."""
+    """No server listens at the provider's address; nothing was sent."""
 
     code = "unreached"
 
 
 class OversizeReply(TransientError):
-    """The provider sent more than any answer can be, or what no end was to be seen of."""
+    """The response exceeds the size limit."""
 
     code = "oversize"
 
 
 class CapabilityError(ModelError):
-    """The provider refuses a feature of the request. The model has taken note: the next request goes without it."""
+    """The provider does not support a feature of the request. The next request does without it."""
 
     code = "unsupported"
     retryable = True
 
 
 class RejectedRequest(ModelError):
-    """The provider refuses this one request, for what is in it or for its length."""
+    """The provider rejects this request for its content or length."""
 
     code = "rejected"
 
@@ -175,13 +172,13 @@ class RejectedRequest(ModelError):
 
 
 class ReplyError(ModelError):
-    """The model answered, and the answer is of no use. Carries the answer and what it cost."""
+    """The model's reply cannot be used. Carries the reply and its usage."""
 
     code = "reply"
     late = False
-    """Whether it was time that ran out, of which there is no more for a larger reply."""
+    """Whether time ran out, so that a longer reply would not fit either."""
     loops = False
-    """Whether it says the same over and over, as a model does that would never come to an end."""
+    """Whether it repeats itself endlessly."""
 
     def __init__(
         self, message: str, *, text: str, usage: Usage, finish_reason: str = "", place: str = "", hint: str = ""
@@ -193,34 +190,34 @@ class ReplyError(ModelError):
 
     @property
     def cut(self) -> bool:
-        """Whether the reply did not end within its room."""
+        """Return whether the reply was cut off."""
         return self.finish_reason == "length"
 
     @property
     def fills_any_room(self) -> bool:
-        """Whether more room would be of no use, and only less to say may be."""
+        """Return whether more room would not help, but asking for less may."""
         return self.late or self.loops
 
     @property
     def wants_room(self) -> bool:
-        """Whether more room for the reply, or less to say in it, may help; the same room would cut it again."""
+        """Return whether more room, or asking for less, may help."""
         return self.cut
 
 
 class UnreadableReply(ReplyError):
-    """The reply does not fit the schema it was asked for."""
+    """The reply does not fit its schema."""
 
     code = "unreadable"
     formless = False
-    """Whether it is no reply of that form at all, as if the server had not been told of it."""
+    """Whether it ignores the schema altogether, as if the server had not applied it."""
     nameless = False
-    """Whether it is lost for nothing but the items, of which it names none."""
+    """Whether its only fault is that it names none of the items."""
     moved = False
-    """Whether the next request asks for the form in another way: what was wrong may have been the way."""
+    """Whether the next request uses another structured-output mode."""
 
 
 class CutReply(ReplyError):
-    """The reply did not end within its room."""
+    """The reply was cut off at its token limit."""
 
     code = "cut"
 
@@ -229,17 +226,14 @@ class CutReply(ReplyError):
 
 
 class LateReply(CutReply):
-    """The reply did not end within the time that a request may take; a smaller one may."""
+    """The reply did not finish within the time limit; a shorter one may."""
 
     code = "late"
     late = True
 
 
 class CutThought(CutReply):
-    """The model did not come to its reply: the room for that was used up by its thoughts.
-
-    `retryable` where the model has taken note: the next request has more room to think.
-    """
+    """The model used up its tokens for reasoning. `retryable` where the next request gets more room for it."""
 
     code = "cut_thought"
 
@@ -251,17 +245,17 @@ class CutThought(CutReply):
 
     @property
     def wants_room(self) -> bool:
-        """It is not the reply that is too long."""
+        """Return False: the reply itself is not too long."""
         return False
 
 
 class EmptyReply(ReplyError):
-    """The model was asked for prose and wrote nothing."""
+    """The model returned an empty text."""
 
     code = "empty"
 
 
 class RefusedReply(ReplyError):
-    """The model declined to answer, or the provider's filter cut the answer."""
+    """The model declined to answer, or the provider's filter stopped it."""
 
     code = "refused"

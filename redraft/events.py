@@ -1,6 +1,6 @@
-"""What happens during a run, for whoever watches: a progress display, an application, a log, a test.
+"""Events of a run for progress displays, applications, logs and tests.
 
-Each event has a `kind`, which is what it is called on the wire: `event_json` has it with the event's own fields.
+Each event has a `kind`, its name on the wire; `event_json` returns it with the event's fields.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _log = logging.getLogger("redraft")
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A run begins or goes on; from here on it is in the store under this id."""
+    """A run starts or resumes; from now on it is stored under this id."""
 
     kind: ClassVar[str] = "started"
     run: str
@@ -29,7 +29,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class StageStarted:
-    """A stage of the run begins; `planned` is how many calls it is expected to make."""
+    """A stage of the run starts; `planned` is the expected number of calls."""
 
     kind: ClassVar[str] = "stage"
     name: str
@@ -38,21 +38,21 @@ class StageStarted:
 
 @dataclass(frozen=True, slots=True)
 class CallStarted:
-    """A request goes out."""
+    """A request is sent."""
 
     kind: ClassVar[str] = "asking"
     label: str
     model: str = ""
-    """Which model is asked, as the ledger has it."""
+    """The model's identity as in the ledger."""
     prompt: str = ""
-    """The name of what it is asked."""
+    """The name of the prompt."""
     waited: float | None = None
-    """The seconds for which it has waited: for a place, for a limit a minute, for the budget."""
+    """Seconds that it waited for a free slot, a rate limit or the budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallAnswered:
-    """A reply is there, from the model or from the cache."""
+    """A reply arrived from the model or the cache."""
 
     kind: ClassVar[str] = "call"
     label: str
@@ -65,7 +65,7 @@ class CallAnswered:
 
 @dataclass(frozen=True, slots=True)
 class CallFailed:
-    """An attempt failed; `again_in` says when it is repeated, None that it is not."""
+    """A request failed; `again_in` is the delay before it is repeated, None if it is not."""
 
     kind: ClassVar[str] = "failed_call"
     label: str
@@ -77,7 +77,8 @@ class CallFailed:
 
 @dataclass(frozen=True, slots=True)
 class PieceDone:
-    """A partial summary is there: of chunks `first` to `last`, at a level of the tree. `flaw` says what is wrong."""
+    """A partial summary of chunks `first` to `last` is ready, at a level of the tree. `flaw` says what is wrong with
+    it."""
 
     kind: ClassVar[str] = "piece"
     level: int
@@ -90,7 +91,7 @@ class PieceDone:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A metric has judged the draft of a round. Without a score the outcome and the reason say why."""
+    """A metric has judged the draft of a round. Without a score, the outcome and the reason say why."""
 
     kind: ClassVar[str] = "score"
     metric: str
@@ -101,12 +102,12 @@ class Scored:
     unjudged: int
     reason: str = ""
     self_check: bool = False
-    """Whether the built-in model has judged what it has written itself."""
+    """Whether the built-in model judged its own summary."""
 
 
 @dataclass(frozen=True, slots=True)
 class FindingFound:
-    """A metric has found something wrong with the draft of a round."""
+    """A metric has found a fault in the draft of a round."""
 
     kind: ClassVar[str] = "finding"
     round: int
@@ -115,7 +116,7 @@ class FindingFound:
 
 @dataclass(frozen=True, slots=True)
 class RoundSettled:
-    """A round is over: what it was for, whether its draft was taken, and why."""
+    """A round is over: its purpose, and whether and why its draft was accepted."""
 
     kind: ClassVar[str] = "round"
     number: int
@@ -125,12 +126,12 @@ class RoundSettled:
     aims: tuple[str, ...] = ()
     scores: Mapping[str, float | None] = field(default_factory=dict)
     standings: Mapping[str, str] = field(default_factory=dict)
-    """How the draft stands to each goal: met, missed, or unsure where too few items have a verdict."""
+    """Whether the draft meets each goal: met, missed, or unsure where too few items have a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The run waits for a person. `question` is what is asked; the run goes on once it has been answered."""
+    """The run waits for a person to answer `question`, and continues after that."""
 
     kind: ClassVar[str] = "waiting"
     run: str
@@ -139,7 +140,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class RunDone:
-    """The run has come to its end, and why."""
+    """The run has ended, and why."""
 
     kind: ClassVar[str] = "done"
     run: str
@@ -148,17 +149,17 @@ class RunDone:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """Something the user should know: a gap, an over-long summary that was kept, an approximation."""
+    """A message for the user: a gap, an over-long summary that was kept, an approximation."""
 
     kind: ClassVar[str] = "note"
     message: str
     everywhere: bool = False
-    """Whether it holds for every run with such a model, and not only for this one."""
+    """Whether it holds for every run with such a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartDone:
-    """One of many parts is done with, or has failed: of an experiment, or a chapter of a run."""
+    """One of many parts has finished or failed: of an experiment, or a chapter of a run."""
 
     kind: ClassVar[str] = "part"
     name: str
@@ -168,8 +169,8 @@ class PartDone:
 
 @dataclass(frozen=True, slots=True)
 class BatchProgress:
-    """How far a batch is: its documents by state, what they have cost, how many come to their end a minute, and how
-    long it takes if it goes on so. The last two are None as long as nobody can tell."""
+    """The progress of a batch: its documents by state, their cost, the documents finished per minute, and the estimated
+    time left. The last two are None as long as they are unknown."""
 
     kind: ClassVar[str] = "batch"
     batch: str
@@ -177,18 +178,18 @@ class BatchProgress:
     all: int
     done: int
     short: int
-    """Those of them that fell short of what was asked."""
+    """How many of the done documents have gaps or missed a goal."""
     failed: int
     aside: int
     at_work: int
     calls: int
     cost_usd: float | None
-    """None where a price is not known."""
+    """None where a price is unknown."""
     a_minute: float | None
     seconds_left: float | None
 
     def moved(self, other: BatchProgress) -> bool:
-        """Whether anything but the time is different."""
+        """Return whether anything except the time differs."""
         return replace(self, a_minute=None, seconds_left=None) != replace(other, a_minute=None, seconds_left=None)
 
 
@@ -212,11 +213,11 @@ Observer = Callable[[Event], None]
 
 
 def unobserved(event: Event) -> None:
-    """The observer of a run that nobody watches."""
+    """Ignore an event; the default observer."""
 
 
 def guarded(observer: Observer) -> Observer:
-    """The observer, whose faults are noted and end nothing."""
+    """Return the observer with its exceptions logged and suppressed."""
 
     def observe(event: Event) -> None:
         try:
@@ -228,7 +229,7 @@ def guarded(observer: Observer) -> Observer:
 
 
 def event_json(event: Event) -> dict[str, object]:
-    """An event as programs read it."""
+    """Return an event as JSON."""
     return {"kind": event.kind, **to_jsonable_python(event)}
 
 
@@ -239,7 +240,7 @@ _streams: ContextVar[tuple[Observer, ...]] = ContextVar("redraft_streams", defau
 
 @contextmanager
 def streamed(write: Observer) -> Iterator[None]:
-    """Whatever is observed within also goes to `write`, as a graph streams what happens in its nodes."""
+    """Also pass events to `write`, as for a graph's custom stream."""
     token = _streams.set((*_streams.get(), write))
     try:
         yield
@@ -249,7 +250,7 @@ def streamed(write: Observer) -> Iterator[None]:
 
 @contextmanager
 def part_of_another(name: str, whole: str) -> Iterator[None]:
-    """What is observed within is of a part of a larger run: its calls are told and what is to be noted, and no more."""
+    """Mark events as those of a part of a larger run: only its calls and notes are reported."""
     token = _part.set((name, whole))
     try:
         yield
@@ -258,7 +259,7 @@ def part_of_another(name: str, whole: str) -> Iterator[None]:
 
 
 def of_run(run: str, observer: Observer) -> Observer:
-    """The observer of what happens in a run, which is told by `happens_in` of which."""
+    """Return an observer that records the run of each event for `happens_in`."""
 
     def observe(event: Event) -> None:
         token = _run.set(run)
@@ -271,13 +272,13 @@ def of_run(run: str, observer: Observer) -> Observer:
 
 
 def happens_in() -> str:
-    """The run that an event is of while it is observed, the whole one where it is of a part; empty if of none."""
+    """Return the id of the run of the event being observed; of a part, that of the whole; empty if there is none."""
     part = _part.get()
     return part[1] if part else _run.get()
 
 
 def _told(event: Event) -> Event | None:
-    """An event as it is told to whoever watches; None for what says nothing of the run that they watch."""
+    """Return the event to report to an observer, or None where it does not concern the observed run."""
     if (part := _part.get()) is None:
         return event
     if isinstance(event, Noted) and not event.everywhere:
@@ -286,7 +287,7 @@ def _told(event: Event) -> Event | None:
 
 
 def harmless(observer: Observer) -> Observer:
-    """The observer, and the streams of those who watch what goes on. A fault of theirs is noted, and ends no run."""
+    """Return an observer for the caller's observer and all streams. Their exceptions are logged and end nothing."""
 
     def observe(event: Event) -> None:
         told = _told(event)

@@ -1,4 +1,4 @@
-"""Fields of settings that are options of commands too: declared once, with default, bounds and help."""
+"""Settings fields that are also command-line options: declared once with default, bounds and help."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from redraft.errors import UsageError
 M = TypeVar("M", bound=BaseModel)
 
 Section = Literal["source", "summary", "model", "judging", "refining", "limits", "output"]
-"""Under which title the help of a command has an option."""
+"""The section of an option in a command's help."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingOption:
-    """How the command line and its documentation have a field: what it does is the field's description."""
+    """The command-line form of a field, whose description is its help."""
 
     section: Section
     metavar: str | None = None
     names: tuple[str, ...] = ()
-    """As they are typed, the long ones with their dashes."""
+    """The option names; long ones with their dashes."""
     default: str | None = None
-    """Its default in words, where that of the field does not say it."""
+    """The default in words, where the field's own is not clear."""
     environment: bool = True
-    """Whether the environment and the settings file set it too, and not the command line alone."""
+    """Whether it can also be set by the environment and the settings file."""
 
     @property
     def parameter(self) -> str:
-        """What the function of a command gets it as."""
+        """Return the name of the command function's parameter."""
         return self.names[0].split("/")[0].removeprefix("--").replace("-", "_")
 
 
@@ -47,19 +47,19 @@ def setting(
     environment: bool = True,
     **bounds: Any,
 ) -> Any:
-    """A field that is an option of commands as well; `...` as its default says that it is required."""
+    """Declare a field that is also an option; `...` as default makes it required."""
     field: FieldInfo = Field(default=default, description=description, **bounds)
     field.metadata.append(SettingOption(section, metavar, names, said, environment))
     return field
 
 
 def same(model: type[BaseModel], name: str) -> Any:
-    """A field with the default, the bounds and the description of a field of another model."""
+    """Declare a field with the default, bounds and description of another model's field."""
     return copy(model.model_fields[name])
 
 
 def option_of(model: type[BaseModel], name: str) -> SettingOption | None:
-    """How commands have a field, with the name of the field where it has no other; None where they have it not."""
+    """Return the option of a field, named after the field by default; None where it has none."""
     for one in model.model_fields[name].metadata:
         if isinstance(one, SettingOption):
             return replace(one, names=one.names or (f"--{name.replace('_', '-')}",))
@@ -67,13 +67,13 @@ def option_of(model: type[BaseModel], name: str) -> SettingOption | None:
 
 
 def parameters_of(model: type[BaseModel]) -> dict[str, str]:
-    """By parameter of commands the field that it sets, in the order of the fields."""
+    """Return the fields by parameter name, in field order."""
     found = {name: option_of(model, name) for name in model.model_fields}
     return {one.parameter: name for name, one in found.items() if one is not None}
 
 
 def checked(model: type[M], values: object, named: Callable[[str], str] = str, between: str = ".") -> M:
-    """The model of these values. What it refuses is a `UsageError`, in which `named` says what a field is called."""
+    """Validate values as a model. Errors become `UsageError`, in which `named` translates field names."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -81,7 +81,7 @@ def checked(model: type[M], values: object, named: Callable[[str], str] = str, b
 
 
 def complaint(error: ValidationError, named: Callable[[str], str] = str, between: str = ".") -> str:
-    """The first thing that is wrong with values, in a sentence."""
+    """Return the first validation error as a sentence."""
     first = error.errors()[0]
     field, *inside = [str(part) for part in first["loc"] if part != "[key]"] or [""]
     where = between.join([named(field) if field else "", *inside])

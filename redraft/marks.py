@@ -1,20 +1,17 @@
-"""What stands where in a document, besides its chapters."""
+"""The parts of a document other than its chapters."""
 
 from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
 MarkKind = Literal["document", "page", "note", "table", "caption", "front", "contents", "notes", "index", "gutenberg"]
-"""What a stretch of a document is, besides a chapter: one of several documents that are read as one, a page, a note ...
-The last five are what surrounds a text: the matter before its first chapter, a list of what is in it, its notes at the
-end, its index, and what Project Gutenberg puts around it."""
+"""The kind of a part: one of several documents read as one, a page, a note, and so on. The last five surround the main
+text: front matter, table of contents, endnotes, index, and Project Gutenberg's additions."""
 
 
 class Mark(NamedTuple):
-    """A stretch of a document that is a page, a note, a table and the like: its label as printed, and its address.
-
-    One of several documents has its language as well, where it is known.
-    """
+    """A part of a document, such as a page, note or table: its printed label and its place. One of several documents
+    also has its language, if known."""
 
     start: int
     end: int

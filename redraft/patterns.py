@@ -1,4 +1,4 @@
-"""Patterns that are compiled where they are first used: a start needs few of them, and they are a tenth of its time."""
+"""Regular expressions that are compiled on first use, since compiling them all takes a tenth of the start-up time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, cast
 
 
 class _Later:
-    """Stands for a pattern, and is as fast as one: what was asked of it once is its own from then on."""
+    """A lazily compiled pattern. Its methods are replaced by the compiled pattern's on first use."""
 
     def __init__(self, written: str, flags: int) -> None:
         self.pattern, self._flags = written, flags
@@ -24,5 +24,5 @@ class _Later:
 
 
 def pattern(written: str, flags: int = 0) -> re.Pattern[str]:
-    """A pattern as of `re.compile`, compiled when it is first used."""
+    """Return a pattern like `re.compile`, compiled on first use."""
     return cast(re.Pattern[str], _Later(written, flags))

@@ -1,4 +1,4 @@
-"""What other packages add to redraft: their entry points, by kind and by name; and the packages of our extras."""
+"""The entry points of other packages by kind and name, and the packages of our extras."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import Any, Literal
 from redraft.errors import UsageError
 
 Kind = Literal["metrics", "strategies", "models", "readers", "engines"]
-"""The groups are `redraft.metrics`, `redraft.strategies`, `redraft.models`, `redraft.readers` and `redraft.engines`."""
+"""The entry-point groups are `redraft.metrics`, `redraft.strategies`, `redraft.models`, `redraft.readers` and
+`redraft.engines`."""
 _ONE: dict[Kind, str] = {
     "metrics": "a metric",
     "strategies": "a strategy",
@@ -22,7 +23,7 @@ _ONE: dict[Kind, str] = {
 
 
 def require(what: str, extra: str, *modules: str) -> None:
-    """Refuse what needs an extra where one of its modules is not installed, and say how to install it."""
+    """Raise if a module of an extra is not installed, saying how to install it."""
     if missing := [name for name in modules if find_spec(name) is None]:
         verb = "is" if len(missing) == 1 else "are"
         raise UsageError(
@@ -31,19 +32,19 @@ def require(what: str, extra: str, *modules: str) -> None:
 
 
 def require_agreement(what: str) -> None:
-    """Refuse what needs the statistics of agreement where they are not installed."""
+    """Raise if the extra for agreement statistics is not installed."""
     require(what, "agreement", "scipy", "sklearn")
 
 
 @cache
 def names(kind: Kind) -> tuple[str, ...]:
-    """What the installed packages offer of a kind, in alphabetical order."""
+    """Return the names of installed plugins of a kind in alphabetical order."""
     return tuple(sorted({found.name for found in entry_points(group=f"redraft.{kind}")}))
 
 
 @cache
 def load(kind: Kind, name: str) -> Any:
-    """The object behind an entry point. One that cannot be loaded is somebody else's fault, and is named."""
+    """Load a plugin. Errors name its package."""
     found = _found(kind, name)
     try:
         return found.load()
@@ -56,13 +57,13 @@ def load(kind: Kind, name: str) -> Any:
 
 
 def package_of(kind: Kind, name: str) -> str:
-    """The package that offers it, as one would install it."""
+    """Return the name of the plugin's package."""
     found = _found(kind, name)
     return found.dist.name if found.dist else found.module
 
 
 def refuse_taken(kind: Kind, taken: Container[str]) -> None:
-    """Refuse what an installed package offers under a name that redraft has itself."""
+    """Raise if a plugin uses a name of redraft's own."""
     for name in names(kind):
         if name in taken:
             raise UsageError(

@@ -1,4 +1,4 @@
-"""Presets: the settings that papers report, for whoever wants figures that can be held beside theirs."""
+"""Presets: the settings of papers, for results that can be compared with theirs."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ _FILE = "presets.toml"
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What a paper sets: `Session(settings=one.settings, judging=one.judging, refinement=one.refinement)`."""
+    """The settings of a paper: `Session(settings=one.settings, judging=one.judging, refinement=one.refinement)`."""
 
     name: str
     settings: DraftConfig = field(default_factory=DraftConfig)
     judging: JudgeConfig = field(default_factory=JudgeConfig)
     refinement: RefineConfig | None = None
-    """None where the paper redrafts nothing."""
+    """None where the paper does not refine."""
 
     @property
     def set_fields(self) -> dict[str, Any]:
-        """What it sets by the names of the fields, and nothing that it leaves as it is."""
+        """Return the fields that it sets, by name."""
         parts = (self.settings, self.judging, self.refinement)
         return {name: getattr(part, name) for part in parts if part for name in sorted(part.model_fields_set)}
 
 
 def preset(name: str) -> Preset:
-    """The preset of this name; a `UsageError` for one that there is not, which names those that there are."""
+    """Return the preset of this name; raises `UsageError` for an unknown one, listing the known."""
     known = _known()
     if name not in known:
         raise UsageError(f"there is no preset {name!r}", hint=f"there are: {', '.join(known)}")
@@ -40,7 +40,7 @@ def preset(name: str) -> Preset:
 
 
 def presets() -> tuple[str, ...]:
-    """The names of all presets."""
+    """Return the names of all presets."""
     return tuple(_known())
 
 

@@ -1,4 +1,4 @@
-"""The typed questions of a document: what they ask for, from which of its thirds, and by which paragraph."""
+"""The typed questions of a document: their types, thirds and paragraphs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from pydantic import Field
 from redraft.domain import Span
 
 QuestionType = Literal["abstractive", "extractive", "binary", "unanswerable"]
-"""What a question takes: putting things together, finding words, saying yes or no, or seeing that nothing is said."""
+"""What a question takes: combining information, finding words, saying yes or no, or noticing that the document has no
+answer."""
 Third = Literal["beginning", "middle", "end"]
 TYPES: tuple[QuestionType, ...] = get_args(QuestionType)
 THIRDS: tuple[Third, ...] = get_args(Third)
@@ -19,26 +20,26 @@ THIRDS: tuple[Third, ...] = get_args(Third)
 
 @dataclass(frozen=True, slots=True)
 class TypedQuestion:
-    """A question that was made from one paragraph, with its reference answer."""
+    """A question about one paragraph, with its reference answer."""
 
     id: Annotated[int, Field(serialization_alias="rank")]
     type: QuestionType
     text: Annotated[str, Field(serialization_alias="question")]
     answer: str
-    """"yes" or "no" where the question is binary, and nothing where the document has no answer."""
+    """"yes" or "no" for a binary question; empty for an unanswerable one."""
     reason: str
-    """Why yes, or why no; nothing for other types."""
+    """Why yes or no; empty for other types."""
     paragraph: Span
 
     @property
     def is_answerable(self) -> bool:
-        """Whether the document has an answer."""
+        """Return whether the document has an answer."""
         return self.type != "unanswerable"
 
 
 @dataclass(frozen=True, slots=True)
 class TypedQuestions:
-    """The typed questions of one document, in the order of their paragraphs. They are about its text up to `end`."""
+    """The typed questions of one document in paragraph order. They cover its text up to `end`."""
 
     id: str
     document: str
@@ -47,15 +48,15 @@ class TypedQuestions:
     end: int
     questions: tuple[TypedQuestion, ...]
     missing: tuple[str, ...] = ()
-    """The questions that could not be had, and why."""
+    """The questions that could not be written, and why."""
     imported: bool = False
 
     def third(self, question: TypedQuestion) -> Third:
-        """The third of the text that was asked about in which the paragraph of a question lies."""
+        """Return the third of the text that contains a question's paragraph."""
         return third_of(question.paragraph, self.end)
 
 
 def third_of(place: Span, end: int) -> Third:
-    """The third of a text that ends at `end` in which the middle of a place lies."""
+    """Return the third of a text ending at `end` that contains the middle of a place."""
     middle = (place.start + place.end) / 2
     return THIRDS[min(2, int(3 * middle / end))]

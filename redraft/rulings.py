@@ -1,4 +1,4 @@
-"""What was said of findings after they were found: what a reviser did about each, and what a second look ruled."""
+"""What happened to findings after they were found: the reviser's answers and the rulings of a second look."""
 
 from __future__ import annotations
 
@@ -6,66 +6,66 @@ from dataclasses import dataclass
 from typing import Literal
 
 Became = Literal["mended", "kept", "left"]
-"""What a reviser says of a point: it was mended, the sentence was kept because the document says so, or it was left."""
+"""The reviser's answer: fixed, kept because the document says so, or left as it is."""
 RulingVerdict = Literal["supported", "contradicted", "absent", "unclear"]
-"""What the document says of what a summary says: `absent` only where all of the document was read."""
+"""What the document says about a claim of the summary; `absent` only after all of it was read."""
 
 
 @dataclass(frozen=True, slots=True)
 class PointAnswer:
-    """What became of a finding that a revision was to mend."""
+    """The reviser's answer to a finding."""
 
     finding: str
-    """Its id."""
+    """The finding's id."""
     became: Became = "mended"
     said: str = ""
-    """The document's words where the sentence was kept; why, where the point was left."""
+    """The quoted words where the sentence was kept; the reason where the point was left."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """A second look at a finding. One that is `overruled` holds of no draft of the document any more."""
+    """A second look at a finding. An `overruled` finding is withdrawn from all drafts of the document."""
 
     document: str
     finding: str
-    """Its id."""
+    """The finding's id."""
     verdict: RulingVerdict
     quote: str = ""
-    """The document's words that the verdict rests on, and where they stand."""
+    """The quoted words that the verdict rests on, and their place."""
     start: int | None = None
     end: int | None = None
     reason: str = ""
     by: str = ""
-    """The judge who ruled."""
+    """The judge's name."""
     contested: str = ""
-    """The words that somebody held against the finding; empty where nobody did."""
+    """The words quoted against the finding; empty where nobody contested it."""
     run: str = ""
     round: int = 0
-    """The round whose draft the finding was on."""
+    """The round of the draft with the finding."""
 
     @property
     def overruled(self) -> bool:
-        """Whether the document says what the finding denies: in words that were found there, or it stands."""
+        """Return whether the ruling withdraws the finding."""
         return self.verdict == "supported" and self.start is not None
 
 
 @dataclass(frozen=True, slots=True)
 class FinalComparison:
-    """The first draft of a refinement and its best one, compared in the end."""
+    """The final comparison of the first and the best draft."""
 
     run: str
     first: str
     best: str
     first_won: bool
     reason: str = ""
-    """In a judge's words."""
+    """A judge's reason."""
     votes: tuple[int, int, int] = (0, 0, 0)
-    """How many judgings prefer the first, the best, and neither."""
+    """How many votes prefer the first, the best, and neither."""
     document_read: bool = False
 
     @property
     def said(self) -> str:
-        """The same for people, with the reason."""
+        """Return the result for people, with the reason."""
         first, best, neither = self.votes
         wins = "the first draft" if self.first_won else "the best draft" if best > first else "neither"
         votes = f"{first} to {best}, {neither} for neither"
@@ -74,11 +74,11 @@ class FinalComparison:
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What a model that decides on a revision has looked up in the document before, and what came of it."""
+    """What a deciding model looked up in the document before its decision, and the result."""
 
     asked: str
-    """A search, or a place to read, as the model named it."""
+    """The search query or place that the model asked for."""
     found: int
-    """How many passages."""
+    """The number of passages found."""
     said: str = ""
-    """What the model was told where nothing was found, or could be meant."""
+    """The message to the model where nothing was found or the request was invalid."""

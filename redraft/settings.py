@@ -1,4 +1,4 @@
-"""What a user can set: `DraftConfig` decide the result and are part of a run's identity, `Limits` bound the effort."""
+"""User settings: `DraftConfig` determines the result and is part of a run's identity; `Limits` bounds the effort."""
 
 from __future__ import annotations
 
@@ -20,46 +20,47 @@ GIVEN_STRATEGY = "given"  # in place of a strategy where the first draft comes f
 EvidenceName = Literal["auto", "whole", "retrieved"]
 SimilarityName = Literal["exact", "rouge1", "cosine", "judge"]
 USUAL_METRICS = ("coverage", "consistency")
-"""What a draft is judged by where no metric is named: key facts cost ten readings of the document, so they are asked
-for by name."""
+"""The default metrics. Key-fact metrics must be requested by name, since they read the document about ten times."""
 DEFAULT_GOALS = {"coverage": 0.8, "consistency": 0.85}
-"""What a draft is redrafted for where no goal is named."""
+"""The default goals of a refinement."""
 STATISTICS = "statistics"
-"""Figures on a draft, which are in every report. They give no score, so they are no goal."""
+"""Figures about a draft that are in every report. They are not a score and cannot be a goal."""
 FIGURES = (STATISTICS, "position")  # all of redraft's metrics that give figures and no score
 PackPart = Literal["questions", "keyfacts"]  # what is built of a document for its drafts to be judged by
 YARDSTICKS: dict[PackPart, str] = {"questions": "pack", "keyfacts": "keyfacts"}
-"""The name of such a part: in `JudgeConfig`, with the scores that rest on it, and as the kind of a run."""
+"""The name of each pack part: its field in `JudgeConfig`, its key beside scores, and the kind of a run that builds it.
+"""
 PerspectiveName = Literal["both", "analytical", "narrative"]
 Chunking = Literal["natural", "fixed"]
-"""Whether chunks end at chapters, scenes and paragraphs, without what surrounds the text; or are as large as may be."""
+"""Whether chunks end at chapters, scenes and paragraphs and leave out surrounding matter, or are as large as possible.
+"""
 Merging = Literal["summaries", "source"]
-"""Whether a merge has the summaries alone in view, or the paragraphs of the document that they rest on as well."""
+"""Whether a merge sees only the summaries, or also the paragraphs that they are based on."""
 ReplyForm = Literal["schema", "tools", "plain"]
-"""In which way a model is asked for a structured reply."""
+"""The mode of structured output."""
 Role = Literal["writer", "judge", "validator", "decider"]
 PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agent"]
 PathOrName = Annotated[str, BeforeValidator(lambda given: str(given) if isinstance(given, Path) else given)]
-"""What may be given as a `Path` too. It is kept as text, as it stands in the store."""
+"""Also accepts a `Path`, which is stored as text."""
 
 LEVEL_RATIO = 0.65  # the paper's ratio of words to tokens, and of one level's limit to the next
 EXTRACTIVE = "extractive"
 NLI = "nli"
-"""The provider of judges that are no language models, but say whether one text follows from another."""
+"""The provider of entailment models as judges."""
 LANGUAGE_NAME = r"^[^\W\d_][\w ()'’-]{1,39}$"
-"""What the name of a language looks like: it stands in prompts as it is, and holds no sentence."""
+"""The format of language names. They are inserted into prompts, so they cannot hold a sentence."""
 NO_KEY = ""  # in place of the variable with a key, for a model that is to get none
 ASSUMED_WINDOW = 8192  # the tokens that a model has room for where nobody knows better
 _MILLION = 1_000_000
 
 
 def reads_prompts(model: str) -> bool:
-    """Whether a model is asked in words, for which it has a window and tokens that may cost something."""
+    """Return whether a model reads prompts, and so has a window and paid tokens."""
     return model != EXTRACTIVE and not is_entailment(model)
 
 
 def is_entailment(model: str) -> bool:
-    """Whether a model is an entailment model, by its name."""
+    """Return whether a model is an entailment model, by its name."""
     return model.startswith(f"{NLI}:")
 
 
@@ -73,22 +74,20 @@ class Price(BaseModel):
     cached_prompt: float | None = Field(default=None, ge=0)
 
     def of(self, usage: Usage) -> float:
-        """The price of one call."""
+        """Return the price of one call."""
         cached = min(usage.cached_prompt_tokens, usage.prompt_tokens)
         rate = self.prompt if self.cached_prompt is None else self.cached_prompt
         fresh = usage.prompt_tokens - cached
         return (fresh * self.prompt + cached * rate + usage.completion_tokens * self.completion) / _MILLION
 
     def half(self) -> Price:
-        """Half of it."""
+        """Return half the price."""
         return Price(**{name: rate / 2 for name, rate in self.model_dump(exclude_none=True).items()})
 
 
 class ModelSettings(BaseModel):
-    """A model with all that belongs to it, for whichever role: a table `[models.NAME]` of `redraft.toml`.
-
-    What is left out is found out, or is as it is for every model.
-    """
+    """The settings of a model in any role: a table `[models.NAME]` of `redraft.toml`. Unset fields are detected or take
+    the usual defaults."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
@@ -102,9 +101,9 @@ class ModelSettings(BaseModel):
         "model",
         "VARIABLE",
     )
-    """For the model's address and for no other, or `NO_KEY`."""
+    """For the model's own address only, or `NO_KEY`."""
     context_tokens: int | None = Field(default=None, ge=64)
-    """Its window: the most tokens of a prompt with its reply."""
+    """The token limit of a prompt and its reply."""
     temperature: float | None = setting(
         None, "For every prompt that the writer is asked, in place of each one's own.", "model", "T", ge=0, le=2
     )
@@ -118,7 +117,7 @@ class ModelSettings(BaseModel):
         le=1,
     )
     max_tokens: int | None = Field(default=None, ge=16)
-    """The most tokens of a reply, however much room it would have."""
+    """The maximum tokens of a reply."""
     reasoning_tokens: int | None = setting(
         None,
         "Most tokens that a model may think for in each call, besides its reply.",
@@ -128,7 +127,7 @@ class ModelSettings(BaseModel):
         ge=0,
     )
     prompts: PathOrName | None = None
-    """A set of prompts, or a directory; without one those of the run."""
+    """A set of prompts or a directory; by default the run's."""
     replies: ReplyForm | None = setting(
         None,
         "How structured replies are asked for: by a JSON schema, by function calling, or in words alone.",
@@ -136,7 +135,7 @@ class ModelSettings(BaseModel):
         said="the first of these that the server takes",
     )
     price: Price | None = None
-    """What the model costs, in place of what tables say."""
+    """The price of the model, overriding price tables."""
 
     @field_validator("model")
     @classmethod
@@ -152,7 +151,7 @@ _LANGUAGES = r"^(([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?(,|$))*$"
 
 
 class DraftConfig(BaseModel):
-    """Everything that decides what the summary says."""
+    """Everything that determines the summary."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
@@ -164,7 +163,7 @@ class DraftConfig(BaseModel):
         "NAME",
     )
     chosen: str = ""
-    """Why it is this strategy, where nobody has named one."""
+    """Why this strategy was chosen automatically."""
     words: int | None = setting(
         None, "Limit of the summary; without it, one that fits.", "summary", "N", "--words", "-w", ge=10
     )
@@ -205,7 +204,7 @@ class DraftConfig(BaseModel):
         environment=False,
         pattern=_LANGUAGES,
     )
-    """A run has on record what it was read by; those of several documents stand with commas between them."""
+    """Stored with a run as detected; for several documents, separated by commas."""
     model: str = setting(
         EXTRACTIVE,
         "Who writes, and judges unless --judge says who: extractive (built in), openai:NAME, PROVIDER:NAME, or the NAME"
@@ -250,29 +249,29 @@ class DraftConfig(BaseModel):
         ge=64,
     )
     temperature: float | None = same(ModelSettings, "temperature")
-    """The writer's. Without one each prompt has the paper's, as it has for judges."""
+    """The writer's. By default each prompt uses its paper's, as it does for judges."""
     top_p: float | None = same(ModelSettings, "top_p")
     max_tokens: int | None = same(ModelSettings, "max_tokens")
     reasoning_tokens: int | None = same(ModelSettings, "reasoning_tokens")
     price: Price | None = None
-    """What the model costs, in place of what tables say."""
+    """The price of the model, overriding price tables."""
     prompts: PathOrName = setting("standard", "standard, simple (weak models), or a directory.", "model", "SET|DIR")
     sample: int = setting(0, "Another number, another draw.", "model", "N", ge=0)
-    """A different number draws different replies to the same requests."""
+    """Another number draws different replies to the same requests."""
     replies: ReplyForm | None = same(ModelSettings, "replies")
 
     @property
     def chunk_budget(self) -> int:
-        """The tokens of a chunk; a direct summary takes the document as one."""
+        """Return the tokens of a chunk; a direct summary has a single chunk."""
         return self.context_tokens if self.strategy == "direct" else self.chunk_tokens
 
     @property
     def drafting(self) -> str:
-        """The strategy by which the summary itself comes about: from those of chapters it is merged in any case."""
+        """Return the strategy for the summary itself; summaries of chapters are always merged."""
         return MERGING if self.by_chapter else self.strategy
 
     def identity(self, document: str, tokenizer: str, prompt_hashes: dict[str, str]) -> str:
-        """The same for two runs exactly when they ask the same of the same text."""
+        """Return the identity: equal for two runs exactly if they ask the same of the same text."""
         kept = self.model_dump(mode="json", exclude=_NO_MATTER)
         material = [kept, document, tokenizer, prompt_hashes]
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
@@ -283,7 +282,7 @@ _RANGE = re.compile(r"\s*([0-9]{1,4})\s*[-–]\s*([0-9]{1,4})\s*")
 
 
 def _questions(given: object) -> object:
-    """A range as it is typed, 9-15, as its two ends."""
+    """Parse a range such as 9-15."""
     found = _RANGE.fullmatch(given) if isinstance(given, str) else None
     return (int(found[1]), int(found[2])) if found else given
 
@@ -296,11 +295,11 @@ def _counted(given: int | tuple[int, int]) -> int | tuple[int, int]:
 
 
 Questions = Annotated[int | tuple[int, int], BeforeValidator(_questions), AfterValidator(_counted)]
-"""How many questions there are: at most, or about each stretch from so many to so many."""
+"""The number of questions: a maximum, or a range per stretch."""
 
 
 class JudgeConfig(BaseModel):
-    """How a draft is judged."""
+    """How drafts are judged."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
@@ -323,12 +322,11 @@ class JudgeConfig(BaseModel):
         "--judge",
     )
     models: dict[str, ModelSettings] = {}
-    """What belongs to the judges, the validator and the decider that are named, by their names here. A name that has
-    nothing here is a model's own."""
+    """The settings of named judges, validator and decider. A name without an entry is a model name."""
     base_url: str | None = setting(
         None, "Where the judges are served, if elsewhere.", "judging", "URL", "--judge-base-url"
     )
-    """Without one, those of the writer's provider are where the writer is."""
+    """By default, judges of the writer's provider use the writer's address."""
     repeat: int = setting(1, "Let each judge judge K times.", "judging", "K", ge=1, le=50)
     questions: Questions = setting(
         40,
@@ -362,7 +360,7 @@ class JudgeConfig(BaseModel):
         " contradiction as well), or only passages that a search finds, whose silence leaves a claim undecided.",
         "judging",
     )
-    """With `auto` at once where it fits a judge's window, and else part by part."""
+    """`auto` reads the document at once where it fits a judge's window, and part by part otherwise."""
     second_look: bool = setting(
         True,
         "Before answers are said to differ, have the judge compare them in words, with more of the document read.",
@@ -377,15 +375,15 @@ class JudgeConfig(BaseModel):
         "judging",
         "MODEL",
     )
-    """For `cosine`, and to find passages."""
+    """Used for `cosine` and to find passages."""
     reference: str | None = None
-    """Another summary of the document, beside whose position that of the draft is shown."""
+    """Another summary of the document, whose position figures are shown for comparison."""
     pack: str | None = setting(
         None, "Judge by these questions, not by the document's own: see `redraft pack list`.", "judging", "ID"
     )
-    """The id of the pack to use; without one, the document's own is used, or built."""
+    """The id of a pack; by default the document's is used or built."""
     keyfacts: str | None = setting(None, "Judge by these key facts, not by the document's own.", "judging", "ID")
-    """The id of the trees to use; without one, the document's own are used, or built."""
+    """The id of key facts; by default the document's are used or built."""
     perspective: PerspectiveName = setting(
         "both",
         "Key facts of what the document means and argues (analytical), of what happens in it (narrative), or both.",
@@ -396,19 +394,19 @@ class JudgeConfig(BaseModel):
     )
 
     def asks(self) -> dict[str, object]:
-        """All of it that makes a difference to what is asked."""
+        """Return the settings that change what is asked."""
         kept = self.model_dump(mode="json", exclude={"models", "reference"})
         models = {name: one.model_dump(mode="json", exclude=_NO_MATTER) for name, one in self.models.items()}
         return {**kept, "models": models} if models else kept
 
     @property
     def reported(self) -> tuple[str, ...]:
-        """What is said of each draft: the metrics, and the statistics after them."""
+        """Return the metrics to report, with the statistics at the end."""
         return (*(metric for metric in self.metrics if metric != STATISTICS), STATISTICS)
 
 
 class RefineConfig(BaseModel):
-    """What a draft is redrafted for, and how long."""
+    """What a draft is refined for, and for how long."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
@@ -461,7 +459,7 @@ _ALL_OF_A_WAVE = 50_000  # more than a provider takes in one job
 
 
 class Limits(BaseModel):
-    """How much a run may use, and how hard it may push."""
+    """How much a run may spend, and how fast."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
@@ -477,18 +475,18 @@ class Limits(BaseModel):
 
     @property
     def at_once(self) -> int:
-        """How many requests may be under way at the same time. A job is the better the more of them it takes along."""
+        """Return the maximum number of concurrent requests; for provider batches as many as possible."""
         return _ALL_OF_A_WAVE if self.provider_batch else self.concurrency
 
 
 class _Purpose(BaseModel):
-    """What a run is for. `kind` tells the purposes apart, in the store and in `--json`."""
+    """Base of the purposes of a run. `kind` identifies them in the store and in JSON."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Summarize(_Purpose):
-    """A summary is drafted, and that is all."""
+    """Draft a summary."""
 
     kind: Literal["summarize"] = "summarize"
     judging: None = None
@@ -499,7 +497,7 @@ SUMMARIZE = Summarize()
 
 
 class Evaluate(_Purpose):
-    """A draft is judged, one that is made first or one that is handed over."""
+    """Judge a draft, new or given."""
 
     kind: Literal["evaluate"] = "evaluate"
     judging: JudgeConfig
@@ -507,7 +505,7 @@ class Evaluate(_Purpose):
 
 
 class Refine(_Purpose):
-    """A draft is judged and redrafted, one that is made first or one that is handed over."""
+    """Judge and refine a draft, new or given."""
 
     kind: Literal["refine"] = "refine"
     judging: JudgeConfig
@@ -515,7 +513,7 @@ class Refine(_Purpose):
 
 
 class Compare(_Purpose):
-    """Two summaries that are handed over are held against each other."""
+    """Compare two given summaries."""
 
     kind: Literal["compare"] = "compare"
     judging: JudgeConfig
@@ -523,7 +521,7 @@ class Compare(_Purpose):
 
 
 class BuildQuestions(_Purpose):
-    """The questions about a document are asked once and for all; no draft is judged. `judging.pack` names them."""
+    """Build the questions about a document without judging a draft. `judging.pack` names them."""
 
     kind: Literal["pack"] = "pack"
     judging: JudgeConfig
@@ -531,7 +529,7 @@ class BuildQuestions(_Purpose):
 
 
 class BuildKeyfacts(_Purpose):
-    """The key facts of a document are found; no draft is judged. `judging.keyfacts` names them."""
+    """Build the key facts of a document without judging a draft. `judging.keyfacts` names them."""
 
     kind: Literal["keyfacts"] = "keyfacts"
     judging: JudgeConfig
@@ -539,7 +537,7 @@ class BuildKeyfacts(_Purpose):
 
 
 class TraceLineage(_Purpose):
-    """The sentences of a summary that is there are traced with a model's help; nothing is drafted, and none judged."""
+    """Trace the sentences of an existing summary with a model; drafts and judges nothing."""
 
     kind: Literal["lineage"] = "lineage"
     judging: JudgeConfig
@@ -547,7 +545,7 @@ class TraceLineage(_Purpose):
 
 
 class ExperimentPart(_Purpose):
-    """A part of an experiment, which gives it its own name as its kind. Only the experiment can go on with it."""
+    """A part of an experiment, whose kind is the experiment's name. Only the experiment can resume it."""
 
     kind: str = Field(min_length=1)
     judging: JudgeConfig
@@ -566,14 +564,14 @@ _PURPOSES: dict[str, type[Purpose]] = {one.model_fields["kind"].default: one for
 
 
 def purpose_of(kind: str, judging: JudgeConfig | None, refinement: RefineConfig | None) -> Purpose:
-    """The purpose of a run whose kind, judging and refinement these are."""
+    """Return the purpose of a stored run from its kind, judging and refinement settings."""
     return _PURPOSES.get(kind, ExperimentPart).model_validate(
         {"kind": kind, "judging": judging, "refinement": refinement}
     )
 
 
 def with_draft(judging: JudgeConfig | None, refinement: RefineConfig | None = None) -> Purpose:
-    """What is done with a draft: it is refined, or judged, or stays as it is."""
+    """Return the purpose for a draft: refine it, judge it, or neither."""
     if refinement is not None:
         return Refine(judging=judging or JudgeConfig(), refinement=refinement)
     return SUMMARIZE if judging is None else Evaluate(judging=judging)

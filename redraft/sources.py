@@ -1,4 +1,4 @@
-"""Sources: files and standard input, read up to a limit; and files that are written safely."""
+"""Reads files and standard input up to a size limit, and writes files atomically."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from redraft.errors import RedraftError
 
 STDIN = "-"
 MOST_BYTES = 200_000_000
-"""How large a source may be where nobody has said otherwise."""
+"""The default size limit of a source."""
 MOST_OF_SETTINGS = 1_000_000
-"""How large a file of settings, of prices or of a prompt may be."""
+"""The size limit of settings, price and prompt files."""
 
 # What is longer, and no file that there is, is no path; nor are so many words, or a few of them without a suffix.
 _LONGEST_PATH, _MOST_WORDS, _FEW_WORDS = 1000, 15, 3
@@ -31,20 +31,18 @@ _allowed: ContextVar[int] = ContextVar("allowed", default=MOST_BYTES)
 
 
 def allow(most: int) -> None:
-    """Read sources of up to so many bytes from now on."""
+    """Set the size limit of sources."""
     _allowed.set(most)
 
 
 def allowed() -> int:
-    """How many bytes a source may have."""
+    """Return the size limit of sources."""
     return _allowed.get()
 
 
 def is_no_path(source: str) -> bool:
-    """Whether this is a text that somebody has given in place of a path, which is not to be repeated.
-
-    A path may have spaces and no suffix; but one like that is there, or else it reads like a sentence.
-    """
+    """Return whether a string is a text passed in place of a path, which must not be echoed: nothing exists there, and
+    it reads like a sentence."""
     if "\0" in source:
         return True
     words = source.split()
@@ -54,10 +52,8 @@ def is_no_path(source: str) -> bool:
 
 
 def read_file(path: Path, most: int | None = None) -> bytes:
-    """The bytes of a file; an `OSError` where it is none, or where it has more than `most`.
-
-    What is no regular file is not even opened: a pipe would wait for somebody to write, and a device has no end.
-    """
+    """Return the bytes of a file; raises `OSError` where it is missing, larger than `most`, or not a regular file (a
+    pipe or device could block forever)."""
     if (kind := stat.S_IFMT(path.stat().st_mode)) in _KINDS:
         raise OSError(errno.EINVAL, f"it is {_KINDS[kind]}, and no file", str(path))
     with open(path, "rb", opener=_without_waiting) as file:
@@ -67,14 +63,14 @@ def read_file(path: Path, most: int | None = None) -> bytes:
 
 
 def read_stdin(most: int | None = None) -> bytes:
-    """The bytes of standard input to its end; an `OSError` where there are more than `most`, or no input at all."""
+    """Return all of standard input; raises `OSError` where it has more than `most` bytes or is missing."""
     if sys.stdin is None:
         raise OSError(errno.EBADF, "standard input is closed", STDIN)
     return _at_most(sys.stdin.buffer, most, STDIN)
 
 
 def size(count: int) -> str:
-    """A number of bytes as people write it."""
+    """Return a number of bytes in readable form."""
     for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if count >= unit:
             return f"{count / unit:.4g} {name}"
@@ -92,12 +88,12 @@ def _at_most(file: BinaryIO, most: int | None, place: str) -> bytes:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Between the look at it and the opening it may have become a pipe."""
+    """Open without blocking, since the file may have become a pipe after the check."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def write(path: Path, content: str | bytes, hint: str) -> None:
-    """Write a file whole or not at all; the hint says what to do when it cannot be written."""
+    """Write a file completely or not at all; the error's hint says what to do."""
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:

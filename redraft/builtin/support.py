@@ -277,7 +277,7 @@ def _within(detail: Detail, keys: Sequence[str], place: range) -> Sequence[str]:
 
 
 def _says_more(keys: Sequence[str], place: range, apart_from: Sequence[str]) -> bool:
-    """Return whether there is more than function words besides, as where "Harry Kane" replaces "the English striker"."""
+    """Return whether there are more than function words besides, as where "Harry Kane" replaces "the striker"."""
     return any(carries(keys[at]) and keys[at] not in apart_from for at in place)
 
 
