@@ -144,7 +144,7 @@ class Process:
             encoding="utf-8",
             errors="replace",
             start_new_session=True,
-            # Threads that come and go would each keep some memory aside, in glibc's way.
+            # glibc would reserve some memory for each short-lived thread.
             env={"MALLOC_ARENA_MAX": "2", **os.environ},
         )
         self._said: deque[str] = deque(maxlen=_KEPT_LINES)

@@ -130,7 +130,7 @@ class Actors:
         logging.getLogger("ray").setLevel(logging.ERROR)
         if not ray.is_initialized():
             with contextlib.ExitStack() as joining:
-                # Ray prints there what it has to say, and that is not for whoever reads our results.
+                # Ray's messages must not go to our standard output.
                 nowhere = joining.enter_context(open(os.devnull, "w", encoding="utf-8"))
                 joining.enter_context(contextlib.redirect_stdout(nowhere))
                 with _own_signals():
@@ -159,7 +159,7 @@ class Actors:
         """Ask for an actor. One that there is no room for waits, which is how a cluster knows that it shall grow."""
         asked: dict[str, Any] = {"num_cpus": 1, "max_concurrency": _CALLS_AT_ONCE, "runtime_env": _OF_ITS_PROCESS}
         if self._is_own:
-            asked["num_cpus"] = 0  # There is nobody else to share the processors with.
+            asked["num_cpus"] = 0  # no other user shares the processors
         elif self._pinned:
             asked["scheduling_strategy"] = NodeAffinitySchedulingStrategy(self._node, soft=False)
             if len([one for one in ray.nodes() if one["Alive"]]) > 1:
@@ -210,7 +210,7 @@ class Actor:
             self._listen(_LAST_WORDS)
         except RayError as error:
             ended = Ended(f"its actor has died: {_in_short(error)}")
-        # One that could not be reached may still be at work.
+        # A worker that could not be reached may still be working.
         ray.kill(self._actor)
         return ended
 
@@ -256,7 +256,7 @@ def _not_joined(address: str, error: BaseException) -> RedraftError:
     if address.startswith(_CLIENT):
         hint = f'see that Ray runs there with pip install "ray[client]", and that {allowed}'
     elif ":" in address and type(error) is ConnectionError:
-        # So Ray says it, where a socket says more: somebody is there, who does not know this machine.
+        # Ray's message where a socket gives more detail: a cluster is there, but does not know this machine.
         hint = f"is this one of the cluster's machines? From another take ray://HOST:10001; and see that {allowed}"
     else:
         hint = f"see that Ray runs there, and that {allowed}; or take --address local"

@@ -98,10 +98,10 @@ def _read(item: BatchItemRow, reading: Choice) -> Document:
     return load(item.source, wanted=reading)
 
 
-# What stands in the way of every item alike.
+# Errors that affect every item.
 _HOPELESS = (BudgetError, ProviderError, Unreached, StoreError)
 _LOOK_AGAIN, _LOOK_AGAIN_IDLY = 0.5, 1.0
-# Documents side by side where their requests go out in jobs.
+# Concurrent documents with provider batches.
 _MOST_IN_JOBS = 200
 _MOST_SECONDS_A_BEAT = 2.0
 _RENEWALS_A_LEASE = 4
@@ -204,10 +204,10 @@ class BatchWorker:
         """Keep what is leased, let go of what is not any more, and look whether the batch was cancelled."""
         while True:
             await asyncio.sleep(min(_MOST_SECONDS_A_BEAT, self.lease_seconds / _RENEWALS_A_LEASE))
-            # A database that cannot be written to now is told of by whoever works.
+            # Workers report a database that cannot be written themselves.
             with suppress(StoreError):
                 if self._at_work:
-                    # What is leased meanwhile is no part of what is renewed.
+                    # Items leased meanwhile are not renewed here.
                     held = list(self._at_work.items())
                     ours = await off_loop(self.store.batches.renew, self.batch, self.name, self.lease_seconds)
                     for key, task in held:
@@ -231,7 +231,7 @@ class BatchWorker:
             await off_loop(batches.settle, item, "waiting", run=watch.run)
             raise
         except StoreLost:
-            # The server is being restarted, perhaps. If it stays away, that is told of by whatever is asked of it next.
+            # The server may be restarting. If it stays away, the next statement reports it.
             await asyncio.sleep(_LOOK_AGAIN)
             await off_loop(batches.settle, item, "waiting", run=watch.run)
         except _HOPELESS as error:
@@ -239,7 +239,7 @@ class BatchWorker:
             await off_loop(batches.set_status, self.batch, "stopped", described(error))
         except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
             if isinstance(error, RunError) and watch.run and await off_loop(self.store.is_claimed, watch.run):
-                # The same document under another name: when it is done for one it is done for both.
+                # The same document under another name: finishing one finishes both.
                 await asyncio.sleep(_LOOK_AGAIN)
                 await off_loop(batches.settle, item, "waiting")
                 return
@@ -260,7 +260,7 @@ class BatchWorker:
     async def _show(self, item: BatchItemRow, result: Result, folder: Path) -> None:
         """Write the dossier of a document where they are wanted: others are waited for meanwhile."""
         if (dossiers := wanted_in(folder)) is not None:
-            # No document fails for it. What is missing is written at the end, and what stands in its way is told then.
+            # This does not fail the document. Missing files are written at the end, when the error is reported.
             with suppress(Exception):
                 await off_loop(write_page, self.store, result.run.id, page_in(dossiers, item.file))
 
@@ -363,7 +363,7 @@ _FAILED, FAILED_FOR_GOOD = 1, 4
 def main() -> None:
     """Work with the terms in the first line of standard input until the input closes, which also happens when the
     parent process is killed."""
-    # Whoever has started us says when we are to stop; ^C in a terminal is theirs.
+    # The parent process stops us; ^C in the terminal is for it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     terms = WorkerTerms(**json.loads(sys.stdin.readline()))
     try:

@@ -98,7 +98,7 @@ class WorkerPool:
     def _lost(self, worker: _RunningWorker, how: str) -> None:
         """Release the leases of a dead worker and start another."""
         leased = self.store.batches.release(worker.terms.batch, worker.terms.worker, how)
-        # One that found every document taken may have none for hours.
+        # A worker that found every document leased may have none for hours.
         soon = worker.begun is None or time.monotonic() - worker.begun < _SOON
         self._vain = self._vain + 1 if soon and not leased else 0
         if self._vain >= _VAIN_STARTS:
@@ -122,7 +122,7 @@ class WorkerPool:
             worker.handle.stop()
         ends = [(worker.terms, _ended(worker.handle, until).died) for worker in self._running]
         for terms, died in ends:
-            # Where that cannot be stored, what they had leased is free when their time is over.
+            # If that cannot be stored, the leases expire.
             with suppress(StoreError):
                 if died:
                     self.store.batches.release(terms.batch, terms.worker, died)

@@ -15,9 +15,9 @@ from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.text.word_keys import Word, carries, is_negation, is_number, keys, words
 
-# A line answers a question when it has all names and this share of what else the question says.
+# A line answers a question if it has all of its names and this share of its other words.
 _SUPPORT = 0.65
-# Which share of a summary's sentences the document has in nearly the same words.
+# The share of a summary's sentences that are nearly quotations of the document.
 _MADE_OF_QUOTATIONS = 0.8
 _LONGEST_ANSWER, _LONGEST_DETAIL, _MORE = 30, 8, 3
 
@@ -93,7 +93,7 @@ def compare_answers(given: qa.CompareGiven) -> qa.Comparisons:
 
 
 def _compare(pair: qa.Pair) -> qa.Comparison:
-    # To the question whether a sentence is so, what the document has instead is the answer.
+    # If the question is whether a sentence is true, the answer is what the document has instead.
     claimed = bool(read_claim(pair.question))
     apart = pair.document != pair.summary if claimed else differ(pair.document, pair.summary)
     reason = f"The document has “{pair.document}”." if apart else "Both say the same, or one says more."
@@ -108,7 +108,7 @@ def judge_answers(given: qa.JudgeAnswersGiven) -> qa.AnswerVerdicts:
 
 def _judge(pair: qa.AnswerPair) -> qa.AnswerVerdict:
     reference, answer = (set(filter(carries, keys(text))) for text in (pair.reference, pair.answer))
-    # An answer that has so many more words besides may say something else with them.
+    # An answer with this many additional words may mean something else.
     if reference and reference <= answer and len(answer - reference) <= _MORE:
         return qa.AnswerVerdict(id=pair.id, reason="It has the words of the reference.", verdict="right")
     other = differ(pair.reference, pair.answer)
@@ -125,7 +125,7 @@ def differ(one: str, other: str) -> bool:
     if any(map(is_negation, ours)) != any(map(is_negation, theirs)):
         return {ours[0], theirs[0]} == {"yes", "no"} or 2 * len(told[0] & told[1]) >= min(map(len, told)) > 0
     names, numbers = ([_keys_of(text, kind) for text in (one, other)] for kind in ("name", "number"))
-    # Two dates of one year are two dates; of two lists of names that share one, either may be the shorter.
+    # Dates in the same year may differ; of two lists that share a name, either may be shorter.
     return bool((all(names) and not names[0] & names[1]) or (numbers[0] - numbers[1] and numbers[1] - numbers[0]))
 
 
@@ -153,7 +153,7 @@ def _answer(ground: Ground, question: str) -> _Answer:
 
 def _look_up(ground: Ground, sought: _Sought) -> _Answer:
     wanted = {key for key in sought.keys if carries(key) and key not in sought.names}
-    if not (sought.asks and wanted):  # who somebody is, words do not tell
+    if not (sought.asks and wanted):  # words cannot tell who somebody is
         return _Answer(UNSURE)
     numbers = set(filter(is_number, sought.keys))
     best, most = _Answer(False), 0.0
@@ -162,7 +162,7 @@ def _look_up(ground: Ground, sought: _Sought) -> _Answer:
         support = len(wanted & line) / len(wanted)
         if support < _SUPPORT or support <= most or not sought.names | numbers <= line:
             continue
-        if support < 1 and sought.asks.startswith("who"):  # some of what is asked of somebody may be said of another
+        if support < 1 and sought.asks.startswith("who"):  # part of it may be about somebody else
             best, most = _Answer(UNSURE), support
         elif answer := _rest(ground.source.lines[number], sought):
             best, most = _Answer(True, " ".join(answer.split(" ")[:_LONGEST_ANSWER]), number), support

@@ -27,7 +27,7 @@ from redraft.text.word_keys import telling
 from redraft.text.words import same_words, words_key
 
 _AS_WEAKEST_FIRST = "the built-in model decides as weakest-first does"
-# A sentence comes from a place that has this share of its telling words.
+# The least share of a sentence's content words at its source.
 _SHARE = 0.5
 
 
@@ -92,7 +92,7 @@ def find_confusion(given: ConfusionGiven) -> Confusions:
 
 def _doubt(number: int, sentence: str, said: Sequence[str]) -> tuple[ErrorType, str] | None:
     key = words_key(sentence)
-    # A part of a long summary is numbered as the whole: there the first of two that are the same may be meant.
+    # Parts of a long summary are numbered as in the whole, so the first of two equal sentences may be meant.
     if len(key.split()) >= _FEWEST_SAID and key in said[: number - 1] and said.count(key) > 1:
         return "duplication", "Why is this said twice?"
     opening = _POINTS_BACK.match(sentence) if number == 1 and [key] == said[:1] else None

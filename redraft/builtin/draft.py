@@ -26,17 +26,17 @@ from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors, Weights
 from redraft.text.words import count_words
 
-# Rank and standing both count; the root keeps one sentence in the thick of the graph from outweighing all the rest.
+# Rank and score both count; the root dampens sentences in the densest part of the graph.
 _RANK_POWER = 0.9
-# A text says at its beginning who and where; a summary that does not is hard to enter.
+# The beginning of a text says who and where, which a summary needs.
 _OPENING_WORDS, _OPENING_BONUS = 200, 0.6
-# What is told up to here is how a story begins, how it goes on and turns, and how it ends; of each there is something.
+# The ends of the beginning, the middle and the end; each is represented.
 _STAGES = (0.25, 0.75, 1.0)
 _SHARE_OF_STAGE, _FAIR = 1 / 3, 0.25
 
 _WORDS_IN_ONE_PARAGRAPH, _PARAGRAPH_WORDS = 180, 110
-# What a summary that is already as long as it may be gives up for the next part of the document: room for one sentence,
-# and no more than this share, lest it forget its own beginning after a few parts.
+# The room that a full summary gives up for the next part of the document: one sentence, and at most this
+# share, so that it does not lose its own beginning after a few parts.
 _NEWS_WORDS, _NEWS_SHARE = 30, 1 / 8
 
 _UNSPACED_END = re.compile(r"(?<=[。！？」])[ ]")
@@ -102,7 +102,7 @@ def compose(
     found = _in_their_order(parts, languages)
     limit = max(1, limit)
     if not found:
-        # Nothing but marks, of which an underscore counts as a word.
+        # Only punctuation, of which an underscore counts as a word.
         rest = " ".join(" ".join(parts).split())
         return cut(rest, limit, language) if count_words(rest) else ""
     asked = (query or "").strip()
@@ -158,7 +158,7 @@ def _chosen(
     standing = np.asarray([sentence.standing for sentence in found])
     worth = rank_towards(vectors, asked) * standing if asked else centrality(vectors, found)
     if asked:
-        # What a question is about may stand anywhere, so no part has a claim to be heard.
+        # The answer to a question may be anywhere, so no part is guaranteed a share.
         part, room = np.zeros_like(part), np.asarray([float(limit)])
     proper = np.where(standing > LAST_RESORT, worth, 0.0)
     first = _of_each_stage(np.where(standing >= _FAIR, worth, 0.0), words, limit) if stages else []

@@ -22,7 +22,7 @@ from redraft.text.vectors import SentenceVectors
 from redraft.text.word_keys import keys, telling, words
 from redraft.text.words import count_words
 
-# So many words of an excerpt give one main fact, with branches and leaves; about as many as people's trees have.
+# Words of an excerpt per root with its branches and leaves; about as many as in people's trees.
 _WORDS_PER_ROOT, _MOST_ROOTS, _BRANCHES, _LEAVES = 1_000, 4, 3, 2
 _FEWEST, _LONGEST_FACT = 2, 45
 _GUESSES = re.compile(
@@ -102,7 +102,7 @@ def ask_query(given: factual.QueryGiven) -> factual.Query:
     query = f"What is told of {' and '.join(names)}?"
     try:
         return factual.Query(query=query if names and count_words(query) <= _LONGEST_QUERY else _ANY)
-    except ValueError:  # a name in the text is a word by which the reply is refused
+    except ValueError:  # words that are refused in a reply
         return factual.Query(query=_ANY)
 
 

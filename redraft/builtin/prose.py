@@ -21,15 +21,15 @@ left."""
 FIRST_PERSON = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]urs?|[Oo]urselves)\b")
 _SECOND_PERSON = re.compile(r"\b(?:you|yours?|yourself|thou|thee|thy)\b", re.IGNORECASE)
 
-# Direct speech within a paragraph. Its length is bounded, so that one lost mark does not turn all the rest into speech;
-# a single mark counts only where punctuation stands before the closing one.
+# Direct speech within a paragraph. Its length is bounded, so that one missing quotation mark does not turn the rest
+# into speech; single quotes count only after punctuation.
 _SPEECH = re.compile(
     r"(?<![\w.,!?])\"(?=\S)[^\"]{0,1500}\"?|“[^”]{0,1500}”?|«[^»]{0,1500}»?|「[^」]{0,1500}」?"
     r"|(?<!\w)['‘](?=\w)[^\n]{0,600}?[.,!?…—]['’](?!\w)"
 )
 _SPEECH_MARK = re.compile(r"[\"“”«»]")
 
-# What publishers put around a text: that in whichever language it is, and that in English.
+# Publishers' boilerplate: in any language, and in English.
 _NOTICE = r"©|\bcopyright\b|\bproject gutenberg\b|\bgutenberg(?:\.org|-tm|™)|\bisbn(?:-1[03])?\b"
 _ANYWHERE = re.compile(_NOTICE, re.IGNORECASE)
 _IN_ENGLISH = re.compile(
@@ -46,11 +46,11 @@ _SAYING = (
     r"(?:said|says|asked|answered|replied|cried|shouted|whispered|muttered|murmured|exclaimed|called|added|demanded)"
 )
 _SPEAKER = r"(?:[A-Z][\w.’'-]*(?: [A-Z][\w’'-]*)*|[Hh]e|[Ss]he|[Tt]hey|I|[Tt]he [\w’'-]+)"
-# Who speaks, and how, without what is said: "Andy asked.", "said the mate quietly."
+# A dialogue tag without speech: "Andy asked.", "said the mate quietly."
 _TAG = re.compile(
     rf"\W*(?:{_SPEAKER} {_SAYING}|{_SAYING} {_SPEAKER})(?: \w+ly| (?:to|with|in)(?: \w+){{1,4}})?[.,:;!?…]*\W*"
 )
-# A date or an hour, and no more: "10:45 P.M.", "Day 3.", "4 June 1962", "Chapter IV."
+# Only a date or time: "10:45 P.M.", "Day 3.", "4 June 1962", "Chapter IV."
 _STAMP = re.compile(
     rf"(?:\W|\b(?:\d+(?:st|nd|rd|th)?|[ap]\.?m|hours?|o['’]clock|noon|midnight|GMT|UTC|day|week|year|date|time|log|entry"
     rf"|chapter|part|book|act|scene|[IVXLC]+|one|two|three|four|five|six|seven|eight|nine|ten"
@@ -58,7 +58,7 @@ _STAMP = re.compile(
     re.IGNORECASE,
 )
 
-# A publisher's notice is dropped whole where it is one paragraph; a longer one is judged sentence by sentence.
+# A publisher's notice is dropped whole if it is one paragraph; a longer one is judged by sentence.
 _HEADING_WORDS, _NOTICE_WORDS = 12, 150
 _RUNAWAY_WORDS, _LONGEST_WORDS, _RUN_WORDS = 80, 400, 30
 
@@ -78,7 +78,7 @@ _LONGEST_DANGLING = 40
 _NAME = re.compile(r"\b[A-Z][\w’'-]*[a-z]\b")
 _NAME_WITHIN = re.compile(r"(?<=[a-z,;’'] )[A-Z][\w’'-]*[a-z]\b")
 _FIGURE = re.compile(r"\b\d[\d.,]*\b")
-# Up to so many words a sentence is worth so much beside others.
+# The score of a sentence by its number of words.
 _WORTH_BY_LENGTH = ((4, 0.15), (7, 0.3), (11, 0.6), (15, 0.85), (40, 1.0))
 
 
@@ -102,7 +102,7 @@ def read(parts: Sequence[str], language: str) -> list[ProseSentence]:
             once.setdefault(sentence.text.casefold(), sentence)
     narrated = [sentence.text for sentence in once.values() if not sentence.spoken]
     foreign = is_foreign(language)
-    # Of a text that is told by one person, I and you are no drawback.
+    # In a first-person text, "I" and "you" are no drawback.
     of_others = not foreign and sum(bool(FIRST_PERSON.search(text)) for text in narrated) <= 0.2 * len(narrated)
     names = Counter(name for text in narrated for name in set(_NAME_WITHIN.findall(text)))
     return [
@@ -162,7 +162,7 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence
         words = count_words(whole)
         heading = body.lstrip().startswith("#") or (not ends_sentence(whole) and words <= _HEADING_WORDS)
         if heading:
-            # What stands under the heading of an author's note belongs to it, up to the next heading.
+            # Text under the heading of an author's note belongs to it, up to the next heading.
             outside = bool(around.search(whole))
         note = whole.startswith("[") and whole.endswith("]")
         matter = heading or outside or note or (words <= _NOTICE_WORDS and bool(around.search(whole)))
@@ -170,7 +170,7 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence
         for span in sentences(body):
             spoken = any(start < span.end and span.start < end for start, end in speeches)
             said = plain(body[span.start : span.end])
-            # A text without full stops is no sentence, and taken in runs of its words.
+            # A text without full stops is split into runs of words.
             longest = _LONGEST_WORDS if ends_sentence(said) else _RUNAWAY_WORDS
             for piece in [said] if count_words(said) <= longest else _runs(said, _RUN_WORDS):
                 line = finish(piece, language)

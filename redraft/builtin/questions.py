@@ -31,9 +31,9 @@ _WHETHER = "Is this so: “{}”?"
 _IS_WHETHER = re.compile(r"Is this so: “(.*)”\?", re.DOTALL)
 
 _FEWEST_WORDS, _FEWEST_ASKED, _MOST_ASKED, _FEWEST_TELLING, _LONGEST_SUBJECT = 8, 4, 18, 3, 7
-# A question about a stretch that has been asked about is worth so much less each time.
+# The discount for each earlier question about the same stretch.
 _AGAIN_STRETCH, _QUESTIONS_A_STRETCH = 0.6, 2
-# That a sentence is so says less than what a question asks for.
+# A yes-or-no question is worth less than one with an answer.
 _WHETHER_WORTH = 0.2
 _IMPORTANCE, _FEWEST_CLAIMED = 3, 2
 _LONGEST_ANSWER, _TRIED = 10, 6
@@ -41,7 +41,7 @@ _LONGEST_ANSWER, _TRIED = 10, 6
 _NAME = re.compile(r"(?:(?:Mr|Mrs|Ms|Dr|Col)\. )?[A-Z][\w’'-]*[a-z](?: (?:of |de |van |von )?[A-Z][\w’'-]*[a-z])*")
 _ARTICLE = re.compile(r"(?:the|an?) ", re.IGNORECASE)
 _PERSON = re.compile(r"(?:m[ae]n|boy|girl|child|father|mother|son|sister|king|queen|woman|lady)")
-# Of what ends so it is not known whether it is somebody: a keeper is, and a river is not.
+# Words with these endings may or may not be people: a keeper is, a river is not.
 _EITHER = re.compile(r"[a-z]+(?:er|or|ist|ian|ain|ant|ent)|first|second|third|last|rest")
 _AUXILIARIES = listed(
     "be am is are was were been would could should might must will can may shall had have has did does do"

@@ -19,7 +19,7 @@ _OPENS = re.compile(r"(?:^|[.!?:;…]['\"”’)]*\s+|[\"“‘«(\[*_#-]\s*)$")
 _COMMON_ENDING = re.compile(r"(?:ly|ing|ed|tion|ness|ment|ity|[^s]s|thing|body|one|where|ever)$", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"(?<=\w)['’]s?$")
 TITLES = listed("mr mrs ms miss dr sir lady lord king queen captain professor father mother sister brother")
-# Too loose in meaning to be asked for: "one of them", "at first", "a second later".
+# Too vague to ask for: "one of them", "at first", "a second later".
 _LOOSE = listed("one first second half quarter once twice dozen")
 _LONGEST_OPENING, _LONGEST_NUMBER = 12, 12
 _MAGNITUDES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
@@ -186,7 +186,7 @@ class NamedPeople:
     """The people named in some sentences, with genders from titles and the pronouns that follow."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        # A word that begins a sentence has a capital anyway: it is a name where it has one elsewhere.
+        # The first word of a sentence is always capitalized: it is a name if it is capitalized elsewhere too.
         self._known = {word for text in texts for one in _NAME.finditer(text, 1) for word in one.group().split()}
         self._small = {word for text in texts for word in re.findall(r"\b[a-z]{3,}\b", text)}
         counts: dict[str, Counter[Gender]] = defaultdict(Counter)
@@ -247,5 +247,5 @@ def _is_named(pronoun: re.Match[str], text: str, gender: Gender, mentions: Seque
     ]
     if _PEOPLE[gender].search(text, 0, at) or len({one.name for one in before}) > 1:
         return True
-    # Who does something to "him" is another.
+    # The subject is not the person called "him".
     return bool(before) and not (_OBJECT.match(text, at) and not _NEW_CLAUSE.search(text, before[0].end, at))

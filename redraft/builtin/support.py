@@ -25,17 +25,17 @@ from redraft.text.word_keys import Word, carries, is_negation, listed, pairs, wo
 Verdict = Literal["borne out", "contradicted", "absent", "open"]
 Wrong = Literal["name", "number", "negation"]
 
-# The places looked at closely: those that share most with what is sought, where two neighbours say more than two words.
+# The candidates examined closely: those that share most words, where adjacent pairs count more than two words.
 _PLACES, _PAIR_WEIGHT = 5, 2.0
-# Two sentences of which one has this share of the other's words, in order, speak of the same thing; with the second
-# they say the same: so people find nine of ten.
+# If one of two sentences has the first share of the other's words in order, they are about the same thing; with the
+# second they say the same, as people find in nine of ten cases.
 _SAME, _SAID = 0.6, 0.9
-# So many telling words are not all strange to a text that has to do with them.
+# This many content words are never all absent from a related text.
 _FEWEST_STRANGE = 3
-# Names with so many first letters in common may be one.
+# Names with this many initial letters in common may be the same.
 _ALIKE_FROM = 3
 _FEWEST_FIGURES = 2
-# What a negation brings with it, as in "he saw" and "he did not see".
+# What a negation adds, as in "he saw" and "he did not see".
 _HELPERS = listed(
     "do does did be is are was were have has had will would can could may might must should any all every some ever"
     " everybody everyone everything always somebody someone something anybody anyone anything"
@@ -182,7 +182,7 @@ class Ground:
             instead = _within(its, line.keys, there)
             if not instead or its.kind != own.kind or _says_more(line.keys, there, instead):
                 continue
-            # "Mr. Crane" may be Matthias Crane, and is not Mrs. Crane.
+            # "Mr. Crane" may be Matthias Crane but not Mrs. Crane.
             if TITLES.issuperset(said) == TITLES.issuperset(instead) and not self._may_be_one(own.kind, said, instead):
                 return its
         return None

@@ -31,7 +31,7 @@ METRIC: ContextVar[str] = ContextVar("metric", default="")
 PackPart = Literal["questions", "keyfacts"]
 """The parts of a document's pack: questions, and trees of key facts."""
 
-# How many sentences stand before one that points back.
+# How many preceding sentences are shown with one that refers back.
 _BEFORE = 1
 
 

@@ -44,12 +44,12 @@ _WHAT_TO_DO: dict[ErrorType, tuple[Task, str]] = {
 """What a revision does for each type. Types that settle others come first: a dropped sentence raises no question."""
 _UNCLEAR: tuple[Task, str] = ("clarify", "This leaves a reader with the question. Answer it, as the document has it.")
 _UNNAMED: tuple[Task, str] = ("change", "This confuses a reader. Say it in plain words.")
-# A name, but for the first word of a question, which is written like one.
+# Capitalized words other than the first of a question.
 _WORD = r"(?:[A-Z]['’])?[A-Z]\w+(?:-\w+)*"
 _NAME = re.compile(rf"(?<=[\w,;] )(?:(?:Dr|Mrs?|Ms|St)\. )?{_WORD}(?: (?:of |the |de |van |von )?{_WORD})*")
-# A question about a pronoun is answered where the document has the sentence, and by no word of its own.
+# A question about a pronoun is answered where the document has the sentence, not by the pronoun.
 _PRONOUN = re.compile(r"[\"'“‘](?:he|him|his|she|hers?|they|them|theirs?|its?)[\"'”’]", re.IGNORECASE)
-# What has to be looked up in the document.
+# Types whose answer has to be looked up in the document.
 _LOOKED_UP: frozenset[Task] = frozenset({"clarify", "correct", "connect"})
 
 

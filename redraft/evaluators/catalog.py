@@ -21,7 +21,7 @@ BUILT_IN: Mapping[str, Evaluator] = {
 
 _KIND: plugins.Kind = "metrics"
 _NAME = re.compile(r"[^\W\d][\w-]*")
-# Under these names evaluations are stored that come from no metric: a person's requests stand under the first.
+# Names of stored evaluations that are not metrics; the first holds a person's requests.
 TAKEN = ("review", PREFERENCE)
 
 

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 RESAMPLES = 1000
 """The number used by BooookScore (appendix G); enough for a 95 % interval."""
 SEED = 0
-# Cuts of which the first and the last have 95 % between them.
+# The quantiles that enclose 95 %.
 _CUTS = 40
 _OUTER = (2.5, 97.5)
-# A figure that exists in fewer resamples than this share of them has no interval worth the name.
+# A figure that is defined in fewer resamples than this share has no useful interval.
 _LEAST = 0.5
 
 Floats = NDArray[np.float64]

@@ -33,7 +33,7 @@ from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import Encoder
 
 CONSISTENT, INCONSISTENT = "consistent", "inconsistent"
-# As many facts as a sentence has, as a rule: each of them may be wrong on its own.
+# The usual number of facts in a sentence; each may be wrong by itself.
 A_SENTENCE = 6
 
 
@@ -133,7 +133,7 @@ class Consistency(Evaluator):
             self.version,
             "scored",
             judged=len(items),
-            # A sentence that the judge passed over claims as much as the others do, as far as anybody knows.
+            # A sentence that the judge skipped counts like the average of the others.
             unjudged=len(claims) - len(items) + empty + passed_over * ceil(len(claims) / len(asked.verdicts)),
             findings=tuple(_findings(claims, panel, items)),
             details={
@@ -161,14 +161,14 @@ class Consistency(Evaluator):
         sought = [wanted[n] for n in doubtful]
         settled = await compare_twice(Examiner(judge), pairs, sought, case.reader, confirm=self.second_look)
         for at, n in enumerate(doubtful):
-            # An answer about something else neither bears the claim out nor speaks against it.
+            # An answer about something else neither supports nor contradicts the claim.
             if (one := settled.verdicts.get(at)) is None or one.verdict == "unrelated":
                 del likeness[n]
                 continue
             likeness[n] = float(one.verdict == "agrees")
             answers[n] = one.read or answers[n]
         by_item = {n: self._verdict(like, answers[n]) for n, like in likeness.items()}
-        # Algorithm 1, line 11: what is no more alike than the threshold counts nothing, the rest as far as it is alike.
+        # Algorithm 1, line 11: similarities up to the threshold count 0, others count as they are.
         points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
         return _Checked(answers, likeness, JudgeVerdicts(judge.name, by_item, points, found.trouble or settled.trouble))
 
@@ -245,7 +245,7 @@ def _finding(n: int, claim: _Claim, panel: Sequence[_Checked], item: ItemVotes) 
     return Finding(
         Consistency.name,
         verdict,
-        # There is nothing to put in the place of what the document is silent about.
+        # There is no replacement for what the document does not mention.
         "remove" if silent else "correct",
         f"Not found in {read}." if silent else "The document says something else.",
         sentence=claim.statement.sentence,

@@ -132,7 +132,7 @@ async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, c
             by_verdict[one.verdict].append(answer)
             if one.verdict == "contradicts" and one.scope:
                 read[n] = one.scope.said
-        # Of several answers one that agrees with the document will do. What answers something else is no answer.
+        # Of several answers, one that agrees with the document suffices. An answer to something else is not an answer.
         sound, refuted = by_verdict["agrees"], by_verdict["contradicts"]
         if not sound and by_verdict["unclear"]:
             continue
@@ -156,7 +156,7 @@ async def _compared(
         (n, at)
         for n, answers in sorted(given.items())
         for at in range(len(answers))
-        # Whether an answer that is the document's own contradicts it need not be asked.
+        # An answer identical to the document's cannot contradict it.
         if not any(is_same(answer.answer, questions[n].answer) for answer in answers)
     ]
     pairs = [

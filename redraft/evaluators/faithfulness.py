@@ -92,7 +92,7 @@ def _share(values: Sequence[float]) -> dict[str, float | int | None]:
 
 async def _sit(judge: Judge, case: Case, within: Span | None) -> _Seat:
     found = await FactChecker(judge).verify(case.statements, case.reader, within)
-    # The paper holds an answer to a query against the chunk that the query is about, and nothing else.
+    # The paper compares an answer to a query only with the chunk of the query.
     by_chunk = within is not None and case.reader.reading == "whole"
     verdicts = {n: one for n, one in sorted(found.verdicts.items()) if by_chunk or _is_settled(one)}
     by_item = {n: str(one.category) for n, one in verdicts.items()}
@@ -132,7 +132,7 @@ def _finding(statement: Statement, poll: ItemVotes, said: Sequence[SentenceVerdi
         kind = DISPUTED
     against = [one for one in said if one.category == kind] or [one for one in said if one.category != SUPPORTED]
     one = max(against, key=lambda verified: bool(verified.evidence))
-    # Only with words of the document that say otherwise is there anything to put in its place.
+    # Only a contradicting quotation offers a replacement.
     otherwise = bool(one.evidence) and one.category != _NOT_SAID
     read = one.scope.said if one.scope else ""
     return Finding(

@@ -47,7 +47,7 @@ async def align(case: Case, items: Sequence[ListedFact]) -> Aligned:
 
 
 async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[JudgeVerdicts, dict[int, FactAlignment]]:
-    # A fact that several trees have is asked about once.
+    # A fact that several trees share is asked about once.
     place = {text: n for n, text in enumerate(dict.fromkeys(texts))}
     found = await FactChecker(judge).align(case.statements, list(place), case.reader)
     known = {n: found.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in found.verdicts}
@@ -154,7 +154,7 @@ def _shown(n: int, item: ListedFact, aligned: Aligned) -> dict[str, object]:
 def _findings(items: Sequence[ListedFact], aligned: Aligned) -> list[Finding]:
     order = sorted(aligned.items, key=lambda n: (LEVELS.index(items[n].fact.level), n))
     missing = objected(aligned.items, STATED, order)
-    # What several trees have is to be added once.
+    # A fact that several trees share is added once.
     once = set({words_key(items[n].fact.text): n for n in reversed(missing)}.values())
     return [
         Finding(

@@ -65,7 +65,7 @@ def _shown(finding: Finding, ruling: Ruling) -> dict[str, object]:
     }
 
 
-# The share of telling words that two questions about the same thing have in common.
+# The share of content words that two questions about the same thing have in common.
 _ALIKE = 0.5
 
 
@@ -93,7 +93,7 @@ def _clash(remove: Finding, add: Finding) -> bool:
     return is_same(add.question, remove.question) or len(one & other) >= _ALIKE * len(one | other) > 0
 
 
-# What is no metric's fault, and no better with the next one. A test's own script that is wrong has to fail the test.
+# Errors that are no metric's fault and would recur with the next one. A wrong test script must fail the test.
 _ENDS_THE_RUN = (BudgetError, StoreError, ProviderError, RateLimited, TransientError, ScriptError)
 
 _BEYOND_COUNTING = (

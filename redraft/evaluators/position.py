@@ -107,9 +107,9 @@ def _outermost(sections: Sequence[DocumentSection]) -> Sequence[DocumentSection]
 UNTOLD = "untold"
 """The kind of a finding: a part of the document that the summary hardly mentions."""
 
-# A part with less than this share of what an even summary would have of it is a finding.
+# A part with less than this share of an even summary's sentences is a finding.
 _LITTLE = 0.5
-# A shorter sentence says too little to be worked in by itself.
+# A shorter sentence says too little to be added by itself.
 _SHORTEST = 8
 _SPEECH = re.compile('["“”„«»]')
 

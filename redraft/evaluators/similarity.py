@@ -17,7 +17,7 @@ from redraft.text.vectors import Encoder
 Similarity = Callable[[str, str], float]
 """Symmetric; 1 for identical answers, 0 where either is empty."""
 
-# Thai, Lao, Burmese, Khmer, Japanese and Chinese: there every character counts as a word.
+# Thai, Lao, Burmese, Khmer, Japanese and Chinese: every character counts as a word.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
@@ -25,7 +25,7 @@ _UNIT = re.compile(rf"[{_UNSPACED}]|[^{_UNSPACED}]+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ARTICLES = frozenset({"a", "an", "the"})
 _DECIMALS = 6
-# So many words on either side may be all the difference between a statement and its opposite.
+# This many differing words may turn a statement into its opposite.
 _FEW = 2
 
 
@@ -64,7 +64,7 @@ def rouge1(one: str, other: str) -> float:
 
     A text too short to detect its language is read in the document's.
     """
-    # rouge-score brings NLTK, which takes long to load, and only judging by ROUGE needs it.
+    # rouge-score imports NLTK, which is slow, and only ROUGE needs it.
     from redraft.evaluators.rouge import f1
 
     return f1(words(one), words(other), language_of("\n".join(sorted((one, other)))))
@@ -98,7 +98,7 @@ def _cosine(encoder: Encoder) -> Similarity:
         if not words(one) or not words(other):
             return 0.0
         first, second = encoder.encode([one, other])
-        # Rounded, so that an answer and itself are exactly alike.
+        # Rounded, so that identical answers have similarity 1 exactly.
         return round(min(1.0, max(0.0, float(np.dot(first, second)))), _DECIMALS)
 
     return cosine

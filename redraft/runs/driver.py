@@ -98,7 +98,7 @@ class Watcher(Protocol):
         """Called when the run is cancelled."""
 
 
-# LangGraph's own limit is for graphs that loop by mistake: a node a chunk, and twice that with compression.
+# LangGraph's default limit guards against endless loops; a draft needs a step per chunk, or two with compression.
 _STEPS_A_CHUNK, _STEPS_A_ROUND, _STEPS = 3, 24, 100
 
 Graph = CompiledStateGraph[Any, Any, Any, Any]
@@ -139,7 +139,7 @@ class Driver:
             if not kept or run.kind == "evaluate":
                 raise
         except StoreError as error:
-            # It may have come to this between two nodes, when nobody was at work who would put it on record.
+            # It may have stopped between two nodes, when nothing was running that could record it.
             await self._watcher.stopped(run.id, error)
             raise
 
@@ -147,7 +147,7 @@ class Driver:
         graph, config = await self._graph(run), await self._config(run)
         snapshot = await graph.aget_state(config)
         if answer is None and await self._ended(run, snapshot):
-            # Somebody has worked on it since, and left it open: there is nothing else to be done.
+            # Another process has worked on it since and left it open: there is nothing else to do.
             await self._session.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
             return
         entry = await self._entry(run, snapshot, config, answer)
@@ -157,7 +157,7 @@ class Driver:
             reply = await self._reviewer(question[1]) if question and self._reviewer else None
             if question is None or reply is None:
                 return
-            # By its id: LangGraph takes an empty answer without one for no answer, and would ask for ever.
+            # By id: LangGraph treats an empty answer without one as no answer, and would ask forever.
             entry = Command(resume={question[0]: reply})
 
     async def question(self, run: Run) -> ReviewQuestion | None:
@@ -199,7 +199,7 @@ class Driver:
             return Command(resume={question[0]: dict(answer)})
         begun = snapshot.created_at is not None
         if _at_its_end(snapshot):
-            # It went to its end, and lacks something: it runs again, and only what is missing is asked.
+            # It ended with gaps: it runs again, and only what is missing is requested.
             await (await self.saver()).adelete_thread(str(config["configurable"]["thread_id"]))
             begun = False
         if question is not None:

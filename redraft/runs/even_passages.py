@@ -12,7 +12,7 @@ from redraft.text.passages import Passage, Passages
 from redraft.text.retrieval import OVERLAP, Windows
 from redraft.text.tokens import Tokenizer
 
-# Passages and windows end between sentences, and so are not quite full.
+# Passages and windows end between sentences, so they are not quite full.
 _FILLED = 0.85
 
 

@@ -225,7 +225,7 @@ async def _drafted_of_chapters(manager: RunManager, driver: Driver, run: Run) ->
         limits = job.run.limits
         budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
         work = _Work(manager, driver, job, budget, asyncio.Semaphore(AT_ONCE), len(chapters))
-        # What cannot be planned for one of them is said before the first call of any.
+        # Planning errors of all chapters are raised before the first call.
         planned = sum([await work.prepare(chapter) for chapter in chapters if not chapter.run])
         job.observe(StageStarted("chapters", planned))
         ended = await asyncio.gather(*map(work.chapter, chapters), return_exceptions=True)

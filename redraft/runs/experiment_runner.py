@@ -174,7 +174,7 @@ class ExperimentRunner:
             self.stopped = error
             raise
         if result.run.status == "stopped":
-            # It kept what it had of a draft, which is none to judge a model by.
+            # A partial draft is not a basis for judging a model.
             self.stopped = BudgetError((result.run.error or {}).get("message", "the budget is used up"))
             raise self.stopped
         return result

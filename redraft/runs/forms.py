@@ -134,7 +134,7 @@ async def fill(
     filled = await gather_all(one(section) for section in template.drafted)
     runs = [made.run for made in filled if made.run]
     usage = await off_loop(runner.store.calls.taken_by, runs) if runs else Totals()
-    # They worked side by side.
+    # They worked concurrently.
     usage = replace(usage, seconds=max((made.result.usage.seconds for made in filled if made.result), default=0.0))
     return FilledForm(template, document, tuple(filled), usage, runner.stopped)
 

@@ -46,7 +46,7 @@ from redraft.text.passages import Passages
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import is_unspaced
 
-# The languages that put no spaces between words.
+# Languages without spaces between words.
 _UNSPACED = ("japanese", "chinese", "mandarin", "cantonese", "thai")
 
 
@@ -314,7 +314,7 @@ async def _job(job_factory: JobFactory, run: Run, aims: Sequence[str]) -> Job:
     metrics = dict.fromkeys([*judging.metrics, *(aim for aim in aims if aim != REVIEW)])
     panel = await off_loop(job_factory.panel, judging.model_copy(update={"metrics": tuple(metrics)}))
     job = await job_factory.job()
-    # Whoever leads from outside may leave it at any draft, so none of them is over the limit.
+    # An outside agent may stop at any draft, so none may exceed the limit.
     return replace(job, panel=panel, reviser=replace(job.reviser, strict=True))
 
 

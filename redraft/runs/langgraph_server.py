@@ -30,7 +30,7 @@ async def _session() -> AsyncIterator[Session]:
         model=os.environ.get("REDRAFT_MODEL", EXTRACTIVE), base_url=os.environ.get("REDRAFT_BASE_URL") or None
     )
     judges = os.environ.get("REDRAFT_JUDGE", "").split()
-    # The server refuses whatever blocks its event loop.
+    # The server rejects calls that block its event loop.
     store = await off_loop(Store, os.environ.get("REDRAFT_DB"))
     try:
         traced = os.environ.get("REDRAFT_TRACE_TO_LANGSMITH", "").lower() in _YES
@@ -48,7 +48,7 @@ def _strategy(config: RunnableConfig) -> str:
 async def summarizer(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
     """Draft by the configured strategy, and refine."""
     async with _session() as session:
-        # A strategy may be another package's, and to look for those is to read files.
+        # A strategy may come from another package, and finding it reads files.
         graph = await off_loop(assembly.summarizer, _strategy(config), session=session)
         yield graph.compile(name="summarizer")
 

@@ -35,14 +35,14 @@ from redraft.text.vectors import load_encoder
 AnItem = TypeVar("AnItem", bound="LineageItem")
 SHARE = 0.12
 """The maximum cost of tracing as a share of the tokens used for drafting."""
-# A place that is no better than so much than another is asked about, and so is whatever is below the floor.
+# A place that is better than the next by less than this is asked about, as is one below the floor.
 _THIN = 0.1
 CANDIDATES = 6
 """The number of places shown for a sentence."""
 _LONGEST_PLACE = 600
-# What a model says that it has read is as good as most of what is found by words.
+# The score of a link that a model found, comparable to most found by words.
 _SAID = 0.8
-# What is found leads to texts further down. So many steps are followed in one go.
+# Links lead to texts further down; this many steps are followed at once.
 _WAVES = 8
 
 
@@ -350,7 +350,7 @@ def foreseen(store: Store, key: str, prepared: Prepared, *, lost: bool = False) 
     run = store.runs.get(key)
     assert run.draft is not None, "who asks has looked"
     window = prepared.settings.context_tokens
-    # Nobody is asked: a judge is needed for its prompts and for the room of its replies.
+    # Calls no model: the judge only provides its prompts and reply sizes.
     judge = Judge(opened(), prepared.book, store.judgments)
     asking = SentenceTracer(judge, prepared.tokenizer, window)
     most = room_for(store, run.id, prepared.plan.document_tokens)

@@ -64,7 +64,7 @@ async def on_record(store: Store, run: str) -> AsyncIterator[EndRecord]:
 async def record_stop(store: Store, run: str, error: BaseException) -> None:
     """Record what stopped a run."""
     status, reason, described = _told(error)
-    # Whoever stops the run has to wait until that is on record.
+    # The caller that stops the run has to wait until that is recorded.
     writing = asyncio.ensure_future(off_loop(store.runs.set_status, run, status, stop_reason=reason, error=described))
     try:
         await asyncio.shield(writing)
@@ -92,7 +92,7 @@ def _described(error: RedraftError) -> dict[str, str]:
     return {"code": error.code, "message": str(error), "hint": error.hint}
 
 
-# Seconds in which the nodes of a run that was cancelled have put away what they had begun.
+# Seconds that the nodes of a cancelled run get to clean up.
 _TO_PUT_AWAY = 10.0
 
 
@@ -203,7 +203,7 @@ class RunManager:
     async def aclose(self) -> None:
         """Close every run; those that nobody has brought to an end were interrupted."""
         async with AsyncExitStack() as closing:
-            # Each of them, also where another cannot be put on record any more.
+            # Each of them, even if another can no longer be recorded.
             for opened in self._open.values():
                 closing.push_async_callback(self._abandon, opened)
 
@@ -228,7 +228,7 @@ class RunManager:
     async def _opened(self, run: str) -> _Open:
         if run not in self._open:
             run = (await off_loop(self.store.runs.get, run)).id
-        # Metrics judge side by side: the first of them opens the run, the others wait for that.
+        # Metrics judge concurrently: the first opens the run, the others wait for it.
         async with self._opening.setdefault(run, asyncio.Lock()):
             if run not in self._open:
                 self._open[run] = await self._begun(await off_loop(self.store.runs.get, run))
@@ -240,7 +240,7 @@ class RunManager:
             try:
                 return await self._staffed(run, stack)
             except BaseException as error:
-                # A run that is marked as running was begun, or left by a process that has died.
+                # A run marked as running was just started, or left by a dead process.
                 if run.status == "running":
                     await record_stop(self.store, run.id, error)
                 raise
@@ -266,7 +266,7 @@ class RunManager:
         )
         observe = of_run(run.id, self.observe)
         pool = await stack.enter_async_context(self.models(assigned, run, prepared, observe))
-        # Who goes on with a run that is done asks anew for what was left open, and not for the reply that left it so.
+        # Resuming a done run repeats requests that were left open, rather than taking their cached replies.
         attempt = (await off_loop(self.store.calls.totals, run.id)).calls if run.status == "done" else 0
         job_factory = self.factory(self.store, run, prepared, pool, observe, own, attempt)
         with reading(prepared.document):
@@ -288,7 +288,7 @@ class RunManager:
         self.observe(RunStarted(job_factory.run.id))
         prepared = job_factory.prepared
         for warning in prepared.warnings:
-            # What is no note of the document is about the model: how its tokens are counted.
+            # Notes that are not the document's are about the model: how its tokens are counted.
             self.observe(Noted(warning, everywhere=warning not in prepared.document.notes))
 
     async def _stopped(self, opened: _Open, error: BaseException) -> None:
@@ -361,7 +361,7 @@ async def put_on_record(manager: RunManager, source: Sources, settings: DraftCon
     manager.note(*notes)
     writer = model_roles.objects.get(model_roles.model or "")
     prepared = await prepare_and_load(store, document, settings, order, writer, model_roles.objects)
-    # Whatever is amiss with how drafts are judged is said before the first one is paid for.
+    # Errors in the judging settings are raised before the first draft is paid for.
     await off_loop(check_judging, order, prepared, store)
     limits = manager.limits or Limits()
     asked = (prepared.settings, order.judging, limits, manager.prices)

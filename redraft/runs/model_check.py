@@ -21,7 +21,7 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 
 _FORMS: tuple[ReplyForm, ...] = ("schema", "tools", "plain")
-# Enough for a model that thinks a little before it answers with one word.
+# Enough for a model that reasons briefly before a one-word answer.
 _ROOM = 1024
 _TRIES = 4
 _SHAPE = '{"who": "...", "hour": 0}'
@@ -157,7 +157,7 @@ async def _asked(
                     reply = await model.ask(request)
                     break
                 except CapabilityError:
-                    # What it does without from now on, such as a temperature.
+                    # The features that it does without from now on, such as a temperature.
                     if (tries := tries + 1) == _TRIES:
                         raise
     except RedraftError as error:

@@ -44,12 +44,12 @@ def under_name(
         own |= {"context_tokens": known.context_tokens or ASSUMED_WINDOW}
         return settings.model_copy(update=own)
     address = _address(name, judging, settings, objects)
-    # The key of the writer's address is for a model that is there.
+    # The key of the writer's address is for a model at that address.
     key = settings.key_env if address is not None and address == settings.base_url else None
     here = name == settings.model and address == settings.base_url
     own = {"model": name, "base_url": address, "key_env": key}
     if not reads_prompts(name) and not here:
-        # They have no window; how much it reads is not for that of another model to say.
+        # They have no window of their own and do not take another model's.
         own |= {"context_tokens": min(settings.context_tokens, ASSUMED_WINDOW)}
     return as_judge(settings).model_copy(update=own if here else own | _OF_NOBODY_ELSE)
 

@@ -256,7 +256,7 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     provider = address or address_in(identity) or provider_of(identity) or identity
     requests, tokens = limits.requests_per_minute, limits.tokens_per_minute
     if limits.provider_batch:
-        requests = tokens = None  # of a job the provider says itself how much it takes
+        requests = tokens = None  # for a job, the provider's limits apply
     shared = budget.paced and not requests is tokens is None
     limiter_key = f"{budget.terms.budget_key} {provider}" if shared else ""
 
@@ -343,7 +343,7 @@ def _settled(given: ModelSettings) -> ModelSettings:
 
 ModelLike = str | ModelSettings | Model | BaseChatModel
 """A model by name as on the command line, its settings, or an object: a `Model` or any LangChain chat model."""
-# What a model has of its own, whatever a run says.
+# Settings that belong to a model, whatever a run's settings are.
 _ITS_OWN = frozenset({"model", "base_url", "key_env"})
 
 

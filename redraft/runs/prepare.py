@@ -64,7 +64,7 @@ from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words, has_words
 
-# A summary may be given that is shorter than makes sense as a limit.
+# A given summary may be shorter than the smallest sensible limit.
 _LEAST_LIMIT = 50
 
 
@@ -374,7 +374,7 @@ def prompts_used(
     elif isinstance(purpose, Compare | TraceLineage):
         prompts = [PREFER_SUMMARY] if isinstance(purpose, Compare) else [TRACE_SENTENCES]
     elif judging is not None:
-        # Every run that judges has the first of these on record: what it is found by again depends on them.
+        # Every run that judges stores the first of these; its identity depends on them.
         prompts += JUDGING
         prompts += FACTUAL if isinstance(purpose, BuildKeyfacts) else ()
         prompts += [prompt for one in RunSpec(purpose, own=tuple(own)).evaluators() for prompt in one.prompts]

@@ -162,7 +162,7 @@ def with_places(order: RunSpec, settings: DraftConfig) -> RunSpec:
     return replace(order, purpose=order.purpose.model_copy(update={"judging": there}))
 
 
-# The candidate that is drafted another way than the first, where nobody has said how to draft.
+# The candidate that uses the other strategy, if the strategy was chosen automatically.
 _OTHERWISE = 2
 _OTHER = {DIRECT: MERGING, MERGING: DIRECT}
 

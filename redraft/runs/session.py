@@ -122,7 +122,7 @@ class Session:
             closing.push_async_callback(self._driver.aclose)
             closing.push_async_callback(self._manager.aclose)
 
-    # The verbs.
+    # Making runs.
 
     async def summarize(
         self,
@@ -275,7 +275,7 @@ class Session:
         """Yield the events of a resumed run, like `stream`."""
         return streaming(self.resume(key, answer=answer))
 
-    # What there is to know.
+    # Reading runs.
 
     async def result(self, key: str) -> Result:
         """Return the stored result of a run: its summary, scores, rounds and usage."""
@@ -312,7 +312,7 @@ class Session:
         session."""
         return await self._driver.saver()
 
-    # What graphs ask of it.
+    # Used by graphs.
 
     async def begin(self, task: Task, scope: Scope) -> str:
         """Record a run for the input of a graph; returns its id."""
@@ -336,7 +336,7 @@ class Session:
         """End a run for a `reason`, explained in `why`; returns the reason."""
         return await self._manager.finish(run, draft, reason, why)
 
-    # What batches ask of it.
+    # Used by batches.
 
     def order(self, metrics: Sequence[str | Evaluator], settings: DraftConfig | None, judging: JudgeConfig | None,
               refinement: RefineConfig | None, options: Mapping[str, Any]) -> tuple[DraftConfig, RunSpec]:  # fmt: skip
@@ -366,7 +366,7 @@ class Session:
         made._driver = Driver(self.store, made, None, made._manager)
         return made
 
-    # How they do it.
+    # Internals.
 
     def _with(self, settings: DraftConfig | None, judging: JudgeConfig | None, refinement: RefineConfig | None,
               metrics: Sequence[str | Evaluator], options: Mapping[str, Any]) -> RunRequest:  # fmt: skip

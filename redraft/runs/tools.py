@@ -189,7 +189,7 @@ class _Bench:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        # An agent may call for several things at once: a revision is made of the best draft, one after the other.
+        # An agent may make several calls at once: revisions of the best draft are made one after the other.
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def find(self, given: SearchOf) -> FoundPassages:

@@ -57,7 +57,7 @@ def shown(address: str | Path) -> str:
         return str(address)
     parts = urlsplit(str(address))
     user, at, host = parts.netloc.rpartition("@")
-    # Not parsed again: what cannot be read as an address might show a part of a password.
+    # Not parsed again: the text of an invalid address may contain part of a password.
     name = user.partition(":")[0]
     query = [(key, value) for key, value in parse_qsl(parts.query, keep_blank_values=True) if key not in _HIDDEN]
     asked = f"?{urlencode(query, quote_via=quote, safe='/')}" if query else ""

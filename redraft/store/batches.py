@@ -22,9 +22,9 @@ from redraft.store.documents import now
 from redraft.store.records import json_text, record_in
 
 WINDOW = 60.0
-# Thousands may have asked within a minute, and most who ask need no more of them than these two numbers.
+# Thousands of requests may fall within a minute, but most callers need only these two numbers.
 _TAKEN = "SELECT count(*) AS requests, coalesce(sum(tokens), 0) AS tokens FROM rate_limits WHERE limiter = ?"
-# Of all gates; what others are forgetting at the same time is forgotten.
+# Of all limiters; rows that others are deleting at the same time are skipped.
 _PAST = "DELETE FROM rate_limits WHERE rowid IN (SELECT rowid FROM rate_limits WHERE at <= ?{})"
 _IN_ORDER = "SELECT at, tokens FROM rate_limits WHERE limiter = ? ORDER BY at"
 
@@ -46,7 +46,7 @@ class RateLimiterWindow:
         with self._connection.writing_beside(f"limiter {limiter}") as raw:
             raw.execute(_PAST.format(raw.skip_locked), (self._clock() - WINDOW,))
             taken = raw.execute(_TAKEN, (limiter,)).fetchone()
-            # Whoever had to wait for others has it from now on.
+            # The minute starts when the lock was obtained.
             now = self._clock()
             wait = 0.0
             if requests_per_minute is not None and taken["requests"] >= requests_per_minute:
@@ -64,7 +64,7 @@ class RateLimiterWindow:
             return min(max(0.0, wait), WINDOW)
 
 
-# So long a provider keeps the answers of a job.
+# How long a provider keeps the answers of a job.
 _KEPT_FOR = timedelta(days=30)
 _UNSETTLED = """
     SELECT 1 FROM job_lines WHERE job = ? AND NOT EXISTS (SELECT 1 FROM calls WHERE key = call AND outcome = 'ok') AND (
@@ -179,7 +179,7 @@ _OPEN = """
     AND EXISTS (SELECT 1 FROM items WHERE batch = name AND state IN ('waiting', 'leased'))
 """
 _ANY = "SELECT 1 FROM items WHERE batch = ? AND (state = 'waiting' OR (state = 'leased' AND until < ?)) LIMIT 1"
-# In the order of an index. In no order SQLite would go through all items of the batch, however few are leased.
+# In the order of an index; otherwise SQLite would scan all items of the batch, however few are leased.
 _LEASED = """
     SELECT * FROM items WHERE batch = ? AND state = 'leased' AND {} ORDER BY priority DESC, attempts, idx
 """
@@ -381,19 +381,19 @@ class Batches:
         """Return whether a batch has nothing left to do, or is not to be worked on."""
         return self._connection.row(_OPEN, (name,)) is None
 
-    # What workers ask of it: each item by itself is right, so that leasing waits for no booking.
+    # For workers. Each item is consistent by itself, so that leasing waits for no reservation.
 
     def lease(self, name: str, worker: str, most: int, seconds: float = LEASE_SECONDS) -> list[BatchItemRow]:
         """Lease up to so many items to a worker: by priority, then those with the fewest attempts. An item that killed
         a worker before is leased alone, so that the next death can be attributed to it."""
-        # Whoever has nothing to do looks often, and shall hold up nobody who writes.
+        # Idle workers poll often and must not block writers.
         if not self._connection.row(_ANY, (name, self._clock())):
             return []
         with self._connection.writing_rows() as raw:
             self._reclaim(raw, name)
             if raw.execute("SELECT status FROM batches WHERE name = ?", (name,)).fetchone()["status"] != "open":
                 return []
-            # Nobody who leases waits for a row, or two might wait for each other.
+            # Skips locked rows: two workers waiting for each other's rows would deadlock.
             held = raw.execute(_LEASED_BY, (name, worker)).fetchall()
             if any(row["deaths"] for row in held):
                 return []

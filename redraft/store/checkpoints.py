@@ -28,7 +28,7 @@ class SqliteCheckpoints(Checkpoints):
         self._database = database
         self.path = database.with_suffix(f".checkpoints{database.suffix or '.db'}")
         self._memory = f"file:/redraft-{secrets.token_hex(8)}?vfs=memdb" if database == IN_MEMORY else None
-        # What is in memory lasts as long as somebody has it open.
+        # A database in memory lasts as long as a connection to it is open.
         self._keeper = sqlite3.connect(self._memory, uri=True, check_same_thread=False) if self._memory else None
 
     def address(self) -> str:
@@ -38,8 +38,9 @@ class SqliteCheckpoints(Checkpoints):
         allowed = self._database.stat().st_mode & 0o777
         self.path.touch(mode=allowed)
         for file in files_of(self.path):
-            # Whoever may write to somebody else's file cannot change who may read it; and SQLite removes its log when
-            # the last connection is closed, be it by another run.
+            # A user who may write to another's file cannot change its permissions, and SQLite deletes the log when the
+            # last
+            # connection closes, which may be another run's.
             with suppress(PermissionError, FileNotFoundError):
                 mode = file.stat().st_mode & 0o777
                 if mode & ~allowed:

@@ -17,7 +17,7 @@ from redraft.store.sqlite import PRIVATE, explained
 if sys.platform != "win32":
     import fcntl
 
-# `is_held` holds a claim for the blink of an eye, which must not keep others from the run.
+# `is_held` takes the claim for a moment, which must not fail others that want the run.
 CLAIM_SECONDS = 0.5
 
 
@@ -97,7 +97,7 @@ class FileClaims(Claims):
         return self._database.with_name(f"{self._database.name}.{run}.lock")
 
     def _lock(self, run: str) -> FileLock:
-        # A claim may be made in one thread and given up in another.
+        # A claim may be taken in one thread and released in another.
         return FileLock(self._path(run), mode=PRIVATE, thread_local=False)
 
 

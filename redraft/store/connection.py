@@ -199,7 +199,7 @@ async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
         return await asyncio.shield(doing)
     except asyncio.CancelledError:
         await asyncio.wait([doing])
-        # Looked at, so that asyncio does not complain of a failure that nobody has taken note of.
+        # Retrieved, so that asyncio does not warn about an exception that was never retrieved.
         doing.exception()
         raise
 

@@ -11,7 +11,7 @@ from redraft.errors import RunError, StoreError
 from redraft.store.connection import Checkpoints, Connection, Raw
 
 _PAGE = 500
-# What is of no run, after what it refers to, and the columns by which its rows are gone through.
+# Tables without a run, after those they refer to, and the columns by which their rows are paged.
 _CONTENT: Mapping[str, Sequence[str]] = {
     "texts": ("rowid",),
     "documents": ("rowid",),
@@ -33,7 +33,7 @@ _CONTENT: Mapping[str, Sequence[str]] = {
     "jobs": ("id",),
     "job_lines": ("attempt", "job"),
 }
-# What is of runs, and the column that says of which.
+# Tables of runs, and the column with the run.
 _OF_RUNS: Mapping[str, tuple[str, Sequence[str]]] = {
     "drafts": ("run", ("rowid",)),
     "pieces": ("run", ("run", "level", "idx", "step")),
@@ -160,7 +160,7 @@ class _Runs:
                 answered = "SELECT id, outcome FROM calls WHERE key = ? ORDER BY outcome <> 'ok' LIMIT 1"
                 known = self._raw.execute(answered, (row["key"],)).fetchone()
                 if row["run"] is None or row["run"] not in self._new:
-                    # Of a run that is gone, or was there: it is wanted for its answer.
+                    # Of a deleted or existing run: only its answer is of use.
                     if row["outcome"] == "ok" and known is not None and known["outcome"] == "ok":
                         self._calls[row["id"]] = known["id"]
                     elif row["run"] is None and known is None:
@@ -186,15 +186,15 @@ class _Runs:
         return int(self._raw.execute(statement, tuple(values.values())).fetchone()["id"])
 
 
-# The answers of a run, its own and those it took from the cache, that no other run uses.
+# The answers of a run, its own and those from the cache, that no other run uses.
 _ANSWERS = """
     SELECT id, key FROM calls c
     WHERE id IN (SELECT id FROM calls WHERE run = :run UNION SELECT call FROM uses WHERE run = :run)
     AND outcome = 'ok' AND (run IS NULL OR run = :run)
     AND NOT EXISTS (SELECT 1 FROM uses u WHERE u.call = c.id AND u.run <> :run)
 """
-# Its attempts that brought no answer, and those of forgotten runs before its answers. An unreadable reply stays while
-# the answer after it does: whoever takes that from the cache is told.
+# Its calls without an answer, and earlier calls of deleted runs. An unreadable reply is kept as long as the answer
+# after it: a run that takes the answer from the cache is told.
 _ATTEMPTS = """
     SELECT id FROM calls c WHERE run = :run AND outcome <> 'ok' AND NOT (
         outcome = 'unreadable' AND EXISTS (SELECT 1 FROM calls WHERE key = c.key AND outcome = 'ok')
@@ -223,7 +223,7 @@ _KEPT = " UNION ALL ".join(
     f"SELECT 1 FROM {table} WHERE document = :document"  # noqa: S608
     for table in ("packs", "keyfacts", "typed_packs")
 )
-# What a batch has still to do.
+# The unfinished items of a batch.
 _KEPT += " UNION ALL SELECT 1 FROM items WHERE document = :document AND state IN ('waiting', 'leased')"
 _OF_DOCUMENT = (
     "DELETE FROM questions WHERE pack IN (SELECT id FROM packs WHERE document = :document)",
@@ -239,7 +239,7 @@ _OF_DOCUMENT = (
     ),
     "DELETE FROM documents WHERE id = :document",
 )
-# A user's own prompts may say what they were made for.
+# A user's own prompts may reveal what they were made for.
 _UNUSED_PROMPTS = "DELETE FROM prompts WHERE hash NOT IN (SELECT j.value FROM runs r, json_each(r.prompt_hashes) j)"
 _EMPTY_JOBS = "DELETE FROM jobs WHERE NOT EXISTS (SELECT 1 FROM job_lines WHERE job = id)"
 _EMPTY_BATCHES = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM items WHERE batch = name)"
@@ -291,7 +291,7 @@ class Forgetting:
         for run in runs:
             with self.claim(run), self.connection.writing() as raw:
                 self._forget_run(raw, run, gone)
-                # Before the run's row is gone: whoever is killed here finds the run, and can forget it again.
+                # Before the run's row is deleted: after a kill here the run is still there and can be deleted again.
                 self.checkpoints.forget([run])
         with self.connection.writing() as raw:
             self._sweep(raw, runs, documents, about, gone)
@@ -324,7 +324,7 @@ class Forgetting:
         if unknown:
             raise RunError(f"no run {unknown[0]}", hint="`redraft runs` lists them")
         chosen = list(dict.fromkeys([*runs, *(run for run, document in about.items() if document in documents)]))
-        # What summarizes a chapter for a run, or drafts a candidate, goes with it.
+        # Its chapter and candidate runs are deleted with it.
         of_another = "SELECT whole, run FROM chapters UNION ALL SELECT whole, run FROM candidates"
         parts = self.connection.rows(f"SELECT * FROM ({of_another}) parts WHERE run IS NOT NULL")  # noqa: S608
         chosen = list(dict.fromkeys([*chosen, *(row["run"] for row in parts if row["whole"] in chosen)]))
@@ -349,7 +349,7 @@ class Forgetting:
                 _drop_call(raw, row["id"], gone)
         for row in raw.execute(_ATTEMPTS, named).fetchall():
             _drop_call(raw, row["id"], gone)
-        # What another run uses stays in the ledger, as nobody's.
+        # Calls that another run uses stay in the ledger without a run.
         raw.execute("UPDATE calls SET run = NULL WHERE run = :run", named)
         raw.execute("DELETE FROM runs WHERE id = :run", named)
 
@@ -376,7 +376,7 @@ class Forgetting:
         unnamed = {row["id"] for row in raw.execute(_UNNAMED_TEXTS)}
         at_work = self._documents_at_work(raw)
         if at_work:
-            # A run at work may have stored a text that no checkpoint names yet. It is not one of another document.
+            # An active run may have stored a text that no checkpoint refers to yet, but only of its own document.
             unnamed = set() if at_work & {about[run] for run in runs} else unnamed & gone.texts
         gone.texts = unnamed - self.checkpoints.texts(runs) if unnamed else set()
         for table, column in (("links", "child"), ("texts", "id")):

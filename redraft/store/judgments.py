@@ -13,7 +13,7 @@ from redraft.store.connection import Repository, Row, storable, upsert
 from redraft.store.documents import now
 from redraft.store.records import evidence_in, evidence_values, insert, record_in, values_of
 
-# SQLite takes a limited number of parameters in a statement.
+# SQLite limits the number of parameters in a statement.
 _AT_ONCE = 500
 _OF_EVALUATION = ("metric", "version", "outcome", "score", "judged", "unjudged", "reason", "held", "details")
 _OF_FINDING = (
@@ -59,7 +59,7 @@ class Judgments(Repository):
     def forget_rounds(self, run: str, after: int) -> bool:
         """Forget the rounds after this one, of a run that goes on from there in another way; whether there were any."""
         with self._connection.writing_beside() as raw:
-            # What comes next has been decided on already.
+            # The next step has been decided already.
             raw.execute("DELETE FROM lookups WHERE run = ? AND round > ?", (run, after + 1))
             return raw.execute("DELETE FROM rounds WHERE run = ? AND number > ?", (run, after)).rowcount > 0
 

@@ -29,16 +29,16 @@ USED_WITH = """
 """
 """What was spent of a budget, if a run draws on it."""
 USED = "SELECT calls, usd / 1000000000000 AS usd, unpriced FROM budget_sums WHERE budget = ?"
-# The columns that are fields of a call: those known when it is booked, and those that its reply brings.
+# The columns that are fields of a call: those known when it is booked, and those from its reply.
 _OF_CALL = (
     *("run", "key", "model", "prompt", "prompt_hash", "label", "sample", "temperature", "max_tokens", "attempt"),
     *("started", "booked_usd"),
 )
 _OF_REPLY = ("error", "finish_reason", "cost_usd", "seconds", "waited", "booked_usd")
 _OF_USAGE = ("prompt_tokens", "completion_tokens", "cached_prompt_tokens", "reasoning_tokens")
-# A sum of many small costs is not exact, and a limit that is met to the cent is not passed.
+# Sums of small costs are inexact; reaching a limit to the cent does not exceed it.
 _ROUNDING = 1e-9
-# Few calls are in flight at a time, and of a large budget there are many runs.
+# Few calls are in flight at a time, but a large budget has many runs.
 _IN_FLIGHT = """
     SELECT id, run FROM calls c WHERE outcome = 'sent' AND id <> :booked
     AND EXISTS (SELECT 1 FROM budget_runs WHERE budget = :budget AND budget_runs.run = c.run)
@@ -118,7 +118,7 @@ class Reservations:
         with self._connection.writing_beside(_of_key(call)) as raw:
             asked = raw.execute(_ASKED, {"key": call.key, "run": call.run})
             raw.execute(TAKEN + raw.for_update, (call.run, call.key))
-            # A call that is in a job already is waited for again: it is one, and is booked once.
+            # A call that is already in a job is awaited again; it is booked once.
             name = attempt_of(call.key, call.attempt)
             raw.execute(_WAITED_FOR, (call.key, call.attempt, name))
             made = raw.execute(

@@ -65,7 +65,7 @@ def migrate(connection: SqliteConnection) -> None:
     applied = _applied(connection)
     refuse_others(applied, connection.place)
     if len(applied) < len(STEPS):
-        # Brings NumPy with it, which would be most of what a command that only reads has to wait for.
+        # Imports NumPy, which would dominate the start-up of commands that only read.
         from sqlite_utils import Database
 
         if connection.only_read:

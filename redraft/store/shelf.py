@@ -51,7 +51,7 @@ class Shelf(Repository, ABC, Generic[Built]):
             if raw.execute(statement, (*values_of(found, columns.values()), key, now())).rowcount:
                 self._fill(raw, found)
             else:
-                # The best questions may be the same, whether or not there were some about every stretch to choose from.
+                # Prefer complete packs even if the best questions are the same.
                 raw.execute(
                     f"UPDATE {self.table} SET missing = ? WHERE id = ? AND json_array_length(missing) > ?",  # noqa: S608
                     (json_text(found.missing), found.id, len(found.missing)),
@@ -60,7 +60,7 @@ class Shelf(Repository, ABC, Generic[Built]):
     def prefer(self, key: str) -> None:
         """Judge the document by the one of this id from now on, whichever there are besides."""
         with self._connection.writing() as raw:
-            # Counted, because two imports may share a moment, and clocks are set back.
+            # Counted, because two imports may have the same time, and clocks are set back.
             latest = f"SELECT max(imported) + 1 FROM {self.table}"  # noqa: S608
             raw.execute(f"UPDATE {self.table} SET imported = ({latest}), created = ? WHERE id = ?", (now(), key))  # noqa: S608
 

@@ -27,7 +27,7 @@ class SqliteResult:
     """The result of a statement, fetched when the statement was executed."""
 
     def __init__(self, cursor: sqlite3.Cursor) -> None:
-        # SQLite would go on with a statement as its rows are asked for, after others have been done.
+        # SQLite would otherwise continue a statement while its rows are fetched, after later statements.
         self._rows = iter(cursor.fetchall())
         self.rowcount = cursor.rowcount
         """The number of changed rows."""
@@ -161,7 +161,7 @@ class SqliteConnection(Connection):
                 self._roll_back()
 
     def _roll_back(self) -> None:
-        # SQLite has already rolled back by itself after some errors, a full disk among them.
+        # SQLite has already rolled back after some errors, such as a full disk.
         if self.raw.in_transaction:
             self.raw.execute("ROLLBACK")
 
@@ -228,7 +228,7 @@ def _opened_to_read(path: Path) -> sqlite3.Connection:
     address = path.absolute().as_uri()
     log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
     if _bytes_in(log) and not index.exists():
-        # Whoever wrote it has died, or it was copied so. SQLite reads such a log only where it may make the index.
+        # The writer died, or the files were copied. SQLite reads such a log only where it may create the index.
         with TemporaryDirectory() as folder:
             copies = [shutil.copyfile(file, Path(folder) / file.name) for file in (path, log)]
             with closing(sqlite3.connect(copies[0])) as copy:

@@ -20,7 +20,7 @@ from redraft.store.store import Store
 from redraft.telemetry.metrics import CallLabels, CallMetrics
 from redraft.telemetry.stages import stage_of
 
-# A run may be put into the pot a moment after its first call was booked.
+# A run may be added to the budget a moment after its first call was booked.
 _LATE = 200
 HERE = "127.0.0.1"
 _LAST = "SELECT coalesce(max(id), 0) AS id FROM calls"
@@ -53,7 +53,7 @@ class BatchCollector(Collector):
                 self._catch_up()
                 yield from self._standing()
             except StoreError:
-                # The database is away for a moment. What is known is told.
+                # The database is briefly unavailable: report the last known values.
                 pass
             yield from self._registry.collect()
 

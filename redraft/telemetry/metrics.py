@@ -12,9 +12,9 @@ from redraft.domain import Usage
 from redraft.events import CallAnswered, CallFailed, CallStarted, Event
 from redraft.telemetry.stages import stage_of
 
-# From a local model's short reply to a long one of a model that thinks.
+# From a local model's short reply to a long one of a reasoning model.
 _SECONDS = (0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 240, 480)
-# From one that finds a place to one that waits for others to leave some of the budget.
+# From no waiting to waiting for other calls to release budget.
 _WAITED = (0.01, 0.1, 0.5, 1, 2, 5, 15, 60, 300, 900, 3600)
 _BY = ("model", "stage")
 _KINDS = ("prompt", "cached_prompt", "completion", "reasoning")
@@ -78,7 +78,7 @@ class MetricsObserver:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._metrics = CallMetrics(registry)
-        # Each call is a task of its own, or a part of one.
+        # Each call is its own task, or part of one.
         self._began: ContextVar[float | None] = ContextVar("redraft_call_began", default=None)
 
     def __call__(self, event: Event) -> None:

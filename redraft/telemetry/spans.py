@@ -60,7 +60,7 @@ class SpanObserver:
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
         self._runs: dict[str, _Open] = {}
-        # A call begins and ends in one task.
+        # A call starts and ends in one task.
         self._call: ContextVar[Span | None] = ContextVar("redraft_call_span", default=None)
 
     def __call__(self, event: Event) -> None:
@@ -98,7 +98,7 @@ class SpanObserver:
         self._runs.clear()
 
     def _begin(self, key: str) -> None:
-        # A run that goes on within this process is the same span.
+        # A run resumed in this process is the same span.
         if key not in self._runs:
             self._runs[key] = _Open(self._span("redraft.run", None), seen=time.time_ns())
             self._runs[key].span.set_attribute("redraft.run", key)
@@ -137,7 +137,7 @@ class SpanObserver:
         return call
 
     def _span(self, name: str, parent: Span | None) -> Span:
-        # An application's own span is the parent of a run that it makes.
+        # An application's current span is the parent of the runs it makes.
         return self._tracer.start_span(name, set_span_in_context(parent) if parent else None)
 
 
@@ -175,7 +175,7 @@ class _Tolerant(SpanExporter):
 @contextmanager
 def sending(tell: Callable[[str], object]) -> Iterator[None]:
     """Send spans of all that happens within, to where OTEL_EXPORTER_OTLP_ENDPOINT says; `tell` hears if that failed."""
-    # What is to be told of a dead collector is told by nobody's logger to a terminal.
+    # The exporter's logger must not report a dead collector to the terminal.
     log = logging.getLogger("opentelemetry")
     log.addHandler(logging.NullHandler())
     log.propagate = False

@@ -211,7 +211,7 @@ def import_pack(store: Store, data: bytes, document: Document | None, place: str
     """Store an exported pack once all of it has been checked; its document is judged by it from then on."""
     content = opened(data, place)
     if about := names(content):
-        # Before anything else is looked into, which takes time.
+        # Before the other checks, which take time.
         document = _its_document(store, document, *about, place)
     given = shaped(content, place)
     assert document is not None, "a pack without a document has no shape"

@@ -49,7 +49,7 @@ class Misses:
 
 CHUNK_TOKENS = 4096
 """The size in the paper (appendix B): large enough for a tree, small enough to locate facts."""
-# A chunk is halved, and halved again, before it is given up that its tree does not fit into a reply.
+# How often a chunk is halved if its tree does not fit in a reply.
 _HALVINGS = 2
 
 BUILDING: tuple[Prompt[Any, Any], ...] = tuple(
@@ -146,7 +146,7 @@ class Gardener:
             if not isinstance(error, ReplyError) or not error.wants_room:
                 return error.message
             if error.loops:
-                # A tree that loops without a temperature and with one would loop in halves too.
+                # A reply that loops with and without temperature would loop for the halves too.
                 loosely = replace(attempt, loosely=True)
                 once_more = asked is not None and not asked.loosely
                 return await self._tree(*where, depth, loosely) if once_more else error.message
@@ -162,14 +162,14 @@ class Gardener:
         """Validate the facts; returns them with evidence and objections, and what went wrong."""
         if not facts:
             return [], ""
-        # One that stands in both trees, at the same level, is judged once.
+        # A fact in both trees at the same level is judged once.
         once = list({(fact.level, fact.text): fact for fact in facts}.values())
         accounts = await FactChecker(self.validator).vet(self.reader.text(span), once, name)
         opinions = {
             (fact.level, fact.text): {dimension: account.verdicts.get(n) for dimension, account in accounts.items()}
             for n, fact in enumerate(once)
         }
-        # The first search indexes the document, and nothing else should have to wait for that.
+        # The first search indexes the document; nothing else should wait for that.
         evidence = await asyncio.to_thread(
             lambda: {key: self._evidence(key[1], found, span) for key, found in opinions.items()}
         )

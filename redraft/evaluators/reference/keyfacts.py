@@ -72,7 +72,7 @@ def pruned(facts: Sequence[KeyFact]) -> tuple[KeyFact, ...]:
     """Return the facts with the descendants of failed ones marked as pruned."""
     gone: set[int] = set()
     result: list[KeyFact] = []
-    for fact in facts:  # depth first, so that what is above a fact comes before it
+    for fact in facts:  # depth first: ancestors precede a fact
         if fact.kept and fact.parent in gone:
             above = next(one for one in facts if one.id == fact.parent)
             fact = replace(fact, objections=(Objection(ORPHANED, f"the {above.level} above it was pruned"),))
@@ -121,7 +121,7 @@ def trees_for(keyfacts: KeyFacts, query: str | None, perspectives: Sequence[Pers
 
 def keyfacts_id(document: str, trees: Sequence[Tree]) -> str:
     """Return the id of some trees of a document, derived from their content."""
-    material = [document, *(asdict(tree) for tree in trees)]  # all of it: nothing can be changed without another id
+    material = [document, *(asdict(tree) for tree in trees)]  # the whole content: any change gives another id
     return content_id(json.dumps(material, ensure_ascii=False))[:16]
 
 

@@ -82,7 +82,7 @@ def _about(document: Document) -> dict[str, object]:
 
 
 AGAIN = "export it again with `redraft pack export`"
-# The key facts of a million tokens have about a third of this.
+# The key facts of a million tokens take about a third of this.
 _MOST_BYTES = 64_000_000
 _MOST_PARTS = 2_000_000
 
@@ -214,7 +214,7 @@ class GivenPack(_Part):
 
 def opened(data: bytes, place: str) -> object:
     """Parse the JSON of a file without checking its schema."""
-    # What it takes in memory goes with its parts rather than with its bytes.
+    # Memory use depends on the number of values rather than on bytes.
     if sum(map(data.count, (b"{", b"[", b","))) > _MOST_PARTS:
         raise PackError("the file has too many parts for a pack", place=place, hint=AGAIN)
     try:

@@ -50,25 +50,25 @@ def _ranker(questions: tuple[PackQuestion, ...]) -> Ranker:
     return Ranker(texts, [language_of("\n".join(texts))] * len(texts))
 
 
-# As many as in the paper, for a document of up to so many tokens.
+# The paper's number, for a document of up to this many tokens.
 _FEWEST, _MOST_AT_FIRST = 6, 12
 _AT_FIRST_TOKENS = 6_500
 _WORDS_A_QUESTION = 50
 UNRANKED = 3
 """With this few stretches no ranking is needed: each lists its most important questions first."""
-# Of more stretches more are asked for than are kept, so that there is something to choose from.
+# With more stretches, more questions are written than kept, so that there is a choice.
 _SPARE = 1.25
 _MOST_RANKED = 120
-# As many as the window has room for that is taken for granted elsewhere too.
+# Fits the smallest window that is assumed elsewhere too.
 _RANKED_AT_ONCE = 80
 _RANKED_TOKENS = 100
-# How much longer than its share a stretch may be, so that what is left over is no stretch by itself.
+# How much longer than its share a stretch may be, so that no small remainder is left.
 _EVEN = 1.1
 _LONGEST_TEXT = 500
-# Among so many places in the document one from the right stretch is looked for, where no quote tells which it is.
+# Without a quote, the right stretch is looked for among this many nearest passages.
 _PLACES = 12
 _PROMPT_TOKENS = 600
-# In a window of so many tokens an outline is in view beside a stretch and what comes back.
+# A window of this size has room for an outline beside a stretch and the reply.
 _OUTLINE_WINDOW = 16_384
 
 
@@ -186,7 +186,7 @@ def stretches_of(reader: EvidenceReader, most: int) -> Sequence[Chunk]:
     left_out = (reader.text(Span(0, start)), reader.text(Span(end, len(reader.document.text))))
     tokens = reader.document_tokens - sum(map(reader.tokenizer.count, left_out))
     count = ceil(tokens / most)
-    # Each ends with a sentence, and so before its share is full.
+    # Each ends with a sentence, so before its share is full.
     share = most if count <= 1 else min(most, ceil(tokens / count * _EVEN))
     return chunk(reader.document, reader.tokenizer, max(MIN_BUDGET, share), end, start=start)
 

@@ -29,9 +29,9 @@ PER_THIRD = 1
 """Questions of each type about each third, as in the thesis."""
 MOST_TRIES = 3
 """How many paragraphs are tried for a question of the type."""
-# The words of a paragraph: lines of dialogue are taken together, and endless paragraphs cut.
+# Words of a paragraph: lines of dialogue are merged, and very long paragraphs split.
 _FEWEST, _MOST = 40, 250
-# So many characters before a paragraph tell whom it means.
+# Characters before a paragraph, which tell whom it refers to.
 _BEFORE = 800
 _LONGEST_TEXT = 500
 

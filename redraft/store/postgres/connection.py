@@ -34,15 +34,15 @@ from redraft.store.postgres.server import (
 )
 from redraft.store.schema import STEPS, refuse_others, statements
 
-# With one more for its claims, and as many for checkpoints: 16 processes are below the 100 that a server allows.
+# With one more for claims, and as many for checkpoints, 16 processes stay below a server's default limit of 100.
 MOST_CONNECTIONS = 2
 _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _CLOCK = "SELECT extract(epoch FROM clock_timestamp())::double precision AS now"
-# By how much two clocks part in so many seconds is nothing to a lease.
+# Clocks drift apart too little in this time to matter for a lease.
 _CLOCK_SECONDS = 60.0
 _FLUSHED_LATER = "set_config('synchronous_commit', 'off', true)"
-# A write that is none. That of a transaction that only writes so is waited for as the server is told to wait for any.
+# A write without effect: makes a transaction that only calls functions wait for the commit as configured.
 _FLUSH = "SELECT pg_logical_emit_message(true, 'redraft', '')"
 _ALONE = f"pg_advisory_xact_lock({lock_number('write')})"
 _BESIDE = f"pg_advisory_xact_lock_shared({lock_number('write')})"
@@ -75,7 +75,7 @@ class PostgresConnection(Connection):
 
     @override
     def writing_beside(self, *names: str) -> AbstractContextManager[PostgresTransaction]:
-        # In one order, so that no two wait for each other.
+        # Sorted, so that no two transactions deadlock.
         numbers = sorted({lock_number(f"of {name}") for name in names})
         return self._writing(_BESIDE, *(f"pg_advisory_xact_lock({number})" for number in numbers))
 
@@ -124,7 +124,7 @@ class PostgresConnection(Connection):
             with self._talking() as session:
                 asked = time.monotonic()
                 there: float = session.execute(_CLOCK).fetchall()[0]["now"]
-                # It has looked at its clock somewhere in between.
+                # The server read its clock somewhere in between.
                 ahead = there - (asked + time.monotonic()) / 2
             self._clock = asked, ahead
         return time.monotonic() + ahead
@@ -174,7 +174,7 @@ class PostgresConnection(Connection):
     def _transaction(
         self, begin: str, locks: Sequence[str] = (), *, keep: bool = True
     ) -> Iterator[PostgresTransaction]:
-        # Where it fails the pool takes it back.
+        # If this fails, the pool takes the connection back.
         with self.explained(), self._pool.connection() as raw, raw.pipeline() as under_way:
             session = PostgresTransaction(raw, under_way)
             session.execute(begin)
@@ -327,7 +327,7 @@ async def on_a_server(checkpoints: Checkpoints, closing: AsyncExitStack) -> Asyn
     await closing.enter_async_context(pool)
     saver = AsyncPostgresSaver(pool)
     async with pool.connection() as raw:
-        # It builds its indexes beside all that goes on, which waits for whoever waits for a lock: so nobody may.
+        # CREATE INDEX CONCURRENTLY waits for all transactions, which may wait for our lock, so none may be held.
         while True:
             found = await (await raw.execute(_TRY_LOCK)).fetchone()
             if found and found["ours"]:

@@ -23,7 +23,7 @@ from redraft.errors import StoreError, StoreLost, UsageError
 from redraft.store.connection import BUSY_SECONDS, Raw, Values
 
 _NAMED = re.compile(r"(?<!:):([a-z]\w*)")
-# Its texts hold every character but NUL. This one stands for nothing, and here before a digit for NUL and for itself.
+# PostgreSQL stores every character except NUL. This one is unassigned; with a digit it stands for NUL and for itself.
 _ESCAPE = "\U0010ffff"
 
 
@@ -109,8 +109,8 @@ class PostgresResult:
     @property
     def rowcount(self) -> int:
         if self._session.under_way is not None:
-            # To ask for the answers alone would not do: psycopg then waits for those to what it has not sent, where
-            # that is more than the socket takes at once. To read one sends all.
+            # Flushing the pipeline is not enough: psycopg then waits for replies to statements that it has not sent, if
+            # those exceed the socket buffer. Fetching one result sends all of them.
             self._session.execute("SELECT 1").fetchone()
         return self._cursor.rowcount
 
@@ -136,7 +136,7 @@ class PostgresTransaction(Raw):
 
     @override
     def execute(self, query: str, values: Values = (), /) -> PostgresResult:
-        # A statement without values is sent as it is: a comment in it may have a question mark.
+        # A statement without values is sent unchanged: a comment in it may contain a question mark.
         cursor = self._connection.execute(placed(query), values) if values else self._connection.execute(query.encode())
         return PostgresResult(self, cursor)
 
@@ -148,9 +148,9 @@ class PostgresTransaction(Raw):
 
 
 SCHEMA = "redraft"
-# A process that stands still in the midst of a write would hold up all others.
+# A process suspended within a write would block all others.
 _IDLE_SECONDS = 60
-# So each side learns in 40 seconds that the other is gone, whether or not it has something to say.
+# So each side notices within 40 seconds that the other is gone, even if it is idle.
 _GONE_SECONDS = 40
 _KEEPALIVES = {"keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}
 _SETTINGS = {
@@ -158,11 +158,11 @@ _SETTINGS = {
     "lock_timeout": f"{BUSY_SECONDS:g}s",
     "idle_in_transaction_session_timeout": f"{_IDLE_SECONDS}s",
     "jit": "off",
-    # What a machine holds that is gone without a word, such as claims on runs, is free as soon as the server notices.
+    # What a vanished machine holds, such as claims, is released as soon as the server notices.
     **{f"tcp_{name}": f"{value}" for name, value in _KEEPALIVES.items()},
     "tcp_user_timeout": f"{_GONE_SECONDS}s",
 }
-# It would tell the terminal of every connection that its pool makes anew, and of what an error leaves unanswered.
+# It would log every reconnection of the pool, and results left over after errors.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
 logging.getLogger("psycopg").propagate = False
 
@@ -172,7 +172,7 @@ def arguments(address: str) -> dict[str, Any]:
     try:
         known = conninfo_to_dict(address)
     except psycopg.ProgrammingError:
-        # What the library says of it may have a part of the password in it.
+        # The library's message may contain part of the password.
         raise UsageError(
             "the address of the database cannot be read", hint="write postgresql://USER@HOST/DATABASE"
         ) from None
@@ -215,7 +215,7 @@ def explained(place: str) -> Iterator[None]:
 def _is_gone(error: psycopg.Error) -> bool:
     """Return whether an error means that the server is gone, rather than that the statement was wrong."""
     stopped = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)
-    # What comes from no server has none of its codes.
+    # Errors that do not come from a server have no SQLSTATE.
     cut_off = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and error.sqlstate is None
     return cut_off or isinstance(error, stopped)
 
