@@ -69,7 +69,7 @@ class BatchRequest:
         """Return the default name of a batch of these sources: the same for the same command."""
         asked = self.to_json()
         if asked["refinement"]:
-            # Whether goals affect the exit code does not change the batch.
+            # Permitting self-checks does not change the identity of a batch.
             del asked["refinement"]["allow_self_check"]
         return content_id(json.dumps([asked, list(sources), folder], sort_keys=True))[:_NAME_LENGTH]
 
