@@ -1,7 +1,8 @@
 """Takes the pictures of the documentation: python docs/take_pictures.py [NAME ...]
 
 Each page is opened in a real browser at 1440 and at 390 pixels, with the sample book and the built-in model. How it
-looks depends on the browser and its fonts, so that no test compares pictures: look at them.
+looks depends on the browser and its fonts, so that no test compares pictures: look at them. A picture that a page of
+the documentation shows goes into docs/pictures; the others go into redraft-pictures in the temporary folder.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from redraft.settings import Limits  # noqa: E402
 from tests.browser import browser, missing  # noqa: E402
 
 SAMPLE, PICTURES = ROOT / "examples" / "the-salt-ledger.md", ROOT / "docs" / "pictures"
+OTHERS = Path(tempfile.gettempdir()) / "redraft-pictures"
 SIZES = {1440: 900, 390: 844}
 PARTS = ("scores", "rounds", "facts", "places", "calls")
 _QUALITY = 82
@@ -57,10 +59,14 @@ def dossier(folder: Path) -> str:
 
 
 def taken(page: Any, name: str) -> None:
-    """Keep what is seen of a page, small."""
+    """Keep a small screenshot of a page."""
     session = page.context.new_cdp_session(page)
     shot = session.send("Page.captureScreenshot", {"format": "webp", "quality": _QUALITY})
-    (PICTURES / f"{name}.webp").write_bytes(base64.b64decode(shot["data"]))
+    pages = [ROOT / "README.md", *PICTURES.parent.glob("*.md")]
+    shown = any(f"pictures/{name}.webp" in one.read_text("utf-8") for one in pages)
+    path = (PICTURES if shown else OTHERS) / f"{name}.webp"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(base64.b64decode(shot["data"]))
 
 
 def of_dossier(folder: Path) -> None:
@@ -133,7 +139,6 @@ PAGES = {"dossier": of_dossier, "comparison": of_comparison, "report": of_report
 def main() -> None:
     if lacking := missing():
         sys.exit(lacking)
-    PICTURES.mkdir(exist_ok=True)
     for name in sys.argv[1:] or PAGES:
         with tempfile.TemporaryDirectory() as folder:
             PAGES[name](Path(folder))

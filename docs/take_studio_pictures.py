@@ -7,7 +7,6 @@ under way has a model that stops to think. How it looks depends on the browser a
 from __future__ import annotations
 
 import asyncio
-import base64
 import os
 import sys
 import tempfile
@@ -18,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
+
+from take_pictures import SAMPLE, SIZES, taken  # noqa: E402
 
 import redraft  # noqa: E402
 from redraft import Session  # noqa: E402
@@ -27,9 +28,6 @@ from tests.browser import browser, missing  # noqa: E402
 from tests.chatserver import ChatServer, Seen  # noqa: E402
 from tests.studio.served import Served, at_rest, begin, chapter, served  # noqa: E402
 
-PICTURES, SAMPLE = ROOT / "docs" / "pictures", ROOT / "examples" / "the-salt-ledger.md"
-SIZES = {1440: 900, 390: 844}
-_QUALITY = 82
 _BEFORE_IT_THINKS = 5
 
 
@@ -81,13 +79,6 @@ async def batch_of_reports(folder: Path, at: Served) -> None:
         await redraft.batch(session, [folder / "reports"], name="reports", **options)
 
 
-def taken(page: Any, name: str) -> None:
-    """Keep what is seen of a page, small."""
-    session = page.context.new_cdp_session(page)
-    shot = session.send("Page.captureScreenshot", {"format": "webp", "quality": _QUALITY})
-    (PICTURES / f"studio-{name}.webp").write_bytes(base64.b64decode(shot["data"]))
-
-
 def planned(page: Any, at: Served) -> None:
     """Fill in the form, up to the plan."""
     page.goto(f"{at.url}/runs/new")
@@ -101,7 +92,6 @@ def planned(page: Any, at: Served) -> None:
 def main() -> None:
     if lacking := missing():
         sys.exit(lacking)
-    PICTURES.mkdir(exist_ok=True)
     wanted = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder, full_studio(Path(folder)) as (at, pages), browser() as chromium:
         for width, height in SIZES.items():
@@ -115,10 +105,10 @@ def main() -> None:
                     page.goto(f"{at.url}{path}")
                     page.wait_for_selector("html[data-ready]", state="attached")
                     page.wait_for_timeout(2500 if name == "live" else 500)
-                    taken(page, f"{name}-{width}{'-dark' if scheme == 'dark' else ''}")
+                    taken(page, f"studio-{name}-{width}{'-dark' if scheme == 'dark' else ''}")
                 if scheme == "light" and (not wanted or "plan" in wanted):
                     planned(page, at)
-                    taken(page, f"plan-{width}")
+                    taken(page, f"studio-plan-{width}")
                 page.close()
 
 

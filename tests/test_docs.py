@@ -100,6 +100,11 @@ def test_every_page_is_in_the_index() -> None:
     assert {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"} <= listed
 
 
+def test_every_picture_is_on_a_page() -> None:
+    shown = {(path.parent / link).resolve() for path in PAGES for link in _LINK.findall(path.read_text("utf-8"))}
+    assert {path for path in (ROOT / "docs" / "pictures").iterdir() if path.resolve() not in shown} == set()
+
+
 @page
 def test_the_commands_in_blocks_are_parsed(path: Path) -> None:
     for words in _shown(path.read_text("utf-8")):
