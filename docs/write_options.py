@@ -25,8 +25,8 @@ _HEAD = """# Options
     redraft help options            # all options of all commands
 
 `redraft COMMAND --help` lists the options that matter most. On this page every option has one line: first the options
-that commands share, in groups, then each command with the groups it takes options from and the options of its own.
-`redraft help COMMAND` has the full text. This page is written by `python docs/write_options.py`.
+that commands share, in groups, then each command with its groups (besides Output) and the options of its own. *Also*
+names shared options with another meaning or default there. This page is written by `python docs/write_options.py`.
 
 An option marked † can also be set in the environment, as `REDRAFT_MAX_COST=5` for `--max-cost 5`, and in
 `redraft.toml`, as `max-cost = 5`. The command line overrides the environment, and that overrides the file. Options that
@@ -84,17 +84,18 @@ def _told(at: click.Context) -> Iterator[Told]:
 
 def _command(at: click.Context, told: list[Told], shared: set[Told]) -> Iterator[str]:
     """What a command does, the groups that it takes options from, and the options of its own."""
-    groups = [title for section, title in SECTIONS.items() if any(one.section == section for one in shared & {*told})]
+    known = {one.section for one in shared.intersection(told)} - {"output"}
+    groups = [title for section, title in SECTIONS.items() if section in known]
     usage = " ".join([at.command_path, *at.command.collect_usage_pieces(at)[1:]])
     about = at.command.get_short_help_str(200)
     yield fill(f"**`{usage}`** {about}", 120, break_on_hyphens=False) + ("  " if groups else "")
     if groups:
         yield f"*{', '.join(groups)}*"
-    known = {(one.section, one.long) for one in shared}
+    names = {(one.section, one.long) for one in shared}
     own = [one for one in told if one not in shared]
-    new = [one.line() for one in own if (one.section, one.long) not in known]
-    if other := ", ".join(f"`{one.long}`" for one in own if (one.section, one.long) in known):
-        new.append(f"- with another meaning or default: {other}")
+    new = [one.line() for one in own if (one.section, one.long) not in names]
+    if other := ", ".join(f"`{one.long}`" for one in own if (one.section, one.long) in names):
+        new.append(f"- also {other}")
     yield from ["", *new] if new else []
 
 
