@@ -64,7 +64,7 @@ def page() -> str:
 
 def section(title: str, what: str, graph: StateGraph[Any, Any, Any, Any], *, xray: bool = False) -> str:
     """One graph."""
-    drawn = graph.compile().get_graph(xray=xray).draw_mermaid()
+    drawn = graph.compile().get_graph(xray=xray).draw_mermaid(with_styles=xray)
     return f"## {title}\n\n{what}\n\n```mermaid\n{drawn.strip()}\n```\n"
 
 

@@ -94,8 +94,8 @@ def _command(at: click.Context, told: list[Told], shared: set[Told]) -> Iterator
     names = {(one.section, one.long) for one in shared}
     own = [one for one in told if one not in shared]
     new = [one.line() for one in own if (one.section, one.long) not in names]
-    if other := ", ".join(f"`{one.long}`" for one in own if (one.section, one.long) in names):
-        new.append(f"- also {other}")
+    if other := [one for one in own if (one.section, one.long) in names and one.section != "output"]:
+        new.append(f"- also {', '.join(f'`{one.long}`' for one in other)}")
     yield from ["", *new] if new else []
 
 
