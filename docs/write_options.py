@@ -50,11 +50,9 @@ class Told:
     def line(self) -> str:
         """Its first sentence, and the default."""
         text = " ".join(self.text.split())
-        about, bracket, default = text.partition(" [")
-        if not default.startswith(("default:", "required")):
-            about, bracket, default = text, "", ""
+        about, *default = re.split(r"(?= \[(?:default:|required))", text, maxsplit=1)
         mark = "†" if self.variable else ""
-        return f"- `{self.name}`{mark}: {re.split(r'(?<=[.]) (?=[A-Z])', about)[0]}{bracket}{default}"
+        return f"- `{self.name}`{mark}: {re.split(r'(?<=[a-z)][.]) ', about)[0]}{''.join(default)}"
 
 
 def page() -> str:
