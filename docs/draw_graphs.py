@@ -8,21 +8,26 @@ from typing import Any
 from langgraph.graph import StateGraph
 
 import redraft
-from redraft.graphs.assembly import chooser
 
 PAGE = Path(__file__).with_name("graphs.md")
 STRATEGIES = {
-    "hierarchical": "Chunks are summarized and their summaries merged, all levels at once, in one step: each piece is\n"
-    "streamed as an event, and counted in the state.",
-    "incremental": "One running summary takes in the document chunk by chunk, and is compressed where it is too long.",
-    "direct": "The whole document is summarized at once, where it fits into the window.",
+    "hierarchical": "One step summarizes the chunks and merges their summaries, all levels at once. Each piece is\n"
+    "streamed as an event and counted in the state.",
+    "incremental": "One running summary takes in the document chunk by chunk and is compressed when it is too long.",
+    "direct": "The whole document is summarized in one call, if it fits into the window.",
 }
 HEAD = """\
 # The graphs
 
-Written by `python docs/draw_graphs.py` out of the graphs themselves; a test holds this page to them. Solid arrows are
-always taken, dotted ones are decided on. `metric` stands for as many steps as there are metrics, side by side. How to
-embed them is told in [embedding.md](embedding.md).
+`redraft.graphs` has these LangGraph state machines; [embedding.md](embedding.md#the-graphs) shows how to use them.
+Solid arrows are always taken, dotted ones depend on the state. `metric` is one step for each metric, side by side. This
+page is written by `python docs/draw_graphs.py`.
+"""
+REFINE = """\
+## `redraft.graphs.refine()`
+
+The summarizer without `draft`: `begin` leads to `judge`. A run with `--drafts K` has one step more, `choose`, between
+`draft` and `judge`: it judges the drafts, each made by a run of its own, and goes on with the best.
 """
 
 
@@ -32,7 +37,7 @@ def page() -> str:
     strategies = [
         section(
             f'`redraft.graphs.draft("{name}")`',
-            f'{what}\nWithin `summarizer("{name}")` all this is the step `draft`.',
+            what,
             graphs.draft(name),
             xray=True,
         )
@@ -42,25 +47,15 @@ def page() -> str:
         HEAD,
         section(
             "`redraft.graphs.summarizer(strategy)`",
-            "Draft, judge, decide, let a person look where that was asked for, revise, and judge again, until the\n"
-            "goals are met or nothing more can be done. Strategies differ in what is within `draft`.",
+            "Draft, judge, decide, ask a person where `review` is set, revise, and judge again, until the goals are\n"
+            "met or no revision helps. Strategies differ only within the step `draft`.",
             graphs.summarizer(),
         ),
         *strategies,
-        section(
-            "`redraft.graphs.refine()`",
-            "The same for a summary that there is already.",
-            graphs.refine(),
-        ),
-        section(
-            "A run with `--drafts K`",
-            "The other drafts are made by runs of their own before, side by side; `choose` judges all of them, and\n"
-            "compares those that are equal. A run that only drafts, or judges, ends where it always does.",
-            chooser("direct", "refine"),
-        ),
+        REFINE,
         section(
             "`redraft.graphs.judge()`",
-            "A summary is judged by every metric, and stays as it is.",
+            "Every metric judges a summary, which stays as it is.",
             graphs.judge(),
         ),
     ]
@@ -69,7 +64,7 @@ def page() -> str:
 
 def section(title: str, what: str, graph: StateGraph[Any, Any, Any, Any], *, xray: bool = False) -> str:
     """One graph."""
-    drawn = graph.compile().get_graph(xray=xray).draw_mermaid()
+    drawn = graph.compile().get_graph(xray=xray).draw_mermaid(with_styles=xray)
     return f"## {title}\n\n{what}\n\n```mermaid\n{drawn.strip()}\n```\n"
 
 

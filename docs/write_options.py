@@ -2,58 +2,99 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
 
 import click
 
-from redraft.cli.commands.help import ABOUT_ALL, KnownOption, contexts, known_options
+from redraft.cli.commands.help import contexts
 from redraft.cli.main import app
 from redraft.cli.sections import SECTIONS, Command
+from redraft.fields import Section
 
 FILE = Path(__file__).with_name("options.md")
-_HEAD = f"""# Options
+# Options that more commands than this describe alike are listed once.
+_MANY = 3
+_HEAD = """# Options
 
-{fill(ABOUT_ALL, 120, break_long_words=False)}
+    redraft help summarize          # all options of a command
+    redraft help options            # all options of all commands
 
-What is given on the command line goes before the environment, and that before the file. What may be given several times
-is separated by blanks in the environment, and is a list in the file.
+`redraft COMMAND --help` lists the options that matter most. On this page every option has one line: first the options
+that commands share, in groups, then each command with its groups (besides Output) and the options of its own. *Also*
+names shared options with another meaning or default there. This page is written by `python docs/write_options.py`.
 
-This page has what `redraft help options` prints. It is written by `python docs/write_options.py`, and a test compares
-the two.
+An option marked † can also be set in the environment, as `REDRAFT_MAX_COST=5` for `--max-cost 5`, and in
+`redraft.toml`, as `max-cost = 5`. The command line overrides the environment, and that overrides the file. Options that
+may be repeated are separated by spaces in the environment and are a list in the file.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An option as one command describes it."""
+
+    section: Section
+    name: str
+    text: str
+    variable: bool
+
+    @property
+    def long(self) -> str:
+        return next(word for word in self.name.replace(",", " ").split() if word.startswith("--"))
+
+    def line(self) -> str:
+        """Its first sentence, and the default."""
+        text = " ".join(self.text.split())
+        about, *default = re.split(r"(?= \[(?:default:|required))", text, maxsplit=1)
+        mark = "†" if self.variable else ""
+        return f"- `{self.name}`{mark}: {re.split(r'(?<=[a-z)][.]) ', about)[0]}{''.join(default)}"
 
 
 def page() -> str:
     """The page as it should be."""
     with click.Context(app, info_name="redraft") as root:
-        known = known_options(root)
-        return "\n".join([_HEAD, *_sections(known), *_commands(root)]) + "\n"
-
-
-def _sections(known: list[KnownOption]) -> Iterator[str]:
+        by_command = {at: list(_told(at)) for at in contexts(root)}
+    counted = Counter(one for told in by_command.values() for one in told)
+    usual: dict[tuple[Section, str], Told] = {}
+    for one, times in counted.most_common():
+        if times > 1:
+            usual.setdefault((one.section, one.long), one)
+    shared = {one for one, times in counted.items() if times > _MANY} | set(usual.values())
+    lines = [_HEAD]
     for section, title in SECTIONS.items():
-        yield f"## {title}\n"
-        yield "| option | what it does | in the environment |"
-        yield "|---|---|---|"
-        for one in known:
-            if one.section == section:
-                variable = f"`{one.variable}`" if one.variable else ""
-                yield f"| `{_cell(one.name)}` | {_cell(one.text)} | {variable} |"
-        yield ""
+        lines += [f"## {title}\n", *(one.line() for one in counted if one.section == section and one in shared), ""]
+    lines.append("## Commands\n")
+    for at, told in by_command.items():
+        lines += [*_command(at, told, shared), ""]
+    return "\n".join(lines)
 
 
-def _commands(root: click.Context) -> Iterator[str]:
-    yield "## Commands\n"
-    for at in contexts(root):
-        names = [f"`{one.long}`" for one in at.command.options] if isinstance(at.command, Command) else []
-        yield f"**`{' '.join([at.command_path, *at.command.collect_usage_pieces(at)])}`**  "
-        yield fill(" ".join([at.command.get_short_help_str(200), *names]), 120, break_on_hyphens=False) + "\n"
+def _told(at: click.Context) -> Iterator[Told]:
+    for one in at.command.options if isinstance(at.command, Command) else []:
+        if record := one.get_help_record(at):
+            yield Told(one.section, *record, isinstance(one.envvar, str))
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+def _command(at: click.Context, told: list[Told], shared: set[Told]) -> Iterator[str]:
+    """What a command does, the groups that it takes options from, and the options of its own."""
+    known = {one.section for one in shared.intersection(told)} - {"output"}
+    groups = [title for section, title in SECTIONS.items() if section in known]
+    usage = " ".join([at.command_path, *at.command.collect_usage_pieces(at)[1:]])
+    about = at.command.get_short_help_str(200)
+    yield fill(f"**`{usage}`** {about}", 120, break_on_hyphens=False) + ("  " if groups else "")
+    if groups:
+        yield f"*{', '.join(groups)}*"
+    names = {(one.section, one.long) for one in shared}
+    own = [one for one in told if one not in shared]
+    new = [one.line() for one in own if (one.section, one.long) not in names]
+    if other := [one for one in own if (one.section, one.long) in names and one.section != "output"]:
+        new.append(f"- also {', '.join(f'`{one.long}`' for one in other)}")
+    yield from ["", *new] if new else []
 
 
 if __name__ == "__main__":

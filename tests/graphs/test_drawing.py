@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 from langgraph.graph import StateGraph
 
-from redraft.graphs.assembly import BUILDERS, draft, summarizer
+from redraft.graphs.assembly import BUILDERS, chooser, draft, refine, summarizer
 from redraft.graphs.strategies import STRATEGIES
 from tests.support import SAMPLE
 
@@ -40,3 +40,13 @@ def test_the_summarizer_drafts_judges_decides_revises_and_judges_again() -> None
     mended = ["decide", "confirm", "review", "revise", "contest", "judge"]
     assert {*pairwise(drafted), *pairwise(mended)} < arrows(summarizer())
     assert {("decide", "compare"), ("compare", "finish"), ("finish", "__end__")} < arrows(summarizer())
+
+
+def test_refining_is_the_summarizer_without_a_draft_and_a_choice_one_step_more() -> None:
+    """As the page says in place of two more drawings."""
+    whole = arrows(summarizer())
+    assert arrows(refine()) == whole - {("begin", "draft"), ("draft", "judge")} | {("begin", "judge")}
+    assert arrows(chooser("direct", "refine")) == whole - {("draft", "judge")} | {
+        ("draft", "choose"),
+        ("choose", "judge"),
+    }
