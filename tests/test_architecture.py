@@ -38,6 +38,7 @@ RANKS: tuple[frozenset[str], ...] = (
             "events",
             "fields",
             "files",
+            "lazy",
             "marks",
             "patterns",
             "plugins",

@@ -17,7 +17,7 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 from typing_extensions import override
 
-from redraft.errors import BudgetError, RunError, StoreError
+from redraft.errors import BudgetError, RunError, StoreError, UsageError
 from redraft.events import Event, streamed
 from redraft.graphs import assembly
 from redraft.graphs.nodes import SessionProtocol
@@ -40,6 +40,10 @@ async def open_saver(checkpoints: Checkpoints, closing: AsyncExitStack) -> BaseC
         return await on_a_server(checkpoints, closing)
 
 
+_TO_STOP = 5.0
+"""Seconds in which the thread of a saver ends."""
+
+
 class FileSaver(AsyncSqliteSaver):
     """LangGraph's SQLite saver with integers as channel versions. LangGraph's own versions are texts of 49 characters,
     more than half of a step's size, which keep the channels of forks apart where each is stored by itself. Here every
@@ -54,7 +58,10 @@ class FileSaver(AsyncSqliteSaver):
 
 async def _in_a_file(checkpoints: SqliteCheckpoints, closing: AsyncExitStack) -> FileSaver:
     address = await off_loop(checkpoints.address)
-    saver = FileSaver(await aiosqlite.connect(address, uri=True, timeout=BUSY_SECONDS))
+    connecting = aiosqlite.connect(address, uri=True, timeout=BUSY_SECONDS)
+    # Otherwise its thread would keep a process alive that forgets to close its session.
+    connecting._thread.daemon = True
+    saver = FileSaver(await connecting)
     closing.push_async_callback(_close, saver)
     await _set_up(saver)
     return saver
@@ -70,6 +77,13 @@ async def _close(saver: FileSaver) -> None:
         with suppress(sqlite3.Error):
             await saver.conn.rollback()
         await saver.conn.close()
+
+
+def stop_saver(saver: BaseCheckpointSaver[Any]) -> None:
+    """Close a saver that nobody can await any more."""
+    if isinstance(saver, FileSaver):
+        saver.conn.stop()
+        saver.conn._thread.join(_TO_STOP)
 
 
 async def _set_up(saver: FileSaver) -> None:
@@ -113,18 +127,28 @@ class Driver:
         self._reviewer = reviewer
         self._watcher = watcher
         self._closing = AsyncExitStack()
-        self._saver: BaseCheckpointSaver[Any] | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.savers: list[BaseCheckpointSaver[Any]] = []
+        """The open saver, if there is one."""
 
     async def saver(self) -> BaseCheckpointSaver[Any]:
-        """Return LangGraph's saver, opened on first use."""
-        if self._saver is None:
-            self._saver = await open_saver(self._store.checkpoints, self._closing)
-        return self._saver
+        """Return LangGraph's saver, opened on first use. Raises `UsageError` in another event loop than before."""
+        loop = asyncio.get_running_loop()
+        if self._loop not in (None, loop):
+            raise UsageError(
+                "the session was used in another event loop before",
+                hint="open one session in each: async with redraft.Session(...) as session",
+            )
+        if not self.savers:
+            self._loop = loop
+            self.savers.append(await open_saver(self._store.checkpoints, self._closing))
+        return self.savers[0]
 
     async def aclose(self) -> None:
         """Let go of the checkpoints."""
         await self._closing.aclose()
-        self._saver = None
+        self.savers.clear()
+        self._loop = None
 
     async def drive(self, run: Run, answer: Mapping[str, Any] | None = None) -> None:
         """Work on a run until it is done, waits, or has used up its budget after making a draft."""

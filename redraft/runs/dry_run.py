@@ -398,9 +398,9 @@ class _DryDriver(Driver):
 
     async def saver(self) -> BaseCheckpointSaver[Any]:
         """A new saver for each driver."""
-        if self._saver is None:
-            self._saver = InMemorySaver()
-        return self._saver
+        if not self.savers:
+            self.savers.append(InMemorySaver())
+        return self.savers[0]
 
 
 class _DrySession(Session):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+import weakref
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from copy import copy
@@ -27,7 +30,7 @@ from redraft.llm.prices import PriceTable
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.lost import Losses, read_losses
 from redraft.report.history.results import Result, read_result
-from redraft.runs.driver import Driver, Reviewer, streaming
+from redraft.runs.driver import Driver, Reviewer, stop_saver, streaming
 from redraft.runs.execute import carry_out, check_summaries, may_gain
 from redraft.runs.inputs import Sources, document_of, draft_of_round, summary_of
 from redraft.runs.job import JobFactory
@@ -105,6 +108,10 @@ class Session:
             self.store, self._model_roles, self._own, prices, harmless(observer), limits, budget, traced
         )
         self._driver = Driver(self.store, self, reviewer, self._manager)
+        caller = sys._getframe(1)
+        place = caller.f_code.co_filename, caller.f_lineno
+        owned = self.store if self._owned else None
+        self._forgotten = weakref.finalize(self, _close_forgotten, place, owned, self._driver.savers)
 
     async def __aenter__(self) -> Self:
         return self
@@ -116,6 +123,7 @@ class Session:
 
     async def aclose(self) -> None:
         """Close what is open: runs that somebody has left at work are recorded as interrupted, and can be resumed."""
+        self._forgotten.detach()
         async with AsyncExitStack() as closing:
             if self._owned:
                 closing.callback(self.store.close)
@@ -364,6 +372,7 @@ class Session:
             at.store, at.model_roles, at.own, at.prices, harmless(observer), limits, budget, at.traced
         )
         made._driver = Driver(self.store, made, None, made._manager)
+        made._forgotten = weakref.finalize(made, _close_forgotten, ("", 0), None, [])
         return made
 
     # Internals.
@@ -389,3 +398,17 @@ class Session:
         with tracing(self._manager.traced):
             await carry_out(self._manager, self._driver, run, answer)
         return await self.result(run.id)
+
+
+def _close_forgotten(place: tuple[str, int], store: Store | None, savers: list[BaseCheckpointSaver[Any]]) -> None:
+    """Close what a session left open that was collected, or was still open at the end of the process."""
+    if store is not None or savers:
+        warnings.warn_explicit(
+            "a redraft.Session was never closed: use it as `async with redraft.Session(...) as session`",
+            ResourceWarning,
+            *place,
+        )
+    for saver in savers:
+        stop_saver(saver)
+    if store is not None:
+        store.close()

@@ -56,6 +56,6 @@ async def test_what_is_open_is_closed_though_nothing_can_be_put_on_record(
             patch.setattr(Runs, "set_status", full)
             with pytest.raises(StoreError, match="full"):
                 await session.aclose()
-    assert session._driver._saver is None, "its thread would keep the process from ending"
+    assert not session._driver.savers, "its thread would keep the process from ending"
     with Store(tmp_path / "redraft.db") as store, store.claim(run):
         pass

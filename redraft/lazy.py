@@ -1,0 +1,30 @@
+"""Loads the public names of a package on first use: LangGraph alone takes a second to import."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+_IMPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
+
+
+def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` for the names that the stub beside a module imports."""
+    homes = {name: home for home, name in _IMPORT.findall(Path(file).with_suffix(".pyi").read_text("utf-8"))}
+
+    def load(name: str) -> Any:
+        if name == "__version__":
+            # Not at once: reading the metadata of a package takes longer than all the rest of this.
+            from importlib.metadata import version
+
+            return version(package)
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name)
+        return (
+            import_module(f"{package}.{name}") if homes[name] == package else getattr(import_module(homes[name]), name)
+        )
+
+    return load, lambda: sorted([*homes, "__version__"]), sorted(homes)
