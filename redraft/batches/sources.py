@@ -153,10 +153,14 @@ def put_in(store: Store, batch: str, sources: Iterable[str | NewItem]) -> int:
 
 
 def check(sources: Iterable[str | NewItem], folder: str | Path | None = None) -> int:
-    """Count the documents of some sources without storing anything; raises for invalid names or lines. A source in the
-    `folder` for summaries, with their suffix, is refused, since a summary might overwrite it."""
+    """Count the documents of some sources without storing anything; raises for invalid lines, or where none of the
+    files exists. A source in the `folder` for summaries, with their suffix, is refused, since a summary might overwrite
+    it."""
     place = None if folder is None else Path(folder).expanduser().resolve()
-    found = 0
+    sources, found = list(sources), 0
+    missing = [one for one in sources if isinstance(one, str) and _is_missing(one)]
+    if missing and len(missing) == len(sources):
+        raise DocumentError("no such file", place=missing[0], hint="check the path")
     for item in _items(sources, None):
         found += 1
         path = Path(item.source)
@@ -212,19 +216,18 @@ def _files(source: str) -> Iterator[Path | None]:
     elif path.is_dir():
         yield from _folder(path)
     elif path.exists() or not _PATTERN & {*source}:
-        yield _there(path)
+        yield path.absolute()
     else:
         fitting = sorted(Path(one) for one in glob(str(path), recursive=True))
         if not fitting:
             raise DocumentError("no file fits the pattern", place=source, hint="check the path")
         for one in fitting:
-            yield from _folder(one) if one.is_dir() else [_there(one)]
+            yield from _folder(one) if one.is_dir() else [one.absolute()]
 
 
-def _there(path: Path) -> Path:
-    if not path.exists():
-        raise DocumentError("no such file", place=str(path), hint="check the path")
-    return path.absolute()
+def _is_missing(source: str) -> bool:
+    """Return whether a source is the path of a file that does not exist; its item will fail by itself."""
+    return source != STDIN and not _PATTERN & {*source} and not Path(source).expanduser().exists()
 
 
 def _folder(folder: Path) -> Iterator[Path]:

@@ -208,3 +208,14 @@ async def test_an_observer_that_fails_ends_no_batch(folder: Path, tmp_path: Path
 
     async with Session(tmp_path / "a.db", observer=failing) as session:
         assert (await redraft.batch(session, [folder / "in"], words=20)).complete
+
+
+async def test_a_missing_file_among_others_fails_alone(tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text(told(1), "utf-8")
+    async with Session(tmp_path / "a.db") as session:
+        result = await redraft.batch(session, [tmp_path / "one.txt", tmp_path / "gone.txt"], words=20)
+    states = {Path(item.source).name: item.state for item in result.items}
+    assert states == {"one.txt": "done", "gone.txt": "failed"}
+    (gone,) = [item for item in result.items if item.error]
+    assert gone.error is not None
+    assert "no such file" in gone.error["message"]
