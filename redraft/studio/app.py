@@ -23,7 +23,7 @@ from redraft.report.pages.assets import static
 from redraft.runs.session import Session
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import batch_pages, pages
+from redraft.studio import batch_pages, pages, run_pages
 from redraft.studio.api import ENDPOINTS
 from redraft.studio.batches import Tables
 from redraft.studio.context import StudioConfig, StudioContext, Work
@@ -103,6 +103,7 @@ _WORKING = (
     Route("/runs/{run}/review", pages.answer, methods=["POST"]),
     Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),
     *batch_pages.WORKING,
+    *run_pages.WORKING,
 )
 
 
@@ -113,7 +114,7 @@ def studio(config: StudioConfig) -> Starlette:
         *(() if config.read_only else _WORKING),
         *_READING,
         *(one.route() for one in ENDPOINTS if one.is_there(config.read_only)),
-        Route("/runs/{run}", pages.run),
+        Route("/runs/{run}", run_pages.run),
     ]
 
     @asynccontextmanager

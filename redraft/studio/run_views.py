@@ -13,18 +13,20 @@ from pydantic import BaseModel, Field
 
 from redraft.errors import UsageError
 from redraft.lab.agreement.sheets import ABOUT, What, answers, questions, written
-from redraft.report.dossier.contents import Dossier
+from redraft.report.dossier.contents import CallEntry, Dossier
+from redraft.report.dossier.judged import calls
 from redraft.report.entry import Entry
 from redraft.report.history.results import read_result
 from redraft.report.history.summaries import RunSummary, summary_of
 from redraft.report.history.trace import read_trace
-from redraft.settings import ExperimentPart
+from redraft.settings import GIVEN_STRATEGY, ExperimentPart, ModelSettings
 from redraft.store.judgments import HumanOpinion
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio.contracts import OpinionGiven, OpinionList, Pieces, SentenceEvidence, Status
 from redraft.studio.endpoints import NoSuchThing
-from redraft.text.sanitizer import scrubbed
+from redraft.studio.orders import RunBody
+from redraft.text.sanitizer import clean, scrubbed
 
 RUNNING = "running"
 _SCORE = "score."
@@ -108,6 +110,11 @@ class RunRows:
             damaged = self._store.runs.damaged
             self._damaged = {key: damaged.get(key, "") for key, known in found.items() if known is None}
             return [one.row for one in self._known.values()]
+
+    def comparable(self, run: RunSummary, most: int = 50) -> list[RunSummary]:
+        """The other runs with a summary of the same document, newest first."""
+        rows = (row for row in self.all() if row.document == run.document and row.run != run.run)
+        return [row for row in rows if row.words is not None and row.kind in DRAFTED and not row.chapter_of][:most]
 
     def _row(self, key: str, stamp: tuple[str, str]) -> _Known:
         known = self._known.get(key)
@@ -196,10 +203,59 @@ def pieces_of(store: Store, run: str) -> Pieces:
     )
 
 
+class CallDetails(CallEntry):
+    """A call with what was asked and answered."""
+
+    prompt_text: str | None
+    """The prompt with its gaps, as it is on record; the passages that filled them are not kept."""
+    reply: str | None
+    """None where no reply came."""
+    finish_reason: str
+
+
+def call_of(store: Store, run: str, number: int) -> CallDetails:
+    """A call of a run by its number."""
+    entry = next((one for one in calls(store, run) if one.number == number), None)
+    if entry is None:
+        raise NoSuchThing(f"run {run} has no call {number}")
+    reply, finish = store.calls.reply_of(run, number)
+    prompt = store.prompts.of([entry.hash]).get(entry.hash)
+    text = clean(prompt.text) if prompt else None
+    return CallDetails(
+        **dict(entry), prompt_text=text, reply=None if reply is None else scrubbed(clean(reply)), finish_reason=finish
+    )
+
+
+def result_round(store: Store, run: Run) -> int:
+    """The round that made the result; 0 for a run without rounds."""
+    return next((made.number for made in store.judgments.rounds(run.id) if made.draft == run.draft), 0)
+
+
+def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) -> dict[str, Any]:
+    """The fields of the form for a new run as an earlier run has them, to run it again with changes."""
+    run = store.runs.get(key)
+    parts = [one for one in (run.settings, run.judging, run.refinement) if one is not None]
+    found = {name: getattr(one, name) for one in parts for name in RunBody.model_fields if hasattr(one, name)}
+    named = {one.model: name for name, one in models.items()}
+    given = run.settings.strategy == GIVEN_STRATEGY
+    found |= {"document": run.document, "kind": run.kind if run.kind in DRAFTED else "summarize"}
+    found |= {
+        "model": named.get(run.settings.model, run.settings.model),
+        "strategy": "" if given else run.settings.strategy,
+    }
+    if run.judging and run.judging.judges:
+        found["judge"] = named.get(run.judging.judges[0], run.judging.judges[0])
+    if given:
+        first = min(store.judgments.rounds(run.id), key=lambda made: made.number, default=None)
+        draft = first.draft if first else run.draft
+        found["summary"] = store.runs.draft(draft).text if draft else ""
+    return {name: value for name, value in found.items() if value not in (None, "", ())}
+
+
 def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> SentenceEvidence:
     """What bears out a sentence of the summary, or a finding, by its number or its id."""
     if (sentence is None) == (finding is None):
-        raise UsageError("one sentence or one finding is meant", hint="give ?sentence=4, or ?finding=2")
+        raise UsageError("name one sentence or one finding", hint="give ?sentence=4, or ?finding=2")
     if sentence is not None:
         one = next((each for each in dossier.sentences if each.number == sentence), None)
         if one is None:
@@ -238,12 +294,12 @@ def say(store: Store, run: str, given: OpinionGiven) -> OpinionList:
 def opinions_sheet(store: Store, run: str, what: str | None) -> tuple[What, str]:
     """The opinions on a run as a sheet that `redraft agree read` takes: of one kind, or the kind with most of them."""
     if what is not None and what not in ABOUT:
-        raise UsageError(f"there is no such sheet {what!r}", hint=f"there are: {', '.join(ABOUT)}")
+        raise UsageError(f"there is no sheet {what!r}", hint=f"there are: {', '.join(ABOUT)}")
     sheets = [(kind, _answered(store, run, kind)) for kind in ABOUT if what in (None, kind)]
     kind, (rows, said) = max(sheets, key=lambda one: len(one[1][1]))
     if not said:
         raise NoSuchThing(
-            "nobody has said anything yet that such a sheet asks about",
+            "there are no opinions for this sheet yet",
             hint="agree or disagree with a finding of consistency, faithfulness or key-fact recall",
         )
     return kind, written([one for one in rows if one.id in said], kind, 1, said)

@@ -142,8 +142,8 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(
 ) -> None:
     command, runs = two
     for words, said in (
-        ([runs[0]], "only one run is named"),
-        ([runs[0], runs[0]], "is named twice"),
+        ([runs[0]], "you gave only one run"),
+        ([runs[0], runs[0]], "is given twice"),
         ([*runs, "--format", "pdf"], "'pdf' is not one of"),
         ([*runs, "-o", "nowhere/compare.html"], "its directory does not exist"),
     ):

@@ -117,4 +117,4 @@ def test_numbers_for_readers() -> None:
     assert [signed(v) for v in (None, 0, 0.02, -0.02, 1500, 1e-7, -1e-7)] == [
         "–", "0", "+0.020", "−0.020", "+1,500", "+1e−07", "−1e−07",
     ]  # fmt: skip
-    assert [percent(v) for v in (None, 0, 0.001, 0.5, 1)] == ["–", "0 %", "< 1 %", "50 %", "100 %"]
+    assert [percent(v) for v in (None, 0, 0.001, 0.5, 1)] == ["–", "0%", "< 1%", "50%", "100%"]
