@@ -14,7 +14,7 @@ from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import experiments, packs, run_actions, run_views
+from redraft.studio import experiments, packs, run_views
 from redraft.studio.batch_api import BATCHES
 from redraft.studio.context import Work, context_of, read, run_of, streamed, work_of
 from redraft.studio.contracts import (
@@ -39,6 +39,7 @@ from redraft.studio.contracts import (
 )
 from redraft.studio.endpoints import Endpoint, described, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM, elsewhere
+from redraft.studio.run_actions import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.studio.start import asked_of, begun, json_of, offer_of, plan_of, planned
 
@@ -202,7 +203,7 @@ ENDPOINTS = (
     Endpoint("GET", "/api/keyfacts/{keyfacts}", "Key facts.", named("keyfacts", packs.keyfacts_contents), PackContents),
     Endpoint("GET", "/api/experiments", "The experiments.", experiment_list, ExperimentList),
     Endpoint("GET", "/api/experiments/{name}", "An experiment.", experiment, ExperimentDetails),
-    *run_actions.ENDPOINTS,
+    *RUN_ACTIONS,
     *BATCHES,
     Endpoint("GET", "/api/openapi.json", "This description.", description),
 )

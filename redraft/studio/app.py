@@ -23,13 +23,15 @@ from redraft.report.pages.assets import static
 from redraft.runs.session import Session
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import batch_pages, pages, run_pages
+from redraft.studio import batch_pages, pages
 from redraft.studio.api import ENDPOINTS
 from redraft.studio.batches import Tables
 from redraft.studio.context import StudioConfig, StudioContext, Work
 from redraft.studio.endpoints import refused
 from redraft.studio.guard import Guard
 from redraft.studio.orders import Pending
+from redraft.studio.run_pages import WORKING as RUN_PAGES
+from redraft.studio.run_pages import run as run_page
 from redraft.studio.run_views import RunRows
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
@@ -102,8 +104,8 @@ _WORKING = (
     Route("/runs/{run}/review", pages.review),
     Route("/runs/{run}/review", pages.answer, methods=["POST"]),
     Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),
+    *RUN_PAGES,
     *batch_pages.WORKING,
-    *run_pages.WORKING,
 )
 
 
@@ -114,7 +116,7 @@ def studio(config: StudioConfig) -> Starlette:
         *(() if config.read_only else _WORKING),
         *_READING,
         *(one.route() for one in ENDPOINTS if one.is_there(config.read_only)),
-        Route("/runs/{run}", run_pages.run),
+        Route("/runs/{run}", run_page),
     ]
 
     @asynccontextmanager

@@ -20,10 +20,11 @@ from redraft.settings import DEFAULT_GOALS
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import api as studio_api
-from redraft.studio import experiments, packs, run_views
+from redraft.studio import experiments, packs
 from redraft.studio.context import Work, context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import Review, Strike
 from redraft.studio.endpoints import NoSuchThing, problem_of, query_of
+from redraft.studio.run_actions import settings_given
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.studio.start import KEPT, Sent, asked_from, begun, offer_of, plan_of, planned, sent_with
 
@@ -86,7 +87,7 @@ async def new(request: Request) -> Response:
     """The form that a run is begun with."""
     given: Mapping[str, Any] = {"document": request.query_params.get("document", "")}
     if key := request.query_params.get("from"):
-        given = await read(request, run_views.settings_given, key, context_of(request).config.models)
+        given = await read(request, settings_given, key, context_of(request).config.models)
     return await _form(request, given)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import Field
 from starlette.requests import Request
@@ -16,6 +17,8 @@ from redraft.evaluators.catalog import check_goals, metrics, names
 from redraft.fields import checked
 from redraft.graphs.review import requests
 from redraft.report.dossier.build import read_dossier
+from redraft.report.dossier.contents import CallEntry
+from redraft.report.dossier.judged import calls
 from redraft.report.history.citations import citations_of
 from redraft.report.history.results import read_result
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
@@ -25,7 +28,7 @@ from redraft.report.pages.markdown import dossier_markdown
 from redraft.runs.inputs import draft_of_round
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import RunRequest
-from redraft.settings import DEFAULT_GOALS, DraftConfig, JudgeConfig, RefineConfig
+from redraft.settings import DEFAULT_GOALS, GIVEN_STRATEGY, DraftConfig, JudgeConfig, ModelSettings, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -33,8 +36,9 @@ from redraft.studio import run_views
 from redraft.studio.context import Work, read, run_of, work_of
 from redraft.studio.contracts import RequestBody, Started
 from redraft.studio.endpoints import Endpoint, NoSuchThing
-from redraft.studio.run_views import CallDetails
+from redraft.studio.orders import RunBody
 from redraft.studio.start import json_of
+from redraft.text.sanitizer import clean, scrubbed
 
 
 class _Kind(NamedTuple):
@@ -106,7 +110,7 @@ def forked(store: Store, run: Run, asked: Fork, work: Work) -> Planned:
     """The run that a fork asks for. What cannot be done is a `RedraftError` that says so."""
     if run.draft is None or run.kind not in run_views.DRAFTED:
         raise RunError(f"run {run.id} has no summary to refine", hint="resume it, or choose another run")
-    number = run_views.result_round(store, run) if asked.round is None else asked.round
+    number = result_round(store, run) if asked.round is None else asked.round
     given = draft_of_round(store, run, number)
     known = run.refinement.model_dump() if run.refinement else {}
     goals = asked.goals or known.get("goals") or dict(DEFAULT_GOALS)
@@ -127,6 +131,55 @@ async def fork(request: Request) -> Started:
     return Started(run=made, events=f"/api/runs/{made}/events")
 
 
+class CallDetails(CallEntry):
+    """A call with what was asked and answered."""
+
+    prompt_text: str | None
+    """The prompt with its gaps, as it is on record; the passages that filled them are not kept."""
+    reply: str | None
+    """None where no reply came."""
+    finish_reason: str
+
+
+def call_of(store: Store, run: str, number: int) -> CallDetails:
+    """A call of a run by its number."""
+    entry = next((one for one in calls(store, run) if one.number == number), None)
+    if entry is None:
+        raise NoSuchThing(f"run {run} has no call {number}")
+    reply, finish = store.calls.reply_of(run, number)
+    prompt = store.prompts.of([entry.hash]).get(entry.hash)
+    text = clean(prompt.text) if prompt else None
+    return CallDetails(
+        **dict(entry), prompt_text=text, reply=None if reply is None else scrubbed(clean(reply)), finish_reason=finish
+    )
+
+
+def result_round(store: Store, run: Run) -> int:
+    """The round that made the result; 0 for a run without rounds."""
+    return next((made.number for made in store.judgments.rounds(run.id) if made.draft == run.draft), 0)
+
+
+def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) -> dict[str, Any]:
+    """The fields of the form for a new run as an earlier run has them, to run it again with changes."""
+    run = store.runs.get(key)
+    parts = [one for one in (run.settings, run.judging, run.refinement) if one is not None]
+    found = {name: getattr(one, name) for one in parts for name in RunBody.model_fields if hasattr(one, name)}
+    named = {one.model: name for name, one in models.items()}
+    given = run.settings.strategy == GIVEN_STRATEGY
+    found |= {"document": run.document, "kind": run.kind if run.kind in run_views.DRAFTED else "summarize"}
+    found |= {
+        "model": named.get(run.settings.model, run.settings.model),
+        "strategy": "" if given else run.settings.strategy,
+    }
+    if run.judging and run.judging.judges:
+        found["judge"] = named.get(run.judging.judges[0], run.judging.judges[0])
+    if given:
+        first = min(store.judgments.rounds(run.id), key=lambda made: made.number, default=None)
+        draft = first.draft if first else run.draft
+        found["summary"] = store.runs.draft(draft).text if draft else ""
+    return {name: value for name, value in found.items() if value not in (None, "", ())}
+
+
 async def delete(request: Request) -> dict[str, object]:
     """Delete a run, its drafts, and the replies that no other run uses."""
     work, run = work_of(request), await run_of(request)
@@ -137,7 +190,7 @@ async def delete(request: Request) -> dict[str, object]:
 
 async def call(request: Request) -> CallDetails:
     """A call with its prompt and its reply."""
-    return await read(request, run_views.call_of, (await run_of(request)).id, request.path_params["number"])
+    return await read(request, call_of, (await run_of(request)).id, request.path_params["number"])
 
 
 _RUN = "/api/runs/{run}"

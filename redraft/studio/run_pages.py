@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pydantic_core import to_jsonable_python
@@ -30,9 +30,10 @@ from redraft.studio.context import context_of, read, run_of, work_of
 from redraft.studio.contracts import Status
 from redraft.studio.endpoints import problem_of
 from redraft.studio.pages import page
-from redraft.studio.run_actions import Fork, delete, forked
-from redraft.studio.start import plan_of
+from redraft.studio.run_actions import Fork, delete, forked, result_round
 from redraft.text.sanitizer import clean
+
+_MOST_OFFERED = 50
 
 
 async def run(request: Request) -> Response:
@@ -46,8 +47,14 @@ async def run(request: Request) -> Response:
         shown = json.dumps(await read(request, run_views.result_of, status.run), ensure_ascii=False, indent=2)
         built = "/packs" if status.kind in ("pack", "keyfacts") else ""
         return page(request, "plain", "runs", run=status, result=shown, yardstick=built)
-    others = await off_loop(context.rows.comparable, status)
+    others = await off_loop(_comparable, context.rows.all, status)
     return HTMLResponse(await read(request, _dossier_page, status, context.config.read_only, others))
+
+
+def _comparable(all_of: Callable[[], list[RunSummary]], run: Status) -> list[RunSummary]:
+    """The other runs with a summary of the same document, newest first."""
+    rows = (row for row in all_of() if row.document == run.document and row.run != run.run)
+    return [row for row in rows if row.words is not None and row.kind in run_views.DRAFTED][:_MOST_OFFERED]
 
 
 def _dossier_page(store: Store, status: Status, read_only: bool, others: Sequence[RunSummary]) -> str:
@@ -106,9 +113,7 @@ async def _refine(
     run = await run_of(request)
     status, shown = problem_of(problem) if problem else (200, None)
     values = await read(request, _to_refine, run, asked)
-    return page(
-        request, "refine", "runs", status, asked=asked, plan=plan_of(plan) if plan else None, problem=shown, **values
-    )
+    return page(request, "refine", "runs", status, asked=asked, plan=plan, problem=shown, **values)
 
 
 class _Draft(NamedTuple):
@@ -128,7 +133,7 @@ def _drafts(store: Store, run: Run) -> Iterator[_Draft]:
 
 
 def _to_refine(store: Store, run: Run, asked: Fork) -> Mapping[str, Any]:
-    number = run_views.result_round(store, run) if asked.round is None else asked.round
+    number = result_round(store, run) if asked.round is None else asked.round
     return {
         "run": run_views.status_of(store, run, at_work=False),
         "chosen": number,

@@ -13,20 +13,18 @@ from pydantic import BaseModel, Field
 
 from redraft.errors import UsageError
 from redraft.lab.agreement.sheets import ABOUT, What, answers, questions, written
-from redraft.report.dossier.contents import CallEntry, Dossier
-from redraft.report.dossier.judged import calls
+from redraft.report.dossier.contents import Dossier
 from redraft.report.entry import Entry
 from redraft.report.history.results import read_result
 from redraft.report.history.summaries import RunSummary, summary_of
 from redraft.report.history.trace import read_trace
-from redraft.settings import GIVEN_STRATEGY, ExperimentPart, ModelSettings
+from redraft.settings import ExperimentPart
 from redraft.store.judgments import HumanOpinion
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio.contracts import OpinionGiven, OpinionList, Pieces, SentenceEvidence, Status
 from redraft.studio.endpoints import NoSuchThing
-from redraft.studio.orders import RunBody
-from redraft.text.sanitizer import clean, scrubbed
+from redraft.text.sanitizer import scrubbed
 
 RUNNING = "running"
 _SCORE = "score."
@@ -110,11 +108,6 @@ class RunRows:
             damaged = self._store.runs.damaged
             self._damaged = {key: damaged.get(key, "") for key, known in found.items() if known is None}
             return [one.row for one in self._known.values()]
-
-    def comparable(self, run: RunSummary, most: int = 50) -> list[RunSummary]:
-        """The other runs with a summary of the same document, newest first."""
-        rows = (row for row in self.all() if row.document == run.document and row.run != run.run)
-        return [row for row in rows if row.words is not None and row.kind in DRAFTED and not row.chapter_of][:most]
 
     def _row(self, key: str, stamp: tuple[str, str]) -> _Known:
         known = self._known.get(key)
@@ -201,55 +194,6 @@ def pieces_of(store: Store, run: str) -> Pieces:
         pieces=tuple(latest[place] for place in order),
         draft=store.runs.draft(known.draft).text if known.draft else None,
     )
-
-
-class CallDetails(CallEntry):
-    """A call with what was asked and answered."""
-
-    prompt_text: str | None
-    """The prompt with its gaps, as it is on record; the passages that filled them are not kept."""
-    reply: str | None
-    """None where no reply came."""
-    finish_reason: str
-
-
-def call_of(store: Store, run: str, number: int) -> CallDetails:
-    """A call of a run by its number."""
-    entry = next((one for one in calls(store, run) if one.number == number), None)
-    if entry is None:
-        raise NoSuchThing(f"run {run} has no call {number}")
-    reply, finish = store.calls.reply_of(run, number)
-    prompt = store.prompts.of([entry.hash]).get(entry.hash)
-    text = clean(prompt.text) if prompt else None
-    return CallDetails(
-        **dict(entry), prompt_text=text, reply=None if reply is None else scrubbed(clean(reply)), finish_reason=finish
-    )
-
-
-def result_round(store: Store, run: Run) -> int:
-    """The round that made the result; 0 for a run without rounds."""
-    return next((made.number for made in store.judgments.rounds(run.id) if made.draft == run.draft), 0)
-
-
-def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) -> dict[str, Any]:
-    """The fields of the form for a new run as an earlier run has them, to run it again with changes."""
-    run = store.runs.get(key)
-    parts = [one for one in (run.settings, run.judging, run.refinement) if one is not None]
-    found = {name: getattr(one, name) for one in parts for name in RunBody.model_fields if hasattr(one, name)}
-    named = {one.model: name for name, one in models.items()}
-    given = run.settings.strategy == GIVEN_STRATEGY
-    found |= {"document": run.document, "kind": run.kind if run.kind in DRAFTED else "summarize"}
-    found |= {
-        "model": named.get(run.settings.model, run.settings.model),
-        "strategy": "" if given else run.settings.strategy,
-    }
-    if run.judging and run.judging.judges:
-        found["judge"] = named.get(run.judging.judges[0], run.judging.judges[0])
-    if given:
-        first = min(store.judgments.rounds(run.id), key=lambda made: made.number, default=None)
-        draft = first.draft if first else run.draft
-        found["summary"] = store.runs.draft(draft).text if draft else ""
-    return {name: value for name, value in found.items() if value not in (None, "", ())}
 
 
 def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> SentenceEvidence:

@@ -5,13 +5,14 @@ const VERSE = 50; // lines shorter than this are meant as lines
 const LINE = /^([ \t]*)(?:(#{1,6}[ \t]+)|((?:[-*+]|\d{1,3}[.)])[ \t]+)|(>[ \t]?))?/;
 const BULLET = /^[-*+]/;
 const RULE = /^(?:[-*_][ \t]*){3,}$/;
-const MARKS = /[*_`[\\]/;
-const MOST_MARKED = 400; // units between the marks of one emphasis
+const FENCE = /^(```[^\n]*\n)([^]*?)(\n```\s*)?$/;
+const MARKUP = /[*_`[\\]/;
+const MOST_MARKED = 200; // units between the marks of one emphasis
 const INLINE = new RegExp(
   "\\\\([\\\\`*_{}\\[\\]()#+.!>-])"
-  + "|`([^`\\n]{1,300})`"
+  + "|`([^`\\n]{1,150})`"
   + `|(?<![\\p{L}\\p{N}*_])(\\*\\*|__|\\*|_)(?=[^\\s*_])([^]{0,${MOST_MARKED}}?[^\\s\\\\])\\3(?![\\p{L}\\p{N}*_])`
-  + "|!?\\[([^\\]\\n]{1,300})\\]\\([^()\\s]{1,500}(?: \"[^\"\\n]{0,200}\")?\\)",
+  + "|!?\\[([^\\]\\n]{1,150})\\]\\((?:[^()\\s]|\\([^()\\s]{0,99}\\)){1,500}(?: \"[^\"\\n]{0,200}\")?\\)",
   "gu",
 );
 
@@ -19,7 +20,8 @@ const INLINE = new RegExp(
 export function formatted(words) {
   const lines = words.split("\n");
   if (RULE.test(words)) return { kind: "rule", nodes: [hidden(words)] };
-  if (words.startsWith("```")) return { kind: "code", nodes: fenced(lines) };
+  const fence = FENCE.exec(words);
+  if (fence) return { kind: "code", nodes: [hidden(fence[1]), fence[2], ...(fence[3] ? [hidden(fence[3])] : [])] };
   if (lines.length > 1 && lines.every((line) => line.includes("|"))) return { kind: "code", nodes: [words] };
   const starts = lines.map((line) => LINE.exec(line));
   if (starts[0][2] && lines.length === 1) return { kind: "title", nodes: [hidden(starts[0][0]), ...inline(words.slice(starts[0][0].length))] };
@@ -35,12 +37,6 @@ export function formatted(words) {
 /** A heading that its paragraph follows without an empty line. */
 function headed(line, mark, words) {
   return [hidden(mark), made("strong", "lead", inline(line.slice(mark.length))), hidden("\n"), ...inline(words.slice(line.length + 1))];
-}
-
-function fenced(lines) {
-  const closed = lines.length > 1 && lines.at(-1).startsWith("```");
-  const body = lines.slice(1, closed ? -1 : undefined).join("\n");
-  return [hidden(lines[0] + (lines.length > 1 ? "\n" : "")), body, ...(closed ? [hidden(`\n${lines.at(-1)}`)] : [])];
 }
 
 function quoted(lines, starts) {
@@ -65,7 +61,7 @@ function listed(lines, starts) {
 }
 
 function inline(words, depth = 0) {
-  if (depth > 2 || !MARKS.test(words)) return words ? [document.createTextNode(words)] : [];
+  if (depth > 2 || !MARKUP.test(words)) return words ? [document.createTextNode(words)] : [];
   const nodes = [];
   let at = 0;
   for (const found of words.matchAll(INLINE)) {
