@@ -163,7 +163,12 @@ def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) 
     """The fields of the form for a new run as an earlier run has them, to run it again with changes."""
     run = store.runs.get(key)
     parts = [one for one in (run.settings, run.judging, run.refinement) if one is not None]
-    found = {name: getattr(one, name) for one in parts for name in RunBody.model_fields if hasattr(one, name)}
+    found = {
+        name: getattr(one, name)
+        for one in parts
+        for name, field in type(one).model_fields.items()
+        if name in RunBody.model_fields and getattr(one, name) != field.default
+    }
     named = {one.model: name for name, one in models.items()}
     given = run.settings.strategy == GIVEN_STRATEGY
     found |= {"document": run.document, "kind": run.kind if run.kind in run_views.DRAFTED else "summarize"}
@@ -172,7 +177,8 @@ def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) 
         "strategy": "" if given else run.settings.strategy,
     }
     if run.judging and run.judging.judges:
-        found["judge"] = named.get(run.judging.judges[0], run.judging.judges[0])
+        judge, *others = (named.get(one, one) for one in run.judging.judges)
+        found |= {"judge": judge, "judges": tuple(others)}
     if given:
         first = min(store.judgments.rounds(run.id), key=lambda made: made.number, default=None)
         draft = first.draft if first else run.draft

@@ -148,4 +148,6 @@ def _said(name: str, value: object) -> str:
         return f"{value} words"
     if name == "refined":
         return "not refined" if value == "no" else f"refined {value}"
+    if isinstance(value, dict):
+        value = ", ".join(f"{one.replace('_', ' ')} {least}" for one, least in value.items())
     return f"{name.replace('_', ' ')} {'none' if value is None else value}"

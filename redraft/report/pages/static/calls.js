@@ -40,7 +40,7 @@ function row(call, run) {
   const cells = [number, label, call[STAGE], prompt.replaceAll("_", " "), model, said, borrowed ? "" : began.toFixed(1), borrowed ? "" : seconds.toFixed(1), asked, answered, cost ?? "unknown"];
   for (const value of cells) {
     const cell = made.insertCell();
-    cell.textContent = value;
+    cell.textContent = typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 6 }) : value;
     if (typeof value === "number" || value === "unknown") cell.className = "num";
   }
   if (!run) return made;
@@ -76,7 +76,7 @@ async function open(button, made, run, number) {
   }
   const facts = [
     ["Tokens", `${told.prompt_tokens.toLocaleString("en")} in (${told.cached_tokens.toLocaleString("en")} from the provider's cache), ${told.completion_tokens.toLocaleString("en")} out`],
-    ["Cost", told.cost_usd === null ? "unknown" : `$${told.cost_usd.toFixed(4)}`],
+    ["Cost", told.cost_usd === null ? "unknown" : told.cost_usd ? `$${told.cost_usd.toFixed(4)}` : "free"],
     ["Time", told.borrowed ? "none: the answer of an earlier run was used" : `${told.seconds.toFixed(1)} s`],
     ["Ended with", told.finish_reason || told.outcome],
     ...(told.error ? [["Error", told.error]] : []),
@@ -87,18 +87,23 @@ async function open(button, made, run, number) {
     list.append(Object.assign(document.createElement("dt"), { textContent: name }), Object.assign(document.createElement("dd"), { textContent: value }));
   }
   const prompt = told.prompt_text ?? "This prompt is not on record.";
-  cell.replaceChildren(list, ...text("Prompt", prompt, told.prompt_text === null ? "" : "The template, as it is on record. The passages that filled it are not kept."), ...text("Reply", indented(told.reply) ?? "No reply came."));
+  const texts = document.createElement("div");
+  texts.className = "abreast";
+  texts.append(text("Prompt", prompt, told.prompt_text === null ? "" : "The template, as it is on record. The passages that filled it are not kept."), text("Reply", indented(told.reply) ?? "No reply came."));
+  cell.replaceChildren(list, texts);
 }
 
 function text(title, words, note = "") {
-  const head = document.createElement("h4"), body = document.createElement("pre");
-  head.textContent = title;
+  const part = document.createElement("div"), body = document.createElement("pre");
+  part.append(Object.assign(document.createElement("h4"), { textContent: title }));
+  if (note) part.append(Object.assign(document.createElement("p"), { className: "line", textContent: note }));
   body.textContent = words;
   body.tabIndex = 0;
   body.dir = "auto";
   body.setAttribute("role", "region");
   body.setAttribute("aria-label", title);
-  return [head, ...(note ? [Object.assign(document.createElement("p"), { className: "line", textContent: note })] : []), body];
+  part.append(body);
+  return part;
 }
 
 /** JSON, laid out; anything else as it is. */
