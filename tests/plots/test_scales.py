@@ -126,5 +126,5 @@ def test_an_axis_that_does_not_start_at_zero_says_so() -> None:
     def words(scores: list[float]) -> list[str]:
         return Read(RoundScores([Metric("coverage", scores)], [True, True]).picture()).words
 
-    assert "score (axis starts at 0.7)" in words([0.74, 0.88])
+    assert "score (axis starts at 0.70)" in words([0.74, 0.88])
     assert "score" in words([0.0, 0.9])

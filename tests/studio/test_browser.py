@@ -203,7 +203,7 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
     page.fill("[name=add]", "Name the auditor.")
     page.click("[data-mode=edit]")
     page.fill("[data-edited]", "  ")
-    page.click("text=Use my edited draft")
+    page.click("button:has-text('Use my edited draft')")
     page.wait_for_selector("[role=alert]")
     assert "an empty draft is none" in page.inner_text("[role=alert]")
     assert not page.locator("li.finding").nth(0).locator("[name=mend]").is_checked()
@@ -226,7 +226,7 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
         "[data-edited]", "Hester Vane came to the island of Sarn on Monday, 3 March 1924. Mr. Dunne wrote a letter."
     )
     assert page.is_visible("text=You edited the draft")
-    page.click("text=Use my edited draft")
+    page.click("button:has-text('Use my edited draft')")
     page.wait_for_url(f"**/runs/{run}")
     assert at_rest(client, run)["status"] == "done"
     texts = [one["text"] for one in client.get(f"/api/runs/{run}/dossier").json()["rounds"]]
