@@ -26,6 +26,7 @@ from redraft.rulings import FinalComparison
 from redraft.store.connection import off_loop
 from redraft.store.documents import DraftCandidate
 from redraft.text.sanitizer import one_line
+from redraft.text.words import rounded
 
 Then = Literal["settle", "finish"]
 """What follows once a draft has been judged: the refinement, or the end."""
@@ -263,6 +264,6 @@ def attainment(judged: Mapping[int, Scores], goals: Goals) -> dict[int, float]:
 
 
 def _said(one: DraftCandidate, count: int, scores: Scores) -> str:
-    told = [f"{metric} {'no score' if score is None else f'{score:.2f}'}" for metric, score in scores.items()]
+    told = [f"{metric} {'no score' if score is None else rounded(score)}" for metric, score in scores.items()]
     verdict = f"chosen: {one.reason}" if one.chosen else f"not chosen{f': {one.reason}' if one.reason else ''}"
     return f"candidate {one.number} of {count}: {', '.join([*told, verdict])}"

@@ -124,6 +124,16 @@ class Calls(Repository):
         )
         return [_recorded(row) for row in rows]
 
+    def reply_of(self, run: str, number: int) -> tuple[str | None, str]:
+        """The reply to a call of a run, by its number in the order of `of`, and why it ended."""
+        row = self._connection.row(
+            "SELECT t.text AS body, c.finish_reason FROM calls c LEFT JOIN texts t ON t.id = c.reply"
+            " WHERE c.run = :run OR c.id IN (SELECT call FROM uses WHERE run = :run)"
+            " ORDER BY coalesce(c.run, '') <> :run DESC, c.started, c.id LIMIT 1 OFFSET :before",
+            {"run": run, "before": number - 1},
+        )
+        return (None, "") if row is None else (row["body"], str(row["finish_reason"]))
+
     def oddities(self, run: str) -> list[str]:
         """Return what was unusual about the responses to a run by model, such as an answer by another model."""
         rows = self._connection.rows(

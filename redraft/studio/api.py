@@ -39,6 +39,7 @@ from redraft.studio.contracts import (
 )
 from redraft.studio.endpoints import Endpoint, described, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM, elsewhere
+from redraft.studio.run_actions import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.studio.start import asked_of, begun, json_of, offer_of, plan_of, planned
 
@@ -202,6 +203,7 @@ ENDPOINTS = (
     Endpoint("GET", "/api/keyfacts/{keyfacts}", "Key facts.", named("keyfacts", packs.keyfacts_contents), PackContents),
     Endpoint("GET", "/api/experiments", "The experiments.", experiment_list, ExperimentList),
     Endpoint("GET", "/api/experiments/{name}", "An experiment.", experiment, ExperimentDetails),
+    *RUN_ACTIONS,
     *BATCHES,
     Endpoint("GET", "/api/openapi.json", "This description.", description),
 )

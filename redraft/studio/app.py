@@ -30,6 +30,8 @@ from redraft.studio.context import StudioConfig, StudioContext, Work
 from redraft.studio.endpoints import refused
 from redraft.studio.guard import Guard
 from redraft.studio.orders import Pending
+from redraft.studio.run_pages import WORKING as RUN_PAGES
+from redraft.studio.run_pages import run as run_page
 from redraft.studio.run_views import RunRows
 
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
@@ -102,6 +104,7 @@ _WORKING = (
     Route("/runs/{run}/review", pages.review),
     Route("/runs/{run}/review", pages.answer, methods=["POST"]),
     Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),
+    *RUN_PAGES,
     *batch_pages.WORKING,
 )
 
@@ -113,7 +116,7 @@ def studio(config: StudioConfig) -> Starlette:
         *(() if config.read_only else _WORKING),
         *_READING,
         *(one.route() for one in ENDPOINTS if one.is_there(config.read_only)),
-        Route("/runs/{run}", pages.run),
+        Route("/runs/{run}", run_page),
     ]
 
     @asynccontextmanager

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal
 from urllib.parse import urlencode
 
-from pydantic_core import to_jsonable_python
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from redraft.errors import RedraftError, UsageError
 from redraft.fields import checked
-from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.comparison.build import read_beside
 from redraft.report.history.certificates import self_checked
 from redraft.report.pages import comparison
 from redraft.report.pages.assets import template
-from redraft.report.pages.dossier import view
-from redraft.report.pages.formatting import packed, page_data
 from redraft.settings import DEFAULT_GOALS
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import api as studio_api
-from redraft.studio import experiments, packs, run_views
+from redraft.studio import experiments, packs
 from redraft.studio.context import Work, context_of, found_run, read, run_of, work_of
-from redraft.studio.contracts import Review, Status, Strike
+from redraft.studio.contracts import Review, Strike
 from redraft.studio.endpoints import NoSuchThing, problem_of, query_of
+from redraft.studio.run_actions import settings_given
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.studio.start import KEPT, Sent, asked_from, begun, offer_of, plan_of, planned, sent_with
 
@@ -87,37 +83,11 @@ class _Links:
         return f"/runs?{urlencode({**self._said, **changes})}"
 
 
-async def run(request: Request) -> Response:
-    """A run: its progress while it lasts, its dossier afterwards."""
-    status = await studio_api.status(request)
-    if status.status == "running":
-        return page(request, "live", "runs", run=status)
-    if status.kind not in run_views.DRAFTED:
-        shown = json.dumps(await read(request, run_views.result_of, status.run), ensure_ascii=False, indent=2)
-        built = "/packs" if status.kind in ("pack", "keyfacts") else ""
-        return page(request, "plain", "runs", run=status, result=shown, yardstick=built)
-    return HTMLResponse(await read(request, _dossier_page, status, context_of(request).config.read_only))
-
-
-def _dossier_page(store: Store, status: Status, read_only: bool) -> str:
-    dossier = read_dossier(store, status.run)
-    said = {one.finding: to_jsonable_python(one) for one in run_views.opinions_of(store, status.run).opinions}
-    findings = {one.number: {"id": one.id, "opinion": said.get(one.id)} for one in dossier.findings}
-    return template("studio/run.html").render(
-        **view(dossier),
-        assets=None,
-        data=packed(page_data(dossier)),
-        here="runs",
-        read_only=read_only,
-        run=status,
-        said=bool(said),
-        opinions=packed({"run": status.run, "read_only": read_only, "findings": findings}),
-    )
-
-
 async def new(request: Request) -> Response:
     """The form that a run is begun with."""
-    given = {"document": request.query_params.get("document", "")}
+    given: Mapping[str, Any] = {"document": request.query_params.get("document", "")}
+    if key := request.query_params.get("from"):
+        given = await read(request, settings_given, key, context_of(request).config.models)
     return await _form(request, given)
 
 

@@ -199,7 +199,7 @@ def pieces_of(store: Store, run: str) -> Pieces:
 def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> SentenceEvidence:
     """What bears out a sentence of the summary, or a finding, by its number or its id."""
     if (sentence is None) == (finding is None):
-        raise UsageError("one sentence or one finding is meant", hint="give ?sentence=4, or ?finding=2")
+        raise UsageError("name one sentence or one finding", hint="give ?sentence=4, or ?finding=2")
     if sentence is not None:
         one = next((each for each in dossier.sentences if each.number == sentence), None)
         if one is None:
@@ -238,12 +238,12 @@ def say(store: Store, run: str, given: OpinionGiven) -> OpinionList:
 def opinions_sheet(store: Store, run: str, what: str | None) -> tuple[What, str]:
     """The opinions on a run as a sheet that `redraft agree read` takes: of one kind, or the kind with most of them."""
     if what is not None and what not in ABOUT:
-        raise UsageError(f"there is no such sheet {what!r}", hint=f"there are: {', '.join(ABOUT)}")
+        raise UsageError(f"there is no sheet {what!r}", hint=f"there are: {', '.join(ABOUT)}")
     sheets = [(kind, _answered(store, run, kind)) for kind in ABOUT if what in (None, kind)]
     kind, (rows, said) = max(sheets, key=lambda one: len(one[1][1]))
     if not said:
         raise NoSuchThing(
-            "nobody has said anything yet that such a sheet asks about",
+            "there are no opinions for this sheet yet",
             hint="agree or disagree with a finding of consistency, faithfulness or key-fact recall",
         )
     return kind, written([one for one in rows if one.id in said], kind, 1, said)

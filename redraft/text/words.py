@@ -49,6 +49,11 @@ _STEMMERS = {
 }
 
 
+def rounded(score: float) -> str:
+    """A score with two digits, rounded down, so that none looks like a goal that it misses."""
+    return f"{int(score * 100 + 1e-9) / 100:.2f}"
+
+
 def count_words(text: str) -> int:
     """Return the number of words in `text`: "the ship's 3.5-ton anchor" has four."""
     return sum(1 for _ in WORD.finditer(text))

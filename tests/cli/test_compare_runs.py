@@ -131,10 +131,10 @@ def test_several_documents_are_paired(many: tuple[Inside, list[str]]) -> None:
     assert difference["interval"]["low"] >= min(expected) - 1e-6
     assert difference["interval"]["high"] <= max(expected) + 1e-6
     markdown = command.run("compare-runs", *named, "--format", "markdown").out
-    assert "# 2 contestants, 5 documents" in markdown
+    assert "# 2 systems, 5 documents" in markdown
     done = command.run("compare-runs", *named, "-o", "many.html")
     assert done.code == 0, done.err
-    assert "Document by document" in (command.folder / "many.html").read_text("utf-8")
+    assert "Scores by document" in (command.folder / "many.html").read_text("utf-8")
 
 
 def test_what_cannot_be_compared_is_refused_in_a_sentence(
@@ -142,8 +142,8 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(
 ) -> None:
     command, runs = two
     for words, said in (
-        ([runs[0]], "only one run is named"),
-        ([runs[0], runs[0]], "is named twice"),
+        ([runs[0]], "you gave only one run"),
+        ([runs[0], runs[0]], "is given twice"),
         ([*runs, "--format", "pdf"], "'pdf' is not one of"),
         ([*runs, "-o", "nowhere/compare.html"], "its directory does not exist"),
     ):
@@ -154,7 +154,7 @@ def test_what_cannot_be_compared_is_refused_in_a_sentence(
     other, named = many
     ids = [one.partition("=")[2] for one in named]
     done = other.run("compare-runs", ids[0], ids[2])
-    assert (done.code, "different documents" in done.err) == (2, True)
+    assert (done.code, "no two of these runs are of the same document" in " ".join(done.err.split())) == (2, True)
 
 
 def test_nothing_of_this_machine_is_in_it(two: tuple[Inside, list[str]]) -> None:

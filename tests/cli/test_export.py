@@ -25,11 +25,11 @@ def test_a_page_is_written_as_the_file_is_called_and_what_it_holds_is_said(court
     done = command.run("export", run, "-o", "dossier.html")
     assert done.code == 0, done.err
     assert done.out == ""
-    assert re.search(r"written to dossier.html: \d+ KB. It contains the whole text of the document", done.err)
+    assert re.search(r"written to dossier.html: \d+ KB. Includes the full text of the document", done.err)
     page = (command.folder / "dossier.html").read_text("utf-8")
     assert page.startswith("<!doctype html>")
     assert "default-src &#39;none&#39;" in page
-    assert "It contains the whole text of the document" in page
+    assert "Includes the full text of the document" in page
     assert str(command.folder) not in page
 
 
@@ -58,7 +58,7 @@ def test_the_text_is_left_out_on_request(court: tuple[Inside, str]) -> None:
     command, run = court
     told = json.loads(command.run("export", run, "--no-source", "--format", "json").out)
     assert told["document"]["text"] is None
-    assert "only the passages that it cites" in told["holds"]
+    assert "only the cited passages" in told["holds"]
 
 
 def test_the_same_run_gives_the_same_bytes(court: tuple[Inside, str]) -> None:

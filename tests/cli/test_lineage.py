@@ -96,7 +96,7 @@ def test_a_model_is_asked_where_words_do_not_tell(tmp_path: Path) -> None:
     with keepers_court(tmp_path, Reader()) as command:
         (tmp_path / "other.md").write_text("Somebody named Tom1 dwelt near an ocean of ice.", "utf-8")
         run = command.run("evaluate", "book.md", "other.md", "--metric", "statistics", "--json").json["run"]
-        assert "not found by words in the document" in " ".join(command.run("lineage", run).out.split())
+        assert "no matching wording in the document" in " ".join(command.run("lineage", run).out.split())
 
         plan = command.run("lineage", run, "--trace", "openai:m", "--dry-run")
         assert "12 % of what drafting took" in plan.out

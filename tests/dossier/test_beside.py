@@ -119,7 +119,7 @@ def test_the_difference_is_paired_by_item(pair: RunsBeside) -> None:
     assert (coverage.metric, coverage.pairs, coverage.left_out, coverage.over) == ("coverage", 10, 0, "items")
     assert coverage.difference == pytest.approx(0.1)
     assert coverage.interval == interval_of_mean([1.0, 1.0, -1.0, *[0.0] * 7])
-    assert "includes 0: there may be no difference" in coverage.says
+    assert "includes 0, so there may be no difference" in coverage.says
     # 3 of 4 claims hold of the first, all 3 of the second. They are other claims, and cannot be paired.
     assert consistency.difference == pytest.approx(-0.25)
     assert consistency.interval is None
@@ -145,8 +145,8 @@ def test_where_they_differ_is_told_by_fifth(pair: RunsBeside) -> None:
 
 def test_runs_that_differ_in_nothing_are_told_apart_by_their_ids(pair: RunsBeside, keepers: Shelf) -> None:
     assert [one.label for one in pair.contestants] == [
-        f"a given summary ({keepers.first})",
-        f"a given summary ({keepers.second})",
+        f"your summary ({keepers.first})",
+        f"your summary ({keepers.second})",
     ]
 
 
@@ -169,8 +169,8 @@ def test_several_documents_are_paired(keepers: Shelf) -> None:
     assert (coverage.pairs, coverage.left_out, coverage.over) == (6, 1, "documents")
     assert coverage.difference == pytest.approx(sum(expected) / 6)
     assert coverage.interval == interval_of_mean(expected)
-    assert "leaves out 0" in coverage.says
-    assert any("1 of 7 documents have runs of one contestant only" in one for one in found.warnings)
+    assert "excludes 0" in coverage.says
+    assert any("1 of 7 documents have runs of one system only" in one for one in found.warnings)
     fifths = {one.fifth: one for one in found.fifths if one.measure == "coverage"}
     assert fifths[1].over == "documents"
     assert fifths[5].values[1] == 0.0
@@ -196,14 +196,14 @@ def test_several_runs_of_a_contestant_on_a_document_count_with_their_mean(keeper
     assert both.scores[0].interval is None
     (coverage,) = found.differences
     assert (coverage.pairs, coverage.difference) == (1, pytest.approx(4 / 6))
-    assert "From fewer than 5 no interval" in coverage.says
+    assert "An interval needs at least 5" in coverage.says
 
 
 def test_runs_of_one_contestant_are_not_compared(keepers: Shelf) -> None:
     keys = [f"one={one.split('=')[1]}" for one in keepers.named[:4]]
     with (
         Store(keepers.database) as store,
-        pytest.raises(UsageError, match="all of these runs are of one contestant: one"),
+        pytest.raises(UsageError, match="all of these runs belong to one system: one"),
     ):
         read_beside(store, keys)
 
@@ -215,14 +215,14 @@ def test_scores_by_other_judges_are_not_compared(keepers: Shelf) -> None:
     coverage = next(one for one in found.differences if one.metric == "coverage")
     assert coverage.difference is None
     assert coverage.interval is None
-    assert "not compared: the judges differ" in coverage.says
+    assert "Not compared: the judges differ" in coverage.says
     assert not [one for one in found.fifths if one.measure == "coverage"]
 
 
 def test_scores_by_other_questions_are_not_compared(keepers: Shelf) -> None:
     with Store(keepers.database) as store:
         found = read_beside(store, [keepers.first, keepers.other_pack])
-    assert any("they rest on different questions" in one for one in found.warnings)
+    assert any("the questions or key facts differ" in one for one in found.warnings)
     assert all(item.standing == "open" for item in found.documents[0].items)
     assert {one.verdict for item in found.documents[0].items for one in item.verdicts if one.value is None} == {""}
 
@@ -241,9 +241,9 @@ def test_what_has_no_verdict_in_one_run_counts_nowhere(keepers: Shelf) -> None:
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        (["first"], "only one run is named"),
-        (["first", "first"], "is named twice"),
-        (["first", "elsewhere"], "different documents"),
+        (["first"], "you gave only one run"),
+        (["first", "first"], "is given twice"),
+        (["first", "elsewhere"], "no two of these runs are of the same document"),
         (["plain", "plainer"], "none of these runs has a score"),
         (["first", "plain"], "no metric gives a score to two"),
         (["first", "pack"], "made no summary: it builds questions"),
@@ -257,7 +257,7 @@ def test_what_cannot_be_compared_is_told(keepers: Shelf, keys: list[str], said: 
 def test_a_metric_without_a_score_is_named_with_its_reason(keepers: Shelf) -> None:
     with Store(keepers.database) as store:
         found = read_beside(store, [keepers.first, keepers.second, keepers.coverage_only])
-    assert any(one == "There is no score of consistency for C: it was not judged by that." for one in found.warnings)
+    assert any(one == "No consistency score for C: it was not judged by this metric." for one in found.warnings)
     assert {(one.first, one.second) for one in found.differences if one.metric == "consistency"} == {("A", "B")}
     assert {one.metric for one in found.contestants[2].scores} == {"coverage"}
 
@@ -265,8 +265,8 @@ def test_a_metric_without_a_score_is_named_with_its_reason(keepers: Shelf) -> No
 def test_a_metric_that_failed_is_named_with_its_reason(keepers: Shelf) -> None:
     with Store(keepers.database) as store:
         found = read_beside(store, [keepers.first, keepers.second, keepers.failed])
-    (told,) = [one for one in found.warnings if "no score of consistency" in one]
-    assert told.startswith("There is no score of consistency for C: ")
-    assert "it was not judged by that" not in told
+    (told,) = [one for one in found.warnings if "No consistency score" in one]
+    assert told.startswith("No consistency score for C: ")
+    assert "it was not judged by this metric" not in told
     shown = next(one for one in found.runs[2].scores if one.metric == "consistency")
     assert told.endswith(f"{shown.reason}.")

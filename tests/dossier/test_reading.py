@@ -179,7 +179,7 @@ def test_without_the_source_no_more_of_the_document_is_in_it_than_is_cited(tmp_p
     assert secret in whole.model_dump_json()
     assert "treasure" not in without.model_dump_json()
     assert without.document.text is None
-    assert "only the passages" in without.holds
+    assert "only the cited passages" in without.holds
     assert any("left out on request" in one for one in without.left_out)
 
 
@@ -223,7 +223,7 @@ def test_a_run_that_made_no_summary_is_refused_in_a_sentence(tmp_path: Path) -> 
             return (await session.build(story(20))).run.id
 
     run = asyncio.run(work())
-    with Store(tmp_path / "r.db") as store, pytest.raises(RunError, match="made no summary"):
+    with Store(tmp_path / "r.db") as store, pytest.raises(RunError, match="has no summary"):
         read_dossier(store, run)
 
 

@@ -185,7 +185,7 @@ async def test_what_a_refused_revision_had_and_what_a_revision_dropped(tmp_path:
 
 async def test_without_key_facts_the_answers_of_the_pack_are_looked_for(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path, without("level 1"))
-    with pytest.raises(RunError, match="nothing is known"):
+    with pytest.raises(RunError, match="there are no questions"):
         read_losses(desk.store, run)
     questions = tuple(
         PackQuestion(number, "Who?", "who", line.split(" ")[0], Evidence(line, _place(line)), 0.5)
@@ -222,11 +222,13 @@ async def test_a_reviser_is_told_of_the_passage_and_of_the_step(tmp_path: Path) 
     lost, invented = found.findings
     assert (lost.task, lost.evidence) == ("add", Evidence(LOST, _place(LOST)))
     assert (invented.task, invented.sentence) == ("remove", INVENTED)
-    assert "not found by words in what level 1 summary of chunks 15 to 16 " in invented.explanation
+    assert "no matching wording in the sources (level 1 summary of chunks 15 to 16)" in invented.explanation
     assert found.by_step == {"never extracted": [0, 1, 0]}
-    assert found.invented_by_step == {"came up in a merge of level 1": [0, 0, 1]}
+    assert found.invented_by_step == {"first appeared in a merge of level 1": [0, 0, 1]}
     assert found.to_json()["invented_by_step"] == found.invented_by_step
-    head, row = [one for one in lines(found) if "first third of the summary" in one or "came up in a merge" in one][:2]
+    head, row = [
+        one for one in lines(found) if "first third of the summary" in one or "first appeared in a merge" in one
+    ][:2]
     assert (head.split("  ")[-1], row.split()[-4:]) == ("all", ["0", "0", "1", "1"])
     assert found.to_json()["invented"] == [
         {"sentence": INVENTED, "node": "1/1/0", "said": found.lineage.invented[0].invented, "doubtful": False}
@@ -252,15 +254,15 @@ async def test_of_a_given_summary_nothing_is_called_invented_by_words_alone(tmp_
     found = read_losses(desk.store, run)
     assert [one.text for one in found.lineage.doubtful] == [OTHERWISE]
     assert {one.task for one in found.findings} == {"add"}, "a reviser would remove what may be true"
-    assert found.by_step == {"not in the summary that was given": [0, 2, 2]}
-    assert found.invented_by_step == {"not found by words": [0, 1, 0]}
+    assert found.by_step == {"not in your summary": [0, 2, 2]}
+    assert found.invented_by_step == {"without matching wording": [0, 1, 0]}
     shown = "\n".join(lines(found))
     assert "4 lost, 1 not found by words\nnote: what the summary says in other words" in shown
-    assert shown.endswith(f"+  {OTHERWISE}\n      not found by words in the document")
+    assert shown.endswith(f"+  {OTHERWISE}\n      no matching wording in the document")
     assert "invented" not in shown
     assert "never extracted" not in shown
     assert found.to_json()["invented"] == [
-        {"sentence": OTHERWISE, "node": found.lineage.draft, "said": "the summary that was given", "doubtful": True}
+        {"sentence": OTHERWISE, "node": found.lineage.draft, "said": "your summary", "doubtful": True}
     ]
     assert read_lineage(desk.store, run, encoder=Counting()).embedded
     hints = [" ".join(lines(replace(found.lineage, embedded=embedded))) for embedded in (False, True)]
@@ -283,7 +285,7 @@ async def test_words_alone_call_nothing_invented(tmp_path: Path) -> None:
     shown = "\n".join(lines(found))
     assert "3 not found by words" in shown
     assert "invented" not in shown
-    assert "not found by words in what" in shown
+    assert "no matching wording in the sources" in shown
 
 
 async def test_an_old_run_is_looked_through_by_its_chunks(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ async def test_building_is_a_run_that_makes_no_draft_and_the_pack_is_the_one_tha
     assert court.asked("ask_document") == []
     assert result.evaluations["coverage"].details["pack"] == pack.id
     assert await build(court) == pack
-    with pytest.raises(RunError, match="has built no pack"):
+    with pytest.raises(RunError, match="has no question pack"):
         built(court.store, result)
 
 

@@ -82,7 +82,7 @@ def test_it_opens_from_a_disk_without_any_request(page: Any, two: RunsBeside, tm
 
 def test_what_is_shown_can_be_chosen(page: Any, two: RunsBeside, tmp_path: Path) -> None:
     opened(page, two, tmp_path)
-    page.get_by_label("only what flipped").check()
+    page.get_by_label("flipped only").check()
     assert page.evaluate(SHOWN) == ["i1", "i2", "i3"]
     assert page.locator("[data-count]").inner_text() == "3 of 10 shown"
     assert page.locator("#said").inner_text() == "3 of 10 shown"
@@ -108,11 +108,11 @@ def test_addresses_lead_to_what_is_folded_away_or_filtered_out(page: Any, two: R
     opened(page, two, tmp_path, "#i9")
     assert page.evaluate("document.activeElement.id") == "i9"
     assert page.locator("#i9").is_visible()
-    page.get_by_label("only what flipped").check()
+    page.get_by_label("flipped only").check()
     assert not page.locator("#i9").is_visible()
     page.evaluate("location.hash = '#i10'")
     page.wait_for_selector("#i10:focus")
-    assert not page.get_by_label("only what flipped").is_checked()
+    assert not page.get_by_label("flipped only").is_checked()
     page.click("#i1 .verdicts a")
     page.wait_for_selector("#A-s3:focus")
 

@@ -163,7 +163,7 @@ def test_drafts_are_compared_in_words(page: Any, exported: Exported) -> None:
     assert " ".join(words for tag, words in parts if tag != "INS").split() == first.text.split()
     assert " ".join(words for tag, words in parts if tag != "DEL").split() == last.text.split()
     page.select_option("[name=other]", str(first.number))
-    assert page.locator("[data-diff-out]").text_content() == "The two drafts have the same words."
+    assert page.locator("[data-diff-out]").text_content() == "The two drafts are the same."
 
 
 def test_key_facts_and_calls_are_filtered(page: Any, exported: Exported) -> None:

@@ -44,7 +44,7 @@ class TestRoundScores:
 
     def test_a_refused_round_is_hollow_and_off_the_line(self) -> None:
         read = Read(self.plot.picture())
-        assert not filled(read.tipped("coverage, round 2: 0.3, refused"))
+        assert not filled(read.tipped("coverage, round 2: 0.3, rejected"))
         assert filled(read.tipped("coverage, round 1"))
         dotted = [mark for mark in read.of("path", "plot-s1") if mark.attributes.get("stroke-dasharray") == "1 3"]
         assert [(mark.left, mark.right) for mark in dotted] == [(close(read.tick("1")[0]), close(read.tick("2")[0]))]
@@ -72,7 +72,7 @@ class TestRoundScores:
         assert self.plot.picture().data.rows == (
             ("draft", "taken", 0.2, 0.6),
             ("1", "taken", 0.4, None),
-            ("2", "refused", 0.3, 0.6),
+            ("2", "rejected", 0.3, 0.6),
             ("3", "taken", None, 0.6),
             ("4", "taken", 0.6, 0.6),
             ("goal", "", 0.8, None),
@@ -81,7 +81,7 @@ class TestRoundScores:
     def test_it_is_said_in_words(self) -> None:
         told = self.plot.picture().alt.replace("\u2068", "").replace("\u2069", "")
         assert "coverage (goal 0.8): 0.2, 0.4, 0.3, –, 0.6." in told
-        assert "Refused: 2." in told
+        assert "Rejected: 2." in told
 
 
 class TestDensities:
@@ -103,7 +103,7 @@ class TestDensities:
     def test_words_and_table(self) -> None:
         picture = self.plot.picture()
         assert picture.data.rows == ((25.0, 2.0, 0.5, 1.0), (75.0, 0.0, 1.5, None))
-        assert "highest at 75 % (1.5)" in picture.alt
+        assert "highest at 75% (1.5)" in picture.alt
 
 
 class TestShares:
@@ -118,7 +118,7 @@ class TestShares:
             assert bar.left == close(zero + (whole - zero) * begin)
             assert bar.right == close(zero + (whole - zero) * end)
         assert not any("hole," in mark.tip for mark in read.marks)
-        assert "not known" in read.words
+        assert "unknown" in read.words
 
     def test_an_even_spread_ends_at_thirds(self) -> None:
         read = Read(self.plot.picture())
@@ -128,13 +128,13 @@ class TestShares:
 
     def test_the_shares_are_written_into_the_bars(self) -> None:
         words = Read(self.plot.picture()).words
-        assert [word for word in words if re.fullmatch(r"\d+ %", word)] == [
-            "50 %",
-            "30 %",
-            "20 %",
-            "50 %",
-            "25 %",
-            "25 %",
+        assert [word for word in words if re.fullmatch(r"\d+%", word)] == [
+            "50%",
+            "30%",
+            "20%",
+            "50%",
+            "25%",
+            "25%",
         ]
 
 

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from redraft.report.plots.axes import Bands, Clock, Linear, Log
 from redraft.report.plots.picture import percent, shown, signed, written
+from redraft.report.plots.scores import Metric, RoundScores
+from tests.plots.reading import Read
 
 ANY = st.floats(allow_nan=True, allow_infinity=True)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -117,4 +119,12 @@ def test_numbers_for_readers() -> None:
     assert [signed(v) for v in (None, 0, 0.02, -0.02, 1500, 1e-7, -1e-7)] == [
         "–", "0", "+0.020", "−0.020", "+1,500", "+1e−07", "−1e−07",
     ]  # fmt: skip
-    assert [percent(v) for v in (None, 0, 0.001, 0.5, 1)] == ["–", "0 %", "< 1 %", "50 %", "100 %"]
+    assert [percent(v) for v in (None, 0, 0.001, 0.5, 1)] == ["–", "0%", "< 1%", "50%", "100%"]
+
+
+def test_an_axis_that_does_not_start_at_zero_says_so() -> None:
+    def words(scores: list[float]) -> list[str]:
+        return Read(RoundScores([Metric("coverage", scores)], [True, True]).picture()).words
+
+    assert "score (axis starts at 0.70)" in words([0.74, 0.88])
+    assert "score" in words([0.0, 0.9])

@@ -119,7 +119,7 @@ def test_the_strip_above_is_as_high_as_the_calls_at_once() -> None:
     (strip,) = read.of("path", "plot-muted")
     assert (strip.top, strip.bottom) == (read.tick("2")[1], strip.top + 40)
     assert (strip.left, strip.right) == (read.tick("0")[0], read.tick("10")[0])
-    assert "At most 2 were under way at once." in picture.alt
+    assert "At most 2 ran at the same time." in picture.alt
 
 
 def test_calls_without_a_time_are_counted_and_left_out() -> None:

@@ -149,7 +149,7 @@ def test_a_run_under_way_shows_its_progress_and_leads_to_its_end(
     until(lambda: int(page.evaluate("document.documentElement.dataset.calls ?? 0")) >= 2)
     assert page.inner_text("[data-stage]") == "hierarchical"
     assert page.evaluate("document.querySelector('[data-bar]').max") > 2
-    assert page.is_visible("text=Stop it")
+    assert page.is_visible("button:has-text('Stop')")
     slow.at_once = 4
     until(lambda: int(page.evaluate("document.documentElement.dataset.calls ?? 0")) >= 4)
     assert serious(page) == []
@@ -169,11 +169,11 @@ def test_a_run_is_stopped_and_goes_on_by_buttons(page: Any, at: Served, client: 
     slow.at_once = 0
     run = begin(client, model="slow", words=50, text=f"{chapter()} This one is stopped.")
     page.goto(f"{at.url}/runs/{run}")
-    page.click("text=Stop it")
-    page.wait_for_selector("text=Go on with it")
+    page.click("button:has-text('Stop')")
+    page.wait_for_selector("button:has-text('Resume')")
     assert client.get(f"/api/runs/{run}").json()["status"] == "interrupted"
     slow.opened.set()
-    page.click("text=Go on with it")
+    page.click("button:has-text('Resume')")
     page.wait_for_selector("#summary .prose", timeout=60_000)
     assert client.get(f"/api/runs/{run}").json()["status"] == "done"
 
@@ -192,7 +192,7 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
     )
     assert at_rest(client, run)["status"] == "waiting"
     page.goto(f"{at.url}/runs/{run}")
-    page.click("text=Review it")
+    page.click("a.button:has-text('Review')")
     ready(page)
     findings = page.locator("li.finding")
     first = findings.count()
@@ -203,13 +203,13 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
     page.fill("[name=add]", "Name the auditor.")
     page.click("[data-mode=edit]")
     page.fill("[data-edited]", "  ")
-    page.click("text=Judge my edited draft instead")
+    page.click("button:has-text('Use my edited draft')")
     page.wait_for_selector("[role=alert]")
     assert "an empty draft is none" in page.inner_text("[role=alert]")
     assert not page.locator("li.finding").nth(0).locator("[name=mend]").is_checked()
     assert page.input_value("[name=add]") == "Name the auditor."
     ready(page)
-    page.click("text=Revise it so")
+    page.click("button:has-text('Revise')")
     page.wait_for_url(f"**/runs/{run}")
     assert at_rest(client, run)["status"] == "waiting"
     rounds = client.get(f"/api/runs/{run}/dossier").json()["rounds"]
@@ -225,8 +225,8 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
     page.fill(
         "[data-edited]", "Hester Vane came to the island of Sarn on Monday, 3 March 1924. Mr. Dunne wrote a letter."
     )
-    assert page.is_visible("text=You have edited the draft")
-    page.click("text=Judge my edited draft instead")
+    assert page.is_visible("text=You edited the draft")
+    page.click("button:has-text('Use my edited draft')")
     page.wait_for_url(f"**/runs/{run}")
     assert at_rest(client, run)["status"] == "done"
     texts = [one["text"] for one in client.get(f"/api/runs/{run}/dossier").json()["rounds"]]
@@ -245,7 +245,7 @@ def test_a_finding_is_agreed_with_by_the_keyboard_and_stays_so(page: Any, at: Se
     page.wait_for_selector("#f1 .opinion button[aria-pressed=true]")
     page.locator("#f1 .opinion input").fill(EVIL)
     page.keyboard.press("Enter")
-    page.wait_for_selector("#said:has-text('Kept')", state="attached")
+    page.wait_for_selector("#said:has-text('Saved')", state="attached")
     [said] = client.get(f"/api/runs/{run}/opinions").json()["opinions"]
     assert (said["agrees"], said["note"]) == (True, EVIL)
     page.reload()
@@ -309,7 +309,7 @@ def test_the_list_is_filtered_sorted_and_compared_without_a_mouse(page: Any, at:
     page.locator("[data-compare-button]").focus()
     assert page.inner_text("[data-compare-button]") == "Compare 2 runs"
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=A comparison of 2 runs")
+    page.wait_for_selector("text=Comparison of 2 runs")
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from redraft.text.columns import columns, padded
 from redraft.text.places import starts_of
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count as count
+from redraft.text.words import rounded
 from redraft.text.words import spaced as spaced
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ def _standing(goal: Mapping[str, object]) -> str:
 
 def score(value: float | None) -> str:
     """A score; a dash where there is none. It is rounded down, so that none looks like a goal that it misses."""
-    return "-" if value is None else f"{int(value * 100 + 1e-9) / 100:.2f}"
+    return "-" if value is None else rounded(value)
 
 
 def _or_none(value: float | None) -> str:

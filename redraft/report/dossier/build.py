@@ -42,7 +42,7 @@ def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encode
     result = trace.result
     if result.run.kind in _WITHOUT_DRAFT:
         raise RunError(
-            f"run {result.run.id} made no summary: it is of the kind {result.run.kind}",
+            f"run {result.run.id} has no summary: its kind is {result.run.kind}",
             hint=f"redraft show {result.run.id}",
         )
     document = document_read(store, result.run)
@@ -94,10 +94,8 @@ def _put_together(
 def _holds(document: Document, *, source: bool) -> str:
     length = f"{len(document.text):,} characters"
     if source:
-        return f"It contains the whole text of the document, {length}."
-    return (
-        f"Of the document's text, {length}, it contains only the passages that it cites, and what was drafted from it."
-    )
+        return f"Includes the full text of the document ({length})."
+    return f"Includes only the cited passages of the document ({length} in all) and the texts drafted from it."
 
 
 def _run(trace: RunTrace) -> RunEntry:
@@ -151,19 +149,19 @@ def _withdrawn(turn: Turn) -> Iterator[Withdrawn]:
 def _left_out(result: Result, findings: tuple[FindingEntry, ...], *, source: bool) -> Iterator[str]:
     """What a reader would miss, and cannot know of."""
     if not source:
-        yield "The document's text was left out on request; passages that are cited are quoted."
+        yield "The document's text was left out on request. Cited passages are quoted."
     for gap in result.gaps:
         which = f"{result.unit.capitalize()} {gap.chunk + 1} of {result.chunks}"
-        yield f"{which} of the document is not in the summary: {scrubbed(gap.reason)}"
+        yield f"{which} of the document was left out of the summary: {scrubbed(gap.reason)}"
     for metric, reason in result.unscored.items():
-        yield f"There is no score of {metric}: {scrubbed(reason)}"
+        yield f"No {metric} score: {scrubbed(reason)}"
     for metric, number in result.unjudged.items():
-        yield f"Without a verdict are {number:,} of the items of {metric}."
+        yield f"{number:,} items of {metric} have no verdict."
     for metric, what in result.missing.items():
         for one in what:
-            yield f"Missing in what {metric} rests on: {scrubbed(one)}"
+            yield f"Missing from the basis of {metric}: {scrubbed(one)}"
     for number in result.lost:
-        yield f"No revision came back in round {number}."
+        yield f"The model returned no revision in round {number}."
     if adrift := sum(1 for one in findings if one.sentence is None and one.about and one.state == "open"):
-        yield f"{adrift:,} findings are about sentences that are not found in the summary as they were quoted."
-    yield "What models replied word for word is kept in the database and not in here."
+        yield f"{adrift:,} findings quote sentences that are not in the summary word for word."
+    yield "Model replies are kept in the database, not on this page."

@@ -140,7 +140,7 @@ def chapters(result: Result) -> Iterator[ChapterEntry]:
             end=one.span.end,
             pages=one.pages,
             run=made.run.id if made else "",
-            status=made.status if made else "not begun",
+            status=made.status if made else "not started",
             words=made.draft.words if made and made.draft else 0,
             summary=(made.summary if made else None) or "",
             scores=dict(made.scores) if made else {},

@@ -83,7 +83,7 @@ class Certificate:
             who = f"{who} (no language model) {self.words['sees']}; does not see {self.words['misses']}"
         parts = [who, f"prompts {self.prompts}"] if self.prompts else [who]
         if self.self_check:
-            parts.append(f"a {SELF_CHECK}, as it has written the summary too")
+            parts.append(f"a {SELF_CHECK}: it also wrote the summary")
         if self.spread:
             parts.append(f"{self.spread['n']} judgings, sd {self.spread['sd']:.2f}")
         if self.unjudged_share is not None:
@@ -96,7 +96,11 @@ def in_words(one: Agreement | None) -> str:
     """How far a judge agrees with people, for people."""
     if one is None:
         return UNCHECKED
-    between = f" ({one.low:.2f} to {one.high:.2f})" if one.low is not None and one.high is not None else ""
+    between = (
+        f" ({round(one.low, 2) + 0.0:.2f} to {round(one.high, 2) + 0.0:.2f})"
+        if one.low is not None and one.high is not None
+        else ""
+    )
     measure = "" if one.measure == "tau-b" else f" in {one.measure}"
     on = f"{one_line(one.dataset, _LONGEST)}, {one.n:,} {one.level}"
     return f"agrees with people {one.value:.2f}{between}{measure} on {on}"

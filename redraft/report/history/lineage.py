@@ -87,9 +87,9 @@ Said = Mapping[tuple[str, int], SentenceOrigin]
 """What somebody has said of sentences: by the key of their text's links, and by which of its sentences each is."""
 NOTHING_SAID: Said = {}
 DRIFTS: dict[Drift, str] = {
-    "elsewhere": "the document says so at another place than the texts in between have it from",
-    "nowhere": "the texts in between have it from a place of the document that does not say so",
-    "unheld": "the document says so, and the texts in between do not",
+    "elsewhere": "the document says this, but not where the intermediate summaries took it from",
+    "nowhere": "the intermediate summaries took this from a passage that does not say it",
+    "unheld": "the document says this, but the intermediate summaries do not",
 }
 """What each way to drift means."""
 
@@ -170,7 +170,7 @@ def came_up(said: str) -> str:
 
     Of one that was given nothing but the document is known.
     """
-    return f"not found by words in {'the document' if said == GIVEN_SAID else f'what {said} was made from'}"
+    return f"no matching wording in {'the document' if said == GIVEN_SAID else f'the sources ({said})'}"
 
 
 @dataclass(frozen=True, slots=True)

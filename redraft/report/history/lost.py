@@ -84,7 +84,7 @@ def facts_of(store: Store, run: Run, tracer: Tracer, draft: str) -> Facts:
     pack = _pack(store, run, judged)
     if pack is None:
         raise RunError(
-            f"nothing is known of what a summary of {tracer.document.title or 'the document'} should say",
+            f"there are no questions or key facts for {tracer.document.title or 'the document'}",
             hint="build it with `redraft keyfacts SOURCE` or `redraft pack build SOURCE`",
         )
     questions: dict[str, list[PackQuestion]] = {}
@@ -113,11 +113,11 @@ STEPS: dict[Step, str] = {
     "gap": "in a chunk that was left out",
     "extraction": "never extracted",
     "merge": "dropped in a merge",
-    "update": "dropped when more was taken in",
+    "update": "dropped in an update",
     "compression": "cut by compression",
     "tidying": "dropped in the last step",
     "revision": "dropped in a revision",
-    "refusal": "in a revision that was refused",
+    "refusal": "only in a rejected revision",
 }
 """By step how something is lost there."""
 # A text that bears out so much of a fact states it, wherever it has that from.
@@ -180,7 +180,7 @@ class Losses:
         ):
             level = levels.get(one.invented_in)
             where = one.invented if level is None else f"a merge of level {level}" if level else "a summary of chunks"
-            said = "not found by words" if where == GIVEN_SAID else f"came up in {where}"
+            said = "without matching wording" if where == GIVEN_SAID else f"first appeared in {where}"
             found.setdefault(said, [0] * _THIRDS)[one.span.start * _THIRDS // length] += 1
         return found
 
@@ -206,7 +206,7 @@ class Losses:
                 METRIC,
                 "invented",
                 "remove",
-                f"Not in the document, which was read whole; {came_up(one.invented)}.",
+                f"Not in the document, which was read in full; {came_up(one.invented)}.",
                 sentence=one.text,
             )
             for one in self.lineage.invented

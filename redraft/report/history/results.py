@@ -35,7 +35,7 @@ from redraft.store.store import Store
 from redraft.text.languages import reading, with_language
 from redraft.text.places import chapter_of, document_of, pages_of
 from redraft.text.sentences import worded
-from redraft.text.words import count_words
+from redraft.text.words import count_words, rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,8 +410,8 @@ class CandidateResult:
 
     def said(self, count: int) -> str:
         """The candidate in a line."""
-        scores = [f"{name} {'no score' if its is None else f'{its:.2f}'}" for name, its in self.scores.items()]
-        verdict = "not settled yet" if self.chosen is None else "chosen" if self.chosen else "not chosen"
+        scores = [f"{name} {'no score' if its is None else rounded(its)}" for name, its in self.scores.items()]
+        verdict = "undecided" if self.chosen is None else "chosen" if self.chosen else "not chosen"
         told = ", ".join([self.strategy, *scores, f"{verdict}{f': {self.reason}' if self.reason else ''}"])
         return f"candidate {self.number} of {count}: {told}"
 
@@ -447,7 +447,7 @@ def built_keyfacts(store: Store, result: Result) -> KeyFacts:
 
 def _built(result: Result, key: str | None) -> str:
     if key is None:
-        raise RunError(f"run {result.run.id} has built no pack", hint=f"redraft resume {result.run.id}")
+        raise RunError(f"run {result.run.id} has no question pack", hint=f"redraft resume {result.run.id}")
     return key
 
 
@@ -530,7 +530,7 @@ def compared(store: Store, result: Result) -> SummaryComparison:
     """What a run of `compare` has come to."""
     run = result.run
     if run.kind != "compare":
-        raise RunError(f"run {run.id} compares no summaries", hint="redraft compare SOURCE A B")
+        raise RunError(f"run {run.id} does not compare summaries", hint="redraft compare SOURCE A B")
     made = {draft.node: draft for draft in store.runs.drafts(run.id)}
     first, second = (store.judgments.of(made[node].id) for node in (GIVEN, OTHER))
     if PREFERENCE not in first:

@@ -34,7 +34,7 @@ from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 
 _TITLE = 60
-GIVEN_SAID = "the summary that was given"
+GIVEN_SAID = "your summary"
 """What people call a draft that somebody has brought along: what it was made from nobody knows."""
 
 
@@ -333,9 +333,9 @@ def at_round(store: Store, result: Result, number: int) -> Result:
     trace = read_trace(store, result.run.id)
     there = [turn.made.number for turn in trace.turns]
     if number not in there:
-        several = f"has rounds {there[0]} to {there[-1]}" if len(there) > 1 else "has round 0 alone"
+        several = f"has rounds {there[0]} to {there[-1]}" if len(there) > 1 else "has only round 0"
         which = several if there else "has no rounds"
-        raise RunError(f"run {result.run.id} {which}", hint=f"redraft trace {result.run.id} tells of them")
+        raise RunError(f"run {result.run.id} {which}", hint=f"`redraft trace {result.run.id}` lists them")
     turn = trace.turn(number)
     return replace(result, draft=turn.draft, evaluations=turn.evaluations, certificates=turn.certificates)
 

@@ -145,19 +145,19 @@ def _about(result: Result) -> Iterator[str]:
     yield f"Summary{some}, {words:,} words, by {writer_of(result.settings.model)}; redraft, run {result.run.id}."
     yield from lacks(result)
     for note in result.outline.notes:
-        yield f"The document: {note}."
+        yield f"Document: {note}."
 
 
 def writer_of(model: str) -> str:
     """Who has written, for those who know nothing of models' names here."""
-    return "redraft's built-in model, which takes its sentences from the document" if model == EXTRACTIVE else model
+    return "redraft's built-in model (sentences taken from the document)" if model == EXTRACTIVE else model
 
 
 def lacks(result: Result) -> Iterator[str]:
     """What a summary does not rest on, in sentences for those who read it."""
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
-        yield f"Left out of it: chunk {chunks} of the {result.chunks} of the document."
+        yield f"Left out: chunk {chunks} of {result.chunks} of the document."
     if result.run.status != "done" and result.draft:
         yield from (f"Not finished: {note}." for note in result.draft.notes)
 

@@ -54,12 +54,12 @@ def used(beside: RunsBeside) -> HtmlTable:
             )
         )
     run = "runs" if several else "run"
-    return HtmlTable(("", "contestant", run, "words", "judged by", "USD", "tokens", "seconds"), tuple(rows))
+    return HtmlTable(("", "system", run, "words", "judged by", "USD", "tokens", "seconds"), tuple(rows))
 
 
 def money(value: float | None) -> str:
     """What something cost."""
-    return "not known" if value is None else f"{value:.4f}".rstrip("0").rstrip(".")
+    return "unknown" if value is None else f"{value:.4f}".rstrip("0").rstrip(".")
 
 
 def metrics(beside: RunsBeside) -> tuple[str, ...]:
@@ -192,15 +192,15 @@ def by_fifth(beside: RunsBeside) -> tuple[Fifths, ...]:
             if (one.first, one.second, one.measure) == (first, second, measure)
         )
         head = ("part of the document", first, second, f"{first} minus {second}", "over")
-        found.append(Fifths(f"{measure_said(measure)}: {first} beside {second}", HtmlTable(head, rows)))
+        found.append(Fifths(f"{measure_said(measure)}: {first} and {second}", HtmlTable(head, rows)))
     return tuple(found)
 
 
 def measure_said(measure: str) -> str:
     """What a measure of a part of the document is called."""
     if measure == SHARE:
-        return "share of the summary that comes from there"
-    return f"{spaced(measure)} of what stands there"
+        return "share of the summary taken from this part"
+    return f"{spaced(measure)} of the items in this part"
 
 
 # Pictures of more pairs than that say less than the tables do.
@@ -235,7 +235,7 @@ def _named(one: ComparedRuns) -> str:
 def _of_costs(beside: RunsBeside) -> Iterator[Plot]:
     """By metric the score against money, or against tokens where nothing that was used has a price."""
     priced = any(one.cost_usd for one in beside.contestants)
-    said = "cost of a run, in US dollars" if priced else "tokens of a run, since none of it has a price"
+    said = "cost per run, in US dollars" if priced else "tokens per run (no prices known)"
     if not any(_cost(one, priced=priced) for one in beside.contestants):
         return
     for metric in metrics(beside):
@@ -259,7 +259,7 @@ def _of_places(beside: RunsBeside) -> Iterator[Plot]:
         yield Densities([Curve(names[run.name], run.positions.density) for run in traced if run.positions])
         yield Shares([ShareBar(names[run.name], run.positions.thirds) for run in traced if run.positions])
     elif traced:
-        parts = tuple(f"{20 * at} to {20 * at + 20} %" for at in range(5))
+        parts = tuple(f"{20 * at} to {20 * at + 20}%" for at in range(5))
         splits = [ShareBar(_named(one), one.fifths) for one in beside.contestants if one.fifths]
         yield Shares(splits, parts, "Which fifth of their documents the summaries come from")
         yield from _fifths(beside)
@@ -279,7 +279,7 @@ def _fifths(beside: RunsBeside) -> Iterator[Plot]:
 
 
 def _fifth(one: FifthDifference) -> str:
-    return f"{20 * (one.fifth - 1)} to {20 * one.fifth} %"
+    return f"{20 * (one.fifth - 1)} to {20 * one.fifth}%"
 
 
 def _ends(interval: Range | None) -> tuple[float | None, float | None]:
@@ -290,10 +290,10 @@ STYLES = ("plots.css", "base.css", "comparison.css")
 SCRIPT = "comparison.js"
 _HALF = 0.5
 _GROUPS: dict[Standing, str] = {
-    "flipped": "Flipped: some have it, and some have not",
-    "changed": "In all or in none, but in different ways",
-    "open": "Not judged in every run: these count nowhere",
-    "same": "The same in all",
+    "flipped": "Flipped: some have it, some do not",
+    "changed": "In all or in none, with different verdicts",
+    "open": "Not judged in every run (not counted)",
+    "same": "The same in all runs",
 }
 
 
@@ -347,7 +347,7 @@ def had(verdict: RunVerdict) -> Had:
     if verdict.verdict == "contradicted":
         return Had("odd", "!", word)
     if 0 < verdict.value < 1:
-        return Had("odd", "±", f"{word}, {verdict.value:.2f}")
+        return Had("odd", "±", f"{word}, {score(verdict.value)}")
     return Had("yes", "✓", word) if verdict.value >= _HALF else Had("no", "✗", word)
 
 

@@ -12,8 +12,9 @@ from markupsafe import Markup
 
 from redraft.domain import STOPS
 from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, Positions
+from redraft.report.dossier.verdict import verdict
 from redraft.report.pages.assets import assets, template
-from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, packed, page_data
+from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, lasting, packed, page_data
 from redraft.report.plots.curves import Curve, Densities
 from redraft.report.plots.figure import figure
 from redraft.report.plots.picture import Plot
@@ -79,7 +80,7 @@ def _parts(items: Sequence[JudgedItem], characters: int) -> Iterator[DocumentPar
     for at, within in enumerate(fifths):
         values = [one.value for one in within if one.value is not None]
         low, high = _interval(values)
-        name = f"{at * 100 // _FIFTHS} to {(at + 1) * 100 // _FIFTHS} %"
+        name = f"{at * 100 // _FIFTHS} to {(at + 1) * 100 // _FIFTHS}%"
         yield DocumentPart(name, fmean(values) if values else None, len(values), len(within) - len(values), low, high)
 
 
@@ -126,6 +127,7 @@ def view(dossier: Dossier) -> dict[str, Any]:
     return {
         "sheets": STYLES,
         "d": dossier,
+        "verdict": verdict(dossier.run.status, dossier.scores),
         "views": tuple(_views(dossier)),
         "paragraphs": tuple(_paragraphs(dossier)),
         "findings": {one.number: one for one in dossier.findings},
@@ -166,7 +168,7 @@ def _views(dossier: Dossier) -> Iterator[tuple[str, str]]:
         yield "rounds", "Rounds"
     if dossier.trees:
         yield "facts", "Key facts"
-    yield "places", "Places"
+    yield "places", "Source map"
     if dossier.pieces:
         yield "pieces", "Partial summaries"
     if dossier.calls:
@@ -219,26 +221,26 @@ class _Tree:
 
 
 def _stopped(dossier: Dossier) -> str:
+    revisions = len(dossier.rounds) - 1
     taken = sum(1 for one in dossier.rounds[1:] if one.taken)
-    parts = [count(len(dossier.rounds) - 1, "revision"), f"{taken or 'none'} of them taken"]
-    reason = STOPS.get(dossier.run.stopped)
-    parts.append(f"it stopped because {reason}" if reason else f"it is {dossier.run.status}")
-    return f"{'; '.join(parts)}." + (f" “{clean(dossier.run.why)}”" if dossier.run.why else "")
+    which = "all" if taken == revisions > 1 else f"{taken or 'none'}"
+    reason = STOPS.get(dossier.run.stopped, dossier.run.status)
+    why = f" “{clean(dossier.run.why)}”" if dossier.run.why else ""
+    return f"{count(revisions, 'revision')}, {which} accepted. Stopped: {reason}.{why}"
 
 
 def _usage(dossier: Dossier) -> str:
     used = dossier.run.usage
-    cost = "a price that is not known" if used["cost_usd"] is None else f"{used['cost_usd']:.4f} USD"
     parts = [
         count(used["calls"], "call"),
         f"{used['prompt_tokens']:,} tokens in, {used['completion_tokens']:,} out",
-        cost,
-        f"{used['seconds']:.0f} s",
+        "cost unknown" if used["cost_usd"] is None else f"${used['cost_usd']:.4f}" if used["cost_usd"] else "free",
+        lasting(used["seconds"]),
     ]
     if used["cached"]:
-        parts.append(f"{count(used['cached'], 'answer')} taken from earlier runs")
+        parts.append(f"{count(used['cached'], 'answer')} cached from earlier runs")
     if used["lost"]:
-        parts.append(f"{count(used['lost'], 'call')} never answered")
+        parts.append(f"{count(used['lost'], 'call')} without an answer")
     return f"{', '.join(parts)}."
 
 

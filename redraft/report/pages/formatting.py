@@ -22,7 +22,7 @@ from redraft.report.history.lineage import came_up
 from redraft.report.tables import unmarked
 from redraft.text.places import on_pages
 from redraft.text.sanitizer import clean, one_line
-from redraft.text.words import count, spaced
+from redraft.text.words import count, rounded, spaced
 
 _QUOTE, _OPENING = 320, 70
 _HALF = 0.5
@@ -32,8 +32,8 @@ _SECONDS = 90
 
 
 def score(value: float | None) -> str:
-    """A score with two digits, rounded down, so that none looks like a goal that it misses; a dash for none."""
-    return "–" if value is None else f"{int(value * 100 + 1e-9) / 100:.2f}"
+    """A score with two digits; a dash for none."""
+    return "–" if value is None else rounded(value)
 
 
 def shortened(text: str) -> str:
@@ -89,6 +89,41 @@ def setting(value: Any) -> str:
     return clean(json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value))
 
 
+_STAGES = {
+    "Drafting": (
+        "begin",
+        "compress",
+        "merge",
+        "merge_onward",
+        "outline",
+        "summarize_chunk",
+        "summarize_whole",
+        "tidy",
+        "update",
+    ),
+    "Questions and key facts": (
+        "ask_document",
+        "ask_typed",
+        "rank_questions",
+        "facts_faithful",
+        "facts_objective",
+        "facts_significant",
+        "keyfacts_analytical",
+        "keyfacts_narrative",
+        "query_analytical",
+        "query_narrative",
+    ),
+    "Refining": ("decide", "revise", "rule_on_findings"),
+    "Tracing sources": ("trace_sentences",),
+}
+_STAGE_OF = {prompt: name for name, prompts in _STAGES.items() for prompt in prompts}
+
+
+def stage(prompt: str) -> str:
+    """The stage of a run that a prompt belongs to."""
+    return _STAGE_OF.get(prompt, "Judging")
+
+
 def kind(finding: FindingEntry) -> str:
     """Whether something is missing in the summary, or wrong in it."""
     return "lost" if finding.sentence is None and not finding.about else "wrong"
@@ -115,7 +150,7 @@ def fact_sign(fact: KeyFactEntry) -> str:
 
 def certainty(source: SourceEntry) -> str:
     """How sure it is that a sentence comes from a place: a judge has said so, or wording tells."""
-    return "quoted by the judge" if source.by == "judge" else f"by wording, certainty {score(source.weight)}"
+    return "quoted by the judge" if source.by == "judge" else f"matched by wording ({score(source.weight)})"
 
 
 def sentence_label(sentence: SentenceEntry) -> str:
@@ -124,7 +159,7 @@ def sentence_label(sentence: SentenceEntry) -> str:
     if sentence.findings:
         parts.append(count(len(sentence.findings), "finding"))
     if sentence.invented:
-        parts.append("not found by words")
+        parts.append("no matching wording")
     return f"Sentence {sentence.number}: {', '.join(parts)}"
 
 
@@ -187,7 +222,7 @@ def calls_by_prompt(calls: Sequence[CallEntry]) -> HtmlTable:
     for call in calls:
         found.setdefault(call.prompt, []).append(call)
     return HtmlTable(
-        ("prompt", "calls", "from earlier runs", "in vain", "tokens in", "tokens out", "USD", "seconds"),
+        ("prompt", "calls", "cached", "failed", "tokens in", "tokens out", "USD", "seconds"),
         tuple((prompt.replace("_", " "), *_added(of_one)) for prompt, of_one in found.items()),
     )
 
@@ -220,6 +255,7 @@ def page_data(dossier: Dossier) -> dict[str, Any]:
     """What the script of a dossier goes by. Offsets count characters, as everywhere."""
     return {
         "text": dossier.document.text,
+        "summary": dossier.summary,
         "sections": [[one["start"], one["level"], one["title"]] for one in dossier.document.sections],
         "sentences": {
             one.number: [[source.place.start, source.place.end] for source in one.sources] for one in dossier.sentences
@@ -249,6 +285,7 @@ def page_data(dossier: Dossier) -> dict[str, Any]:
                 one.cost_usd,
                 one.error,
                 one.borrowed,
+                stage(one.prompt),
             ]
             for one in dossier.calls
         ],

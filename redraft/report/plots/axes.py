@@ -394,13 +394,15 @@ class Frame:
 def frame(
     canvas: Canvas, top: float, height: float, x: Scale, y: Scale, *, x_name: str, y_name: str, right: float = 0
 ) -> Frame:
-    """Both axes. The name of the upright one stands above it, where it can be read; `right` is kept free there."""
+    """Both axes, the upright one named above it, with a note where it does not start at 0; `right` is kept free."""
     top += SMALL + 14
     left = MARGIN + max(text_width(y.label(tick)) for tick in y.ticks()) + _TICK + 3
     # Half of the last label reaches beyond the axis.
     edge = canvas.width - MARGIN - max(right, text_width(x.label(x.ticks()[-1])) / 2)
     bottom = top + height
     made = Frame(left, top, edge, bottom, x.drawn(left, edge), y.drawn(bottom, top), bottom + _BELOW)
+    if isinstance(y, Linear) and y.low > 0:
+        y_name = f"{y_name} (axis starts at {y.label(y.low)})"
     canvas.text(MARGIN, top - 12, y_name, ink="muted", room=canvas.width - 2 * MARGIN)
     for tick in y.ticks():
         at = made.y.place(tick)

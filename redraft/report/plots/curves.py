@@ -112,7 +112,7 @@ class Trends:
         readings = [one.known() for trend in self.trends for one in trend.readings]
         values = [value for one in readings for value in (one.value, one.low, one.high) if value is not None]
         if not values:
-            return canvas.nothing(top, "Nothing was measured.")
+            return canvas.nothing(top, "No data.")
         top = legend(canvas, top, [line_entry(trend.name, series(at)) for at, trend in enumerate(self.trends)])
         steps = [at for one in readings if (at := finite(one.at)) is not None]
         # Between two rounds there is none.
@@ -125,9 +125,7 @@ class Trends:
             every = range(len(trend.readings))
             draw(canvas, made, series(at), trend.name, trend.readings, marked=every)
         banded = any(one.low is not None for one in readings)
-        caption = "A line is broken where nothing was measured." + (
-            " The band around a line is the interval of its values." if banded else ""
-        )
+        caption = "A gap in a line means no data." + (" The band around a line is its interval." if banded else "")
         return canvas.picture(made.end, caption, " ".join(map(self._told, self.trends)))
 
     def _told(self, trend: Trend) -> str:
@@ -180,7 +178,7 @@ class Densities:
         top = canvas.heading()
         heights = [height for curve in every for height in map(finite, curve.heights) if height is not None]
         if not heights:
-            told = "No sentence was traced to a place in the document."
+            told = "No sentence was traced to the document."
             return canvas.nothing(top, told)
         entries = [line_entry(curve.name, series(at)) for at, curve in enumerate(self.curves)]
         if self.reference:
@@ -202,8 +200,8 @@ class Densities:
         for at, curve in enumerate(self.curves):
             draw(canvas, made, series(at), curve.name, curve.readings(), marked=_marked(len(curve.heights), at))
         caption = (
-            f"How much of each summary comes from which place of {self.of}, from its beginning on the left to its "
-            "end on the right. Above the dashed line more comes from there than an even spread would have it."
+            f"Where in {self.of} each summary comes from, from the start (left) to the end (right). Above the dashed "
+            "line, more comes from there than an even spread would give."
         )
         return canvas.picture(made.end, caption, " ".join(map(_peak, every)))
 
@@ -222,7 +220,7 @@ def _peak(curve: Curve) -> str:
     thirds = [[one.value or 0.0 for one in known if third <= one.at * 3 / 100 < third + 1] for third in range(3)]
     whole = sum(map(sum, thirds)) or 1.0
     split = ", ".join(percent(sum(third) / whole) for third in thirds)
-    highest = f"highest at {shown(best.at)} % ({shown(best.value)})"
+    highest = f"highest at {shown(best.at)}% ({shown(best.value)})"
     return f"{isolated(curve.name)}: beginning, middle and end {split}; {highest}."
 
 

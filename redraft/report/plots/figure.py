@@ -77,7 +77,7 @@ class Grids:
         top = canvas.heading()
         values = [value for grid in self.grids for row in grid.values for value in map(finite, row)]
         if not any(value is not None for value in values) or not self.rows or not self.columns:
-            return canvas.nothing(top, "Nothing was measured.")
+            return canvas.nothing(top, "No data.")
         shades = Linear.over([0, *values]).drawn(0, _DARKEST)
         canvas.text(MARGIN, top + SMALL, self.measure, ink="muted", room=canvas.width - 2 * MARGIN)
         top += SMALL + 6
@@ -87,8 +87,8 @@ class Grids:
             self._draw(canvas, top + height * (at // across), panel, shades)
         end = top + height * -(-len(panels) // across)
         caption = (
-            f"Each cell is {self.measure}: the stronger its shade, the higher. A dash is what was not measured. "
-            f"From top to bottom: {self.row_name}; from left to right: {self.column_name}."
+            f"Each cell is {self.measure}: the darker, the higher. A dash means not measured. "
+            f"Rows: {self.row_name}; columns: {self.column_name}."
         )
         told = " ".join(self._told(grid) for grid in self.grids)
         return canvas.picture(end, caption, f"{self.measure}, by {self.row_name} and {self.column_name}. {told}")

@@ -231,8 +231,8 @@ def percent(share: Number) -> str:
     if share is None:
         return "–"
     if abs(share) >= _GROUPED:
-        return f"{shown(share * 100)} %"
-    return "< 1 %" if 0 < share < 0.005 else f"{round(share * 100)} %".replace("-", _MINUS)
+        return f"{shown(share * 100)}%"
+    return "< 1%" if 0 < share < 0.005 else f"{round(share * 100)}%".replace("-", _MINUS)
 
 
 def interval(value: Number, low: Number, high: Number) -> str:

@@ -89,10 +89,10 @@ class Differences:
         canvas = Canvas("differences", self.title, look, self._data())
         top = canvas.heading()
         if not self.differences:
-            return canvas.nothing(top, "Nothing was compared.")
+            return canvas.nothing(top, "Nothing to compare.")
         entries = [
-            marker_entry("the interval leaves out zero", _LOOK),
-            marker_entry("it has zero in it, or there is none", _LOOK, hollow=True),
+            marker_entry("the interval excludes 0", _LOOK),
+            marker_entry("it includes 0, or there is no interval", _LOOK, hollow=True),
         ]
         top = legend(canvas, top, entries) + 8
         drawn = self.differences[:MOST]
@@ -111,8 +111,8 @@ class Differences:
         end = level_axis(canvas, x, made.bottom, f"difference in {self.measure}", left=made.left, right=made.right)
         end = left_out(canvas, end, len(self.differences) - len(drawn))
         caption = (
-            "Each mark is the mean of paired differences, and its whiskers the interval. A filled mark is a difference "
-            "whose interval leaves out zero; one without whiskers has no interval."
+            "Each mark is the mean of the paired differences, with its interval. A filled mark means that the interval "
+            "excludes 0; a mark without whiskers has no interval."
         )
         told = " ".join(f"{isolated(one.name)}: {_words(one)}." for one in drawn)
         of = f"{isolated(self.first)} minus {isolated(self.second)}"
@@ -195,9 +195,8 @@ class RoundScores:
         for at, metric in enumerate(self.metrics):
             self._line(canvas, made, series(at), metric)
         caption = (
-            "Each line goes through the drafts that were taken. A hollow mark is a revision that was refused: "
-            "the next round began again from the draft before it. "
-            "A dashed line is a goal, with the marks of its metrics."
+            "Lines connect the accepted drafts. A hollow mark is a rejected revision: the next round started from the "
+            "last accepted draft. A dashed line is a goal, with the marks of its metrics."
         )
         return canvas.picture(made.end, caption, self._told())
 
@@ -218,7 +217,7 @@ class RoundScores:
             before = here if self.taken[at] else before
             marks.append((here, at, score))
         for here, at, score in marks:
-            refused = "" if self.taken[at] else ", refused"
+            refused = "" if self.taken[at] else ", rejected"
             tip = f"{isolated(metric.name)}, {'draft' if not at else f'round {at}'}: {shown(score)}{refused}"
             canvas.marker(look, here, hollow=not self.taken[at], tip=tip)
 
@@ -241,7 +240,7 @@ class RoundScores:
     def _entries(self) -> list[LegendEntry]:
         entries = [line_entry(metric.name, series(at)) for at, metric in enumerate(self.metrics)]
         if not all(self.taken):
-            entries.append(marker_entry("refused", _GREY, hollow=True))
+            entries.append(marker_entry("rejected", _GREY, hollow=True))
         if any(finite(metric.goal) is not None for metric in self.metrics):
             entries.append(rule_entry("goal", GOAL))
         return entries
@@ -253,7 +252,7 @@ class RoundScores:
             lines.append(f"{isolated(metric.name)}{goal}: {', '.join(map(shown, metric.scores))}.")
         refused = [str(at) for at, taken in enumerate(self.taken) if not taken]
         rounds = count(max(0, len(self.taken) - 1), "round")
-        left = f"Refused: {', '.join(refused)}." if refused else "None was refused."
+        left = f"Rejected: {', '.join(refused)}." if refused else "None was rejected."
         return f"Scores of the draft and of {rounds}. {' '.join(lines)} {left}"
 
     def _data(self) -> Data:
@@ -263,7 +262,7 @@ class RoundScores:
         rows: list[list[str | Number]] = [
             [
                 "draft" if not at else str(at),
-                "taken" if taken else "refused",
+                "taken" if taken else "rejected",
                 *(score(metric, at) for metric in self.metrics),
             ]
             for at, taken in enumerate(self.taken)
@@ -312,15 +311,15 @@ class ScoreAgainstCost:
         top = canvas.heading()
         drawn = [one for one in self.contestants if finite(one.cost) is not None and finite(one.score) is not None]
         if not drawn:
-            told = "No contestant has both a cost and a score."
+            told = "No system has both a cost and a score."
             return canvas.nothing(top, told, told)
         x, said = _cost_scale(drawn)
         y = Linear.of_scores(value for one in drawn for value in (one.score, one.low, one.high))
         made = frame(canvas, top, _HEIGHT_OF_COSTS, x, y, x_name=self.cost + said, y_name=self.score)
         self._marks(canvas, made, drawn)
         out = [isolated(one.name) for one in self.contestants if one not in drawn]
-        left = f" Not drawn, for want of a cost or a score: {', '.join(out)}." if out else ""
-        caption = f"Higher is better, and further to the left is cheaper. The lines through a mark are intervals.{left}"
+        left = f" Not shown (no cost or no score): {', '.join(out)}." if out else ""
+        caption = f"Higher is better; further left is cheaper. Lines through a mark are intervals.{left}"
         return canvas.picture(made.end, caption, " ".join(map(_told, drawn)))
 
     def _marks(self, canvas: Canvas, made: Frame, drawn: Sequence[CostPoint]) -> None:

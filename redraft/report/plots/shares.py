@@ -64,7 +64,7 @@ class Shares:
     """Whether the parts are of one size, so that an even spread has its borders where dashed lines are drawn."""
     measure: str = "share of the summary, in %"
     about: str = (
-        "Each bar is one summary, or all of one model, parted by where in the document its sentences come from."
+        "Each bar shows which part of the document the sentences of a summary (or of one model's summaries) come from."
     )
 
     def picture(self, look: PictureStyle = WIDE) -> Picture:
@@ -73,7 +73,7 @@ class Shares:
         canvas = Canvas("shares", self.title, look, table)
         top = canvas.heading()
         if not self.splits or not self.parts:
-            return canvas.nothing(top, "No shares are known.")
+            return canvas.nothing(top, "No data.")
         entries = [box_entry(part, series(at)) for at, part in enumerate(self.parts)]
         rule = [rule_entry("even spread", GOAL)] if self.even else []
         top = legend(canvas, top, [*entries, *rule]) + 6
@@ -88,14 +88,14 @@ class Shares:
             self._numbers(canvas, made.middle(at), x, split)
         end = level_axis(canvas, x, made.bottom, self.measure, left=made.left, right=made.right)
         end = left_out(canvas, end, len(self.splits) - len(drawn))
-        borders = " The dashed lines are where the parts of an even spread would end." if self.even else ""
+        borders = " Dashed lines mark an even spread." if self.even else ""
         caption = self.about + borders
         return canvas.picture(end, caption, " ".join(map(self._told, drawn)))
 
     def _bar(self, canvas: Canvas, made: LabelRows, x: Linear, at: int, split: ShareBar) -> None:
         middle, known = made.middle(at), self._drawn(split)
         if not known:
-            canvas.text(made.left + 6, middle + 4, "not known", ink="muted", room=made.right - made.left)
+            canvas.text(made.left + 6, middle + 4, "unknown", ink="muted", room=made.right - made.left)
             return
         begin = 0.0
         for number, (part, share) in enumerate(zip(self.parts, known, strict=True)):
@@ -122,7 +122,7 @@ class Shares:
                 canvas.text((left + right) / 2, middle + 4.5, words, anchor="middle")
 
     def _drawn(self, split: ShareBar) -> list[float]:
-        """The shares that a bar shows; none where they are not known, or are shares of other parts."""
+        """The shares that a bar shows; none where they are unknown, or are shares of other parts."""
         known = split.known()
         return known if known is not None and len(known) == len(self.parts) else []
 
@@ -133,7 +133,7 @@ class Shares:
     def _told(self, split: ShareBar) -> str:
         known = self._drawn(split)
         if not known:
-            return f"{isolated(split.name)}: not known."
+            return f"{isolated(split.name)}: unknown."
         told = (f"{isolated(part)} {percent(share)}" for part, share in zip(self.parts, known, strict=True))
         return f"{isolated(split.name)}: {', '.join(told)}."
 
@@ -179,7 +179,7 @@ class Parts:
         canvas = Canvas("parts", self.title, look, self._data())
         top = canvas.heading()
         if not self.parts:
-            return canvas.nothing(top, "There are no parts.")
+            return canvas.nothing(top, "No data.")
         drawn = self.parts[:MOST]
         top = legend(canvas, top, self._entries()) + 6
         made = rows(
@@ -194,9 +194,8 @@ class Parts:
         end = level_axis(canvas, x, made.bottom, self.measure, left=made.left, right=made.right)
         end = left_out(canvas, end, len(self.parts) - len(drawn))
         caption = (
-            "The mark is the score of what was judged, and its whiskers the interval. The filled bar is what counts "
-            "of all items; the hatched part was not judged and might count or not. On the right stands how many "
-            "items were judged, of all."
+            "The mark is the score of the judged items, with its interval. The filled bar is their share of all items; "
+            "the hatched part was not judged. The numbers on the right: items judged, of all items."
         )
         return canvas.picture(end, caption, f"{self.measure}. {' '.join(map(_told, drawn))}")
 

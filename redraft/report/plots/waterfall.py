@@ -107,7 +107,7 @@ class Waterfall:
         canvas = Canvas("waterfall", self.title, look, _data(rows))
         top = canvas.heading()
         if not calls:
-            return canvas.nothing(top, "No call was made.", "No call was made.")
+            return canvas.nothing(top, "No calls.", "No calls.")
         top = legend(canvas, top, _entries(kinds)) + 6
         left = MARGIN + min(canvas.width * _NAMES, max(text_width(row.name) for row in rows)) + 8
         right = canvas.width - MARGIN - 18
@@ -162,12 +162,12 @@ class Waterfall:
         each = max(len(row.calls) for row in rows)
         out = len(self.calls) - calls
         left = f" {count(out, 'call')} without a known time left out." if out else ""
-        above = "Above: how many calls were under way at once."
+        above = "Top: calls running at the same time."
         if each == 1:
-            return f"{above} Each row is one call, from its beginning to its end; × is one that failed.{left}"
+            return f"{above} Each row is one call, from start to end; × marks a failed call.{left}"
         return (
-            f"{above} Each row is up to {each:,} calls in the order in which they began; at each moment the "
-            f"commonest kind under way is shown, and × counts those that failed.{left}"
+            f"{above} Each row is up to {each:,} calls in order of their start, coloured by the most common kind; × "
+            f"counts the failed calls.{left}"
         )
 
 
@@ -175,7 +175,7 @@ def _strip(canvas: Canvas, top: float, clock: Clock, most: Sequence[int]) -> flo
     """How many calls are under way over time, and where there is room below."""
     scale = Linear(0, max(most), max(most))
     upper, lower = top + SMALL + 12, top + SMALL + 12 + _STRIP
-    canvas.text(MARGIN, top + SMALL, "calls under way", ink="muted")
+    canvas.text(MARGIN, top + SMALL, "calls running", ink="muted")
     y = scale.drawn(lower, upper)
     for tick in y.ticks():
         canvas.line((clock.start, y.place(tick)), (clock.end, y.place(tick)), "grid")
@@ -249,7 +249,7 @@ def _told(calls: Sequence[WaterfallCall], most: int) -> str:
     failed = sum(call.failed for call in calls)
     end = max(call.end for call in calls)
     done = f"{count(len(calls), 'call')} in {end:,.1f} s: {told}. {failed:,} failed."
-    return f"{done} At most {most:,} were under way at once."
+    return f"{done} At most {most:,} ran at the same time."
 
 
 def _data(rows: Sequence[_Row]) -> Data:

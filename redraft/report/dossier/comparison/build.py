@@ -35,10 +35,10 @@ from redraft.text.words import spaced
 
 _LIST_RUNS = "`redraft runs` lists them"
 _HOLDS = (
-    "It contains the summaries, and of what they are about the questions and key facts that they were judged by, with "
-    "the answers and the passages that these come from."
+    "Includes the summaries, and the questions and key facts that they were judged by, with the answers and their "
+    "source passages."
 )
-_NAMES = "name two runs or more: redraft compare-runs RUN RUN"
+_NAMES = "give at least two runs: redraft compare-runs RUN RUN"
 
 
 def read_beside(store: Store, keys: Sequence[str], *, encoder: Encoder | None = None) -> RunsBeside:
@@ -48,11 +48,11 @@ def read_beside(store: Store, keys: Sequence[str], *, encoder: Encoder | None = 
     documents none of which has two contestants, runs that nobody has judged.
     """
     if len(keys) < 2:
-        raise UsageError("there is nothing to compare: only one run is named", hint=_NAMES)
+        raise UsageError("there is nothing to compare: you gave only one run", hint=_NAMES)
     sides = [read_side(store, run, named, encoder) for named, run in map(_parted, keys)]
     twice = [run for run, times in Counter(side.run.id for side in sides).items() if times > 1]
     if twice:
-        raise UsageError(f"run {twice[0]} is named twice", hint=_LIST_RUNS)
+        raise UsageError(f"run {twice[0]} is given twice", hint=_LIST_RUNS)
     return _beside(sides)
 
 
@@ -69,7 +69,7 @@ def _beside(sides: Sequence[Side]) -> RunsBeside:
     named = {name: side for group in groups for name, side in group.named}
     found = tuple(pairs(groups, documents))
     if not found:
-        raise UsageError("no document has summaries of two contestants", hint="compare runs on the same documents")
+        raise UsageError("no document has summaries by two systems", hint="compare runs on the same documents")
     return RunsBeside(
         title=_title(sides, groups, documents),
         holds=_HOLDS,
@@ -88,8 +88,8 @@ def _check_pairs(sides: Sequence[Side], documents: Sequence[str]) -> None:
     if len(documents) == len(sides):
         titles = [one_line(side.document.title, 60) or "Untitled" for side in sides]
         raise UsageError(
-            f"these runs are of different documents, none of which has two of them: {', '.join(titles)}",
-            hint="`redraft runs --document ID|WORDS` lists those of a document",
+            f"no two of these runs are of the same document: {', '.join(titles)}",
+            hint="`redraft runs --document ID|WORDS` lists the runs of a document",
         )
 
 
@@ -103,14 +103,14 @@ def _metrics(sides: Sequence[Side]) -> tuple[str, ...]:
         raise UsageError("none of these runs has a score", hint="redraft evaluate SOURCE SUMMARY judges a summary")
     raise UsageError(
         "no metric gives a score to two of these runs",
-        hint="judge them by the same: redraft evaluate SOURCE SUMMARY --metric NAME",
+        hint="judge them by the same metric: redraft evaluate SOURCE SUMMARY --metric NAME",
     )
 
 
 def _title(sides: Sequence[Side], groups: Sequence[RunGroup], documents: Sequence[str]) -> str:
     if len(documents) == 1:
         return one_line(sides[0].document.title) or "Untitled"
-    return f"{len(groups)} contestants, {len(documents):,} documents"
+    return f"{len(groups)} systems, {len(documents):,} documents"
 
 
 def _warnings(metrics: Sequence[str], groups: Sequence[RunGroup], documents: Sequence[str]) -> Iterator[str]:
@@ -121,16 +121,16 @@ def _warnings(metrics: Sequence[str], groups: Sequence[RunGroup], documents: Seq
             scores = [one for side in group.sides for one in side.scores if one.metric == metric]
             if unjudged := sum(one.unjudged for one in scores):
                 items = f"{unjudged:,} of {sum(one.judged for one in scores) + unjudged:,} items"
-                have = "has" if unjudged == 1 else "have"
-                yield f"{group.letter}: {items} of {metric.replace('_', ' ')} {have} no verdict: that counts nowhere."
+                have, have_not = ("has", "is not") if unjudged == 1 else ("have", "are not")
+                yield f"{group.letter}: {items} of {metric.replace('_', ' ')} {have} no verdict and {have_not} counted."
     alone = sum(1 for one in documents if sum(1 for group in groups if group.on(one)) < 2)
     if alone:
-        yield f"{alone:,} of {len(documents):,} documents have runs of one contestant only: they are in no difference."
+        yield f"{alone:,} of {len(documents):,} documents have runs of one system only: left out of the differences."
     for first, second in combinations(groups, 2):
         if not any(first.on(one) and second.on(one) for one in documents):
             yield f"{first.letter} and {second.letter} have no document in common."
     if any(side.used.cached for side in sides.values()):
-        yield "Some answers were taken from earlier runs: what such a run cost is less than it would cost alone."
+        yield "Some answers were cached from earlier runs, so those runs cost less here than they would alone."
 
 
 def _contestant(group: RunGroup, metrics: Sequence[str], documents: Sequence[str]) -> ComparedRuns:
@@ -201,22 +201,21 @@ def _documents(named: Mapping[str, Side], documents: Sequence[str]) -> Iterator[
 def _cautions(groups: Sequence[RunGroup], documents: Sequence[str]) -> Iterator[str]:
     drawn = "documents" if len(documents) > 1 else "items"
     yield (
-        f"An interval is what holds 95 % of {RESAMPLES:,} resamples of the {drawn}. It says how much the figure would "
-        f"differ if others had been drawn, and nothing of how well the judges judge. From fewer "
-        f"than {LEAST} there is none."
+        f"Intervals are 95% bootstrap intervals ({RESAMPLES:,} resamples of the {drawn}). They show how much a figure "
+        f"would vary with other {drawn}, not how good the judges are. An interval needs at least {LEAST} {drawn}."
     )
     if len(documents) > 1:
-        yield "With few documents an interval is too narrow: it leaves out the truth more often than it should."
-        yield "Several runs of a contestant on one document are draws of the same, and count with their mean."
+        yield "With few documents, intervals are too narrow: they miss the true value more often than 5% of the time."
+        yield "Several runs of one system on the same document count as one, by their mean."
     else:
         paired = " and ".join(spaced(name) for name in ALIGNED)
         yield (
-            f"Differences are paired by item, of {paired}: the others are judged by each summary's own sentences. That "
-            "one summary of one document does better says little of the model that wrote it: compare several documents."
+            f"Differences are paired by item for {paired}. The other metrics judge each summary's own sentences. One "
+            "document says little about the model that wrote the better summary: compare several documents."
         )
     if len(groups) > 2:
-        yield "Where nothing differs, one interval in twenty leaves out 0 all the same: look at many, and some do."
+        yield "Even without any real difference, one interval in twenty excludes 0: among many, expect a few."
     yield (
-        "What a run cost is all that it took: drafting, judging, revising, and where it was the first to need them the "
-        "document's questions and key facts."
+        "The cost of a run covers drafting, judging and revising, and the document's questions and key facts if this "
+        "run was the first to need them."
     )

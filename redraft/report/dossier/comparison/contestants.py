@@ -68,8 +68,8 @@ def grouped(sides: Sequence[Side]) -> tuple[RunGroup, ...]:
     ]
     if len(groups) == 1:
         raise UsageError(
-            f"all of these runs are of one contestant: {groups[0].label}",
-            hint="add the runs of another model, strategy or setting, or name them: NAME=RUN",
+            f"all of these runs belong to one system: {groups[0].label}",
+            hint="add runs with another model, strategy or setting, or name the systems: NAME=RUN",
         )
     return tuple(groups)
 
@@ -136,7 +136,7 @@ def _label(side: Side, telling: Iterable[str]) -> str:
     if side.named:
         return one_line(side.named, _LONGEST)
     settings = settings_of(side)
-    parts = ["a given summary" if settings["strategy"] == GIVEN_STRATEGY else str(settings["strategy"])]
+    parts = ["your summary" if settings["strategy"] == GIVEN_STRATEGY else str(settings["strategy"])]
     if "model" in settings:
         parts.insert(0, str(settings["model"]))
     parts += [_said(name, settings[name]) for name in telling if name in settings]
@@ -148,4 +148,6 @@ def _said(name: str, value: object) -> str:
         return f"{value} words"
     if name == "refined":
         return "not refined" if value == "no" else f"refined {value}"
+    if isinstance(value, dict):
+        value = ", ".join(f"{one.replace('_', ' ')} {least}" for one, least in value.items())
     return f"{name.replace('_', ' ')} {'none' if value is None else value}"

@@ -123,10 +123,10 @@ def _lacking(metric: str, sides: Mapping[str, Side]) -> Iterator[str]:
     """Which runs have no score, and why as far as that is known."""
     by_reason: dict[str, list[str]] = {}
     for name, side in sides.items():
-        told = next((one.reason for one in side.scores if one.metric == metric), "it was not judged by that")
-        by_reason.setdefault(one_line(told) or "nobody knows why", []).append(name)
+        told = next((one.reason for one in side.scores if one.metric == metric), "it was not judged by this metric")
+        by_reason.setdefault(one_line(told) or "no reason is on record", []).append(name)
     for reason, names in by_reason.items():
-        yield f"There is no score of {metric.replace('_', ' ')} for {_listed(names)}: {reason}."
+        yield f"No {metric.replace('_', ' ')} score for {_listed(names)}: {reason}."
 
 
 def _differing(metric: str, sides: Mapping[str, Side]) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -140,7 +140,7 @@ def _differing(metric: str, sides: Mapping[str, Side]) -> Iterator[tuple[str, Ma
     for document in documents:
         values = {name: side.yardstick(metric) for name, side in sides.items() if side.run.document == document}
         if len(set(values.values())) > 1:
-            yield "they rest on different questions or key facts", values
+            yield "the questions or key facts differ", values
             return
 
 
@@ -221,11 +221,11 @@ def _over_items(pair: RunPair, metric: str) -> ScoreDifference:
     judged = pair.judged(metric)
     if not judged:
         sides = [side for group in pair.both for side in group.sides]
-        return _difference(pair, metric, [], 0, f"They are not compared: {why_not(metric, sides)}.")
+        return _difference(pair, metric, [], 0, f"Not compared: {why_not(metric, sides)}.")
     (mine,), (other,) = judged[0]
     if metric not in ALIGNED:
-        told = f"{_of_scores(pair, metric, mine.scored[metric] - other.scored[metric])} It is judged by each summary's "
-        told += "own sentences, which cannot be paired: that has no interval."
+        told = f"{_of_scores(pair, metric, mine.scored[metric] - other.scored[metric])} It judges each summary's own "
+        told += "sentences, which cannot be paired, so there is no interval."
         return _difference(pair, metric, [], 0, told, mine.scored[metric] - other.scored[metric])
     one, two = ({item.key: item.value for item in side.items if item.metric == metric} for side in (mine, other))
     shared = [(a, b) for key in one.keys() & two.keys() if (a := one[key]) is not None and (b := two[key]) is not None]
@@ -241,7 +241,7 @@ def _over_documents(pair: RunPair, metric: str) -> ScoreDifference:
         return _difference(pair, metric, found, left_out)
     sides = [side for document in pair.shared for group in pair.both for side in group.on(document)]
     reason = why_not(metric, [side for side in sides if metric in side.scored]) or "no document is judged for both"
-    return _difference(pair, metric, [], left_out, f"They are not compared: {reason}.")
+    return _difference(pair, metric, [], left_out, f"Not compared: {reason}.")
 
 
 def _mean(sides: Sequence[Side], metric: str) -> float:
@@ -270,17 +270,17 @@ def _difference(
 def _says(pair: RunPair, metric: str, found: Sequence[float], interval: Range | None) -> str:
     what = "item" if pair.over_items else "document"
     if not found:
-        return f"They are not compared: no {what} is judged for both."
+        return f"Not compared: no {what} is judged for both."
     over = f"over {len(found):,} {what}{'s' if len(found) > 1 else ''} judged for both"
     told = _of_scores(pair, metric, fmean(found), f", {over}")
     if interval is None:
-        return f"{told} From fewer than {LEAST} no interval can be had."
+        return f"{told} An interval needs at least {LEAST}."
     if interval.low == interval.high == 0:
-        return f"{told} They do not differ in any of them."
-    between = f"95 % of the resamples lie between {signed(interval.low)} and {signed(interval.high)}"
+        return f"{told} They are equal in every one."
+    between = f"The 95% interval is {signed(interval.low)} to {signed(interval.high)}"
     if interval.has_zero:
-        return f"{told} {between}. That includes 0: there may be no difference."
-    return f"{told} {between}, which leaves out 0."
+        return f"{told} {between}. It includes 0, so there may be no difference."
+    return f"{told} {between}. It excludes 0."
 
 
 def _of_scores(pair: RunPair, metric: str, difference: float, over: str = "") -> str:

@@ -95,7 +95,7 @@ def read_side(store: Store, key: str, named: str, encoder: Encoder | None) -> Si
     run = store.runs.get(key)
     if run.kind in _WITHOUT_SUMMARY:
         raise UsageError(
-            f"run {run.id} made no summary: {_WITHOUT_SUMMARY[run.kind]}", hint="`redraft runs` lists those that did"
+            f"run {run.id} made no summary: {_WITHOUT_SUMMARY[run.kind]}", hint="`redraft runs` lists the runs that did"
         )
     if run.draft is None:
         raise UsageError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
@@ -160,6 +160,6 @@ def left_out(side: Side) -> Iterator[str]:
     """What is not in a summary."""
     for gap in side.result.gaps:
         which = f"{side.result.unit.capitalize()} {gap.chunk + 1} of {side.result.chunks}"
-        yield f"{which} of the document is not in it: {scrubbed(gap.reason)}"
+        yield f"{which} of the document was left out: {scrubbed(gap.reason)}"
     if side.result.status != "done":
         yield f"The run is {side.result.status}."

@@ -1,23 +1,25 @@
-// The calls, a page at a time: there may be tens of thousands.
+// The calls, a page at a time: there may be tens of thousands. Each can be opened.
 
 const AT_ONCE = 200;
-const OUTCOME = 4, BORROWED = 11;
+const STAGE = 12, OUTCOME = 4, BORROWED = 11;
 
-export function listCalls(root, calls) {
+export function listCalls(root, calls, run) {
   const rows = root.querySelector("[data-calls-rows]"), more = root.querySelector("[data-calls-more]");
   const count = root.querySelector("[data-calls-count]"), find = root.querySelector("[data-calls-find]");
-  const outcome = root.querySelector("[data-calls-outcome]");
-  for (const one of [...new Set(calls.map((call) => call[OUTCOME]))].sort()) outcome.append(new Option(one, one));
+  const outcome = root.querySelector("[data-calls-outcome]"), stage = root.querySelector("[data-calls-stage]");
+  for (const [select, at] of [[outcome, OUTCOME], [stage, STAGE]]) {
+    for (const one of new Set(calls.map((call) => call[at]))) select.append(new Option(one, one));
+  }
   let found = calls, shown = 0;
   function add() {
-    rows.append(...found.slice(shown, shown + AT_ONCE).map(row));
+    rows.append(...found.slice(shown, shown + AT_ONCE).map((call) => row(call, run)));
     shown = Math.min(found.length, shown + AT_ONCE);
     more.hidden = shown >= found.length;
     count.textContent = `${shown.toLocaleString("en")} of ${found.length.toLocaleString("en")}`;
   }
   function choose() {
-    const words = find.value.trim().toLowerCase(), wanted = outcome.value;
-    found = calls.filter((call) => (!wanted || call[OUTCOME] === wanted)
+    const words = find.value.trim().toLowerCase();
+    found = calls.filter((call) => (!outcome.value || call[OUTCOME] === outcome.value) && (!stage.value || call[STAGE] === stage.value)
       && (!words || `${call[1]} ${call[2]} ${call[3]} ${call[10]}`.toLowerCase().includes(words)));
     rows.replaceChildren();
     shown = 0;
@@ -26,19 +28,85 @@ export function listCalls(root, calls) {
   more.addEventListener("click", add);
   find.addEventListener("input", choose);
   outcome.addEventListener("change", choose);
+  stage.addEventListener("change", choose);
   find.form.addEventListener("submit", (event) => event.preventDefault());
   choose();
 }
 
-function row(call) {
+function row(call, run) {
   const [number, label, prompt, model, outcome, began, seconds, asked, answered, cost, error] = call;
   const made = document.createElement("tr"), borrowed = call[BORROWED];
-  const said = borrowed ? "taken from an earlier run" : error ? `${outcome}: ${error}` : outcome;
-  const cells = [number, label, prompt, model, said, borrowed ? "" : began.toFixed(1), borrowed ? "" : seconds.toFixed(1), asked, answered, cost ?? "?"];
+  const said = borrowed ? "cached" : error ? `${outcome}: ${error}` : outcome;
+  const cells = [number, label, call[STAGE], prompt.replaceAll("_", " "), model, said, borrowed ? "" : began.toFixed(1), borrowed ? "" : seconds.toFixed(1), asked, answered, cost ?? "unknown"];
   for (const value of cells) {
     const cell = made.insertCell();
-    cell.textContent = value;
-    if (typeof value === "number") cell.className = "num";
+    cell.textContent = typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 6 }) : value;
+    if (typeof value === "number" || value === "unknown") cell.className = "num";
   }
+  if (!run) return made;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "open-call";
+  button.textContent = number;
+  button.setAttribute("aria-expanded", "false");
+  button.setAttribute("aria-label", `Call ${number}: prompt and reply`);
+  made.cells[0].replaceChildren(button);
+  button.addEventListener("click", () => open(button, made, run, number));
   return made;
+}
+
+/** The prompt and the reply below a call; closed again where they are shown. */
+async function open(button, made, run, number) {
+  const was = button.getAttribute("aria-expanded") === "true";
+  button.setAttribute("aria-expanded", String(!was));
+  if (was) {
+    made.nextElementSibling.remove();
+    return;
+  }
+  const below = document.createElement("tr"), cell = below.insertCell();
+  below.className = "call-texts";
+  cell.colSpan = made.cells.length;
+  cell.textContent = "Loading…";
+  made.after(below);
+  const reply = await fetch(`/api/runs/${encodeURIComponent(run)}/calls/${number}`).catch(() => null);
+  const told = await reply?.json().catch(() => null);
+  if (!reply?.ok) {
+    cell.textContent = told?.error?.message ?? "The studio does not answer.";
+    return;
+  }
+  const facts = [
+    ["Tokens", `${told.prompt_tokens.toLocaleString("en")} in (${told.cached_tokens.toLocaleString("en")} from the provider's cache), ${told.completion_tokens.toLocaleString("en")} out`],
+    ["Cost", told.cost_usd === null ? "unknown" : told.cost_usd ? `$${told.cost_usd.toFixed(4)}` : "free"],
+    ["Time", told.borrowed ? "none: the answer of an earlier run was used" : `${told.seconds.toFixed(1)} s`],
+    ["Ended with", told.finish_reason || told.outcome],
+    ...(told.error ? [["Error", told.error]] : []),
+  ];
+  const list = document.createElement("dl");
+  list.className = "settings";
+  for (const [name, value] of facts) {
+    list.append(Object.assign(document.createElement("dt"), { textContent: name }), Object.assign(document.createElement("dd"), { textContent: value }));
+  }
+  const prompt = told.prompt_text ?? "This prompt is not on record.";
+  const texts = document.createElement("div");
+  texts.className = "abreast";
+  texts.append(text("Prompt", prompt, told.prompt_text === null ? "" : "The template, as it is on record. The passages that filled it are not kept."), text("Reply", indented(told.reply) ?? "No reply came."));
+  cell.replaceChildren(list, texts);
+}
+
+function text(title, words, note = "") {
+  const part = document.createElement("div"), body = document.createElement("pre");
+  part.append(Object.assign(document.createElement("h4"), { textContent: title }));
+  if (note) part.append(Object.assign(document.createElement("p"), { className: "line", textContent: note }));
+  body.textContent = words;
+  body.tabIndex = 0;
+  body.dir = "auto";
+  body.setAttribute("role", "region");
+  body.setAttribute("aria-label", title);
+  part.append(body);
+  return part;
+}
+
+/** JSON, laid out; anything else as it is. */
+function indented(reply) {
+  try { return JSON.stringify(JSON.parse(reply), null, 2); } catch { return reply; }
 }

@@ -1,5 +1,6 @@
 // A dossier: everything that its page does.
 import { listCalls } from "./calls.js";
+import { copy } from "./copy.js";
 import { filterFacts } from "./facts.js";
 import { listenForKeys } from "./keys.js";
 import { unpacked } from "./packed.js";
@@ -13,9 +14,10 @@ const reading = new Reading(document.getElementById("reading"), data);
 listenForKeys(reading);
 const calls = document.querySelector("[data-calls]"), facts = document.getElementById("facts");
 const drafts = document.querySelector("[data-diff]");
-if (calls) listCalls(calls, data.calls);
+if (calls) listCalls(calls, data.calls, data.run);
 if (facts) filterFacts(facts);
 if (drafts) compareDrafts(drafts, data.drafts);
+document.querySelector("[data-copy]")?.addEventListener("click", (event) => copy(event.currentTarget, data.summary));
 document.addEventListener("click", (event) => {
   const link = event.target.closest('a[href^="#"]');
   if (!link || event.defaultPrevented || link.closest("#reading a.jump")) return;

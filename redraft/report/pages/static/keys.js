@@ -8,6 +8,7 @@ export function listenForKeys(reading) {
     n: () => reading.step(1),
     p: () => reading.step(-1),
     f: () => reading.nextFinding(),
+    "/": () => { reading.view("document"); document.querySelector("[data-find] input")?.focus(); },
     d: () => { reading.view("document"); document.querySelector("[data-text]")?.focus(); },
     Escape: () => reading.clear(),
     "?": () => dialog?.showModal(),

@@ -1,9 +1,9 @@
 // The document's text: built once, in paragraphs that the browser lays out only when they come near the screen.
+import { formatted } from "./formatted.js";
 import { Offsets } from "./offsets.js";
 
 const PARAGRAPHS = 40; // in a stretch that is laid out together
 const LONGEST = 6000; // units of a paragraph; what is longer is cut, for the browser's sake
-const VERSE = 50; // lines shorter than this are meant as lines
 
 export class Pane {
   constructor(root, text, sections, links) {
@@ -41,13 +41,14 @@ export class Pane {
   block(from, to, onward) {
     const block = document.createElement("div"), paragraph = document.createElement("p");
     const words = this.text.slice(from, to), level = this.titles.get(from);
-    block.className = "block" + (onward ? " on" : "") + (isVerse(words) ? " verse" : "");
+    const { kind, nodes } = formatted(words);
+    block.className = `block${onward ? " on" : ""}${kind ? ` ${kind}` : ""}`;
     if (level) {
       block.classList.add("title");
       paragraph.setAttribute("role", "heading");
       paragraph.setAttribute("aria-level", String(Math.min(6, level + 3)));
     }
-    paragraph.append(words);
+    paragraph.append(...nodes);
     block.append(paragraph);
     this.starts.push(from);
     this.blocks.push(block);
@@ -64,25 +65,38 @@ export class Pane {
     return Math.max(0, low - 1);
   }
 
-  words(number) {
-    return this.blocks[number].querySelector("p").firstChild;
+  /** The text node of a paragraph in which an offset in units lies, and the offset within that node. */
+  place(number, unit) {
+    let left = Math.max(0, unit - this.starts[number]), node = null;
+    for (node of texts(this.blocks[number])) {
+      if (left <= node.length) return [node, left];
+      left -= node.length;
+    }
+    return [node, node.length];
   }
 
   /** The range of a stretch given in characters. */
   range(start, end) {
-    const from = this.offsets.units(start), to = Math.max(from, this.offsets.units(end));
-    const first = this.at(from), last = this.at(Math.max(from, to - 1)), range = document.createRange();
-    const node = this.words(first), end_ = this.words(last);
-    range.setStart(node, Math.min(node.length, Math.max(0, from - this.starts[first])));
-    range.setEnd(end_, Math.min(end_.length, Math.max(0, to - this.starts[last])));
+    return this.rangeOf(this.offsets.units(start), this.offsets.units(end));
+  }
+
+  /** The same given in units. */
+  rangeOf(from, to) {
+    const range = document.createRange(), end = Math.max(from, to);
+    range.setStart(...this.place(this.at(from), from));
+    range.setEnd(...this.place(this.at(Math.max(from, end - 1)), end));
     return range;
   }
 
   /** Bring a place into view, a third from the top. */
   show(start, end = start + 1) {
-    const block = this.blocks[this.at(this.offsets.units(start))];
+    return this.showUnits(this.offsets.units(start), this.offsets.units(end));
+  }
+
+  showUnits(from, to) {
+    const block = this.blocks[this.at(from)];
     block.scrollIntoView({ block: "start" });
-    const box = this.range(start, end).getBoundingClientRect(), mine = this.root.getBoundingClientRect();
+    const box = this.rangeOf(from, to).getBoundingClientRect(), mine = this.root.getBoundingClientRect();
     this.root.scrollTop += box.top - mine.top - mine.height / 3;
     return block;
   }
@@ -92,7 +106,13 @@ export class Pane {
     const found = document.caretPositionFromPoint?.(x, y) ?? fromRange(document.caretRangeFromPoint?.(x, y));
     const block = found?.offsetNode.parentElement?.closest(".block");
     const number = block ? this.blocks.indexOf(block) : -1;
-    return number < 0 ? null : this.offsets.characters(this.starts[number] + found.offset);
+    if (number < 0) return null;
+    let unit = this.starts[number] + found.offset;
+    for (const node of texts(block)) {
+      if (node === found.offsetNode) break;
+      unit += node.length;
+    }
+    return this.offsets.characters(unit);
   }
 
   /** The share of the text above the top of the pane, and that above its bottom. */
@@ -132,9 +152,10 @@ function isHalf(text, at) {
   return code >= 0xdc00 && code < 0xe000;
 }
 
-function isVerse(words) {
-  const lines = words.split("\n");
-  return lines.length > 1 && lines.every((line) => line.length < VERSE);
+/** The text nodes of a paragraph. Their texts in a row are the paragraph's part of the document, character by character. */
+function* texts(block) {
+  const walker = document.createTreeWalker(block.querySelector("p"), NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) yield walker.currentNode;
 }
 
 /** Buttons that lead from a paragraph to the sentences of the summary that come from it. */

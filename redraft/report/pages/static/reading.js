@@ -1,4 +1,5 @@
 // The summary, its notes and the document: what is chosen in one of them lights up in the others.
+import { Finder } from "./find.js";
 import { Minimap } from "./minimap.js";
 import { Pane } from "./pane.js";
 
@@ -27,6 +28,7 @@ export class Reading {
     const length = this.pane.offsets.characters(this.data.text.length);
     this.map = new Minimap(map, this.pane, length, marks);
     this.chapters(this.root.querySelector("[data-chapters]"));
+    new Finder(this.root.querySelector("[data-find]"), this.data.text, this);
     // What is always marked can wait until the page stands.
     (window.requestIdleCallback ?? setTimeout)(() => {
       for (const [kind, spans] of Object.entries(marks)) this.light(kind, spans);
@@ -44,6 +46,11 @@ export class Reading {
   light(name, spans) {
     if (!window.CSS?.highlights || !this.pane) return;
     CSS.highlights.set(name, new Highlight(...spans.map(([start, end]) => this.pane.range(start, end))));
+  }
+
+  lightUnits(name, spans) {
+    if (!window.CSS?.highlights) return;
+    CSS.highlights.set(name, new Highlight(...spans.map(([from, to]) => this.pane.rangeOf(from, to))));
   }
 
   listen() {

@@ -13,7 +13,7 @@ export function compareDrafts(form, drafts) {
       part.textContent = words;
       return [part, " "];
     }));
-    if (runs.every(([sign]) => sign === "=")) out.textContent = "The two drafts have the same words.";
+    if (runs.every(([sign]) => sign === "=")) out.textContent = "The two drafts are the same.";
   }
   form.addEventListener("change", show);
   form.addEventListener("submit", (event) => event.preventDefault());

@@ -1,6 +1,6 @@
 // A run under way: what happens in it, as it happens, and what there is of its summary.
 import "./page.js";
-import { element, say } from "./say.js";
+import { element, say, score } from "./say.js";
 
 const MOST_LINES = 300, PAUSE = 1200;
 const root = document.querySelector("[data-live]"), run = root.dataset.run;
@@ -9,18 +9,18 @@ const stage = find("stage"), bar = find("bar"), log = find("log"), scores = find
 let fetching = 0, found = 0;
 
 const TOLD = {
-  started: () => line("It begins."),
+  started: () => line("Started."),
   stage: (told) => { stage.textContent = told.name; line(`${told.name}: about ${told.planned} calls`); },
   piece: (told) => { refresh(); line(`Part ${told.first_chunk + 1}${told.last_chunk > told.first_chunk ? `–${told.last_chunk + 1}` : ""}${told.level ? `, level ${told.level}` : ""}: ${told.words} words${told.flaw ? `. ${told.flaw}` : ""}`); },
-  score: (told) => judged(`${told.metric.replaceAll("_", " ")} in round ${told.round}: ${told.score === null ? `no score. ${told.reason}` : told.score.toFixed(2)}${told.self_check ? " (self-check)" : ""}`),
+  score: (told) => judged(`${told.metric.replaceAll("_", " ")} in round ${told.round}: ${told.score === null ? `no score. ${told.reason}` : score(told.score)}${told.self_check ? " (self-check)" : ""}`),
   finding: ({ finding }) => { found += 1; judged(`✗ ${finding.kind}${finding.sentence ? ` “${finding.sentence}”` : finding.question ? ` “${finding.question}”` : ""}`, "found"); },
-  round: (told) => { line(`Round ${told.number}: ${told.accepted ? "taken" : "refused"}${told.reason ? `, ${told.reason}` : ""}`); refresh(); },
-  failed_call: (told) => line(`${told.label}: ${told.reason}${told.again_in === null ? "" : `, again in ${told.again_in.toFixed(0)} s`}`),
+  round: (told) => { line(`Round ${told.number}: ${told.accepted ? "accepted" : "rejected"}${told.reason ? `, ${told.reason}` : ""}`); refresh(); },
+  failed_call: (told) => line(`${told.label}: ${told.reason}${told.again_in === null ? "" : `; retrying in ${told.again_in.toFixed(0)} s`}`),
   note: (told) => line(told.message),
   progress: figures,
-  waiting: () => leave("It waits for you.", `/runs/${run}/review`),
-  done: () => leave("It is done.", `/runs/${run}`),
-  stopped: () => leave("It has stopped.", `/runs/${run}`),
+  waiting: () => leave("Waiting for your review.", `/runs/${run}/review`),
+  done: () => leave("Done.", `/runs/${run}`),
+  stopped: () => leave("Stopped.", `/runs/${run}`),
   error: (told) => leave(`${told.message} ${told.hint}`, `/runs/${run}`),
 };
 
@@ -32,7 +32,7 @@ source.addEventListener("message", (event) => {
 source.addEventListener("open", () => {
   // After a break everything is told again from the beginning.
   log.replaceChildren();
-  scores.replaceChildren(element("li", "Nothing was judged yet.", "empty"));
+  scores.replaceChildren(element("li", "No scores yet.", "empty"));
   document.documentElement.dataset.listening = "yes";
 });
 refresh();
@@ -73,7 +73,7 @@ function lay({ pieces, total, chunks, draft }) {
   find("count").textContent = total ? `${total} ${total === 1 ? "part" : "parts"}` : "";
   if (!pieces.length && !draft) return;
   list.replaceChildren();
-  if (draft) list.append(piece("The draft", draft));
+  if (draft) list.append(piece("Draft", draft));
   for (const one of pieces) {
     const parts = one.last_chunk > one.first_chunk ? `Parts ${one.first_chunk + 1} to ${one.last_chunk + 1}` : `Part ${one.first_chunk + 1}`;
     list.append(piece(`${parts} of ${chunks}${one.level ? `, level ${one.level}` : ""} · ${one.words} words`, one.text));
@@ -91,7 +91,7 @@ function leave(words, address) {
   source.close();
   stage.textContent = words;
   say(words);
-  const link = element("a", "Look at it", "button go");
+  const link = element("a", words.startsWith("Waiting") ? "Review" : "Show the result", "button go");
   link.href = address;
   const actions = root.querySelector(".actions");
   if (actions) actions.replaceChildren(link);

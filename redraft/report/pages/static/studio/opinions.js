@@ -11,7 +11,7 @@ document.documentElement.dataset.opinions = "yes";
 
 /** What somebody has said, in words. */
 function words(opinion) {
-  return `${opinion.agrees ? "✓ Somebody agrees" : "✗ Somebody disagrees"}${opinion.note ? `: ${opinion.note}` : ""}`;
+  return `${opinion.agrees ? "✓ Agreed" : "✗ Disagreed"}${opinion.note ? `: ${opinion.note}` : ""}`;
 }
 
 function shown(opinion) {
@@ -22,10 +22,10 @@ function asked(number, id, opinion) {
   const form = element("form", "", "opinion");
   const label = element("span", "Is this finding right?", "metric");
   const yes = element("button", "Yes"), no = element("button", "No");
-  const note = element("input"), keep = element("button", "Keep the note"), told = element("p", "", "opinion-said");
+  const note = element("input"), keep = element("button", "Save note"), told = element("p", "", "opinion-said");
   let now = opinion;
-  note.setAttribute("aria-label", `A note on finding ${number}`);
-  note.placeholder = "why, in a few words";
+  note.setAttribute("aria-label", `Note on finding ${number}`);
+  note.placeholder = "Why? (optional)";
   note.maxLength = 4000;
   yes.type = no.type = "button";
   yes.setAttribute("aria-label", `Yes, finding ${number} is right`);
@@ -51,7 +51,7 @@ function asked(number, id, opinion) {
     }
     now = said.opinions.find((one) => one.finding === id) ?? null;
     draw();
-    say(now ? `Kept: finding ${number} is ${now.agrees ? "right" : "wrong"}` : `Finding ${number}: nothing is said of it any more`);
+    say(now ? `Saved: finding ${number} is ${now.agrees ? "right" : "wrong"}` : `Opinion on finding ${number} removed`);
   };
   // Said once more, it is taken back.
   yes.addEventListener("click", () => tell(now?.agrees === true ? null : true, note.value));

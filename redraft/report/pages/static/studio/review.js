@@ -60,5 +60,5 @@ function light(finding, on) {
 }
 
 function tell() {
-  changed.textContent = edited.value === original ? "" : "You have edited the draft: have it judged with the button below.";
+  changed.textContent = edited.value === original ? "" : "You edited the draft. Choose “Use my edited draft” below.";
 }

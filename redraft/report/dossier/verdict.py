@@ -1,0 +1,51 @@
+"""The verdict on a run in one sentence: which goals were met, by which scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from redraft.report.dossier.contents import Score
+from redraft.settings import FIGURES
+from redraft.text.words import rounded, spaced
+
+_STATES = {
+    "waiting": "Waiting for your review.",
+    "running": "Running.",
+    "failed": "Failed.",
+    "stopped": "Stopped at a limit.",
+    "interrupted": "Interrupted.",
+    "killed": "Crashed.",
+}
+
+
+class VerdictPart(NamedTuple):
+    """One clause of a verdict, with a sign so that its colour is not all there is."""
+
+    kind: str
+    """met, missed, unsure or note."""
+    sign: str
+    says: str
+
+
+def verdict(status: str, scores: Sequence[Score]) -> tuple[VerdictPart, ...]:
+    """The status as a sentence unless the run is done, then every goal, or every score without goals."""
+    judged = [one for one in scores if one.metric not in FIGURES]
+    parts = list(_parts(judged)) or ([VerdictPart("note", "", "not judged")] if status == "done" else [])
+    parts[:1] = [one._replace(says=one.says[:1].upper() + one.says[1:]) for one in parts[:1]]
+    known = [VerdictPart("note", "", _STATES[status])] if status in _STATES else []
+    return (*known, *parts)
+
+
+def _parts(judged: Sequence[Score]) -> Iterator[VerdictPart]:
+    with_goal = [one for one in judged if one.goal is not None]
+    for one in with_goal or judged:
+        name = spaced(one.metric)
+        if one.goal is None:
+            yield VerdictPart("note", "", f"{name} {'not scored' if one.score is None else rounded(one.score)}")
+        elif one.score is None:
+            yield VerdictPart("unsure", "?", f"{name} not scored (goal {rounded(one.goal)})")
+        else:
+            state, sign = ("unsure", "?") if one.met is None else ("met", "✓") if one.met else ("missed", "✗")
+            said = "undecided" if state == "unsure" else state
+            yield VerdictPart(state, sign, f"{name} {said} ({rounded(one.score)} of {rounded(one.goal)})")

@@ -1,0 +1,211 @@
+"""What can be done from a run: download it, refine one of its drafts, delete it, and read its calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import Response
+
+from redraft.domain import Document
+from redraft.errors import RunError
+from redraft.evaluators.catalog import check_goals, metrics, names
+from redraft.fields import checked
+from redraft.graphs.review import requests
+from redraft.report.dossier.build import read_dossier
+from redraft.report.dossier.contents import CallEntry
+from redraft.report.dossier.judged import calls
+from redraft.report.history.citations import citations_of
+from redraft.report.history.results import read_result
+from redraft.report.outputs.formats import WITH_NOTES, Format, written
+from redraft.report.outputs.paper import paper_of
+from redraft.report.pages.dossier import dossier_page
+from redraft.report.pages.markdown import dossier_markdown
+from redraft.runs.inputs import draft_of_round
+from redraft.runs.prepare import RunSpec
+from redraft.runs.request import RunRequest
+from redraft.settings import DEFAULT_GOALS, GIVEN_STRATEGY, DraftConfig, JudgeConfig, ModelSettings, RefineConfig
+from redraft.store.connection import off_loop
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.studio import run_views
+from redraft.studio.context import Work, read, run_of, work_of
+from redraft.studio.contracts import RequestBody, Started
+from redraft.studio.endpoints import Endpoint, NoSuchThing
+from redraft.studio.orders import RunBody
+from redraft.studio.start import json_of
+from redraft.text.sanitizer import clean, scrubbed
+
+
+class _Kind(NamedTuple):
+    form: Format | None
+    """The format of the summary alone; None for the dossier."""
+    suffix: str
+    media: str
+
+
+_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_KINDS = {
+    "docx": _Kind("docx", ".docx", _DOCX),
+    "md": _Kind("markdown", ".md", "text/markdown; charset=utf-8"),
+    "html": _Kind("html", ".html", "text/html; charset=utf-8"),
+    "txt": _Kind("text", ".txt", "text/plain; charset=utf-8"),
+    "dossier": _Kind(None, "-dossier.html", "text/html; charset=utf-8"),
+    "dossier.md": _Kind(None, "-dossier.md", "text/markdown; charset=utf-8"),
+}
+_NO_WORD = re.compile(r"[^A-Za-z0-9]+")
+
+
+async def download(request: Request) -> Response:
+    """The summary or the dossier of a run as a file."""
+    wanted, run = request.path_params["form"], await run_of(request)
+    kind = _KINDS.get(wanted)
+    if kind is None:
+        raise NoSuchThing(f"a run is not written as {wanted!r:.40}", hint=f"choose one of {', '.join(_KINDS)}")
+    title, content = await read(request, _file, run, kind)
+    name = f"{_NO_WORD.sub('-', title).strip('-').lower()[:60] or 'summary'}-{run.id}{kind.suffix}"
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    return Response(content, media_type=kind.media, headers=headers)
+
+
+def _file(store: Store, run: Run, kind: _Kind) -> tuple[str, str | bytes]:
+    if kind.form is None:
+        dossier = read_dossier(store, run.id)
+        return dossier.document.title, dossier_page(dossier) if kind.suffix.endswith("html") else dossier_markdown(
+            dossier
+        )
+    result = read_result(store, run.id)
+    if result.draft is None and not any(one.result and one.result.draft for one in result.chapters):
+        raise NoSuchThing(f"run {run.id} has no summary yet", hint="resume the run first")
+    cite = partial(citations_of, store) if kind.form in WITH_NOTES else None
+    return result.title, written(paper_of(result, cite), kind.form)
+
+
+class Fork(RequestBody):
+    """A draft of this run, to be refined in a new run."""
+
+    round: int | None = Field(default=None, ge=0)
+    """The round whose draft to start from; without it, the result's."""
+    requests: tuple[str, ...] = Field(default=(), max_length=100)
+    """What is to be changed, in your own words."""
+    goals: dict[str, float] | None = None
+    """Without any, those of the run, or else coverage and consistency."""
+    rounds: int | None = None
+    """The most revisions; without it, as many as the run was allowed."""
+    review: bool = False
+    allow_self_check: bool = False
+
+
+class Planned(NamedTuple):
+    document: Document
+    settings: DraftConfig
+    spec: RunSpec
+
+
+def forked(store: Store, run: Run, asked: Fork, work: Work) -> Planned:
+    """The run that a fork asks for. What cannot be done is a `RedraftError` that says so."""
+    if run.draft is None or run.kind not in run_views.DRAFTED:
+        raise RunError(f"run {run.id} has no summary to refine", hint="resume it, or choose another run")
+    number = result_round(store, run) if asked.round is None else asked.round
+    given = draft_of_round(store, run, number)
+    known = run.refinement.model_dump() if run.refinement else {}
+    goals = asked.goals or known.get("goals") or dict(DEFAULT_GOALS)
+    check_goals(goals, metrics(names()))
+    said = {"goals": goals, "review": asked.review, "allow_self_check": asked.allow_self_check}
+    said |= {"rounds": asked.rounds} if asked.rounds is not None else {}
+    wanted = RunRequest(run.settings, run.judging or JudgeConfig(), checked(RefineConfig, known | said))
+    found = requests([one for one in asked.requests if one.strip()])
+    settings, spec = wanted.order("refine", work.session.terms.model_roles, given=given, parent=run.id, findings=found)
+    return Planned(store.documents.get(run.document), settings, spec)
+
+
+async def fork(request: Request) -> Started:
+    """Refine a draft of a run in a new run."""
+    asked, run, work = checked(Fork, await json_of(request)), await run_of(request), work_of(request)
+    planned = await read(request, forked, run, asked, work)
+    made = await work.start(*planned)
+    return Started(run=made, events=f"/api/runs/{made}/events")
+
+
+class CallDetails(CallEntry):
+    """A call with what was asked and answered."""
+
+    prompt_text: str | None
+    """The prompt with its gaps, as it is on record; the passages that filled them are not kept."""
+    reply: str | None
+    """None where no reply came."""
+    finish_reason: str
+
+
+def call_of(store: Store, run: str, number: int) -> CallDetails:
+    """A call of a run by its number."""
+    entry = next((one for one in calls(store, run) if one.number == number), None)
+    if entry is None:
+        raise NoSuchThing(f"run {run} has no call {number}")
+    reply, finish = store.calls.reply_of(run, number)
+    prompt = store.prompts.of([entry.hash]).get(entry.hash)
+    text = clean(prompt.text) if prompt else None
+    return CallDetails(
+        **dict(entry), prompt_text=text, reply=None if reply is None else scrubbed(clean(reply)), finish_reason=finish
+    )
+
+
+def result_round(store: Store, run: Run) -> int:
+    """The round that made the result; 0 for a run without rounds."""
+    return next((made.number for made in store.judgments.rounds(run.id) if made.draft == run.draft), 0)
+
+
+def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) -> dict[str, Any]:
+    """The fields of the form for a new run as an earlier run has them, to run it again with changes."""
+    run = store.runs.get(key)
+    parts = [one for one in (run.settings, run.judging, run.refinement) if one is not None]
+    found = {
+        name: getattr(one, name)
+        for one in parts
+        for name, field in type(one).model_fields.items()
+        if name in RunBody.model_fields and getattr(one, name) != field.default
+    }
+    named = {one.model: name for name, one in models.items()}
+    given = run.settings.strategy == GIVEN_STRATEGY
+    found |= {"document": run.document, "kind": run.kind if run.kind in run_views.DRAFTED else "summarize"}
+    found |= {
+        "model": named.get(run.settings.model, run.settings.model),
+        "strategy": "" if given else run.settings.strategy,
+    }
+    if run.judging and run.judging.judges:
+        judge, *others = (named.get(one, one) for one in run.judging.judges)
+        found |= {"judge": judge, "judges": tuple(others)}
+    if given:
+        first = min(store.judgments.rounds(run.id), key=lambda made: made.number, default=None)
+        draft = first.draft if first else run.draft
+        found["summary"] = store.runs.draft(draft).text if draft else ""
+    return {name: value for name, value in found.items() if value not in (None, "", ())}
+
+
+async def delete(request: Request) -> dict[str, object]:
+    """Delete a run, its drafts, and the replies that no other run uses."""
+    work, run = work_of(request), await run_of(request)
+    if work.is_at_work(run.id):
+        raise RunError(f"run {run.id} is running", hint="stop it first")
+    return (await off_loop(work.session.store.forget, [run.id])).to_json()
+
+
+async def call(request: Request) -> CallDetails:
+    """A call with its prompt and its reply."""
+    return await read(request, call_of, (await run_of(request)).id, request.path_params["number"])
+
+
+_RUN = "/api/runs/{run}"
+ENDPOINTS = (
+    Endpoint("DELETE", _RUN, "Delete a run for good.", delete),
+    Endpoint("POST", f"{_RUN}/fork", "Refine a draft of a run in a new run.", fork, Started, Fork, 201),
+    Endpoint("GET", f"{_RUN}/calls/{{number:int}}", "A call with its prompt and its reply.", call, CallDetails),
+    Endpoint(
+        "GET", "/runs/{run}/download/{form}", "The summary or the dossier as a file.", download, kind="text/plain"
+    ),
+)
+"""The addresses of these."""

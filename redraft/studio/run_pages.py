@@ -1,0 +1,160 @@
+"""The page of one run, and the page on which one of its drafts is refined."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pydantic_core import to_jsonable_python
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from redraft.errors import RedraftError
+from redraft.evaluators.catalog import metrics, names
+from redraft.fields import checked
+from redraft.report.dossier.build import read_dossier
+from redraft.report.history.summaries import RunSummary
+from redraft.report.pages.assets import template
+from redraft.report.pages.dossier import view
+from redraft.report.pages.formatting import packed, page_data
+from redraft.runs.dry_run import Spending, spending_of
+from redraft.settings import DEFAULT_GOALS, RefineConfig
+from redraft.store.connection import off_loop
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.studio import run_views
+from redraft.studio.context import context_of, read, run_of, work_of
+from redraft.studio.contracts import Status
+from redraft.studio.endpoints import problem_of
+from redraft.studio.pages import page
+from redraft.studio.run_actions import Fork, delete, forked, result_round
+from redraft.text.sanitizer import clean
+
+_MOST_OFFERED = 50
+
+
+async def run(request: Request) -> Response:
+    """A run: its progress while it is running, its dossier afterwards."""
+    found, context = await run_of(request), context_of(request)
+    at_work = context.work is not None and context.work.is_at_work(found.id)
+    status = await off_loop(run_views.status_of, context.reading, found, at_work=at_work)
+    if status.status == "running":
+        return page(request, "live", "runs", run=status)
+    if status.kind not in run_views.DRAFTED:
+        shown = json.dumps(await read(request, run_views.result_of, status.run), ensure_ascii=False, indent=2)
+        built = "/packs" if status.kind in ("pack", "keyfacts") else ""
+        return page(request, "plain", "runs", run=status, result=shown, yardstick=built)
+    others = await off_loop(_comparable, context.rows.all, status)
+    return HTMLResponse(await read(request, _dossier_page, status, context.config.read_only, others))
+
+
+def _comparable(all_of: Callable[[], list[RunSummary]], run: Status) -> list[RunSummary]:
+    """The other runs with a summary of the same document, newest first."""
+    rows = (row for row in all_of() if row.document == run.document and row.run != run.run)
+    return [row for row in rows if row.words is not None and row.kind in run_views.DRAFTED][:_MOST_OFFERED]
+
+
+def _dossier_page(store: Store, status: Status, read_only: bool, others: Sequence[RunSummary]) -> str:
+    dossier = read_dossier(store, status.run)
+    said = {one.finding: to_jsonable_python(one) for one in run_views.opinions_of(store, status.run).opinions}
+    findings = {one.number: {"id": one.id, "opinion": said.get(one.id)} for one in dossier.findings}
+    return template("studio/run.html").render(
+        **view(dossier),
+        assets=None,
+        data=packed(page_data(dossier) | {"run": status.run}),
+        here="runs",
+        read_only=read_only,
+        run=status,
+        said=bool(said),
+        others=others,
+        opinions=packed({"run": status.run, "read_only": read_only, "findings": findings}),
+    )
+
+
+async def refine(request: Request) -> Response:
+    """The form in which a draft is refined."""
+    number = request.query_params.get("round", "")
+    return await _refine(request, Fork(round=int(number) if number.isdecimal() else None))
+
+
+async def refine_answered(request: Request) -> Response:
+    """Show the plan of a refinement, or start it."""
+    run, work = await run_of(request), work_of(request)
+    asked = Fork()
+    try:
+        async with request.form() as form:
+            asked, start = _fork_of(form), form.get("act") == "start"
+        planned = await read(request, forked, run, asked, work)
+        if start:
+            return RedirectResponse(f"/runs/{await work.start(*planned)}", 303)
+        plan = await off_loop(spending_of, *planned, context_of(request).config.prices)
+    except RedraftError as error:
+        return await _refine(request, asked, problem=error)
+    return await _refine(request, asked, plan)
+
+
+def _fork_of(form: FormData) -> Fork:
+    """A fork in the fields of the form. A goal that was left empty is none."""
+    goals = {name.removeprefix("goal."): value for name, value in form.items() if name.startswith("goal.") and value}
+    said: dict[str, Any] = {
+        name: form[name] for name in ("round", "rounds", "review", "allow_self_check") if form.get(name)
+    }
+    lines = str(form.get("requests", "")).splitlines()
+    asked: Fork = checked(Fork, {**said, "goals": goals, "requests": [one.strip() for one in lines if one.strip()]})
+    return asked
+
+
+async def _refine(
+    request: Request, asked: Fork, plan: Spending | None = None, problem: RedraftError | None = None
+) -> Response:
+    run = await run_of(request)
+    status, shown = problem_of(problem) if problem else (200, None)
+    values = await read(request, _to_refine, run, asked)
+    return page(request, "refine", "runs", status, asked=asked, plan=plan, problem=shown, **values)
+
+
+class _Draft(NamedTuple):
+    """A draft that can be refined."""
+
+    number: int
+    text: str
+    words: int
+    is_result: bool
+
+
+def _drafts(store: Store, run: Run) -> Iterator[_Draft]:
+    made = [(one.number, one.draft) for one in store.judgments.rounds(run.id)] or [(0, run.draft or "")]
+    for number, draft in made:
+        known = store.runs.draft(draft)
+        yield _Draft(number, clean(known.text), known.words, draft == run.draft)
+
+
+def _to_refine(store: Store, run: Run, asked: Fork) -> Mapping[str, Any]:
+    number = result_round(store, run) if asked.round is None else asked.round
+    return {
+        "run": run_views.status_of(store, run, at_work=False),
+        "chosen": number,
+        "drafts": list(_drafts(store, run)),
+        "goals": asked.goals or (run.refinement.goals if run.refinement else DEFAULT_GOALS),
+        "most": asked.rounds
+        or (run.refinement.rounds if run.refinement else RefineConfig.model_fields["rounds"].default),
+        "self_check": asked.allow_self_check or bool(run.refinement and run.refinement.allow_self_check),
+        "offered": tuple(one.name for one in metrics(names()) if one.aim),
+    }
+
+
+async def deleted(request: Request) -> Response:
+    """Delete a run, and show the list."""
+    await delete(request)
+    return RedirectResponse("/runs", 303)
+
+
+WORKING = (
+    Route("/runs/{run}/refine", refine),
+    Route("/runs/{run}/refine", refine_answered, methods=["POST"]),
+    Route("/runs/{run}/delete", deleted, methods=["POST"]),
+)
+"""The addresses that only a studio which may write has."""

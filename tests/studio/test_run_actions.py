@@ -1,0 +1,156 @@
+"""What can be done from a finished run, over HTTP: download, refine, fork, run again, delete, and read its calls."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator
+from io import BytesIO
+
+import httpx
+import pytest
+
+from tests.studio.served import Served, at_rest, begin, chapter, served
+
+pytestmark = pytest.mark.slow
+EVIL = "<script>document.title='pwned'</script>"
+
+
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("actions")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def client(at: Served) -> Iterator[httpx.Client]:
+    with at.client() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def refined(client: httpx.Client) -> str:
+    """A run with a goal that is met and one that is missed."""
+    run = begin(client, kind="refine", words=60, goals={"coverage": 1.0, "consistency": 0.5}, rounds=1,
+                allow_self_check=True)  # fmt: skip
+    assert at_rest(client, run)["status"] == "done"
+    return run
+
+
+def test_the_page_begins_with_the_verdict_and_goes_on_with_the_summary(client: httpx.Client, refined: str) -> None:
+    page = client.get(f"/runs/{refined}").text
+    scores = client.get(f"/api/runs/{refined}").json()["scores"]
+    coverage = int(scores["coverage"] * 100 + 1e-9) / 100
+    verdict = page.index(f"overage missed ({coverage:.2f} of 1.00)")
+    assert "onsistency met (1.00 of 0.50)" in page
+    assert page.index("<h1") < verdict < page.index('id="summary"') < page.index('id="scores"')
+
+
+@pytest.mark.parametrize("form", ["docx", "md", "html", "txt", "dossier", "dossier.md"])
+def test_a_finished_run_is_downloaded(client: httpx.Client, refined: str, form: str) -> None:
+    reply = client.get(f"/runs/{refined}/download/{form}")
+    assert reply.status_code == 200
+    name = reply.headers["content-disposition"]
+    assert name.startswith('attachment; filename="the-salt-ledger-')
+    summary = client.get(f"/api/runs/{refined}/dossier").json()["summary"]
+    if form == "docx":
+        assert "word/document.xml" in zipfile.ZipFile(BytesIO(reply.content)).namelist()
+    elif form != "dossier":
+        assert summary.split(". ")[0].split("'")[0][:30] in reply.text
+
+
+def test_a_form_that_there_is_not_is_refused(client: httpx.Client, refined: str) -> None:
+    reply = client.get(f"/runs/{refined}/download/pdf")
+    assert (reply.status_code, "choose one of docx" in reply.text.lower()) == (404, True)
+
+
+def test_a_run_is_refined_with_a_request_of_ones_own_after_its_cost_is_shown(
+    client: httpx.Client, refined: str
+) -> None:
+    form = {"requests": "Name the auditor.\n\nSay how it ends.", "round": "0", "rounds": "1", "goal.coverage": "0.9",
+            "allow_self_check": "true"}  # fmt: skip
+    before = client.get("/api/runs").json()["total"]
+    planned = client.post(f"/runs/{refined}/refine", data={**form, "act": "plan"})
+    assert planned.status_code == 200
+    assert "Estimated cost" in planned.text
+    assert "Name the auditor.\nSay how it ends.</textarea>" in planned.text
+    assert client.get("/api/runs").json()["total"] == before, "nothing has started"
+    started = client.post(f"/runs/{refined}/refine", data={**form, "act": "start"})
+    run = started.headers["location"].rpartition("/")[2]
+    assert at_rest(client, run)["parent"] == refined
+    told = client.get(f"/api/runs/{run}/dossier").json()
+    assert told["run"]["refinement"]["goals"] == {"coverage": 0.9}
+    asked = {one["explanation"] for one in told["findings"]}
+    assert {"Name the auditor.", "Say how it ends."} <= asked
+
+
+def test_what_is_wrong_with_a_refinement_is_said_in_the_form(client: httpx.Client, refined: str) -> None:
+    reply = client.post(f"/runs/{refined}/refine", data={"goal.coverage": "7", "requests": "Keep this.", "act": "plan"})
+    assert reply.status_code == 422
+    assert 'role="alert"' in reply.text
+    assert "Keep this." in reply.text
+
+
+def test_a_draft_is_forked_by_a_program(client: httpx.Client, refined: str) -> None:
+    reply = client.post(f"/api/runs/{refined}/fork", json={"round": 0, "rounds": 1, "allow_self_check": True})
+    assert reply.status_code == 201
+    run = reply.json()["run"]
+    assert at_rest(client, run)["status"] == "done"
+    drafts = [client.get(f"/api/runs/{one}/dossier").json()["rounds"][0]["text"] for one in (run, refined)]
+    assert drafts[0] == drafts[1]
+    assert client.post(f"/api/runs/{refined}/fork", json={"round": 99}).status_code == 409
+
+
+def test_a_call_has_its_prompt_its_reply_and_what_it_took(client: httpx.Client, refined: str) -> None:
+    calls = client.get(f"/api/runs/{refined}/dossier").json()["calls"]
+    told = client.get(f"/api/runs/{refined}/calls/{calls[0]['number']}").json()
+    assert {name: told[name] for name in ("label", "prompt", "prompt_tokens", "seconds")} == {
+        name: calls[0][name] for name in ("label", "prompt", "prompt_tokens", "seconds")
+    }
+    assert told["prompt_text"]
+    assert told["reply"]
+    assert client.get(f"/api/runs/{refined}/calls/99999").status_code == 404
+
+
+def test_the_form_of_a_new_run_has_the_settings_of_an_earlier_one(client: httpx.Client, refined: str) -> None:
+    page = client.get(f"/runs/new?from={refined}").text
+    assert 'name="words" min="10" max="1000000" value="60"' in page
+    assert 'name="goal.consistency" min="0" max="1" step="any" value="0.5"' in page
+
+
+def test_other_summaries_of_the_document_are_offered_for_comparison(client: httpx.Client, refined: str) -> None:
+    other = begin(client, words=30)
+    elsewhere = begin(client, words=30, text=f"{chapter()} Of another document.")
+    for run in (other, elsewhere):
+        at_rest(client, run)
+    page = client.get(f"/runs/{refined}").text
+    assert f'<option value="{other}">' in page
+    assert f'<option value="{elsewhere}">' not in page
+
+
+def test_a_run_is_deleted_for_good(client: httpx.Client) -> None:
+    first, second = (begin(client, words=words, text=f"{chapter()} Deleted.") for words in (30, 40))
+    for run in (first, second):
+        at_rest(client, run)
+    assert client.post(f"/runs/{first}/delete").headers["location"] == "/runs"
+    assert client.delete(f"/api/runs/{second}").json()["runs"] == [second]
+    assert [client.get(f"/api/runs/{run}").status_code for run in (first, second)] == [404, 404]
+
+
+def test_a_run_that_waits_says_so(client: httpx.Client) -> None:
+    run = begin(client, kind="refine", words=40, goals={"coverage": 1.0}, review=True, allow_self_check=True,
+                text=f"{chapter()} It waits.")  # fmt: skip
+    assert at_rest(client, run)["status"] == "waiting"
+    page = client.get(f"/runs/{run}").text
+    assert "Waiting for your review." in page
+    assert f'href="/runs/{run}/review">Review</a>' in page
+    assert f"/runs/{run}/refine" not in page
+
+
+def test_who_may_only_read_is_offered_nothing_else(at: Served, refined: str) -> None:
+    with served(at.told.database.parent, read_only=True) as reading, reading.client() as client:  # type: ignore[union-attr]
+        page = client.get(f"/runs/{refined}").text
+        assert f"/runs/{refined}/download/docx" in page
+        for path in ("refine", "delete"):
+            assert f"/runs/{refined}/{path}" not in page
+        assert client.post(f"/runs/{refined}/delete").status_code == 405
+        assert client.delete(f"/api/runs/{refined}").status_code == 405
