@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -99,10 +99,24 @@ class Documents(Repository):
         """Whether there is a document with this id."""
         return self._connection.row("SELECT 1 FROM documents WHERE id = ?", (key,)) is not None
 
-    def titles(self) -> list[tuple[str, str, int]]:
-        """Of every document, the latest first, its id, its title, and how many characters it has."""
-        rows = self._connection.rows("SELECT id, title, characters FROM documents ORDER BY added DESC, rowid DESC")
+    def titles(self, without: str = "") -> list[tuple[str, str, int]]:
+        """Of every document, the latest first, its id, its title, and how many characters it has; those that only an
+        experiment has read can be left out, by its name."""
+        rows = self._connection.rows(
+            "SELECT id, title, characters FROM documents d WHERE ? = ''"
+            " OR NOT EXISTS (SELECT 1 FROM runs WHERE document = d.id AND experiment = ?)"
+            " OR EXISTS (SELECT 1 FROM runs WHERE document = d.id AND coalesce(experiment, '') <> ?)"
+            " ORDER BY added DESC, rowid DESC",
+            (without, without, without),
+        )
         return [(row["id"], row["title"], row["characters"]) for row in rows]
+
+    def titles_of(self, keys: Collection[str]) -> dict[str, str]:
+        """The titles of some documents, read at once."""
+        rows = self._connection.rows(
+            "SELECT id, title FROM documents WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),)
+        )
+        return {row["id"]: row["title"] for row in rows}
 
     def title(self, key: str) -> str:
         """The title alone, without loading the text."""
@@ -262,10 +276,12 @@ class ChapterRuns(Repository):
         with self._connection.writing() as raw:
             raw.execute("UPDATE chapters SET run = ? WHERE whole = ? AND idx = ?", (run, whole, index))
 
-    def whole_of(self, run: str) -> str:
-        """The run that this one summarizes a chapter for; empty where it is no such one."""
-        row = self._connection.row("SELECT whole FROM chapters WHERE run = ?", (run,))
-        return str(row["whole"]) if row else ""
+    def wholes(self, runs: Sequence[str]) -> dict[str, str]:
+        """The run that each of these summarizes a chapter for, by its id; others are left out."""
+        rows = self._connection.rows(
+            "SELECT run, whole FROM chapters WHERE run IN (SELECT value FROM json_each(?))", (json.dumps(list(runs)),)
+        )
+        return {row["run"]: row["whole"] for row in rows}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The studio as an application: its routes, its guard, and what is open as long as it is."""
+"""The studio as an application: its routes, access control, and resources."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class _File(NamedTuple):
 
 @cache
 def _files() -> dict[str, _File]:
-    """All there are, read once: an address is looked up among their names, and is never a path."""
+    """All static files, read once: an address is looked up among their names, and is never a path."""
     found = dict(_found(files("redraft.report.pages") / "static", ""))
-    # What pictures need is no file: it is made where they are.
+    # The styles of pictures are not a file, but made where the pictures are.
     return found | {"plots.css": _file(static("plots.css").encode(), _TYPES["css"])}
 
 
@@ -73,7 +73,7 @@ async def static_file(request: Request) -> Response:
 
 
 def load_files() -> None:
-    """Read them, before there is an event loop that would have to wait."""
+    """Read the static files before the event loop starts."""
     _files()
 
 
@@ -91,7 +91,7 @@ _READING = (
     Route("/api", pages.api),
     Route("/static/{name:path}", static_file),
 )
-# They stand before the address of a single run.
+# These come before the address of a single run.
 _WORKING = (
     Route("/runs/new", pages.new),
     Route("/runs/new", pages.plan, methods=["POST"]),
@@ -107,7 +107,7 @@ _WORKING = (
 
 
 def studio(config: StudioConfig) -> Starlette:
-    """The studio on a database. Where nothing may be written, there is no route that writes."""
+    """The studio on a database. A read-only studio has no routes that write."""
     load_files()
     routes = [
         *(() if config.read_only else _WORKING),
@@ -136,7 +136,7 @@ def studio(config: StudioConfig) -> Starlette:
 
 
 async def _opened(config: StudioConfig, closing: AsyncExitStack) -> StudioContext:
-    """What the studio has. Who reads never waits for somebody who writes: each has a store of their own."""
+    """Open the stores. Reading and writing have a store each, so that reading never waits."""
     work: Work | None = None
     if not config.read_only:
         session = Session(await off_loop(Store, config.database), limits=config.limits, prices=config.prices)

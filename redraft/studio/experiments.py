@@ -1,4 +1,4 @@
-"""Experiments: their runs in the store, and the tables and pictures of a folder that was named."""
+"""Experiments: their runs in the store, and the tables and pictures in the folder of results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_RUNS = 500
 
 
 def name_of(row: RunSummary) -> str:
-    """The experiment that a run belongs to; empty for none."""
+    """The experiment of a run; empty for none."""
     return row.experiment or (row.kind if row.part else "")
 
 
@@ -52,7 +52,7 @@ def _line(name: str, runs: list[RunSummary], folder: Path | None) -> ExperimentL
 
 
 def shown(rows: RunRows, folder: Path | None, name: str) -> ExperimentDetails:
-    """An experiment with all that there is of it."""
+    """An experiment with its tables, pictures and runs."""
     runs = rows.listed(RunFilter(experiment=name, per=_MOST_RUNS)).rows
     files = _folders(folder).get(name)
     if not runs and files is None:
@@ -64,16 +64,16 @@ def shown(rows: RunRows, folder: Path | None, name: str) -> ExperimentDetails:
 
 
 def drawn(folder: Path | None, name: str) -> ReportSection | None:
-    """The tables of an experiment with their pictures, as on a page of results; None where there are no tables."""
+    """The tables of an experiment with their pictures; None if it has none."""
     found = _folders(folder).get(name)
     return sections([read_file_of_results(found / _TABLES, name)])[0] if found else None
 
 
 def picture(folder: Path | None, name: str, file: str) -> bytes:
-    """A picture of an experiment. Only files that the list names are read."""
+    """A picture of an experiment. Only files in the list are read."""
     found = _folders(folder).get(name)
     if found is None or file not in set(_pictures(found)):
-        raise NoSuchThing("there is no such picture")
+        raise NoSuchThing("there is no picture with this name")
     return read_file(found / file, MOST_BYTES)
 
 
@@ -100,5 +100,5 @@ def _tables(folder: Path) -> tuple[tuple[TableEntry, ...], dict[str, Any]]:
         return tables, dict(content.get("settings", {}))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
         raise UsageError(
-            "these are no tables of an experiment", place=place, hint="write them with redraft experiment NAME -o DIR"
+            "this file has no results of an experiment", place=place, hint="redraft experiment NAME -o DIR writes them"
         ) from error
