@@ -14,7 +14,7 @@ from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import experiments, packs, run_views
+from redraft.studio import experiments, models, packs, run_views
 from redraft.studio.batch_api import BATCHES
 from redraft.studio.context import Work, context_of, read, run_of, streamed, work_of
 from redraft.studio.contracts import (
@@ -214,6 +214,7 @@ ENDPOINTS = (
         query={"what": "claims, verification or alignment. Default: the kind with the most opinions."},
         kind="text/csv",
     ),
+    *models.ENDPOINTS,
     Endpoint("GET", "/api/packs", "List packs of questions and key facts.", pack_list, PackList),
     Endpoint("GET", "/api/packs/{pack}", "A pack of questions.", named("pack", packs.contents), PackContents),
     Endpoint(

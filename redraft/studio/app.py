@@ -103,6 +103,7 @@ _WORKING = (
     Route("/runs/{run}/review", pages.answer, methods=["POST"]),
     Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),
     *batch_pages.WORKING,
+    Route("/models", pages.model_list),
 )
 
 

@@ -26,7 +26,7 @@ from redraft.settings import DEFAULT_GOALS
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import api as studio_api
-from redraft.studio import experiments, packs, run_views
+from redraft.studio import experiments, models, packs, run_views
 from redraft.studio.context import Work, context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import Review, Status, Strike
 from redraft.studio.endpoints import NoSuchThing, problem_of, query_of
@@ -38,7 +38,20 @@ from redraft.studio.start import KEPT, Sent, asked_from, begun, offer_of, plan_o
 Here = Literal["runs", "new", "batches", "packs", "models", "experiments", "api", ""]
 _MOST_COMPARED = 6
 _EMPTY = dict.fromkeys(
-    ("document", "kept", "summary", "model", "judge", "metrics", "words", "query", "review", "allow_self_check"), ""
+    (
+        "document",
+        "kept",
+        "summary",
+        "model",
+        "judge",
+        "judges",
+        "metrics",
+        "words",
+        "query",
+        "review",
+        "allow_self_check",
+    ),
+    "",
 )
 _EMPTY |= {"strategy": "hierarchical", "kind": "summarize", "rounds": "4"}
 _SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
@@ -127,7 +140,7 @@ async def new(request: Request) -> Response:
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
     """The form as it was filled in, with what is wrong."""
     status, shown = problem_of(problem) if problem else (200, None)
-    values = {**_EMPTY, **given}
+    values = {**_EMPTY, "model": request.query_params.get("model", ""), **given}
     goals = dict(given.get("goals") or {name: f"{least:g}" for name, least in DEFAULT_GOALS.items()})
     offered = await offer_of(request)
     shared = {"offer": offered, "goals": goals, "groups": groups(tuple(offered.models))}
@@ -285,6 +298,11 @@ async def picture(request: Request) -> Response:
     context, names = context_of(request), request.path_params
     content = await off_loop(experiments.picture, context.config.experiments, names["name"], names["file"])
     return Response(content, media_type="image/svg+xml", headers={"content-security-policy": _SVG_POLICY})
+
+
+async def model_list(request: Request) -> Response:
+    """The models; a script looks for those on this machine."""
+    return page(request, "models", "models", models=models.known(context_of(request)).models)
 
 
 async def api(request: Request) -> Response:
