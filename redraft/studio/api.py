@@ -14,13 +14,11 @@ from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import experiments, models, packs, run_views
+from redraft.studio import models, packs, run_views
 from redraft.studio.batch_api import BATCHES
 from redraft.studio.context import Work, context_of, read, run_of, streamed, work_of
 from redraft.studio.contracts import (
     Created,
-    ExperimentDetails,
-    ExperimentList,
     Offer,
     OpinionGiven,
     OpinionList,
@@ -38,6 +36,7 @@ from redraft.studio.contracts import (
     Strike,
 )
 from redraft.studio.endpoints import Endpoint, described, query_of, typed
+from redraft.studio.experiment_api import EXPERIMENTS
 from redraft.studio.feeds import EVENT_STREAM, elsewhere
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.studio.start import asked_of, begun, json_of, offer_of, plan_of, planned
@@ -154,18 +153,6 @@ async def strike(request: Request) -> Created:
     return Created(id=await off_loop(packs.strike, store, request.path_params["pack"], given.questions))
 
 
-async def experiment_list(request: Request) -> ExperimentList:
-    """List experiments."""
-    context = context_of(request)
-    return await off_loop(experiments.listed, context.rows, context.config.experiments)
-
-
-async def experiment(request: Request) -> ExperimentDetails:
-    """An experiment with its tables."""
-    context = context_of(request)
-    return await off_loop(experiments.shown, context.rows, context.config.experiments, request.path_params["name"])
-
-
 async def description(request: Request) -> dict[str, Any]:
     """The OpenAPI description of the API."""
     return described([one for one in ENDPOINTS if one.is_there(context_of(request).config.read_only)])
@@ -221,8 +208,7 @@ ENDPOINTS = (
         "POST", "/api/packs/{pack}/strike", "Make a new pack without some questions.", strike, Created, Strike, 201
     ),
     Endpoint("GET", "/api/keyfacts/{keyfacts}", "Key facts.", named("keyfacts", packs.keyfacts_contents), PackContents),
-    Endpoint("GET", "/api/experiments", "List experiments.", experiment_list, ExperimentList),
-    Endpoint("GET", "/api/experiments/{name}", "An experiment with its tables.", experiment, ExperimentDetails),
+    *EXPERIMENTS,
     *BATCHES,
     Endpoint("GET", "/api/openapi.json", "This description of the API.", description),
 )

@@ -23,11 +23,12 @@ from redraft.report.pages.assets import static
 from redraft.runs.session import Session
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import batch_pages, pages
+from redraft.studio import batch_pages, experiment_pages, pages
 from redraft.studio.api import ENDPOINTS
 from redraft.studio.batches import Tables
 from redraft.studio.context import StudioConfig, StudioContext, Work
 from redraft.studio.endpoints import refused
+from redraft.studio.experiment_work import ExperimentWork
 from redraft.studio.guard import Guard
 from redraft.studio.orders import Pending
 from redraft.studio.run_views import RunRows
@@ -84,9 +85,7 @@ _READING = (
     Route("/packs", pages.pack_list),
     Route("/packs/{pack}", pages.pack),
     Route("/keyfacts/{keyfacts}", pages.keyfacts),
-    Route("/experiments", pages.experiment_list),
-    Route("/experiments/{name}", pages.experiment),
-    Route("/experiments/{name}/{file}", pages.picture),
+    *experiment_pages.READING,
     *batch_pages.READING,
     Route("/api", pages.api),
     Route("/static/{name:path}", static_file),
@@ -103,6 +102,7 @@ _WORKING = (
     Route("/runs/{run}/review", pages.answer, methods=["POST"]),
     Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),
     *batch_pages.WORKING,
+    *experiment_pages.WORKING,
     Route("/models", pages.model_list),
 )
 
@@ -143,7 +143,8 @@ async def _opened(config: StudioConfig, closing: AsyncExitStack) -> StudioContex
         session = Session(await off_loop(Store, config.database), limits=config.limits, prices=config.prices)
         closing.push_async_callback(off_loop, session.store.close)
         await closing.enter_async_context(session)
-        work = Work(session)
+        experiments = ExperimentWork(session.store, config.results, config.limits, config.prices)
+        work = Work(session, experiments)
         closing.push_async_callback(work.aclose)
     reading = await off_loop(Store, config.database, to_read=True, only_read=config.read_only)
     closing.push_async_callback(off_loop, reading.close)

@@ -25,8 +25,10 @@ from redraft.settings import DraftConfig, Limits, ModelSettings
 from redraft.store.batches import Batch
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
-from redraft.store.store import Store
+from redraft.store.store import Store, default_path
 from redraft.studio.batches import Tables
+from redraft.studio.experiment_orders import ExperimentPlan
+from redraft.studio.experiment_work import ExperimentWork
 from redraft.studio.feeds import EVENT_STREAM, STREAMED, Feed, Message, sent
 from redraft.studio.orders import Pending, RunBody
 from redraft.studio.run_views import RunRows
@@ -37,10 +39,11 @@ _MOST_FEEDS = 200
 
 
 class Work:
-    """Starts, stops and resumes runs and batches."""
+    """Starts, stops and resumes runs, batches and experiments."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, experiments: ExperimentWork) -> None:
         self.session = session
+        self.experiments = experiments
         self._feeds: dict[str, Feed] = {}
         self._batches: dict[str, asyncio.Task[object]] = {}
 
@@ -120,6 +123,7 @@ class Work:
 
     async def aclose(self) -> None:
         """Stop everything. It is stored as interrupted, and can be resumed."""
+        await off_loop(self.experiments.close)
         for task in self._batches.values():
             task.cancel()
         await asyncio.gather(*self._batches.values(), return_exceptions=True)
@@ -152,7 +156,15 @@ class StudioConfig:
     limits: Limits = field(default_factory=Limits)
     """The limits of each run."""
     experiments: Path | None = None
-    """The folder with the results of experiments. Default: `experiments` beside the database."""
+    """The folder with the results of experiments."""
+
+    @property
+    def results(self) -> Path:
+        """That folder; without one it is `experiments` beside the database."""
+        if self.experiments is not None:
+            return self.experiments
+        is_file = self.database is not None and "://" not in str(self.database)
+        return (Path(str(self.database)) if is_file else default_path()).parent / "experiments"
 
 
 @dataclass(slots=True)
@@ -166,6 +178,8 @@ class StudioContext:
     """The tables of batches."""
     work: Work | None
     pending: Pending[tuple[RunBody, Document]]
+    planned: Pending[ExperimentPlan] = field(default_factory=Pending)
+    """The experiments that wait for confirmation."""
     local: dict[str, ModelSettings] = field(default_factory=dict)
     """The models that were found on this machine, by name."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)

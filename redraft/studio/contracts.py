@@ -210,6 +210,9 @@ class ExperimentLine(BaseModel):
     latest: str
     tables: int
     """Tables in its folder."""
+    kind: str = ""
+    status: str = ""
+    """Its status; empty if a command ran it."""
 
 
 class ExperimentList(BaseModel):
@@ -237,6 +240,9 @@ class ExperimentDetails(BaseModel):
     tables: tuple[TableEntry, ...]
     pictures: tuple[str, ...]
     runs: tuple[RunSummary, ...]
+    kind: str = ""
+    status: str = ""
+    """Its status; empty if a command ran it."""
 
 
 BatchOrder = Literal["pause", "cancel", "resume"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from redraft import plugins
+from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import check_goals, metrics, names
 from redraft.evaluators.metric_info import refuse_self_check
@@ -30,6 +31,8 @@ from redraft.settings import (
     RefineConfig,
     with_draft,
 )
+from redraft.store.store import Store
+from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.form import named_fields, optional_fields
 
 Models = Mapping[str, ModelSettings]
@@ -45,7 +48,22 @@ else:
     RunSettings = create_model("RunSettings", **optional_fields())
 
 
-class RunBody(RunSettings):
+class SettingsBody(RunSettings):
+    """Settings of a request: each may be left out, and then is as it is for every run."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _is_given(cls, values: Any) -> Any:
+        """What is null is left out."""
+        return {name: one for name, one in values.items() if one is not None} if isinstance(values, dict) else values
+
+    def said(self, names: set[str]) -> dict[str, Any]:
+        """Those of some settings that the request has."""
+        found: dict[str, Any] = self.model_dump(include=names, exclude_none=True)
+        return found
+
+
+class RunBody(SettingsBody):
     """A request for a run. Its document is `document`, `text`, or a file of the request."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -73,17 +91,6 @@ class RunBody(RunSettings):
     """The metrics that judge a draft. Default: those of the goals, or coverage and consistency."""
     goals: dict[str, float] = Field(default_factory=dict)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _is_given(cls, values: Any) -> Any:
-        """What is null is left out."""
-        return {name: one for name, one in values.items() if one is not None} if isinstance(values, dict) else values
-
-    def said(self, names: set[str]) -> dict[str, Any]:
-        """Those of some settings that the request has."""
-        found: dict[str, Any] = self.model_dump(include=names, exclude_none=True)
-        return found
-
 
 def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
     """The settings and the order of a run. A request that makes no sense is a `UsageError`."""
@@ -95,14 +102,13 @@ def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
         raise UsageError("goals only apply to kind refine", hint="choose refine, or leave the goals out")
     if asked.kind == "summarize" and (stray := asked.said(_JUDGING | _REFINING)):
         raise UsageError(f"{next(iter(stray))} does not apply to kind summarize", hint="choose evaluate or refine")
-    if asked.prompts not in (None, *SETS):
-        raise UsageError(f"there is no set of prompts {asked.prompts!r:.80}", hint=f"available: {', '.join(SETS)}")
-    settings = settings_of(asked, models)
+    settings = settings_of(asked, models, asked.model, strategy=asked.strategy)
     if asked.kind == "summarize":
         return settings, RunSpec()
-    refinement = _refinement(asked) if asked.kind == "refine" else None
+    refinement = refinement_of(asked, asked.goals) if asked.kind == "refine" else None
     wanted = tuple(dict.fromkeys([*asked.metrics, *(refinement.goals if refinement else ())]))
-    judging = judging_of(asked, models, wanted)
+    judges = tuple(dict.fromkeys([*([asked.judge] if asked.judge else ()), *asked.judges]))
+    judging = judging_of(asked, models, wanted, () if judges == (asked.model,) else judges)
     known = metrics((*judging.metrics, *(refinement.goals if refinement else ())))
     check_goals(refinement.goals if refinement else (), known)
     refuse_self_check(settings, judging, refinement)
@@ -110,21 +116,22 @@ def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
     return settings, with_places(order, settings)
 
 
-def settings_of(asked: RunBody, models: Models, model: str = "", **changes: object) -> DraftConfig:
-    """The settings of the writer, or of another model: those of the request over those of the model."""
-    if asked.strategy not in strategies():
-        raise UsageError(f"there is no strategy {asked.strategy!r}", hint=f"available: {', '.join(strategies())}")
-    named = model or asked.model
-    own = _own(_known(named, models)) if named != EXTRACTIVE else {}
-    return checked(DraftConfig, {"strategy": asked.strategy, **own, **asked.said(_DRAFTING), **changes})
+def settings_of(asked: SettingsBody, models: Models, model: str, *, strategy: str, **changes: object) -> DraftConfig:
+    """The settings under which a model writes: those of the request over those that the model has."""
+    if strategy not in strategies():
+        raise UsageError(f"there is no strategy {strategy!r}", hint=f"available: {', '.join(strategies())}")
+    if asked.prompts not in (None, *SETS):
+        raise UsageError(f"there is no set of prompts {asked.prompts!r:.80}", hint=f"available: {', '.join(SETS)}")
+    own = own_settings(known_model(model, models)) if model != EXTRACTIVE else {}
+    return checked(DraftConfig, {"strategy": strategy, **own, **asked.said(_DRAFTING), **changes})
 
 
-def _own(table: ModelSettings) -> dict[str, Any]:
+def own_settings(table: ModelSettings) -> dict[str, Any]:
     """The settings of a model that its table in redraft.toml has."""
     return {name: getattr(table, name) for name in table.model_fields_set if getattr(table, name) is not None}
 
 
-def _known(name: str, models: Models) -> ModelSettings:
+def known_model(name: str, models: Models) -> ModelSettings:
     """Look up a model by name: a document, or a key, is never sent to an address from a request."""
     if name not in models:
         there = ", ".join((EXTRACTIVE, *models))
@@ -132,12 +139,10 @@ def _known(name: str, models: Models) -> ModelSettings:
     return models[name]
 
 
-def judging_of(asked: RunBody, models: Models, wanted: tuple[str, ...]) -> JudgeConfig:
+def judging_of(asked: SettingsBody, models: Models, wanted: tuple[str, ...], judges: tuple[str, ...]) -> JudgeConfig:
     """How drafts are judged, and by whom."""
-    judges = tuple(dict.fromkeys([*([asked.judge] if asked.judge else ()), *asked.judges]))
-    judges = () if judges == (asked.model,) else judges
     others = (*judges, *(one for name in ("validator", "decider") if (one := getattr(asked, name))))
-    tables = {name: _known(name, models) for name in others if name != EXTRACTIVE}
+    tables = {name: known_model(name, models) for name in others if name != EXTRACTIVE}
     values = {"metrics": wanted or USUAL_METRICS, "judges": judges, "models": tables, **asked.said(_JUDGING)}
     made = checked(JudgeConfig, values)
     if made.embeddings is None:
@@ -145,11 +150,20 @@ def judging_of(asked: RunBody, models: Models, wanted: tuple[str, ...]) -> Judge
     return made
 
 
-def _refinement(asked: RunBody) -> RefineConfig:
-    return checked(RefineConfig, {"goals": asked.goals or DEFAULT_GOALS, **asked.said(_REFINING)})
+def refinement_of(asked: SettingsBody, goals: Mapping[str, float]) -> RefineConfig:
+    """How drafts are refined."""
+    return checked(RefineConfig, {"goals": goals or DEFAULT_GOALS, **asked.said(_REFINING)})
 
 
-def other_settings(asked: RunBody) -> dict[str, Any]:
+def document_named(store: Store, key: str) -> Document:
+    """The document with this id, or with the only id that starts with it."""
+    known = [one for one, _, _ in store.documents.titles() if key and one.startswith(key)]
+    if len(known) != 1:
+        raise NoSuchThing(f"{'more than one' if known else 'no'} document has an id that starts with {key!r}")
+    return store.documents.get(known[0])
+
+
+def other_settings(asked: SettingsBody) -> dict[str, Any]:
     """The settings of a request that its plan does not show otherwise."""
     return asked.said((_DRAFTING | _JUDGING | _REFINING) - {"words", "query", "rounds", "review"})
 

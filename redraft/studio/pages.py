@@ -26,7 +26,7 @@ from redraft.settings import DEFAULT_GOALS
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import api as studio_api
-from redraft.studio import experiments, models, packs, run_views
+from redraft.studio import models, packs, run_views
 from redraft.studio.context import Work, context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import Review, Status, Strike
 from redraft.studio.endpoints import NoSuchThing, problem_of, query_of
@@ -54,7 +54,6 @@ _EMPTY = dict.fromkeys(
     "",
 )
 _EMPTY |= {"strategy": "hierarchical", "kind": "summarize", "rounds": "4"}
-_SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 def page(request: Request, name: str, here: Here, status: int = 200, **values: Any) -> Response:
@@ -278,26 +277,6 @@ async def keyfacts(request: Request) -> Response:
     """Key facts as trees."""
     found = await read(request, packs.keyfacts_contents, request.path_params["keyfacts"])
     return page(request, "keyfacts", "packs", keyfacts=found)
-
-
-async def experiment_list(request: Request) -> Response:
-    """The experiments."""
-    listed = await studio_api.experiment_list(request)
-    return page(request, "experiments", "experiments", experiments=listed.experiments)
-
-
-async def experiment(request: Request) -> Response:
-    """An experiment with its tables and its pictures."""
-    shown = await studio_api.experiment(request)
-    section = await off_loop(experiments.drawn, context_of(request).config.experiments, shown.name)
-    return page(request, "experiment", "experiments", experiment=shown, section=section)
-
-
-async def picture(request: Request) -> Response:
-    """A picture of an experiment, with a policy under which it can run nothing."""
-    context, names = context_of(request), request.path_params
-    content = await off_loop(experiments.picture, context.config.experiments, names["name"], names["file"])
-    return Response(content, media_type="image/svg+xml", headers={"content-security-policy": _SVG_POLICY})
 
 
 async def model_list(request: Request) -> Response:

@@ -23,17 +23,17 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of, read
 from redraft.studio.contracts import DocumentLine, Offer, PlanTotals, Start
-from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.guard import MOST_BYTES
-from redraft.studio.orders import RunBody, aims, order_of, strategies
+from redraft.studio.orders import RunBody, aims, document_named, order_of, strategies
 from redraft.text.sanitizer import one_line
 
 KEPT = "kept"
 """The form field that names the document of an earlier plan."""
 _GOAL = "goal."
 _LONGEST_NAME = 200
-_MOST_FIELDS, _MOST_DOCUMENTS = 100, 200
-_LISTS = frozenset({"metrics", "judges"})
+_MOST_FIELDS, _MOST_DOCUMENTS = 400, 200
+MOST_FILES = 50
+_LISTS = frozenset({"metrics", "judges", "models", "strategies", "documents"})
 _FORMS = ("multipart/form-data", "application/x-www-form-urlencoded")
 
 
@@ -41,21 +41,25 @@ class Sent(NamedTuple):
     """The parts of a request: fields, files with their names, and the key of an earlier plan."""
 
     fields: Any
-    file: tuple[bytes, str] | None = None
+    files: tuple[tuple[bytes, str], ...] = ()
     kept: str = ""
 
 
 async def asked_of(request: Request) -> tuple[Start, Document]:
     """The settings of a request, and its document."""
-    is_form = request.headers.get("content-type", "").partition(";")[0].strip().lower() in _FORMS
-    return await asked_from(request, await sent_with(request) if is_form else Sent(await json_of(request)))
+    return await asked_from(request, await sent_with(request) if is_form(request) else Sent(await json_of(request)))
+
+
+def is_form(request: Request) -> bool:
+    """Whether the body of a request is a form."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() in _FORMS
 
 
 async def sent_with(request: Request) -> Sent:
     """The fields and files of a form."""
-    async with request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
-        file = form.get("file")
-        given = (await file.read(), file.filename) if isinstance(file, UploadFile) and file.filename else None
+    async with request.form(max_files=MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
+        files = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
+        given = tuple([(await one.read(), plain_name(one.filename or "")) for one in files])
         return Sent(fields_of(form), given, str(form.get(KEPT, "")))
 
 
@@ -90,30 +94,23 @@ def fields_of(form: FormData) -> dict[str, Any]:
 async def asked_from(request: Request, sent: Sent) -> tuple[Start, Document]:
     """The settings, and the document."""
     asked = checked(Start, sent.fields)
-    given = [one for one in (asked.document, asked.text, sent.file) if one is not None]
+    given = [one for one in (asked.document, asked.text, *sent.files) if one is not None]
     if not given and sent.kept:
         return asked, context_of(request).pending.look(sent.kept)[1]
     if len(given) != 1:
         what = "more than one document was given" if given else "no document was given"
         raise UsageError(what, hint="give one file, one text, or the id of one document")
-    if sent.file is not None:
-        return asked, await off_loop(load_bytes, sent.file[0], plain_name(sent.file[1]))
+    if sent.files:
+        return asked, await off_loop(load_bytes, *sent.files[0])
     if asked.text is not None:
         return asked, await off_loop(finished, Document.from_text(asked.text, asked.title))
-    return asked, await read(request, _document, asked.document or "")
+    return asked, await read(request, document_named, asked.document or "")
 
 
 def plain_name(name: str) -> str:
     """The name of a file without folders."""
     last = PurePosixPath(PureWindowsPath(name).name).name
     return one_line(last)[-_LONGEST_NAME:] or "file"
-
-
-def _document(store: Store, key: str) -> Document:
-    known = [one for one, _, _ in store.documents.titles() if key and one.startswith(key)]
-    if len(known) != 1:
-        raise NoSuchThing(f"{'more than one' if known else 'no'} document has an id that starts with {key!r}")
-    return store.documents.get(known[0])
 
 
 async def planned(context: StudioContext, asked: RunBody, document: Document) -> Spending:
