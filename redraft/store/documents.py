@@ -321,7 +321,9 @@ class DraftCandidates(Repository):
         with self._connection.writing() as raw:
             raw.executemany("UPDATE candidates SET draft = ?, chosen = ?, reason = ? WHERE whole = ? AND idx = ?", rows)
 
-    def whole_of(self, run: str) -> str:
-        """The run that this one drafts a candidate for; empty where it is no such one."""
-        row = self._connection.row("SELECT whole FROM candidates WHERE run = ?", (run,))
-        return str(row["whole"]) if row else ""
+    def wholes(self, runs: Sequence[str]) -> dict[str, str]:
+        """The run that each of these drafts a candidate for, by its id; others are left out."""
+        rows = self._connection.rows(
+            "SELECT run, whole FROM candidates WHERE run IN (SELECT value FROM json_each(?))", (json.dumps(list(runs)),)
+        )
+        return {row["run"]: row["whole"] for row in rows}

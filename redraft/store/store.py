@@ -100,9 +100,9 @@ class Store:
         """Whether a living process is working on the run."""
         return self._claims.is_held(run)
 
-    def whole_of(self, run: str) -> str:
-        """The run that this one summarizes a chapter or drafts a candidate for; empty where it is no such one."""
-        return self.chapters.whole_of(run) or self.candidates.whole_of(run)
+    def wholes_of(self, runs: Sequence[str]) -> dict[str, str]:
+        """The run that each of these summarizes a chapter or drafts a candidate for, by its id; others are left out."""
+        return self.candidates.wholes(runs) | self.chapters.wholes(runs)
 
     def chunks(self, run: Run) -> list[Chunk]:
         """The chunks by which a run drafts: those of a cut, or chapters. None where the cut is not known any more."""

@@ -21,7 +21,7 @@ from redraft.lab.experiments.longsumeval.experiment import LongSumEvalDesign
 from redraft.lab.experiments.plan import NamedModel
 from redraft.lab.experiments.qa import tables as qa
 from redraft.lab.experiments.qa.records import QaDesign
-from redraft.settings import EXTRACTIVE, DraftConfig, RefineConfig
+from redraft.settings import EXTRACTIVE, DraftConfig, PolicyName, RefineConfig
 from redraft.studio.experiment_orders import ExperimentBody
 from redraft.studio.orders import Models, judging_of, known_model, own_settings, refinement_of, settings_of
 
@@ -94,7 +94,7 @@ def _longsumeval(asked: ExperimentBody, models: Models) -> LongSumEvalDesign:
     goals = asked.goals or _PAPERS
     check_goals(goals, metrics(tuple(goals)))
     how = judging_of(asked, models, tuple(goals), (judge.name,))
-    orders = ("paper", "consistency-first")
+    orders: tuple[PolicyName, ...] = ("paper", "consistency-first")
     rounds = asked.said({"rounds"}).get("rounds")
     return LongSumEvalDesign(_writers(asked, models), judge, how, (tuple(goals.items()),), orders, rounds)
 

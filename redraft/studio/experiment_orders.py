@@ -68,7 +68,7 @@ class ExperimentBody(SettingsBody):
     """A request for an experiment. Its documents are `documents`, those of `from_batch`, or files of the request."""
 
     kind: Kind = "grid"
-    name: str = Field(default="", max_length=60, pattern=r"^[A-Za-z0-9 ._-]*$")
+    name: str = Field(default="", max_length=60)
     """What to call it. Default: its kind and the date."""
     documents: tuple[str, ...] = Field(default=(), max_length=_MOST_DOCUMENTS)
     """The ids of documents in the database."""

@@ -44,13 +44,18 @@ async def new(request: Request) -> Response:
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
     status, said = problem_of(problem) if problem else (200, None)
     offered = await offer_of(request)
-    batches = (await read(request, all_batches, frozenset())).batches
+    batches = [one.batch for one in (await read(request, all_batches, frozenset())).batches]
     settings = [
         group._replace(controls=tuple(one for one in group.controls if one.name not in _SHOWN))
         for group in groups(tuple(offered.models))
     ]
-    values = {**dict.fromkeys((*ExperimentBody.model_fields, KEPT), ""), "kind": "grid", **given}
-    shared = {"offer": offered, "kinds": KINDS, "batches": [one.batch for one in batches], "groups": settings}
+    values: dict[str, Any] = {**dict.fromkeys((*ExperimentBody.model_fields, KEPT), ""), "kind": "grid", **given}
+    shared: dict[str, Any] = {
+        "offer": offered,
+        "kinds": KINDS,
+        "batches": batches,
+        "groups": settings,
+    }
     return page(request, "experiment_new", "experiments", status, given=values, problem=said, **shared)
 
 
@@ -64,7 +69,7 @@ async def plan(request: Request) -> Response:
     except RedraftError as error:
         return await _form(request, {**sent.fields, KEPT: sent.kept}, error)
     total = dict(zip(table.columns, table.rows[-1], strict=True))
-    values = {"table": table, "total": total, "asked": made.asked, "documents": made.documents}
+    values: dict[str, Any] = {"table": table, "total": total, "asked": made.asked, "documents": made.documents}
     key = context.planned.keep(made)
     limits = context.config.limits
     return page(request, "experiment_plan", "experiments", key=key, kinds=KINDS, limits=limits, **values)
@@ -90,7 +95,7 @@ async def one(request: Request) -> Response:
     context, shown = context_of(request), await experiment_api.details(request)
     sections = await off_loop(experiments.drawn, context.config.results, [shown.name])
     progress = await experiment_api.progress(request) if shown.status else None
-    values = {"experiment": shown, "sections": sections, "progress": progress, "kinds": KINDS}
+    values: dict[str, Any] = {"experiment": shown, "sections": sections, "progress": progress, "kinds": KINDS}
     return page(request, "experiment", "experiments", **values)
 
 

@@ -120,8 +120,9 @@ def settings_of(asked: SettingsBody, models: Models, model: str, *, strategy: st
     """The settings under which a model writes: those of the request over those that the model has."""
     if strategy not in strategies():
         raise UsageError(f"there is no strategy {strategy!r}", hint=f"available: {', '.join(strategies())}")
-    if asked.prompts not in (None, *SETS):
-        raise UsageError(f"there is no set of prompts {asked.prompts!r:.80}", hint=f"available: {', '.join(SETS)}")
+    prompts = asked.said({"prompts"}).get("prompts", SETS[0])
+    if prompts not in SETS:
+        raise UsageError(f"there is no set of prompts {prompts!r:.80}", hint=f"available: {', '.join(SETS)}")
     own = own_settings(known_model(model, models)) if model != EXTRACTIVE else {}
     return checked(DraftConfig, {"strategy": strategy, **own, **asked.said(_DRAFTING), **changes})
 

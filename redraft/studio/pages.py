@@ -139,10 +139,10 @@ async def new(request: Request) -> Response:
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
     """The form as it was filled in, with what is wrong."""
     status, shown = problem_of(problem) if problem else (200, None)
-    values = {**_EMPTY, "model": request.query_params.get("model", ""), **given}
+    values: dict[str, Any] = {**_EMPTY, "model": request.query_params.get("model", ""), **given}
     goals = dict(given.get("goals") or {name: f"{least:g}" for name, least in DEFAULT_GOALS.items()})
     offered = await offer_of(request)
-    shared = {"offer": offered, "goals": goals, "groups": groups(tuple(offered.models))}
+    shared: dict[str, Any] = {"offer": offered, "goals": goals, "groups": groups(tuple(offered.models))}
     return page(request, "new", "new", status, given=values, problem=shown, **shared)
 
 
@@ -157,7 +157,7 @@ async def plan(request: Request) -> Response:
         return await _form(request, {**sent.fields, KEPT: sent.kept}, error)
     context = context_of(request)
     key, made = context.pending.keep((asked, document)), await plan_of(context, spending)
-    shared = {"limits": context.config.limits, "goals": DEFAULT_GOALS, "others": other_settings(asked)}
+    shared: dict[str, Any] = {"limits": context.config.limits, "goals": DEFAULT_GOALS, "others": other_settings(asked)}
     return page(request, "plan", "new", plan=made, asked=asked, key=key, **shared)
 
 
@@ -194,7 +194,7 @@ async def _review(request: Request, given: Review | None = None, problem: str = 
     if question is None:
         return RedirectResponse(f"/runs/{found.id}", 303)
     title = await read(request, _title, found.document)
-    values = {"run": found.id, "question": question, "title": title, "given": given or Review()}
+    values: dict[str, Any] = {"run": found.id, "question": question, "title": title, "given": given or Review()}
     values["self_check"] = bool(self_checked(found))
     return page(request, "review", "runs", 422 if problem else 200, problem=problem or question["problem"], **values)
 

@@ -29,7 +29,7 @@ class RunSummary(Entry):
     part: bool
     """Whether it is part of an experiment, which alone can go on with it."""
     chapter_of: str | None
-    """The run that it summarizes a chapter for."""
+    """The run that it summarizes a chapter, or drafts a candidate, for."""
     strategy: str
     """Empty for a summary that was given."""
     model: str
@@ -64,7 +64,7 @@ def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
     """Runs in a line each. Each table is read once, however many runs there are."""
     keys, drafts = [run.id for run in runs], [run.draft for run in runs if run.draft]
     used, openings, scores = store.calls.made_by(keys), store.runs.openings(drafts), store.judgments.scores(drafts)
-    wholes = store.chapters.wholes(keys)
+    wholes = store.wholes_of(keys)
     titles = store.documents.titles_of({run.document for run in runs})
     made = []
     for run in runs:

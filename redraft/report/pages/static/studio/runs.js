@@ -8,7 +8,7 @@ if (form && button) {
     const selected = form.querySelectorAll(".pick input:checked").length;
     button.disabled = selected < 2;
     button.classList.toggle("go", selected > 1);
-    form.querySelector("[data-selected]").textContent = selected ? `${selected} selected${selected < 2 ? "; select one more" : ""}` : "Select two or more runs";
+    form.querySelector("[data-selected]").textContent = selected ? `${selected} selected${selected < 2 ? "; select one more" : ""}` : "Select two or more";
   };
   form.addEventListener("change", update);
   addEventListener("pageshow", update);
