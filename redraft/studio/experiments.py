@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from redraft.batches.request import BATCH
 from redraft.errors import UsageError
 from redraft.lab.experiments.published import read_file_of_results
 from redraft.report.history.summaries import RunSummary
@@ -32,7 +33,7 @@ def listed(rows: RunRows, folder: Path, work: ExperimentWork | None) -> Experime
     """The experiments in the store and in the folder: first those started in a studio, latest first."""
     found: dict[str, list[RunSummary]] = {}
     for row in rows.all():
-        if name := name_of(row):
+        if (name := name_of(row)) and name != BATCH:
             found.setdefault(name, []).append(row)
     files = _folders(folder)
     lines = [_line(name, found.get(name, []), files.get(name), work) for name in {*found, *files}]

@@ -336,6 +336,7 @@ def test_every_page_is_for_everybody_and_fits(
         at_rest(client, run)
     pack = client.get("/api/packs").json()["packs"][0]["id"]
     paths = ["/runs", "/runs/new", "/packs", f"/packs/{pack}", "/experiments", "/api", "/runs/ffff"]
+    paths += ["/models", "/experiments/new", "/batches"]
     paths += [f"/runs/{judged[0]}", f"/compare?run={judged[0]}&run={judged[1]}", f"/runs/{reviewed}/review"]
     context = chrome.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page = context.new_page()

@@ -94,6 +94,6 @@ def test_the_page_lists_them_in_the_browser(at: Served, width: int, scheme: str)
         assert "not running" in page.inner_text(".server:has-text('vLLM')")
         page.click("[data-look]")
         page.wait_for_selector("text=qwen3:latest")
-        page.click("text=Use >> nth=0")
+        page.click(".server a >> nth=0")
         page.wait_for_url("**/runs/new?model=*")
         assert page.input_value("[name=model]") == "lm-studio/qwen3:latest"
