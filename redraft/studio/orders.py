@@ -51,6 +51,8 @@ else:
 class SettingsBody(RunSettings):
     """Settings of a request: each may be left out, and then is as it is for every run."""
 
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
     @model_validator(mode="before")
     @classmethod
     def _is_given(cls, values: Any) -> Any:
@@ -65,8 +67,6 @@ class SettingsBody(RunSettings):
 
 class RunBody(SettingsBody):
     """A request for a run. Its document is `document`, `text`, or a file of the request."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     document: str | None = Field(default=None, max_length=64)
     """The id of a document in the database, or its first characters."""
