@@ -72,6 +72,19 @@ OWN: Mapping[str, MetricInfo] = {
 """redraft's own metrics in listing order."""
 
 
+MEANINGS: Mapping[str, str] = {
+    "coverage": "How many of the questions about the document the summary answers, from 0 to 1.",
+    "consistency": "How much of what the summary claims agrees with the document, from 0 to 1.",
+    "keyfact_recall": "How many of the document's key facts the summary states, from 0 to 1.",
+    "faithfulness": "How many sentences of the summary the document supports, from 0 to 1.",
+    "booookscore": "How many sentences of the summary are clear to a reader, from 0 to 1.",
+    "spread": "How evenly the summary draws on all parts of the document, from 0 to 1.",
+    "position": "Where in the document the sentences of the summary come from; no score.",
+    "statistics": "How long the summary is, and how much it copies and repeats; no score.",
+}
+"""What each of them means, in a sentence for users."""
+
+
 def known(name: str) -> MetricInfo | None:
     """Return what is known of a stored run's metric; None if it is no longer installed."""
     if name in OWN or name not in plugins.names("metrics"):

@@ -177,6 +177,27 @@ class Calls(Repository):
             lost_usd=None if row["lost_unpriced"] else row["lost_usd"],
         )
 
+    def made_by(self, runs: Sequence[str]) -> dict[str, tuple[int, float | None]]:
+        """How many calls some runs made, and what these cost, read at once; a cost of None is unknown."""
+        rows = self._connection.rows(
+            "SELECT run, count(*) AS calls, coalesce(sum(cost_usd), 0) AS cost,"
+            " count(*) FILTER (WHERE reply IS NOT NULL AND cost_usd IS NULL) AS unpriced FROM calls"
+            " WHERE run IN (SELECT value FROM json_each(?)) AND outcome NOT IN (?, ?) GROUP BY run",
+            (json.dumps(list(runs)), *TURNED_AWAY),
+        )
+        return {row["run"]: (row["calls"], None if row["unpriced"] else row["cost"]) for row in rows}
+
+    def pace(self, model: str) -> tuple[int, float]:
+        """How many of the latest answers of a model there are, at most 200, and the mean seconds of one."""
+        row = self._connection.row(
+            "SELECT count(*) AS n, coalesce(avg(seconds), 0) AS mean FROM (SELECT seconds FROM calls"
+            " WHERE outcome = 'ok' AND (model = ? OR substr(model, 1, ?) IN (?, ?))"
+            " ORDER BY id DESC LIMIT 200) AS latest",
+            (model, len(model) + 1, f"{model}@", f"{model}:"),
+        )
+        assert row is not None
+        return row["n"], row["mean"]
+
     def taken_by(self, runs: Sequence[str]) -> Totals:
         """Return the usage behind the answers of some runs, each answer counted once, whichever run paid for it: what
         they would cost without a cache. Calls that were never answered do not count."""

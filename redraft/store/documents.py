@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -99,10 +99,24 @@ class Documents(Repository):
         """Return whether there is a document with this id."""
         return self._connection.row("SELECT 1 FROM documents WHERE id = ?", (key,)) is not None
 
-    def titles(self) -> list[tuple[str, str, int]]:
-        """Return the id, title and length in characters of every document, latest first."""
-        rows = self._connection.rows("SELECT id, title, characters FROM documents ORDER BY added DESC, rowid DESC")
+    def titles(self, without: str = "") -> list[tuple[str, str, int]]:
+        """Return the id, title and length in characters of every document, latest first, without those that only the
+        experiment `without` has read."""
+        rows = self._connection.rows(
+            "SELECT id, title, characters FROM documents d WHERE ? = ''"
+            " OR NOT EXISTS (SELECT 1 FROM runs WHERE document = d.id AND experiment = ?)"
+            " OR EXISTS (SELECT 1 FROM runs WHERE document = d.id AND coalesce(experiment, '') <> ?)"
+            " ORDER BY added DESC, rowid DESC",
+            (without, without, without),
+        )
         return [(row["id"], row["title"], row["characters"]) for row in rows]
+
+    def titles_of(self, keys: Collection[str]) -> dict[str, str]:
+        """Return the titles of some documents by id."""
+        rows = self._connection.rows(
+            "SELECT id, title FROM documents WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),)
+        )
+        return {row["id"]: row["title"] for row in rows}
 
     def title(self, key: str) -> str:
         """Return the title without loading the text."""
@@ -261,10 +275,12 @@ class ChapterRuns(Repository):
         with self._connection.writing() as raw:
             raw.execute("UPDATE chapters SET run = ? WHERE whole = ? AND idx = ?", (run, whole, index))
 
-    def whole_of(self, run: str) -> str:
-        """Return the run that this run summarizes a chapter for, or an empty string."""
-        row = self._connection.row("SELECT whole FROM chapters WHERE run = ?", (run,))
-        return str(row["whole"]) if row else ""
+    def wholes(self, runs: Sequence[str]) -> dict[str, str]:
+        """Return the run that each of these runs summarizes a chapter for, if any."""
+        rows = self._connection.rows(
+            "SELECT run, whole FROM chapters WHERE run IN (SELECT value FROM json_each(?))", (json.dumps(list(runs)),)
+        )
+        return {row["run"]: row["whole"] for row in rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +320,9 @@ class DraftCandidates(Repository):
         with self._connection.writing() as raw:
             raw.executemany("UPDATE candidates SET draft = ?, chosen = ?, reason = ? WHERE whole = ? AND idx = ?", rows)
 
-    def whole_of(self, run: str) -> str:
-        """Return the run that this run drafts a candidate for, or an empty string."""
-        row = self._connection.row("SELECT whole FROM candidates WHERE run = ?", (run,))
-        return str(row["whole"]) if row else ""
+    def wholes(self, runs: Sequence[str]) -> dict[str, str]:
+        """Return the run that each of these runs drafts a candidate for, if any."""
+        rows = self._connection.rows(
+            "SELECT run, whole FROM candidates WHERE run IN (SELECT value FROM json_each(?))", (json.dumps(list(runs)),)
+        )
+        return {row["run"]: row["whole"] for row in rows}

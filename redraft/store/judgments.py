@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -43,6 +44,16 @@ class Judgments(Repository):
         with self._connection.reading():
             rows = self._connection.rows("SELECT * FROM evaluations WHERE draft = ? ORDER BY id", (draft,))
             return {row["metric"]: self._evaluation(row) for row in rows}
+
+    def scores(self, drafts: Sequence[str]) -> dict[str, dict[str, float | None]]:
+        """The scores of some drafts by metric, read at once and without findings."""
+        found: dict[str, dict[str, float | None]] = {}
+        for row in self._connection.rows(
+            "SELECT draft, metric, score FROM evaluations WHERE draft IN (SELECT value FROM json_each(?)) ORDER BY id",
+            (json.dumps(list(drafts)),),
+        ):
+            found.setdefault(row["draft"], {})[row["metric"]] = row["score"]
+        return found
 
     def _evaluation(self, row: Row) -> Evaluation:
         found = self._connection.rows("SELECT * FROM findings WHERE evaluation = ? ORDER BY idx", (row["id"],))

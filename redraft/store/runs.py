@@ -26,7 +26,7 @@ DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError)
 """Raised by reading values that are not as they were stored."""
 R = TypeVar("R")
 _DAMAGED = "`redraft runs` lists those that are not; `redraft forget` removes it"
-_PAGE = 100
+_PAGE, _OPENING = 100, 400
 _COLUMNS = ("id", "identity", "document", "tokenizer", "version", "status", "kind", "experiment", "parent")
 _SETTINGS = ("settings", "limits", "judging", "refinement")
 _PIECES = "SELECT p.*, t.text AS body FROM pieces p JOIN texts t ON t.id = p.text"
@@ -130,6 +130,23 @@ class Runs(Repository):
             what = "no run" if not rows else "more than one run"
             raise RunError(f"{what} begins with {key!r}", hint="`redraft runs` lists them")
         return _run(dict(rows[0]))
+
+    def some(self, keys: Sequence[str]) -> list[Run]:
+        """The runs with these ids, read at once; damaged ones are left out."""
+        return self._all(
+            self._connection.rows(
+                "SELECT * FROM runs WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(keys)),)
+            )
+        )
+
+    def openings(self, drafts: Sequence[str]) -> dict[str, tuple[int, str]]:
+        """The words, and the first characters, of some drafts, read at once."""
+        rows = self._connection.rows(
+            "SELECT d.id, d.words, substr(t.text, 1, ?) AS body FROM drafts d JOIN texts t ON t.id = d.text"
+            " WHERE d.id IN (SELECT value FROM json_each(?))",
+            (_OPENING, json.dumps(list(drafts))),
+        )
+        return {row["id"]: (row["words"], row["body"]) for row in rows}
 
     def same(self, identity: str) -> list[Run]:
         """Return the runs with the same settings on the same text, oldest first."""

@@ -99,9 +99,9 @@ class Store:
         """Return whether a living process works on the run."""
         return self._claims.is_held(run)
 
-    def whole_of(self, run: str) -> str:
-        """Return the run that this run summarizes a chapter or drafts a candidate for, or an empty string."""
-        return self.chapters.whole_of(run) or self.candidates.whole_of(run)
+    def wholes_of(self, runs: Sequence[str]) -> dict[str, str]:
+        """Return the run that each of these runs summarizes a chapter or drafts a candidate for, if any."""
+        return self.candidates.wholes(runs) | self.chapters.wholes(runs)
 
     def chunks(self, run: Run) -> list[Chunk]:
         """Return the chunks of a run's draft, or its chapters; None where they are not known."""

@@ -1,4 +1,4 @@
-"""The HTTP API: start, status, result, evidence, and whatever else the pages show."""
+"""The HTTP API: start runs, follow them, and read their results and evidence."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import experiments, packs, run_views
+from redraft.studio import models, packs, run_views
 from redraft.studio.batch_api import BATCHES
 from redraft.studio.context import Work, context_of, read, run_of, streamed, work_of
 from redraft.studio.contracts import (
     Created,
-    ExperimentDetails,
-    ExperimentList,
     Offer,
     OpinionGiven,
     OpinionList,
@@ -38,6 +36,7 @@ from redraft.studio.contracts import (
     Strike,
 )
 from redraft.studio.endpoints import Endpoint, described, query_of, typed
+from redraft.studio.experiment_api import EXPERIMENTS
 from redraft.studio.feeds import EVENT_STREAM, elsewhere
 from redraft.studio.run_actions import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.run_views import RunFilter, RunList
@@ -73,7 +72,8 @@ async def start(request: Request) -> Started | Response:
     """Start a run, or return its plan."""
     asked, document = await asked_of(request)
     if asked.dry_run:
-        return typed(plan_of(await planned(context_of(request), asked, document)))
+        context = context_of(request)
+        return typed(await plan_of(context, await planned(context, asked, document)))
     run = await begun(context_of(request), asked, document)
     return Started(run=run, events=f"/api/runs/{run}/events")
 
@@ -89,7 +89,7 @@ async def evidence(request: Request) -> SentenceEvidence:
     """The evidence for a sentence or a finding."""
     number = request.query_params.get("sentence")
     if number is not None and not number.isdecimal():
-        raise UsageError(f"{number!r:.40} is no number of a sentence")
+        raise UsageError(f"sentence must be a number, not {number!r:.40}")
     found = await read(request, read_dossier, (await run_of(request)).id)
     sentence = int(number) if number is not None else None
     return run_views.evidence_of(found, sentence, request.query_params.get("finding"))
@@ -123,7 +123,7 @@ async def review(request: Request) -> Status:
     given = checked(Review, await json_of(request))
     run = await run_of(request)
     if problem := await work_of(request).answer(run.id, given.model_dump(mode="json")):
-        raise UsageError(problem, hint=f"ask again: GET /api/runs/{run.id}/review")
+        raise UsageError(problem, hint=f"GET /api/runs/{run.id}/review shows the question again")
     return await status(request)
 
 
@@ -135,7 +135,7 @@ async def say(request: Request) -> OpinionList:
 
 
 async def sheet(request: Request) -> Response:
-    """The opinions on a run as a sheet for `redraft agree read`."""
+    """The opinions on a run as a spreadsheet for `redraft agree read`."""
     run = await run_of(request)
     kind, text = await read(request, run_views.opinions_sheet, run.id, request.query_params.get("what"))
     headers = {"content-disposition": f'attachment; filename="{run.id}-{kind}.csv"'}
@@ -143,7 +143,7 @@ async def sheet(request: Request) -> Response:
 
 
 async def pack_list(request: Request) -> PackList:
-    """All questions and key facts."""
+    """List packs of questions and key facts."""
     return await read(request, packs.listed)
 
 
@@ -152,18 +152,6 @@ async def strike(request: Request) -> Created:
     given = checked(Strike, await json_of(request))
     store = work_of(request).session.store
     return Created(id=await off_loop(packs.strike, store, request.path_params["pack"], given.questions))
-
-
-async def experiment_list(request: Request) -> ExperimentList:
-    """The experiments."""
-    context = context_of(request)
-    return await off_loop(experiments.listed, context.rows, context.config.experiments)
-
-
-async def experiment(request: Request) -> ExperimentDetails:
-    """An experiment with its tables."""
-    context = context_of(request)
-    return await off_loop(experiments.shown, context.rows, context.config.experiments, request.path_params["name"])
 
 
 async def description(request: Request) -> dict[str, Any]:
@@ -175,36 +163,55 @@ _RUN = "/api/runs/{run}"
 _ABOUT_EVIDENCE = {"sentence": "The number of a sentence of the summary.", "finding": "The number or id of a finding."}
 ENDPOINTS = (
     Endpoint("GET", "/api/runs", "List runs.", runs, RunList, query=RunFilter),
-    Endpoint("POST", "/api/runs", "Begin a run, or plan it.", start, Started, Start, 201, plans=PlanTotals, forms=True),
-    Endpoint("GET", "/api/offer", "What a run can be begun with.", offer_of, Offer),
-    Endpoint("GET", _RUN, "How a run stands.", status, Status),
+    Endpoint("POST", "/api/runs", "Start a run, or plan it.", start, Started, Start, 201, plans=PlanTotals, forms=True),
+    Endpoint("GET", "/api/offer", "The documents, models, strategies and metrics that a run can use.", offer_of, Offer),
+    Endpoint("GET", _RUN, "The status of a run.", status, Status),
     Endpoint("GET", f"{_RUN}/result", "The result of a run.", of_run(run_views.result_of), RunResult),
-    Endpoint("GET", f"{_RUN}/dossier", "All that there is to look at in a run.", of_run(read_dossier), Dossier),
-    Endpoint("GET", f"{_RUN}/evidence", "What bears it out.", evidence, SentenceEvidence, query=_ABOUT_EVIDENCE),
-    Endpoint("GET", f"{_RUN}/pieces", "What there is of a summary so far.", of_run(run_views.pieces_of), Pieces),
-    Endpoint("GET", f"{_RUN}/events", "Follow a run to its next stop.", events, kind=EVENT_STREAM),
-    Endpoint("POST", f"{_RUN}/stop", "Stop a run; what was done is kept.", ordered(Work.stop), Status),
-    Endpoint("POST", f"{_RUN}/resume", "Go on with a run.", ordered(Work.resume), Status),
-    Endpoint("GET", f"{_RUN}/review", "What a run that waits wants to know.", question, PendingReview, works=True),
-    Endpoint("POST", f"{_RUN}/review", "Answer a run that waits.", review, Status, Review, 202),
-    Endpoint("GET", f"{_RUN}/opinions", "What was said of its findings.", of_run(run_views.opinions_of), OpinionList),
+    Endpoint(
+        "GET",
+        f"{_RUN}/dossier",
+        "Everything about a run: summary, findings, evidence, calls.",
+        of_run(read_dossier),
+        Dossier,
+    ),
+    Endpoint(
+        "GET",
+        f"{_RUN}/evidence",
+        "The evidence for a sentence or a finding.",
+        evidence,
+        SentenceEvidence,
+        query=_ABOUT_EVIDENCE,
+    ),
+    Endpoint(
+        "GET", f"{_RUN}/pieces", "The parts of a summary that are written so far.", of_run(run_views.pieces_of), Pieces
+    ),
+    Endpoint("GET", f"{_RUN}/events", "The events of a run, until it stops.", events, kind=EVENT_STREAM),
+    Endpoint("POST", f"{_RUN}/stop", "Stop a run. Finished work is kept.", ordered(Work.stop), Status),
+    Endpoint("POST", f"{_RUN}/resume", "Resume a run.", ordered(Work.resume), Status),
+    Endpoint(
+        "GET", f"{_RUN}/review", "The question of a run that waits for a review.", question, PendingReview, works=True
+    ),
+    Endpoint("POST", f"{_RUN}/review", "Answer a run that waits for a review.", review, Status, Review, 202),
+    Endpoint("GET", f"{_RUN}/opinions", "The opinions on its findings.", of_run(run_views.opinions_of), OpinionList),
     Endpoint("POST", f"{_RUN}/opinions", "Agree or disagree with a finding.", say, OpinionList, OpinionGiven),
     Endpoint(
         "GET",
         "/runs/{run}/opinions.csv",
-        "The opinions as a sheet.",
+        "The opinions as a spreadsheet.",
         sheet,
-        query={"what": "claims, verification or alignment; without it, the kind with most of them."},
+        query={"what": "claims, verification or alignment. Default: the kind with the most opinions."},
         kind="text/csv",
     ),
-    Endpoint("GET", "/api/packs", "All questions and key facts.", pack_list, PackList),
+    *models.ENDPOINTS,
+    Endpoint("GET", "/api/packs", "List packs of questions and key facts.", pack_list, PackList),
     Endpoint("GET", "/api/packs/{pack}", "A pack of questions.", named("pack", packs.contents), PackContents),
-    Endpoint("POST", "/api/packs/{pack}/strike", "A new pack without some questions.", strike, Created, Strike, 201),
+    Endpoint(
+        "POST", "/api/packs/{pack}/strike", "Make a new pack without some questions.", strike, Created, Strike, 201
+    ),
     Endpoint("GET", "/api/keyfacts/{keyfacts}", "Key facts.", named("keyfacts", packs.keyfacts_contents), PackContents),
-    Endpoint("GET", "/api/experiments", "The experiments.", experiment_list, ExperimentList),
-    Endpoint("GET", "/api/experiments/{name}", "An experiment.", experiment, ExperimentDetails),
     *RUN_ACTIONS,
+    *EXPERIMENTS,
     *BATCHES,
-    Endpoint("GET", "/api/openapi.json", "This description.", description),
+    Endpoint("GET", "/api/openapi.json", "This description of the API.", description),
 )
-"""What there is."""
+"""All endpoints."""

@@ -1,4 +1,4 @@
-"""The studio as an application: its routes, its guard, and what is open as long as it is."""
+"""The studio as an application: its routes, access control, and resources."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ from redraft.report.pages.assets import static
 from redraft.runs.session import Session
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import batch_pages, pages
+from redraft.studio import batch_pages, experiment_pages, pages
 from redraft.studio.api import ENDPOINTS
 from redraft.studio.batches import Tables
 from redraft.studio.context import StudioConfig, StudioContext, Work
 from redraft.studio.endpoints import refused
+from redraft.studio.experiment_work import ExperimentWork
 from redraft.studio.guard import Guard
 from redraft.studio.orders import Pending
 from redraft.studio.run_pages import WORKING as RUN_PAGES
@@ -45,9 +46,9 @@ class _File(NamedTuple):
 
 @cache
 def _files() -> dict[str, _File]:
-    """All there are, read once: an address is looked up among their names, and is never a path."""
+    """All static files, read once: an address is looked up among their names, and is never a path."""
     found = dict(_found(files("redraft.report.pages") / "static", ""))
-    # What pictures need is no file: it is made where they are.
+    # The styles of pictures are not a file, but made where the pictures are.
     return found | {"plots.css": _file(static("plots.css").encode(), _TYPES["css"])}
 
 
@@ -75,7 +76,7 @@ async def static_file(request: Request) -> Response:
 
 
 def load_files() -> None:
-    """Read them, before there is an event loop that would have to wait."""
+    """Read the static files before the event loop starts."""
     _files()
 
 
@@ -86,14 +87,12 @@ _READING = (
     Route("/packs", pages.pack_list),
     Route("/packs/{pack}", pages.pack),
     Route("/keyfacts/{keyfacts}", pages.keyfacts),
-    Route("/experiments", pages.experiment_list),
-    Route("/experiments/{name}", pages.experiment),
-    Route("/experiments/{name}/{file}", pages.picture),
+    *experiment_pages.READING,
     *batch_pages.READING,
     Route("/api", pages.api),
     Route("/static/{name:path}", static_file),
 )
-# They stand before the address of a single run.
+# These come before the address of a single run.
 _WORKING = (
     Route("/runs/new", pages.new),
     Route("/runs/new", pages.plan, methods=["POST"]),
@@ -106,11 +105,13 @@ _WORKING = (
     Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),
     *RUN_PAGES,
     *batch_pages.WORKING,
+    *experiment_pages.WORKING,
+    Route("/models", pages.model_list),
 )
 
 
 def studio(config: StudioConfig) -> Starlette:
-    """The studio on a database. Where nothing may be written, there is no route that writes."""
+    """The studio on a database. A read-only studio has no routes that write."""
     load_files()
     routes = [
         *(() if config.read_only else _WORKING),
@@ -139,13 +140,14 @@ def studio(config: StudioConfig) -> Starlette:
 
 
 async def _opened(config: StudioConfig, closing: AsyncExitStack) -> StudioContext:
-    """What the studio has. Who reads never waits for somebody who writes: each has a store of their own."""
+    """Open the stores. Reading and writing have a store each, so that reading never waits."""
     work: Work | None = None
     if not config.read_only:
         session = Session(await off_loop(Store, config.database), limits=config.limits, prices=config.prices)
         closing.push_async_callback(off_loop, session.store.close)
         await closing.enter_async_context(session)
-        work = Work(session)
+        experiments = ExperimentWork(session.store, config.results, config.limits, config.prices)
+        work = Work(session, experiments)
         closing.push_async_callback(work.aclose)
     reading = await off_loop(Store, config.database, to_read=True, only_read=config.read_only)
     closing.push_async_callback(off_loop, reading.close)

@@ -1,4 +1,4 @@
-"""The HTTP API on batches: how they stand, what came of their documents, and what is done with them."""
+"""The HTTP API for batches: their status, documents, results, and orders to pause, cancel or resume."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from redraft.studio.feeds import EVENT_STREAM
 
 _DOES: Mapping[BatchOrder, Status] = {"pause": "paused", "cancel": "cancelled"}
 ORDERS: Mapping[BatchOrder, str] = {
-    "pause": "Begin no more of its documents.",
-    "cancel": "Stop it, and what is at work of it.",
-    "resume": "Go on with it in this studio.",
+    "pause": "Start no more documents; those that are running finish.",
+    "cancel": "Stop the batch, including the documents that are running.",
+    "resume": "Resume the batch in this studio.",
 }
-"""The orders, and what each does."""
+"""The orders, with what each does."""
 
 
 def named(request: Request) -> str:
@@ -53,11 +53,11 @@ async def items(request: Request) -> ItemList:
 
 
 async def ordered(request: Request, order: BatchOrder) -> None:
-    """Pause a batch, cancel it, or go on with it; what cannot be done with it now is refused."""
+    """Pause, cancel or resume a batch; an order that does not fit its status is refused."""
     name, work = named(request), work_of(request)
     standing = await read(request, batches.known, name)
     if order not in batches.orders(standing, at_work(request)):
-        raise RunError(f"batch {name!r:.80} is {standing.stage}, and nothing is there to {order}", hint="look at it")
+        raise RunError(f"batch {name!r:.80} is {standing.stage}: there is nothing to {order}", hint="reload its page")
     if order == "resume":
         await work.resume_batch(name)
     else:
@@ -70,7 +70,7 @@ async def tables(request: Request) -> BatchTables:
 
 
 async def events(request: Request) -> Response:
-    """The progress of a batch as server-sent events, until nobody works on it any more."""
+    """The progress of a batch as server-sent events, until no process works on it."""
     name = named(request)
     await read(request, batches.known, name)
     return streamed(request, batches.progress_of(context_of(request).reading, name))
@@ -85,14 +85,14 @@ async def order(request: Request, order: BatchOrder) -> BatchStatus:
 _BATCH = "/api/batches/{batch:path}"
 BATCHES = (
     Endpoint("GET", "/api/batches", "List batches.", listed, BatchList),
-    Endpoint("GET", f"{_BATCH}/items", "A page of its documents.", items, ItemList, query=WantedItems),
-    Endpoint("GET", f"{_BATCH}/tables", "What came of it in tables.", tables, BatchTables),
-    Endpoint("GET", f"{_BATCH}/events", "Follow a batch to its next stop.", events, kind=EVENT_STREAM),
+    Endpoint("GET", f"{_BATCH}/items", "A page of the documents of a batch.", items, ItemList, query=WantedItems),
+    Endpoint("GET", f"{_BATCH}/tables", "The results of a batch as tables.", tables, BatchTables),
+    Endpoint("GET", f"{_BATCH}/events", "The progress of a batch, until it stops.", events, kind=EVENT_STREAM),
     *(
         Endpoint("POST", f"{_BATCH}/{name}", says, partial(order, order=name), BatchStatus)
         for name, says in ORDERS.items()
     ),
-    # Whatever its name has in it: so this one is the last.
-    Endpoint("GET", _BATCH, "How a batch stands.", status, BatchStatus),
+    # A name may contain slashes, so this route comes last.
+    Endpoint("GET", _BATCH, "The status of a batch.", status, BatchStatus),
 )
-"""What there is."""
+"""The endpoints for batches."""

@@ -1,4 +1,4 @@
-"""The pages on batches: the list of them, and one with its progress, its documents and its tables."""
+"""The pages of batches: the list, and a batch with its progress, documents and tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from redraft.studio.pages import page
 
 
 class _Links:
-    """Addresses of a batch, and of other pages of its documents."""
+    """Links to a batch, and to other pages of its documents."""
 
     def __init__(self, name: str, wanted: WantedItems) -> None:
         self.batch = f"/batches/{quote(name, safe='')}"
@@ -37,7 +37,7 @@ async def listed(request: Request) -> Response:
 
 
 async def batch(request: Request) -> Response:
-    """A batch: its progress while it lasts, its documents, and its tables when nobody is at it."""
+    """A batch: its progress, its documents, and its tables once it has stopped."""
     status, wanted = await batch_api.status(request), query_of(request, WantedItems)
     moves = status.status in ("working", "idle") or bool(status.items.leased)
     ended = status.items.done + status.items.failed + status.items.aside
@@ -52,7 +52,7 @@ async def batch(request: Request) -> Response:
 
 
 async def tables(request: Request) -> Response:
-    """The tables on a batch, however many documents it has."""
+    """The tables of a batch, however large it is."""
     status = await batch_api.status(request)
     lines, to = await _lines(request, status.batch), _Links(status.batch, WantedItems())
     return page(request, "batch_tables", "batches", batch=status, lines=lines, to=to)

@@ -1,4 +1,4 @@
-"""What the store tells of batches: all of them, one of them, a page of its documents, and its tables."""
+"""Batches in the store: all of them, the status of one, a page of its documents, and its tables."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _PAUSE = 1.0
 _USUAL = DraftConfig().model_dump(include={"model", "strategy", "words"})
 _MOST_KEPT = 16
 SHOWN_AT_ONCE = 1000
-"""Of a batch with more documents the tables are a page of their own: each of its runs is read for them."""
+"""A larger batch has its tables on a page of their own, because every run has to be read for them."""
 
 
 def known(store: Store, name: str) -> BatchStanding:
-    """How the batch of this name stands."""
+    """The batch with this name."""
     try:
         return standing_of(store, name)
     except RunError as error:
@@ -56,13 +56,13 @@ def listed(store: Store, at_work: frozenset[str]) -> BatchList:
 
 
 def status_of(store: Store, name: str, at_work: frozenset[str]) -> BatchStatus:
-    """How a batch stands."""
+    """The status of a batch."""
     return _status(store, known(store, name), at_work)
 
 
 def _status(store: Store, standing: BatchStanding, at_work: frozenset[str]) -> BatchStatus:
     batch = standing.batch
-    # What another version of redraft has stored is shown as far as it is known here.
+    # Settings of another version of redraft are shown as far as this version knows them.
     settings = {**_USUAL, **(batch.asked.get("settings") or {})}
     refinement = batch.asked.get("refinement") or {}
     pace = pace_of(store, standing) if standing.stage == "working" else None
@@ -88,7 +88,7 @@ def _status(store: Store, standing: BatchStanding, at_work: frozenset[str]) -> B
 
 
 def orders(standing: BatchStanding, at_work: frozenset[str]) -> tuple[BatchOrder, ...]:
-    """What can be done with a batch as it stands."""
+    """The orders that a batch accepts now."""
     counts, stage = standing.counts, standing.stage
     found: list[BatchOrder] = []
     if stage in ("working", "idle"):
@@ -106,7 +106,7 @@ def _error(error: Any) -> dict[str, str] | None:
 
 
 def items(store: Store, name: str, wanted: WantedItems) -> ItemList:
-    """A page of the documents of a batch. Only those on it are looked into."""
+    """A page of the documents of a batch. Only these are read."""
     known(store, name)
     total = store.batches.how_many(name, wanted.state, wanted.q)
     pages = max(1, ceil(total / wanted.per))
@@ -137,7 +137,7 @@ def _row(store: Store, item: BatchItemRow) -> ItemRow:
 
 
 class Tables:
-    """The tables on batches. Those on one that has not moved since are read once."""
+    """The tables of batches. They are cached until the batch changes."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -145,7 +145,7 @@ class Tables:
         self._lock = threading.Lock()
 
     def of(self, name: str) -> Report:
-        """The tables on a batch as it stands."""
+        """The tables of a batch."""
         standing = known(self._store, name)
         with self._lock:
             before = self._kept.pop(name, None)
@@ -156,17 +156,17 @@ class Tables:
         return found[1]
 
     def typed(self, name: str) -> BatchTables:
-        """The same for programs."""
+        """The tables for the API."""
         return BatchTables(tables=tuple(TableEntry.model_validate(one.to_json()) for one in self.of(name).tables))
 
     def drawn(self, name: str) -> tuple[ReportRow, ...]:
-        """The same for a page. The first, which says what its head says anyway, is left out."""
+        """The tables for a page, without the first, which repeats the head of the page."""
         tables = tuple(ShownTable(one) for one in self.of(name).tables[1:])
         return sections([Results("batch", name, "", (), (), {}, tables)])[0].lines
 
 
 async def progress_of(store: Store, name: str, pause: float = _PAUSE) -> AsyncIterator[Message]:
-    """How a batch comes on, whoever works on it, up to where nobody does any more."""
+    """The progress of a batch, until no process works on it."""
     before: Message = {}
     while True:
         standing = await off_loop(known, store, name)
@@ -181,5 +181,5 @@ async def progress_of(store: Store, name: str, pause: float = _PAUSE) -> AsyncIt
 
 
 def is_moving(standing: BatchStanding) -> bool:
-    """Whether there is more to come of it by itself, or as soon as somebody takes it up."""
+    """Whether it is running, or waits for a worker."""
     return standing.stage in ("working", "idle") or bool(standing.counts.leased)

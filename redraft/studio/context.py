@@ -1,4 +1,4 @@
-"""What every request of the studio has at hand: store, manager, templates."""
+"""What every request works with: the store, the configuration, and the work in progress."""
 
 from __future__ import annotations
 
@@ -25,49 +25,52 @@ from redraft.settings import DraftConfig, Limits, ModelSettings
 from redraft.store.batches import Batch
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
-from redraft.store.store import Store
+from redraft.store.store import Store, default_path
 from redraft.studio.batches import Tables
+from redraft.studio.experiment_orders import ExperimentPlan
+from redraft.studio.experiment_work import ExperimentWork
 from redraft.studio.feeds import EVENT_STREAM, STREAMED, Feed, Message, sent
 from redraft.studio.orders import Pending, RunBody
 from redraft.studio.run_views import RunRows
 
 _log = logging.getLogger("redraft")
-# Feeds of runs at rest are only kept to be shown to those who look a little later.
+# Feeds of finished runs are kept for pages that are opened a little later.
 _MOST_FEEDS = 200
 
 
 class Work:
-    """Starts runs, stops them, and goes on with them."""
+    """Starts, stops and resumes runs, batches and experiments."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, experiments: ExperimentWork) -> None:
         self.session = session
+        self.experiments = experiments
         self._feeds: dict[str, Feed] = {}
         self._batches: dict[str, asyncio.Task[object]] = {}
 
     def feed(self, run: str) -> Feed | None:
-        """What happens in a run, where this studio has worked on it."""
+        """The events of a run that this studio has run."""
         return self._feeds.get(run)
 
     def is_at_work(self, run: str) -> bool:
-        """Whether this studio is working on a run."""
+        """Whether this studio is running it."""
         feed = self._feeds.get(run)
         return feed is not None and not feed.over
 
     async def start(self, document: Document, settings: DraftConfig, order: RunSpec) -> str:
-        """Begin a run, and return its id once it is on record. What is amiss with it is raised."""
+        """Start a run, and return its id once it is stored. Errors before that are raised."""
         return await self._begun(Feed(streaming(self.session.begin_order(document, settings, order))))
 
     async def resume(self, run: str) -> str:
-        """Go on with a run that has stopped."""
+        """Resume a run that has stopped."""
         await self._check_idle(run)
         return await self._begun(Feed(self.session.stream_resume(run)), run)
 
     async def answer(self, run: str, answer: Mapping[str, Any]) -> str:
-        """Answer a run that waits, and let it go on. What is wrong with the answer is returned, in a sentence."""
+        """Answer a run that waits for a review, and resume it. Returns what is wrong with the answer, if anything."""
         await self._check_idle(run)
         feed = Feed(self.session.stream_resume(run, answer))
         await self._begun(feed, run)
-        # A wrong answer is asked about again at once; after a right one something else happens first.
+        # A wrong answer is followed at once by the same question, a right one by another event.
         message = await feed.first("waiting", "stage", "score", "round", "done", "error", "stopped", "call", "finding")
         asked = message["question"] if message and message["kind"] == "waiting" else None
         return str(asked["problem"]) if asked else ""
@@ -75,16 +78,16 @@ class Work:
     async def _check_idle(self, run: str) -> None:
         feed = self._feeds.get(run)
         if feed is not None and not await feed.is_over():
-            raise RunError(f"run {run} is being worked on", hint="wait for it, or stop it first")
+            raise RunError(f"run {run} is running", hint="wait for it, or stop it first")
 
     async def _begun(self, feed: Feed, run: str = "") -> str:
-        """The run's id once it is on record that it goes on; `run` is that of one which may have nothing left to do."""
+        """The run's id once it has started; `run` is the id of one that may have nothing left to do."""
         message = await feed.first("started", "done", "error", "stopped")
         if feed.error is not None and (message is None or message["kind"] == "error"):
             raise feed.error
         run = str(message["run"]) if message is not None and "run" in message else run
         if not run:
-            raise RedraftError("the run never began")
+            raise RedraftError("the run did not start")
         self._feeds.pop(run, None)
         self._feeds[run] = feed
         at_rest = [key for key, one in self._feeds.items() if one.over]
@@ -93,33 +96,34 @@ class Work:
         return run
 
     async def stop(self, run: str) -> None:
-        """Stop a run of this studio; all that was answered is kept, and it can go on."""
+        """Stop a run of this studio. Finished calls are kept, and it can be resumed."""
         feed = self._feeds.get(run)
         if feed is None or feed.over:
             raise RunError(
-                f"run {run} is not worked on by this studio", hint="stop it where it was started, with Ctrl-C"
+                f"this studio is not running {run}", hint="stop it with Ctrl-C in the terminal where it was started"
             )
         await feed.stop()
 
     def batches(self) -> frozenset[str]:
-        """The batches that this studio is working on."""
+        """The batches that this studio is running."""
         return frozenset(name for name, task in self._batches.items() if not task.done())
 
     async def resume_batch(self, name: str) -> None:
-        """Go on with a batch here, under the limits that it has, until it has come to its next stop."""
+        """Resume a batch in this studio, under its own limits."""
         opened = await off_loop(open_again, self.session.store, name)
         self._batches[name] = asyncio.create_task(self._worked_on(opened))
 
     async def _worked_on(self, opened: Batch) -> None:
         try:
             await worked_on(self.session, opened)
-        except Exception as error:  # noqa: BLE001  (whatever it was, the batch is shown as stopped)
+        except Exception as error:  # noqa: BLE001  (whatever it is, the batch is shown as stopped)
             if not isinstance(error, RedraftError):
                 _log.exception("a batch of the studio failed")
             await off_loop(self.session.store.batches.set_status, opened.name, "stopped", described(error))
 
     async def aclose(self) -> None:
-        """Stop all runs and batches. They are on record as interrupted, and can go on."""
+        """Stop everything. It is stored as interrupted, and can be resumed."""
+        await off_loop(self.experiments.close)
         for task in self._batches.values():
             task.cancel()
         await asyncio.gather(*self._batches.values(), return_exceptions=True)
@@ -132,81 +136,101 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class StudioConfig:
-    """How the studio was opened: its database, its token, and who can reach it."""
+    """The configuration of the studio: its database, its token, and who can reach it."""
 
     database: Path | str | None = None
     token: str = ""
     read_only: bool = False
     guarded: bool = True
-    """Whether everything needs the token, and not only what writes: other users of this machine can reach it, too."""
+    """Whether reading needs the token, too: other users of this machine can reach the studio."""
     exposed: bool = False
     """Whether other machines can reach it."""
     hosts: frozenset[str] = frozenset({"127.0.0.1", "localhost", "::1"})
-    """The names under which it answers."""
+    """The host names that it answers to."""
     any_address: bool = False
-    """Whether it answers under any address that is a number besides, as one that listens on all of them has to."""
+    """Whether it answers to any IP address, as it must when it listens on all of them."""
     cookie: str = "redraft_studio"
     models: Mapping[str, ModelSettings] = field(default_factory=dict)
-    """The models of the settings file by name."""
+    """The models of redraft.toml by name."""
     prices: PriceTable = field(default_factory=lambda: PriceTable({}, {}))
     limits: Limits = field(default_factory=Limits)
-    """What each run may use."""
+    """The limits of each run."""
     experiments: Path | None = None
-    """A folder with the tables of experiments."""
+    """The folder with the results of experiments."""
+
+    @property
+    def results(self) -> Path:
+        """That folder; without one it is `experiments` beside the database."""
+        if self.experiments is not None:
+            return self.experiments
+        is_file = self.database is not None and "://" not in str(self.database)
+        return (Path(str(self.database)) if is_file else default_path()).parent / "experiments"
 
 
 @dataclass(slots=True)
 class StudioContext:
-    """What every route works with. `work` is None where nothing may be written."""
+    """What every route works with. `work` is None in a read-only studio."""
 
     config: StudioConfig
     reading: Store
     rows: RunRows
     tables: Tables
-    """Those on batches."""
+    """The tables of batches."""
     work: Work | None
     pending: Pending[tuple[RunBody, Document]]
+    planned: Pending[ExperimentPlan] = field(default_factory=Pending)
+    """The experiments that wait for confirmation."""
+    local: dict[str, ModelSettings] = field(default_factory=dict)
+    """The models that were found on this machine, by name."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the server is asked to end: nobody is shown any more events then."""
+    """Set when the server shuts down: all event streams end then."""
+
+    @property
+    def models(self) -> Mapping[str, ModelSettings]:
+        """All models that a request can name."""
+        return {**self.local, **self.config.models}
 
 
 def context_of(request: Request) -> StudioContext:
-    """The studio that a request has come to."""
+    """The context of a request."""
     found: StudioContext = request.app.state.context
     return found
 
 
 def work_of(request: Request) -> Work:
-    """What works on runs; there is one wherever there is a route that needs it."""
+    """The work of this studio; every route that needs it exists only where it is there."""
     found = context_of(request).work
-    assert found is not None, "a studio that is only for reading has no route that leads here"
+    assert found is not None, "a read-only studio has no route that leads here"
     return found
 
 
 async def read(request: Request, work: Callable[..., T], *args: object) -> T:
-    """Something that reads the store, done in a thread: `work(store, *args)`."""
+    """Call `work(store, *args)` in a thread."""
     return await off_loop(work, context_of(request).reading, *args)
 
 
 def streamed(request: Request, shown: AsyncIterator[Message]) -> Response:
-    """A response that sends events as they happen."""
+    """A response that streams events."""
     return StreamingResponse(sent(context_of(request).closing, shown), media_type=EVENT_STREAM, headers=STREAMED)
 
 
 class NoSuchRun(RunError):
-    """There is no run of that name."""
+    """No run has this id."""
 
     code = "no_run"
 
 
 async def run_of(request: Request) -> Run:
-    """The run that an address names."""
+    """The run in the address."""
     return await read(request, found_run, request.path_params["run"])
 
 
 def found_run(store: Store, key: str) -> Run:
-    """The run with this id, or with the only id that begins so."""
+    """The run with this id, or with the only id that starts with it."""
     known = [one for one, _, _ in store.runs.stamps() if one.startswith(key)]
     if len(known) != 1:
-        raise NoSuchRun(f"{'more than one run' if known else 'no run'} begins with {key!r}", hint="/runs lists them")
+        raise NoSuchRun(
+            f"{'more than one run has' if known else 'no run has'} an id that starts with {key!r}",
+            hint="/runs lists them",
+        )
     return store.runs.get(known[0])

@@ -1,4 +1,4 @@
-"""What the HTTP API takes and gives, besides dossiers and the list of runs. Fields are added, never changed."""
+"""Request and response models of the HTTP API. Fields may be added, but are never changed."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from redraft.studio.orders import RunBody
 
 
 class RequestBody(BaseModel):
-    """What is sent."""
+    """The body of a request."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Start(RunBody):
-    """A run to begin, or only its plan."""
+    """A run to start, or to plan."""
 
     dry_run: bool = False
-    """Only say what it would come to: nothing is asked and nothing stored."""
+    """Only return the plan: no model is called and nothing is stored."""
 
 
 class Started(BaseModel):
-    """A run that has begun."""
+    """A run that has started."""
 
     run: str
     events: str
-    """Where its progress can be followed."""
+    """The address of its events."""
 
 
 class PlanTotals(BaseModel):
-    """About what a run would come to."""
+    """The estimated calls, tokens, cost and time of a run."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -52,22 +52,24 @@ class PlanTotals(BaseModel):
     completion_tokens: int
     reasoning_tokens: int
     cost_usd: float | None
-    """None where a price is not known."""
+    """None if a price is unknown."""
+    seconds: float | None = None
+    """About how long it takes; None if a model has never answered here."""
     stages: list[Stage]
     warnings: list[str]
 
 
 class Status(RunSummary):
-    """How a run stands."""
+    """The status of a run."""
 
     error: dict[str, str] | None
     at_work: bool
-    """Whether this studio is working on it, and can stop it."""
+    """Whether this studio is running it, and can stop it."""
     resumable: bool
 
 
 class RunResult(BaseModel):
-    """The result of a run, as `redraft show --json` has it."""
+    """The result of a run, as `redraft show --json` prints it."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -89,14 +91,14 @@ class RunResult(BaseModel):
 
 
 class SentenceEvidence(BaseModel):
-    """A sentence with where it comes from, and findings with what bears them out."""
+    """A sentence with its sources, and findings with their evidence."""
 
     sentence: SentenceEntry | None
     findings: tuple[FindingEntry, ...]
 
 
 class Pieces(BaseModel):
-    """What of a summary there is while it is being written: the latest partial summaries, the furthest first."""
+    """The parts of a summary that are written so far, the latest level first."""
 
     chunks: int
     total: int
@@ -105,41 +107,41 @@ class Pieces(BaseModel):
 
 
 class PendingReview(BaseModel):
-    """What a run that waits wants to know; null where it does not wait."""
+    """The question of a run that waits for a review; null if it does not wait."""
 
     question: ReviewQuestion | None
 
 
 class Review(RequestBody):
-    """An answer to a run that waits: all of it may be left out, and then the revision goes ahead as planned."""
+    """The answer to a review. All fields are optional; without any, the revision goes ahead as planned."""
 
     drop: tuple[int | str, ...] = ()
-    """Findings that are not to be mended, by number or id."""
+    """Findings to ignore, by number or id."""
     add: tuple[str, ...] = ()
-    """Requests in your own words."""
+    """Your own requests, in words."""
     edited: str | None = None
-    """The draft as you have edited it, to be judged instead of a revision."""
+    """Your edited draft, to be judged instead of a revision."""
     stop: bool = False
-    """Leave it at the best draft."""
+    """Stop revising and keep the best draft."""
 
 
 class OpinionGiven(RequestBody):
-    """A word on a finding. Without `agrees` an earlier one is withdrawn."""
+    """An opinion on a finding. `agrees: null` withdraws an earlier one."""
 
     finding: str = Field(max_length=64)
-    """Its id."""
+    """The id of the finding."""
     agrees: bool | None
     note: str = Field(default="", max_length=4000)
 
 
 class OpinionList(BaseModel):
-    """What was said of the findings of a run."""
+    """The opinions on the findings of a run."""
 
     opinions: tuple[HumanOpinion, ...]
 
 
 class PackLine(Entry):
-    """Questions, key facts or typed questions in the list."""
+    """A pack in the list: questions, key facts or typed questions."""
 
     id: str
     kind: Literal["questions", "keyfacts", "typed"]
@@ -153,32 +155,32 @@ class PackLine(Entry):
 
 
 class PackList(BaseModel):
-    """All questions and key facts, newest first."""
+    """All packs, newest first."""
 
     packs: tuple[PackLine, ...]
 
 
 class Strike(RequestBody):
-    """The questions to be left out of a new version of a pack."""
+    """The questions to leave out of a new version of a pack."""
 
     questions: tuple[int, ...] = Field(min_length=1)
-    """Their ranks."""
+    """The ranks of the questions."""
 
 
 class PackContents(BaseModel):
-    """A pack of questions, or key facts, as `redraft pack export` has them."""
+    """A pack of questions or key facts, as `redraft pack export` writes it."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class Created(BaseModel):
-    """What came into being."""
+    """The id of something new."""
 
     id: str
 
 
 class DocumentLine(BaseModel):
-    """A document of the database."""
+    """A document in the database."""
 
     id: str
     title: Line
@@ -186,15 +188,15 @@ class DocumentLine(BaseModel):
 
 
 class Offer(BaseModel):
-    """What a run can be begun with."""
+    """The documents, models, strategies and metrics that a run can use."""
 
     documents: tuple[DocumentLine, ...]
     strategies: tuple[str, ...]
     models: dict[str, str]
-    """The names that can be given, and which models they are."""
+    """The models by name."""
     metrics: tuple[str, ...]
     goals: tuple[str, ...]
-    """The metrics that can be a goal."""
+    """The metrics that can be goals."""
     most_bytes: int
 
 
@@ -207,11 +209,14 @@ class ExperimentLine(BaseModel):
     cost_usd: float | None
     latest: str
     tables: int
-    """Of the folder that was named."""
+    """Tables in its folder."""
+    kind: str = ""
+    status: str = ""
+    """Its status; empty if a command ran it."""
 
 
 class ExperimentList(BaseModel):
-    """The experiments of the database, and those of the folder that was named."""
+    """The experiments in the database and in the folder of results."""
 
     experiments: tuple[ExperimentLine, ...]
 
@@ -228,22 +233,25 @@ class TableEntry(BaseModel):
 
 
 class ExperimentDetails(BaseModel):
-    """An experiment with its tables, its pictures and its runs."""
+    """An experiment with its tables, pictures and runs."""
 
     name: str
     settings: dict[str, Any]
     tables: tuple[TableEntry, ...]
     pictures: tuple[str, ...]
     runs: tuple[RunSummary, ...]
+    kind: str = ""
+    status: str = ""
+    """Its status; empty if a command ran it."""
 
 
 BatchOrder = Literal["pause", "cancel", "resume"]
 Which = Literal["", "waiting", "leased", "done", "short", "failed", "aside"]
-"""A state of documents; `short` are those of the ones that are done which fell short of what was asked."""
+"""A state of documents; `short` means done, but a goal was missed."""
 
 
 class BatchStatus(Entry):
-    """How a batch stands."""
+    """The status of a batch."""
 
     batch: str
     status: BatchStage
@@ -251,13 +259,13 @@ class BatchStatus(Entry):
     items: ItemStates
     calls: int
     cost_usd: float | None
-    """None where a price is not known."""
+    """None if a price is unknown."""
     a_minute: float | None
-    """How many documents have come to their end a minute in the last ten minutes; None where nobody works on it."""
+    """Documents finished per minute in the last ten minutes; None if the batch is not running."""
     seconds_left: float | None
-    """If it goes on so."""
+    """At this rate."""
     error: dict[str, str] | None
-    """What stands in the way of every document."""
+    """An error that affects every document."""
     folder: str | None
     model: str
     strategy: str
@@ -266,9 +274,9 @@ class BatchStatus(Entry):
     max_cost: float | None
     max_calls: int | None
     at_work: bool
-    """Whether this studio is working on it."""
+    """Whether this studio is running it."""
     orders: tuple[BatchOrder, ...]
-    """What can be done with it now."""
+    """The orders that it accepts now."""
 
 
 class BatchList(BaseModel):
@@ -278,33 +286,33 @@ class BatchList(BaseModel):
 
 
 class WantedItems(Entry):
-    """Which documents of a batch are listed, and which page of them."""
+    """Filters for the documents of a batch."""
 
     state: Which = ""
     q: str = Field(default="", max_length=300)
-    """What is in the name of the document or in its path."""
+    """A part of the name or path."""
     page: int = Field(default=1, ge=1)
     per: int = Field(default=50, ge=1, le=200)
 
 
 class ItemRow(Entry):
-    """A document of a batch."""
+    """A document in a batch."""
 
     number: int
-    """Its place in the batch, from 1 on."""
+    """Its number in the batch, from 1."""
     source: Line
     name: Line
-    """The last part of that, or its id in a file of lines."""
+    """The file name, or the id within a JSONL file."""
     title: Line
     state: State
     short: bool
     attempts: int
     run: str | None
-    """The run that has the rest of it: /api/runs/RUN, /api/runs/RUN/dossier."""
+    """Its run: see /api/runs/RUN and /api/runs/RUN/dossier."""
     words: int | None
     scores: dict[str, float | None]
     self_check: bool
-    """Whether the built-in model has judged what it has written itself."""
+    """Whether the built-in model judged its own summary."""
     calls: int | None
     cost_usd: float | None
     error: dict[str, str] | None
@@ -315,14 +323,14 @@ class ItemList(BaseModel):
 
     rows: tuple[ItemRow, ...]
     total: int
-    """How many documents are meant, on all pages."""
+    """The number of documents on all pages."""
     page: int
     pages: int
     metrics: tuple[str, ...]
-    """Those that any of these rows has a score of."""
+    """The metrics of these rows."""
 
 
 class BatchTables(BaseModel):
-    """What came of a batch in tables, as `redraft batch status NAME` prints them."""
+    """The results of a batch as tables, as `redraft batch status NAME` prints them."""
 
     tables: tuple[TableEntry, ...]

@@ -1,4 +1,4 @@
-"""The HTTP API as a table of addresses with what each takes and returns, and its errors."""
+"""The HTTP API as a table of endpoints, and its errors."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _STATUS = {
 }
 _OF_A_MODEL, _BUG = 502, 500
 _NAMES = {400: "bad_request", 401: "token", 403: "forbidden", 404: "not_found", 405: "method", 413: "too_large"}
-_SENTENCES = {404: "There is no such page.", 405: "That cannot be done here."}
+_SENTENCES = {404: "Page not found", 405: "This address does not accept that request"}
 
 
 class Problem(BaseModel):
-    """What went wrong."""
+    """An error."""
 
     code: str
     message: str
@@ -54,13 +54,13 @@ class Problem(BaseModel):
 
 
 class ProblemReply(BaseModel):
-    """The body of every reply that tells of a failure."""
+    """The body of every error."""
 
     error: Problem
 
 
 class NoSuchThing(RedraftError):
-    """There is nothing of that name."""
+    """Nothing has that name."""
 
     code = "no_thing"
 
@@ -80,22 +80,22 @@ def problem_of(error: Exception) -> tuple[int, Problem]:
         message = _SENTENCES.get(error.status_code, error.detail)
         return error.status_code, Problem(code=_NAMES.get(error.status_code, "failed"), message=message)
     _log.error("the studio failed", exc_info=error)
-    return _BUG, Problem(code="bug", message="Something unexpected happened.", hint="the terminal says more")
+    return _BUG, Problem(code="bug", message="Internal error", hint="the terminal of the studio shows the details")
 
 
 def is_for_programs(path: str) -> bool:
-    """Whether whoever asks for this address reads JSON."""
+    """Whether an address replies with JSON."""
     return path == "/api" or path.startswith("/api/")
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """The reply to what could not be done."""
+    """The reply to a request that failed."""
     status, problem = problem_of(error)
     return refusal(request.url.path, status, problem)
 
 
 def refusal(path: str, status: int, problem: Problem) -> Response:
-    """The reply that tells of a problem: JSON for programs, a page for people."""
+    """The reply for a problem: JSON for programs, a page for people."""
     if is_for_programs(path):
         return JSONResponse(ProblemReply(error=problem).model_dump(), status)
     return HTMLResponse(template("studio/problem.html").render(status=status, problem=problem, here=""), status)
@@ -117,36 +117,36 @@ class Endpoint:
     """What it does, in a sentence."""
     handler: Handler
     gives: type[BaseModel] | None = None
-    """None for what is no JSON."""
+    """None for a reply that is not JSON."""
     takes: type[BaseModel] | None = None
     status: int = 200
     query: type[BaseModel] | Mapping[str, str] = field(default_factory=dict)
-    """What may stand behind the question mark: the fields of a model, or names with what they mean."""
+    """The query parameters: the fields of a model, or names with descriptions."""
     kind: str = _JSON
-    """The media type of what it gives."""
+    """The media type of the reply."""
     plans: type[BaseModel] | None = None
-    """What it gives where nothing is done, but only planned."""
+    """The reply of a dry run."""
     forms: bool = False
-    """Whether it takes a form with a file as well."""
+    """Whether it accepts a form with a file, too."""
     works: bool = False
     """Whether it needs a session, although it only reads."""
 
     @property
     def writes(self) -> bool:
-        """Whether something is different afterwards."""
+        """Whether it changes anything."""
         return self.method != "GET"
 
     @property
     def address(self) -> str:
-        """The path as it is described, without what routes alone need to know."""
+        """The path as the description has it."""
         return self.path.replace(":path}", "}")
 
     def is_there(self, read_only: bool) -> bool:
-        """Whether there is such an address at all: where nothing may be written, nothing is there that writes."""
+        """Whether the address exists: a read-only studio has none that write."""
         return not (read_only and (self.writes or self.works))
 
     def route(self) -> Route:
-        """The route that answers with what the handler returns, as JSON unless it is a response already."""
+        """The route, which answers with what the handler returns, as JSON unless it is a response already."""
         return Route(self.path, self._answer, methods=[self.method])
 
     async def _answer(self, request: Request) -> Response:
@@ -157,7 +157,7 @@ class Endpoint:
 
 
 def query_of(request: Request, model: type[M]) -> M:
-    """The query of a request as a model. An empty field was not filled in."""
+    """The query of a request as a model. Empty parameters count as missing."""
     return checked(model, {name: value for name, value in request.query_params.items() if value})
 
 
@@ -189,12 +189,12 @@ def described(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     }
 
 
-_ABOUT = "Start runs of redraft, follow them, and read what they came to. Whatever writes needs the studio's token."
+_ABOUT = "Start runs of redraft, follow them, and read their results. Requests that change something need the token."
 
 
 def _operation(one: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]:
     content = {one.kind: {"schema": schemas[one.gives]} if one.gives else {}}
-    failed = {"description": "What went wrong", "content": {_JSON: {"schema": schemas[ProblemReply]}}}
+    failed = {"description": "The error", "content": {_JSON: {"schema": schemas[ProblemReply]}}}
     in_path = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{(\w+)", one.path)

@@ -1,14 +1,15 @@
-"""Experiments: their runs in the store, and the tables and pictures of a folder that was named."""
+"""Experiments: their runs in the store, and the tables and pictures in the folder of results."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from redraft.batches.request import BATCH
 from redraft.errors import UsageError
 from redraft.lab.experiments.published import read_file_of_results
 from redraft.report.history.summaries import RunSummary
@@ -16,6 +17,7 @@ from redraft.report.pages.report import ReportSection, sections
 from redraft.sources import MOST_BYTES, read_file
 from redraft.studio.contracts import ExperimentDetails, ExperimentLine, ExperimentList, TableEntry
 from redraft.studio.endpoints import NoSuchThing
+from redraft.studio.experiment_work import ORDER, ExperimentOrder, ExperimentWork, order_in, status_in
 from redraft.studio.run_views import RunFilter, RunRows
 
 _TABLES, _PICTURE = "tables.json", ".svg"
@@ -23,66 +25,84 @@ _MOST_RUNS = 500
 
 
 def name_of(row: RunSummary) -> str:
-    """The experiment that a run belongs to; empty for none."""
+    """The experiment of a run; empty for none."""
     return row.experiment or (row.kind if row.part else "")
 
 
-def listed(rows: RunRows, folder: Path | None) -> ExperimentList:
-    """The experiments of the store, and those of the folder."""
+def listed(rows: RunRows, folder: Path, work: ExperimentWork | None) -> ExperimentList:
+    """The experiments in the store and in the folder: first those started in a studio, latest first."""
     found: dict[str, list[RunSummary]] = {}
     for row in rows.all():
-        if name := name_of(row):
+        if (name := name_of(row)) and name != BATCH:
             found.setdefault(name, []).append(row)
     files = _folders(folder)
-    return ExperimentList(
-        experiments=tuple(_line(name, found.get(name, []), files.get(name)) for name in sorted({*found, *files}))
-    )
+    lines = [_line(name, found.get(name, []), files.get(name), work) for name in {*found, *files}]
+    lines.sort(key=lambda one: one.name)
+    lines.sort(key=lambda one: (bool(one.status), one.latest), reverse=True)
+    return ExperimentList(experiments=tuple(lines))
 
 
-def _line(name: str, runs: list[RunSummary], folder: Path | None) -> ExperimentLine:
-    costs = [row.cost_usd for row in runs]
+def _line(name: str, runs: list[RunSummary], folder: Path | None, work: ExperimentWork | None) -> ExperimentLine:
+    costs: list[float | None] = [row.cost_usd for row in runs]
+    order, job = order_in(folder) if folder else None, work.job(name) if work else None
     return ExperimentLine(
         name=name,
         runs=len(runs),
         done=sum(row.status == "done" for row in runs),
         cost_usd=None if None in costs else sum(cost for cost in costs if cost),
-        latest=max((row.updated for row in runs), default=""),
+        latest=max([*(row.updated for row in runs), *([order.created] if order else [])], default=""),
         tables=len(_tables(folder)[0]) if folder else 0,
+        kind=order.asked.kind if order else "",
+        status=status_in(order, job) if order else "",
     )
 
 
-def shown(rows: RunRows, folder: Path | None, name: str) -> ExperimentDetails:
-    """An experiment with all that there is of it."""
+def shown(rows: RunRows, folder: Path, work: ExperimentWork | None, name: str) -> ExperimentDetails:
+    """An experiment with its tables, pictures and runs."""
     runs = rows.listed(RunFilter(experiment=name, per=_MOST_RUNS)).rows
     files = _folders(folder).get(name)
     if not runs and files is None:
         raise NoSuchThing(f"there is no experiment {name!r}", hint="/experiments lists them")
     tables, settings = _tables(files) if files else ((), {})
+    order, job = order_in(files) if files else None, work.job(name) if work else None
     return ExperimentDetails(
-        name=name, settings=settings, tables=tables, pictures=tuple(_pictures(files) if files else ()), runs=runs
+        name=name,
+        settings=settings,
+        tables=tables,
+        pictures=tuple(_pictures(files) if files else ()),
+        runs=runs,
+        kind=order.asked.kind if order else "",
+        status=status_in(order, job) if order else "",
     )
 
 
-def drawn(folder: Path | None, name: str) -> ReportSection | None:
-    """The tables of an experiment with their pictures, as on a page of results; None where there are no tables."""
+def ordered(folder: Path, name: str) -> ExperimentOrder:
+    """The order of an experiment that was started in a studio."""
     found = _folders(folder).get(name)
-    return sections([read_file_of_results(found / _TABLES, name)])[0] if found else None
+    order = order_in(found) if found else None
+    if order is None:
+        raise NoSuchThing(f"no experiment {name!r} was started in a studio", hint="/experiments lists them")
+    return order
 
 
-def picture(folder: Path | None, name: str, file: str) -> bytes:
-    """A picture of an experiment. Only files that the list names are read."""
+def drawn(folder: Path, names: Sequence[str]) -> tuple[ReportSection, ...]:
+    """The tables of some experiments with their pictures, those of the same kind side by side."""
+    found = {name: one / _TABLES for name, one in _folders(folder).items() if (one / _TABLES).is_file()}
+    return sections([read_file_of_results(found[name], name) for name in names if name in found])
+
+
+def picture(folder: Path, name: str, file: str) -> bytes:
+    """A picture of an experiment. Only files in the list are read."""
     found = _folders(folder).get(name)
     if found is None or file not in set(_pictures(found)):
-        raise NoSuchThing("there is no such picture")
+        raise NoSuchThing("there is no picture with this name")
     return read_file(found / file, MOST_BYTES)
 
 
-def _folders(folder: Path | None) -> dict[str, Path]:
-    """The folders with tables by name: the one that was named, and those in it."""
-    if folder is None:
-        return {}
+def _folders(folder: Path) -> dict[str, Path]:
+    """The folders of experiments by name: the folder itself, and those in it."""
     inner = sorted(one for one in folder.iterdir() if one.is_dir()) if folder.is_dir() else []
-    return {one.name: one for one in (folder, *inner) if (one / _TABLES).is_file()}
+    return {one.name: one for one in (folder, *inner) if (one / _TABLES).is_file() or (one / ORDER).is_file()}
 
 
 def _pictures(folder: Path) -> Iterator[str]:
@@ -94,11 +114,13 @@ def _pictures(folder: Path) -> Iterator[str]:
 def _tables(folder: Path) -> tuple[tuple[TableEntry, ...], dict[str, Any]]:
     """The tables of a folder, and the settings they were made with."""
     place = str(folder / _TABLES)
+    if not (folder / _TABLES).is_file():
+        return (), {}
     try:
         content = json.loads(read_file(folder / _TABLES, MOST_BYTES))
         tables = tuple(TableEntry.model_validate(one) for one in content["tables"])
         return tables, dict(content.get("settings", {}))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
         raise UsageError(
-            "these are no tables of an experiment", place=place, hint="write them with redraft experiment NAME -o DIR"
+            "this file has no results of an experiment", place=place, hint="redraft experiment NAME -o DIR writes them"
         ) from error

@@ -1,4 +1,4 @@
-"""Who may come in: from the studio's own pages, under its own names, and with the token where one is needed."""
+"""Access control: host names, origins, the token, and how large a request may be."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from redraft.studio.context import StudioConfig
 from redraft.studio.endpoints import Problem, refusal
 
 MOST_BYTES = 20_000_000
-"""How large a file may be that is handed over, with all that comes along."""
+"""The most bytes of an upload with its form."""
 _MOST_OTHERWISE = 4_000_000
-_UPLOADS = frozenset({"/api/runs", "/runs/new"})
+_UPLOADS = frozenset({"/api/runs", "/runs/new", "/api/experiments", "/experiments/new"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _HERE = frozenset({"same-origin", "none"})
 _POLICY = "; ".join(
@@ -51,13 +51,13 @@ _HEADERS: Mapping[str, str] = {
 
 
 class TooLarge(RedraftError):
-    """More was sent than may be."""
+    """The request is too large."""
 
     code = "too_large"
 
 
 class Guard:
-    """Looks at every request before anybody else does, and at every reply."""
+    """Middleware that checks every request, and adds headers to every reply."""
 
     def __init__(self, app: ASGIApp, config: StudioConfig) -> None:
         self._app = app
@@ -65,7 +65,7 @@ class Guard:
         self._token = config.token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in, or refuse it."""
+        """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -87,25 +87,25 @@ class Guard:
             return
 
     def _refused(self, scope: Scope, headers: Headers, path: str) -> Response | None:
-        """What a request is refused with; None for one that may come in."""
+        """The refusal of a request; None for one that may pass."""
         if not self._is_called_right(headers.get("host", "")):
-            problem = Problem(code="host", message="The studio does not answer under that name.", hint=_SAY_HOST)
+            problem = Problem(code="host", message="The studio does not answer to this host name", hint=_SAY_HOST)
             return refusal(path, 421, problem)
         writes = scope["method"] not in _READING
         if writes and self._config.read_only:
-            return refusal(path, 405, Problem(code="read_only", message="This studio is only for reading."))
+            return refusal(path, 405, Problem(code="read_only", message="This studio is read-only"))
         if writes and not _is_from_here(headers):
-            problem = Problem(code="origin", message="That did not come from a page of this studio.")
+            problem = Problem(code="origin", message="The request did not come from a page of this studio")
             return refusal(path, 403, problem)
         if (writes or self._config.guarded) and not self._has_token(scope, headers):
-            problem = Problem(code="token", message="This needs the studio's token.", hint=_SAY_TOKEN)
+            problem = Problem(code="token", message="The studio needs its token", hint=_SAY_TOKEN)
             reply = refusal(path, 401, problem)
             reply.headers["www-authenticate"] = "Bearer"
             return reply
         return None
 
     def _is_called_right(self, host: str) -> bool:
-        """Another name may be anybody's, who has had it lead to this machine."""
+        """Whether the host name is the studio's: another may be an attacker's that resolves to this machine."""
         try:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
@@ -126,7 +126,7 @@ class Guard:
         return bool(self._token) and hmac.compare_digest(said.encode("utf-8", "replace"), self._token)
 
     def _entering(self, scope: Scope) -> Response | None:
-        """Whoever opens an address with the token in it gets a cookie, and goes on without it in the address."""
+        """An address with the token sets a cookie, and redirects to the address without it."""
         given = _query(scope)
         if scope["method"] not in _READING or "token" not in given or not self._is_token(given["token"]):
             return None
@@ -138,14 +138,14 @@ class Guard:
         return reply
 
 
-_SAY_TOKEN = "open the address that `redraft studio` has printed, or send Authorization: Bearer TOKEN"  # noqa: S105
-_SAY_HOST = "open the address that `redraft studio` has printed"
+_SAY_TOKEN = "open the address that `redraft studio` printed, or send Authorization: Bearer TOKEN"  # noqa: S105
+_SAY_HOST = "open the address that `redraft studio` printed"
 
 
 def _is_from_here(headers: Headers) -> bool:
-    """Whether a request that writes comes from the studio's own pages, or from no browser at all.
+    """Whether a request that writes comes from the studio's own pages, or from a program that is not a browser.
 
-    A browser says with each such request where it comes from, and no page can have it say something else.
+    A browser sends the origin of each such request, and no page can change that.
     """
     site, origin = headers.get("sec-fetch-site"), headers.get("origin")
     if site is not None and site not in _HERE:
@@ -180,11 +180,11 @@ def _announced(headers: Headers) -> int:
 
 
 def _more_than(limit: int) -> str:
-    return f"That is more than {size(limit)}."
+    return f"The request is larger than {size(limit)}"
 
 
 def _limited(receive: Receive, limit: int) -> Receive:
-    """Receive no more than so many bytes, whatever was announced."""
+    """Receive at most so many bytes, whatever Content-Length says."""
     received = 0
 
     async def limited() -> Message:
@@ -192,7 +192,7 @@ def _limited(receive: Receive, limit: int) -> Receive:
         message = await receive()
         received += len(message.get("body", b""))
         if received > limit:
-            raise TooLarge(_more_than(limit), hint="give a smaller file")
+            raise TooLarge(_more_than(limit), hint="use a smaller file")
         return message
 
     return limited

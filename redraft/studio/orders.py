@@ -1,4 +1,4 @@
-"""What a form or a program asks for, the run that results, and plans that wait for confirmation."""
+"""Requests for runs, the settings that they result in, and plans that wait for confirmation."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from redraft import plugins
+from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import check_goals, metrics, names
 from redraft.evaluators.metric_info import refuse_self_check
+from redraft.evaluators.similarity import similarity
 from redraft.fields import checked, same
 from redraft.graphs.strategies import STRATEGIES
+from redraft.prompts.book import SETS
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import with_places
 from redraft.settings import (
@@ -28,52 +31,84 @@ from redraft.settings import (
     RefineConfig,
     with_draft,
 )
+from redraft.store.store import Store
+from redraft.studio.endpoints import NoSuchThing
+from redraft.studio.form import named_fields, optional_fields
 
 Models = Mapping[str, ModelSettings]
+_OF_REQUESTS = frozenset({"strategy", "model", "metrics", "judges", "goals"})
+"""The fields of settings that a request has in a form of its own."""
+_DRAFTING, _JUDGING, _REFINING = (
+    {*named_fields(model)} - _OF_REQUESTS for model in (DraftConfig, JudgeConfig, RefineConfig)
+)
+
+if TYPE_CHECKING:
+    RunSettings = BaseModel
+else:
+    RunSettings = create_model("RunSettings", **optional_fields())
 
 
-class RunBody(BaseModel):
-    """What a run shall do. The document is given by `document` or `text`, or as a file of the request."""
+class SettingsBody(RunSettings):
+    """Settings of a request: each may be left out, and then is as it is for every run."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _is_given(cls, values: Any) -> Any:
+        """What is null is left out."""
+        return {name: one for name, one in values.items() if one is not None} if isinstance(values, dict) else values
+
+    def said(self, names: set[str]) -> dict[str, Any]:
+        """Those of some settings that the request has."""
+        found: dict[str, Any] = self.model_dump(include=names, exclude_none=True)
+        return found
+
+
+class RunBody(SettingsBody):
+    """A request for a run. Its document is `document`, `text`, or a file of the request."""
+
     document: str | None = Field(default=None, max_length=64)
-    """The id of a document that is in the database, or the beginning of it."""
+    """The id of a document in the database, or its first characters."""
     text: str | None = None
     """The text of the document."""
     title: str = Field(default="", max_length=300)
     """Its title, with `text`."""
     kind: Literal["summarize", "evaluate", "refine"] = "summarize"
-    """Draft a summary; draft it and judge it; or redraft it until it meets its goals."""
+    """Draft a summary; draft and judge it; or redraft it until it meets its goals."""
     summary: str | None = Field(default=None, max_length=2_000_000)
-    """A summary that there is already, to be judged or refined in place of one that is drafted."""
+    """Your own summary, to be judged or refined instead of a draft."""
     strategy: str = "hierarchical"
     model: str = EXTRACTIVE
-    """`extractive`, or the name of a model of the settings file."""
+    """`extractive`, the name of a model in redraft.toml, or of one that answers on this machine."""
     judge: str | None = None
-    """Who judges, where it is not the model that writes."""
+    """The model that judges. Default: the one that writes."""
+    judges: tuple[str, ...] = ()
+    """More models that judge; several decide by majority."""
     words: Annotated[int | None, Field(le=1_000_000)] = same(DraftConfig, "words")
     query: Annotated[str | None, Field(max_length=2000)] = same(DraftConfig, "query")
     metrics: tuple[str, ...] = ()
-    """By what a draft is judged; without any, by the goals' metrics or the usual ones."""
-    goals: dict[str, float] = {}
-    rounds: int = same(RefineConfig, "rounds")
-    review: bool = same(RefineConfig, "review")
-    allow_self_check: bool = same(RefineConfig, "allow_self_check")
+    """The metrics that judge a draft. Default: those of the goals, or coverage and consistency."""
+    goals: dict[str, float] = Field(default_factory=dict)
 
 
 def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
-    """The settings and the order of a run. What cannot be meant is a `UsageError` that says so."""
+    """The settings and the order of a run. A request that makes no sense is a `UsageError`."""
     if asked.summary is not None and asked.kind == "summarize":
-        raise UsageError("a summary was given, and nothing is to be done with it", hint="judge it, or refine it")
+        raise UsageError(
+            "kind summarize does not use a summary", hint="choose evaluate or refine, or leave the summary out"
+        )
     if asked.goals and asked.kind != "refine":
-        raise UsageError("goals are what a summary is refined for", hint="choose to refine it, or leave them out")
-    settings = _settings(asked, models)
+        raise UsageError("goals only apply to kind refine", hint="choose refine, or leave the goals out")
+    if asked.kind == "summarize" and (stray := asked.said(_JUDGING | _REFINING)):
+        raise UsageError(f"{next(iter(stray))} does not apply to kind summarize", hint="choose evaluate or refine")
+    settings = settings_of(asked, models, asked.model, strategy=asked.strategy)
     if asked.kind == "summarize":
         return settings, RunSpec()
-    refinement = _refinement(asked) if asked.kind == "refine" else None
+    refinement = refinement_of(asked, asked.goals) if asked.kind == "refine" else None
     wanted = tuple(dict.fromkeys([*asked.metrics, *(refinement.goals if refinement else ())]))
-    judging = JudgeConfig(metrics=wanted or USUAL_METRICS, **_judge(asked, models))
+    judges = tuple(dict.fromkeys([*([asked.judge] if asked.judge else ()), *asked.judges]))
+    judging = judging_of(asked, models, wanted, () if judges == (asked.model,) else judges)
     known = metrics((*judging.metrics, *(refinement.goals if refinement else ())))
     check_goals(refinement.goals if refinement else (), known)
     refuse_self_check(settings, judging, refinement)
@@ -81,42 +116,61 @@ def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
     return settings, with_places(order, settings)
 
 
-def _settings(asked: RunBody, models: Models) -> DraftConfig:
-    if asked.strategy not in strategies():
-        raise UsageError(f"there is no strategy {asked.strategy!r}", hint=f"there are: {', '.join(strategies())}")
-    own = _own(_known(asked.model, models)) if asked.model != EXTRACTIVE else {}
-    values = {"strategy": asked.strategy, "words": asked.words, "query": asked.query or None, **own}
-    return checked(DraftConfig, values)
+def settings_of(asked: SettingsBody, models: Models, model: str, *, strategy: str, **changes: object) -> DraftConfig:
+    """The settings under which a model writes: those of the request over those that the model has."""
+    if strategy not in strategies():
+        raise UsageError(f"there is no strategy {strategy!r}", hint=f"available: {', '.join(strategies())}")
+    prompts = asked.said({"prompts"}).get("prompts", SETS[0])
+    if prompts not in SETS:
+        raise UsageError(f"there is no set of prompts {prompts!r:.80}", hint=f"available: {', '.join(SETS)}")
+    own = own_settings(known_model(model, models)) if model != EXTRACTIVE else {}
+    return checked(DraftConfig, {"strategy": strategy, **own, **asked.said(_DRAFTING), **changes})
 
 
-def _own(table: ModelSettings) -> dict[str, Any]:
-    """What the settings file says of a model."""
+def own_settings(table: ModelSettings) -> dict[str, Any]:
+    """The settings of a model that its table in redraft.toml has."""
     return {name: getattr(table, name) for name in table.model_fields_set if getattr(table, name) is not None}
 
 
-def _known(name: str, models: Models) -> ModelSettings:
-    """Only models that the settings file names are asked: nobody else's address gets a document, or a key."""
+def known_model(name: str, models: Models) -> ModelSettings:
+    """Look up a model by name: a document, or a key, is never sent to an address from a request."""
     if name not in models:
         there = ", ".join((EXTRACTIVE, *models))
-        raise UsageError(f"there is no model {name!r} here", hint=f"there are: {there}; redraft.toml names them")
+        raise UsageError(f"there is no model {name!r}", hint=f"available: {there}; add more to redraft.toml")
     return models[name]
 
 
-def _judge(asked: RunBody, models: Models) -> dict[str, Any]:
-    if not asked.judge or asked.judge == asked.model:
-        return {}
-    if asked.judge == EXTRACTIVE:
-        return {"judges": (EXTRACTIVE,)}
-    return {"judges": (asked.judge,), "models": {asked.judge: _known(asked.judge, models)}}
+def judging_of(asked: SettingsBody, models: Models, wanted: tuple[str, ...], judges: tuple[str, ...]) -> JudgeConfig:
+    """How drafts are judged, and by whom."""
+    others = (*judges, *(one for name in ("validator", "decider") if (one := getattr(asked, name))))
+    tables = {name: known_model(name, models) for name in others if name != EXTRACTIVE}
+    values = {"metrics": wanted or USUAL_METRICS, "judges": judges, "models": tables, **asked.said(_JUDGING)}
+    made = checked(JudgeConfig, values)
+    if made.embeddings is None:
+        similarity(made.similarity, None)
+    return made
 
 
-def _refinement(asked: RunBody) -> RefineConfig:
-    given = asked.model_dump(include={"rounds", "review", "allow_self_check"})
-    return checked(RefineConfig, {"goals": asked.goals or DEFAULT_GOALS, **given})
+def refinement_of(asked: SettingsBody, goals: Mapping[str, float]) -> RefineConfig:
+    """How drafts are refined."""
+    return checked(RefineConfig, {"goals": goals or DEFAULT_GOALS, **asked.said(_REFINING)})
+
+
+def document_named(store: Store, key: str) -> Document:
+    """The document with this id, or with the only id that starts with it."""
+    known = [one for one, _, _ in store.documents.titles() if key and one.startswith(key)]
+    if len(known) != 1:
+        raise NoSuchThing(f"{'more than one' if known else 'no'} document has an id that starts with {key!r}")
+    return store.documents.get(known[0])
+
+
+def other_settings(asked: SettingsBody) -> dict[str, Any]:
+    """The settings of a request that its plan does not show otherwise."""
+    return asked.said((_DRAFTING | _JUDGING | _REFINING) - {"words", "query", "rounds", "review"})
 
 
 def strategies() -> tuple[str, ...]:
-    """The strategies that there are."""
+    """All strategies."""
     return (*STRATEGIES, *plugins.names("strategies"))
 
 
@@ -130,13 +184,13 @@ _MOST, _SECONDS = 16, 3600.0
 
 
 class Pending(Generic[T]):
-    """Things by names that nobody can guess. Of too many the oldest goes."""
+    """Things under names that cannot be guessed. The oldest is dropped when there are too many."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, tuple[float, T]] = OrderedDict()
 
     def keep(self, thing: T) -> str:
-        """Keep it; returns its name."""
+        """Keep a thing; returns its name."""
         key = secrets.token_urlsafe(12)
         self._kept[key] = (time.monotonic(), thing)
         while len(self._kept) > _MOST:
@@ -144,14 +198,14 @@ class Pending(Generic[T]):
         return key
 
     def look(self, key: str) -> T:
-        """What is kept under a name."""
+        """The thing with this name."""
         since, thing = self._kept.get(key, (float("-inf"), None))
         if thing is None or time.monotonic() - since > _SECONDS:
-            raise UsageError("that plan is not kept any more", hint="fill in the form again")
+            raise UsageError("this plan has expired", hint="fill in the form again")
         return thing
 
     def take(self, key: str) -> T:
-        """The same, which is kept no longer."""
+        """The thing with this name, which is then forgotten."""
         thing = self.look(key)
         del self._kept[key]
         return thing

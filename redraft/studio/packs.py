@@ -1,4 +1,4 @@
-"""What summaries are judged by: the packs of the store, and striking questions out of one, which makes another."""
+"""Packs of questions and key facts, and making a new pack without some questions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _line(store: Store, one: Pack | KeyFacts | TypedQuestions, created: str, ite
 
 
 def pack_named(store: Store, key: str) -> Pack:
-    """A pack of questions, by its id or the beginning of it."""
+    """A pack of questions, by its id or the first characters of it."""
     try:
         return store.packs.get(key)
     except StoreError as error:
@@ -49,7 +49,7 @@ def pack_named(store: Store, key: str) -> Pack:
 
 
 def keyfacts_named(store: Store, key: str) -> KeyFacts:
-    """Key facts, by their id or the beginning of it."""
+    """Key facts, by their id or the first characters of it."""
     try:
         return store.keyfacts.get(key)
     except (StoreError, RunError) as error:
@@ -69,23 +69,25 @@ def keyfacts_contents(store: Store, key: str) -> dict[str, Any]:
 
 
 def is_used(store: Store, pack: Pack) -> bool:
-    """Whether the document is judged by this pack where none is named."""
+    """Whether this pack is the one that the document is judged by, unless a run names another."""
     latest = store.packs.latest(pack.document)
     return latest is not None and latest.id == pack.id
 
 
 def strike(store: Store, key: str, ranks: Sequence[int]) -> str:
-    """A new pack without some questions, by which the document is judged from now on; returns its id.
+    """Make a new pack without some questions, and use it for the document from now on; returns its id.
 
-    The pack stays as it is, and so do the scores that rest on it.
+    The old pack and its scores stay as they are.
     """
     pack = pack_named(store, key)
     known = {one.id for one in pack.questions}
     if unknown := sorted(set(ranks) - known):
-        raise PackError(f"pack {pack.id} has no question {unknown[0]}", hint=f"they are numbered up to {max(known)}")
+        raise PackError(
+            f"pack {pack.id} has no question {unknown[0]}", hint=f"its questions are numbered 1 to {max(known)}"
+        )
     left = [one for one in pack.questions if one.id not in set(ranks)]
     if not left:
-        raise PackError("a pack without questions judges nothing", hint="leave at least one of them")
+        raise PackError("a pack needs at least one question", hint="keep one of them")
     kept = tuple(replace(one, id=rank) for rank, one in enumerate(left, 1))
     made = replace(pack, id=pack_id(pack.document, kept), questions=kept)
     store.packs.add(made, f"{_STRUCK} {pack.id}")

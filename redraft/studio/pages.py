@@ -1,4 +1,4 @@
-"""The pages: each is a template that is filled in with what the API gives."""
+"""The pages: templates filled in with what the API returns."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from redraft.errors import RedraftError, UsageError
+from redraft.evaluators.metric_info import MEANINGS
 from redraft.fields import checked
 from redraft.report.dossier.comparison.build import read_beside
 from redraft.report.history.certificates import self_checked
@@ -20,31 +21,45 @@ from redraft.settings import DEFAULT_GOALS
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import api as studio_api
-from redraft.studio import experiments, packs
+from redraft.studio import models, packs
 from redraft.studio.context import Work, context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import Review, Strike
 from redraft.studio.endpoints import NoSuchThing, problem_of, query_of
+from redraft.studio.form import groups
+from redraft.studio.orders import other_settings
 from redraft.studio.run_actions import settings_given
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.studio.start import KEPT, Sent, asked_from, begun, offer_of, plan_of, planned, sent_with
 
-Here = Literal["runs", "new", "batches", "packs", "experiments", "api", ""]
+Here = Literal["runs", "new", "batches", "packs", "models", "experiments", "api", ""]
 _MOST_COMPARED = 6
 _EMPTY = dict.fromkeys(
-    ("document", "kept", "summary", "model", "judge", "metrics", "words", "query", "review", "allow_self_check"), ""
+    (
+        "document",
+        "kept",
+        "summary",
+        "model",
+        "judge",
+        "judges",
+        "metrics",
+        "words",
+        "query",
+        "review",
+        "allow_self_check",
+    ),
+    "",
 )
 _EMPTY |= {"strategy": "hierarchical", "kind": "summarize", "rounds": "4"}
-_SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 
 
 def page(request: Request, name: str, here: Here, status: int = 200, **values: Any) -> Response:
     """A page of the studio."""
-    known = {"here": here, "read_only": context_of(request).config.read_only}
+    known = {"here": here, "read_only": context_of(request).config.read_only, "meanings": MEANINGS}
     return HTMLResponse(template(f"studio/{name}.html").render(**known, **values), status)
 
 
 async def home(request: Request) -> Response:
-    """The list is where one begins."""
+    """The start page is the list of runs."""
     del request
     return RedirectResponse("/runs", 303)
 
@@ -56,7 +71,7 @@ async def runs(request: Request) -> Response:
 
 
 class _Links:
-    """Addresses of the list that differ from the one that is shown."""
+    """Links to the list in another order, or to another page of it."""
 
     def __init__(self, wanted: RunFilter, listed: RunList) -> None:
         self._said = wanted.model_dump(exclude_defaults=True)
@@ -64,13 +79,13 @@ class _Links:
         self.metrics = listed.metrics
 
     def sorted_by(self, column: str) -> str:
-        """The list in the order of a column; once more, the other way round."""
+        """The list sorted by a column; reversed if it is sorted by that already."""
         first = "asc" if column in ("title", "kind", "status", "model") else "desc"
         other = "asc" if self._wanted.dir == "desc" else "desc"
         return self._with(sort=column, dir=other if column == self._wanted.sort else first, page=1)
 
     def order(self, column: str) -> str:
-        """How a column is ordered, as screen readers are config."""
+        """The order of a column, for `aria-sort`."""
         if column != self._wanted.sort:
             return "none"
         return "ascending" if self._wanted.dir == "asc" else "descending"
@@ -92,16 +107,17 @@ async def new(request: Request) -> Response:
 
 
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
-    """The form as it was filled in, with what is wrong about that."""
+    """The form as it was filled in, with what is wrong."""
     status, shown = problem_of(problem) if problem else (200, None)
-    values = {**_EMPTY, **given}
+    values: dict[str, Any] = {**_EMPTY, "model": request.query_params.get("model", ""), **given}
     goals = dict(given.get("goals") or {name: f"{least:g}" for name, least in DEFAULT_GOALS.items()})
     offered = await offer_of(request)
-    return page(request, "new", "new", status, offer=offered, given=values, goals=goals, problem=shown)
+    shared: dict[str, Any] = {"offer": offered, "goals": goals, "groups": groups(tuple(offered.models))}
+    return page(request, "new", "new", status, given=values, problem=shown, **shared)
 
 
 async def plan(request: Request) -> Response:
-    """What the run would come to, to be confirmed."""
+    """The plan of a run, to be confirmed."""
     sent = Sent({})
     try:
         sent = await sent_with(request)
@@ -109,12 +125,14 @@ async def plan(request: Request) -> Response:
         spending = await planned(context_of(request), asked, document)
     except RedraftError as error:
         return await _form(request, {**sent.fields, KEPT: sent.kept}, error)
-    key = context_of(request).pending.keep((asked, document))
-    return page(request, "plan", "new", plan=plan_of(spending), asked=asked, key=key, given=sent.fields)
+    context = context_of(request)
+    key, made = context.pending.keep((asked, document)), await plan_of(context, spending)
+    shared: dict[str, Any] = {"limits": context.config.limits, "goals": DEFAULT_GOALS, "others": other_settings(asked)}
+    return page(request, "plan", "new", plan=made, asked=asked, key=key, **shared)
 
 
 async def change(request: Request) -> Response:
-    """Back to the form, with what was said; the document need not be handed over again."""
+    """Back to the form as it was filled in; the document is kept."""
     async with request.form() as form:
         key = str(form.get(KEPT, ""))
     asked, _ = context_of(request).pending.look(key)
@@ -122,7 +140,7 @@ async def change(request: Request) -> Response:
 
 
 async def start(request: Request) -> Response:
-    """Begin the run that was planned."""
+    """Start the run that was planned."""
     async with request.form() as form:
         asked, document = context_of(request).pending.take(str(form.get(KEPT, "")))
     return RedirectResponse(f"/runs/{await begun(context_of(request), asked, document)}", 303)
@@ -136,7 +154,7 @@ async def order(request: Request, order: Callable[[Work, str], Awaitable[object]
 
 
 async def review(request: Request) -> Response:
-    """The draft that waits for a person, with the findings beside it."""
+    """The draft that waits for a review, with its findings."""
     return await _review(request)
 
 
@@ -146,7 +164,7 @@ async def _review(request: Request, given: Review | None = None, problem: str = 
     if question is None:
         return RedirectResponse(f"/runs/{found.id}", 303)
     title = await read(request, _title, found.document)
-    values = {"run": found.id, "question": question, "title": title, "given": given or Review()}
+    values: dict[str, Any] = {"run": found.id, "question": question, "title": title, "given": given or Review()}
     values["self_check"] = bool(self_checked(found))
     return page(request, "review", "runs", 422 if problem else 200, problem=problem or question["problem"], **values)
 
@@ -156,7 +174,7 @@ def _title(store: Store, document: str) -> str:
 
 
 async def answer(request: Request) -> Response:
-    """Take the answer; one that is wrong is said to be so, and asked for again."""
+    """Take the answer; a wrong one is asked for again, with the reason."""
     found = await run_of(request)
     async with request.form() as form:
         given = _answer_of(form)
@@ -166,7 +184,7 @@ async def answer(request: Request) -> Response:
 
 
 def _answer_of(form: FormData) -> Review:
-    """An answer in the fields of the form. What is shown and not ticked is dropped."""
+    """The answer in a form. Findings that are shown and not ticked are dropped."""
     shown, kept = form.getlist("shown"), form.getlist("mend")
     drop = [str(one) for one in shown if one not in kept]
     act = form.get("act", "")
@@ -178,10 +196,10 @@ def _answer_of(form: FormData) -> Review:
 
 
 async def compare(request: Request) -> Response:
-    """Runs beside each other."""
+    """Runs side by side."""
     keys = list(dict.fromkeys(request.query_params.getlist("run")))[:_MOST_COMPARED]
     if len(keys) < 2:
-        raise UsageError("there is nothing to compare", hint="choose two runs in the list, or more")
+        raise UsageError("nothing to compare", hint="select two or more runs in the list")
     return HTMLResponse(await read(request, _comparison_page, keys, context_of(request).config.read_only))
 
 
@@ -208,11 +226,11 @@ async def _pack(request: Request, problem: str = "") -> Response:
 
 
 async def strike(request: Request) -> Response:
-    """Strike questions out, which makes a new pack."""
+    """Make a new pack without some questions."""
     async with request.form() as form:
         ranks = [int(one) for one in form.getlist("strike") if isinstance(one, str) and one.isdecimal()]
     if not ranks:
-        return await _pack(request, "No question was chosen.")
+        return await _pack(request, "no question is selected")
     given = checked(Strike, {"questions": ranks})
     try:
         made = await off_loop(
@@ -231,27 +249,12 @@ async def keyfacts(request: Request) -> Response:
     return page(request, "keyfacts", "packs", keyfacts=found)
 
 
-async def experiment_list(request: Request) -> Response:
-    """The experiments."""
-    listed = await studio_api.experiment_list(request)
-    return page(request, "experiments", "experiments", experiments=listed.experiments)
-
-
-async def experiment(request: Request) -> Response:
-    """An experiment with its tables and its pictures."""
-    shown = await studio_api.experiment(request)
-    section = await off_loop(experiments.drawn, context_of(request).config.experiments, shown.name)
-    return page(request, "experiment", "experiments", experiment=shown, section=section)
-
-
-async def picture(request: Request) -> Response:
-    """A picture of an experiment, which may do nothing but be seen."""
-    context, names = context_of(request), request.path_params
-    content = await off_loop(experiments.picture, context.config.experiments, names["name"], names["file"])
-    return Response(content, media_type="image/svg+xml", headers={"content-security-policy": _SVG_POLICY})
+async def model_list(request: Request) -> Response:
+    """The models; a script looks for those on this machine."""
+    return page(request, "models", "models", models=models.known(context_of(request)).models)
 
 
 async def api(request: Request) -> Response:
-    """What programs can do here."""
+    """The endpoints of the API."""
     shown = [one for one in studio_api.ENDPOINTS if one.is_there(context_of(request).config.read_only)]
     return page(request, "api", "api", endpoints=shown)

@@ -5,22 +5,23 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from math import ceil
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from redraft.errors import UsageError
+from redraft.errors import RunError, UsageError
 from redraft.lab.agreement.sheets import ABOUT, What, answers, questions, written
 from redraft.report.dossier.contents import Dossier
 from redraft.report.entry import Entry
 from redraft.report.history.results import read_result
-from redraft.report.history.summaries import RunSummary, summary_of
+from redraft.report.history.summaries import RunSummary, summaries, summary_of
 from redraft.report.history.trace import read_trace
 from redraft.settings import ExperimentPart
 from redraft.store.judgments import HumanOpinion
-from redraft.store.runs import Run
+from redraft.store.runs import DAMAGE, Run
 from redraft.store.store import Store
 from redraft.studio.contracts import OpinionGiven, OpinionList, Pieces, SentenceEvidence, Status
 from redraft.studio.endpoints import NoSuchThing
@@ -28,6 +29,7 @@ from redraft.text.sanitizer import scrubbed
 
 RUNNING = "running"
 _SCORE = "score."
+_AT_ONCE = 20
 
 
 class RunFilter(Entry):
@@ -103,11 +105,21 @@ class RunRows:
         with self._lock:
             stamps = self._store.runs.stamps()
             readable = self._store.runs.readable
+            self._read_ahead(stamps)
             found = {key: readable(key, partial(self._row, key, (updated, status))) for key, updated, status in stamps}
             self._known = {key: known for key, known in found.items() if known is not None}
             damaged = self._store.runs.damaged
             self._damaged = {key: damaged.get(key, "") for key, known in found.items() if known is None}
             return [one.row for one in self._known.values()]
+
+    def _read_ahead(self, stamps: Sequence[tuple[str, str, str]]) -> None:
+        """Read many new runs at once. Where that fails each is read alone, so that the damaged ones are known."""
+        new = {key: (updated, status) for key, updated, status in stamps if key not in self._known}
+        if len(new) < _AT_ONCE:
+            return
+        with suppress(RunError, *DAMAGE):
+            rows = summaries(self._store, self._store.runs.some(list(new)))
+            self._known |= {row.run: _Known(new[row.run], row) for row in rows}
 
     def _row(self, key: str, stamp: tuple[str, str]) -> _Known:
         known = self._known.get(key)
@@ -122,7 +134,7 @@ def _is_shown(row: RunSummary, wanted: RunFilter) -> bool:
 
 
 def _is_wanted(row: RunSummary, wanted: RunFilter) -> bool:
-    text = " ".join((row.run, row.title, row.model, row.query)).casefold()
+    text = " ".join((row.run, row.title, row.model, row.query, row.preview)).casefold()
     return (
         all(word in text for word in wanted.q.casefold().split())
         and wanted.kind in ("", row.kind)

@@ -1,4 +1,4 @@
-"""Serving the studio: where it listens, under which names it answers, and how it ends."""
+"""Serving the studio: its address, its host names, and its shutdown."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig
 
 SECONDS = 10.0
-"""How long a request may take to be said, and how long its body may rest."""
+"""The most seconds for the head of a request, and between two parts of its body."""
 SLOWEST = 1_000
-"""So many bytes a second bring a body more time: one that comes more slowly is given up in about as many SECONDS."""
+"""The least bytes per second of a body: a slower one is given up after about SECONDS."""
 MOST_OF_AN_ADDRESS = 64
-"""The connections that one address may have open without a whole request on them."""
+"""The most connections from one address without a whole request."""
 _Protocol: Any = AutoHTTPProtocol
-# By server, for there may be several in a process.
+# By server, because a process may have several.
 _half_open: Counter[tuple[int, str]] = Counter()
 
 
 class HttpConnection(_Protocol):  # type: ignore[misc]
-    """uvicorn's connection, which waits for a request no longer than it has to."""
+    """uvicorn's connection, with time limits for requests."""
 
     _timer: asyncio.TimerHandle | None = None
     _from = (0, "")
     _reading: Any = None
-    """The request whose body is read."""
+    """The request whose body is being read."""
     _due = 0.0
-    """When that body is to be here, as far as it has come."""
+    """When that body is due."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:
-        """Take a connection, or close it at once where its address has too many that say nothing."""
+        """Accept a connection, or close it if its address has too many idle ones."""
         peer = transport.get_extra_info("peername")
         self._from = (id(self.server_state), str(peer[0]) if isinstance(peer, tuple) else "")
         super().connection_made(transport)
@@ -59,12 +59,12 @@ class HttpConnection(_Protocol):  # type: ignore[misc]
             self._wait(SECONDS)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Nobody is there any more."""
+        """The connection is closed."""
         self._wait_no_more()
         super().connection_lost(error)
 
     def data_received(self, data: bytes) -> None:
-        """Read on; the time of a request that is not whole yet is not begun anew by a byte."""
+        """Read on. Another byte does not restart the clock of a request."""
         super().data_received(data)
         cycle = self.cycle
         if cycle is None or cycle.response_complete:
@@ -76,7 +76,7 @@ class HttpConnection(_Protocol):  # type: ignore[misc]
             self._wait(self._patience(len(data)))
 
     def _patience(self, size: int) -> float:
-        """How long the rest of a body is waited for, of which so much has just come."""
+        """The seconds to wait for the rest of a body, after so many bytes of it."""
         now = time.monotonic()
         if self._reading is not self.cycle:
             self._reading, self._due = self.cycle, now + SECONDS
@@ -97,7 +97,7 @@ class HttpConnection(_Protocol):  # type: ignore[misc]
 
     def _too_late(self) -> None:
         self._wait_no_more()
-        # What has been answered needs no more of its body.
+        # A request that is answered already needs no more of its body.
         self.transport.abort()
 
 
@@ -109,11 +109,11 @@ _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class StudioServer(uvicorn.Server):
-    """uvicorn's server, which tells the studio when it is asked to end: whoever watches a run is sent away then."""
+    """uvicorn's server, which tells the studio to end its event streams at shutdown."""
 
     def __init__(self, app: Starlette) -> None:
         super().__init__(
-            # What is asked for is not logged: there may be a token in the address.
+            # Requests are not logged: an address may contain the token.
             uvicorn.Config(
                 app,
                 log_level="critical",
@@ -127,24 +127,24 @@ class StudioServer(uvicorn.Server):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen."""
+        """Start to listen."""
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Take note of a signal."""
+        """Handle a signal."""
         super().handle_exit(sig, frame)
         self.end()
 
     def end(self) -> None:
-        """Come to an end, from whichever thread."""
+        """Shut down, from any thread."""
         self.should_exit = True
         if self._loop is not None and hasattr(self._app.state, "context"):
             self._loop.call_soon_threadsafe(self._app.state.context.closing.set)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach what listens there."""
+    """Whether only this machine can reach this host."""
     if host in _LOOPBACK:
         return True
     try:
@@ -154,14 +154,19 @@ def is_loopback(host: str) -> bool:
 
 
 def config_for(host: str, port: int, config: StudioConfig) -> StudioConfig:
-    """What the studio has to know of where it listens: its names, its token, and whether everything needs that."""
+    """The configuration for an address: host names, token, and whether reading needs it."""
     if config.token and len(config.token) < _LEAST_TOKEN:
-        raise UsageError(f"--token: it has fewer than {_LEAST_TOKEN} characters", hint="leave it out, and one is made")
+        raise UsageError(
+            f"--token needs at least {_LEAST_TOKEN} characters", hint="leave it out, and the studio makes one"
+        )
     if not config.token.isascii() or not config.token.isprintable() or any(one in config.token for one in ' ";,\\'):
-        raise UsageError("--token: it has characters that a cookie cannot have", hint="use letters and digits")
+        raise UsageError("--token has characters that a cookie cannot hold", hint="use letters and digits")
     local = is_loopback(host)
     if not config.guarded and not local:
-        raise UsageError(f"--no-token: other machines can reach {host or 'all addresses'}", hint="leave it out")
+        raise UsageError(
+            f"--no-token is only for this machine, but other machines can reach {host or 'all addresses'}",
+            hint="leave it out",
+        )
     everywhere = host in ("0.0.0.0", "::", "")  # noqa: S104  (it is the user who asks for that)
     names = {host.lower()} if not everywhere else {socket.gethostname().lower()}
     return replace(
@@ -170,13 +175,13 @@ def config_for(host: str, port: int, config: StudioConfig) -> StudioConfig:
         exposed=not local,
         hosts=frozenset({*names, *_LOOPBACK}) if local or everywhere else frozenset(names),
         any_address=everywhere,
-        # A browser does not tell the ports of a machine apart when it sends cookies.
+        # A browser sends cookies to all ports of a machine.
         cookie=f"redraft_studio_{port}",
     )
 
 
 def listening(host: str, port: int | None) -> socket.socket:
-    """A socket that listens; without a port of the user's own, at the usual one or the next that is free."""
+    """A socket that listens at this port, or else at the usual one or the next that is free."""
     tried = [port] if port is not None else list(range(USUAL_PORT, USUAL_PORT + _TRIED))
     for number in tried:
         try:
@@ -184,7 +189,7 @@ def listening(host: str, port: int | None) -> socket.socket:
         except OSError as error:
             if error.errno != errno.EADDRINUSE or number == tried[-1]:
                 raise UsageError(
-                    f"nothing can listen at {host}:{number}: {error.strerror or error}", hint="name another --port"
+                    f"cannot listen at {host}:{number}: {error.strerror or error}", hint="choose another --port"
                 ) from error
     raise AssertionError("there is at least one port to try")
 
@@ -195,7 +200,7 @@ def _bound(host: str, port: int) -> socket.socket:
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
-        # Not before it listens is it known that nobody else does.
+        # Only listening shows that the port is free.
         made.listen(128)
     except BaseException:
         made.close()
@@ -204,7 +209,7 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def address_of(host: str, port: int, config: StudioConfig) -> str:
-    """The address to be opened, with the token where the user can do something with it."""
+    """The address to open, with the token if it is of use."""
     shown = "127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host == "::" else host  # noqa: S104
     name = f"[{shown}]" if ":" in shown else shown
     token = f"/?token={config.token}" if config.guarded or not config.read_only else "/"
@@ -213,7 +218,7 @@ def address_of(host: str, port: int, config: StudioConfig) -> str:
 
 @contextmanager
 def token_on_file(port: int, config: StudioConfig) -> Iterator[Path]:
-    """The token in a file that nobody else can read, for the user's own programs, as long as the studio is open."""
+    """The token in a file that only the user can read, for programs, as long as the studio runs."""
     file = user_state_path("redraft") / f"studio-{port}.token"
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     file.unlink(missing_ok=True)
@@ -226,7 +231,7 @@ def token_on_file(port: int, config: StudioConfig) -> Iterator[Path]:
 
 
 def serve(host: str, port: int | None, config: StudioConfig, opened: Callable[[str, StudioConfig], None]) -> None:
-    """Serve the studio until Ctrl-C or SIGTERM. Runs under way are stopped then, and can be resumed."""
+    """Serve the studio until Ctrl-C or SIGTERM. Running work is stopped then, and can be resumed."""
     with listening(host, port) as bound, ExitStack() as stack:
         number = int(bound.getsockname()[1])
         known = config_for(host, number, config)
@@ -245,5 +250,5 @@ def serve(host: str, port: int | None, config: StudioConfig, opened: Callable[[s
 
 
 def _nothing_more(number: int, frame: FrameType | None) -> None:
-    """What was asked for is done already."""
+    """The server has shut down already."""
     del number, frame

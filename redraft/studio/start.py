@@ -1,9 +1,10 @@
-"""From a request to a run: what the form or the JSON says, the document that comes along, and the plan."""
+"""From a request to a run: the form or JSON body, its document, and the plan."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from math import ceil
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
@@ -14,60 +15,65 @@ from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import names
 from redraft.fields import checked
+from redraft.lab.doctor.checkup import DOCTOR
 from redraft.readers.documents import finished, load_bytes
-from redraft.runs.dry_run import Spending, spending_of
-from redraft.settings import EXTRACTIVE
+from redraft.runs.dry_run import DRAFTING, Spending, spending_of
+from redraft.settings import EXTRACTIVE, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of, read
 from redraft.studio.contracts import DocumentLine, Offer, PlanTotals, Start
-from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.guard import MOST_BYTES
-from redraft.studio.orders import RunBody, aims, order_of, strategies
+from redraft.studio.orders import RunBody, aims, document_named, order_of, strategies
 from redraft.text.sanitizer import one_line
 
 KEPT = "kept"
-"""The field that names a document which was handed over with an earlier plan."""
+"""The form field that names the document of an earlier plan."""
 _GOAL = "goal."
 _LONGEST_NAME = 200
-_MOST_FIELDS, _MOST_DOCUMENTS = 100, 200
-_LISTS = frozenset({"metrics"})
+_MOST_FIELDS, _MOST_DOCUMENTS = 400, 200
+MOST_FILES = 50
+_LISTS = frozenset({"metrics", "judges", "models", "strategies", "documents"})
 _FORMS = ("multipart/form-data", "application/x-www-form-urlencoded")
 
 
 class Sent(NamedTuple):
-    """What came with a request: its fields, a file with its name, and the document of an earlier plan."""
+    """The parts of a request: fields, files with their names, and the key of an earlier plan."""
 
     fields: Any
-    file: tuple[bytes, str] | None = None
+    files: tuple[tuple[bytes, str], ...] = ()
     kept: str = ""
 
 
 async def asked_of(request: Request) -> tuple[Start, Document]:
-    """What a request asks for, and the document that it is about."""
-    is_form = request.headers.get("content-type", "").partition(";")[0].strip().lower() in _FORMS
-    return await asked_from(request, await sent_with(request) if is_form else Sent(await json_of(request)))
+    """The settings of a request, and its document."""
+    return await asked_from(request, await sent_with(request) if is_form(request) else Sent(await json_of(request)))
+
+
+def is_form(request: Request) -> bool:
+    """Whether the body of a request is a form."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() in _FORMS
 
 
 async def sent_with(request: Request) -> Sent:
-    """The fields and the file of a form."""
-    async with request.form(max_files=1, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
-        file = form.get("file")
-        given = (await file.read(), file.filename) if isinstance(file, UploadFile) and file.filename else None
+    """The fields and files of a form."""
+    async with request.form(max_files=MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
+        files = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
+        given = tuple([(await one.read(), plain_name(one.filename or "")) for one in files])
         return Sent(fields_of(form), given, str(form.get(KEPT, "")))
 
 
 async def json_of(request: Request) -> Any:
-    """The JSON that was sent."""
+    """The JSON body of a request."""
     try:
         return json.loads(await request.body())
     except (ValueError, RecursionError) as error:
-        hint = "send an object, with Content-Type: application/json"
-        raise UsageError("the request is no JSON", hint=hint) from error
+        hint = "send a JSON object with Content-Type: application/json"
+        raise UsageError("the request is not JSON", hint=hint) from error
 
 
 def fields_of(form: FormData) -> dict[str, Any]:
-    """The fields of a form under the names that JSON has for them. What was left empty was not said."""
+    """The fields of a form under their JSON names. Empty fields are left out."""
     fields: dict[str, Any] = {}
     goals: dict[str, str] = {}
     for name, value in form.multi_items():
@@ -86,63 +92,74 @@ def fields_of(form: FormData) -> dict[str, Any]:
 
 
 async def asked_from(request: Request, sent: Sent) -> tuple[Start, Document]:
-    """What was asked for, and the document that it is about."""
+    """The settings, and the document."""
     asked = checked(Start, sent.fields)
-    given = [one for one in (asked.document, asked.text, sent.file) if one is not None]
+    given = [one for one in (asked.document, asked.text, *sent.files) if one is not None]
     if not given and sent.kept:
         return asked, context_of(request).pending.look(sent.kept)[1]
     if len(given) != 1:
         what = "more than one document was given" if given else "no document was given"
-        raise UsageError(what, hint="give a file, a text, or the id of a document in the database")
-    if sent.file is not None:
-        return asked, await off_loop(load_bytes, sent.file[0], plain_name(sent.file[1]))
+        raise UsageError(what, hint="give one file, one text, or the id of one document")
+    if sent.files:
+        return asked, await off_loop(load_bytes, *sent.files[0])
     if asked.text is not None:
         return asked, await off_loop(finished, Document.from_text(asked.text, asked.title))
-    return asked, await read(request, _document, asked.document or "")
+    return asked, await read(request, document_named, asked.document or "")
 
 
 def plain_name(name: str) -> str:
-    """The name of a file without the folders that it says it was in."""
+    """The name of a file without folders."""
     last = PurePosixPath(PureWindowsPath(name).name).name
     return one_line(last)[-_LONGEST_NAME:] or "file"
 
 
-def _document(store: Store, key: str) -> Document:
-    known = [one for one, _, _ in store.documents.titles() if key and one.startswith(key)]
-    if len(known) != 1:
-        raise NoSuchThing(f"{'more than one' if known else 'no'} document in the database begins with {key!r}")
-    return store.documents.get(known[0])
-
-
 async def planned(context: StudioContext, asked: RunBody, document: Document) -> Spending:
-    """What the run would come to. Nobody is asked, and nothing stored."""
+    """The plan of a run. No model is called, and nothing is stored."""
     return await off_loop(_planned, context, asked, document)
 
 
 def _planned(context: StudioContext, asked: RunBody, document: Document) -> Spending:
-    settings, order = order_of(asked, context.config.models)
+    settings, order = order_of(asked, context.models)
     return spending_of(document, settings, order, context.config.prices)
 
 
-def plan_of(spending: Spending) -> PlanTotals:
-    """A plan as programs read it."""
-    return PlanTotals.model_validate(spending.to_json() | {"warnings": list(spending.notes)})
+async def plan_of(context: StudioContext, spending: Spending) -> PlanTotals:
+    """A plan for the API."""
+    seconds = await off_loop(_seconds, context.reading, spending, context.config.limits.concurrency)
+    return PlanTotals.model_validate(spending.to_json() | {"warnings": list(spending.notes), "seconds": seconds})
+
+
+def _seconds(store: Store, spending: Spending, at_once: int) -> float | None:
+    """About how long it takes, at the pace of each model's latest answers; None if a model has not answered yet.
+
+    Drafts are made of parts side by side, then merged; judges wait for each draft, and revisions for the judges.
+    """
+    rounds = 1 + (spending.order.refinement.rounds if spending.order.refinement else 0)
+    total = 0.0
+    for one in spending.work:
+        known, seconds = store.calls.pace(one.settings.model)
+        if not known and one.calls:
+            return None
+        turns = 1 if one.name == DRAFTING else rounds
+        width = at_once if reads_prompts(one.settings.model) else 1
+        total += seconds * turns * ceil(one.calls / turns / width)
+    return total + sum(_seconds(store, each, at_once) or 0.0 for each in (*spending.chapters, *spending.others))
 
 
 async def begun(context: StudioContext, asked: RunBody, document: Document) -> str:
-    """Begin the run; returns its id."""
-    settings, order = await off_loop(order_of, asked, context.config.models)
-    assert context.work is not None, "a studio that is only for reading has no route that leads here"
+    """Start the run; returns its id."""
+    settings, order = await off_loop(order_of, asked, context.models)
+    assert context.work is not None, "a read-only studio has no route that leads here"
     return await context.work.start(document, settings, order)
 
 
 async def offer_of(request: Request) -> Offer:
-    """What a run can be begun with."""
-    return await read(request, _offer, {name: one.model for name, one in context_of(request).config.models.items()})
+    """The choices for a run."""
+    return await read(request, _offer, {name: one.model for name, one in context_of(request).models.items()})
 
 
 def _offer(store: Store, models: Mapping[str, str]) -> Offer:
-    documents = store.documents.titles()[:_MOST_DOCUMENTS]
+    documents = store.documents.titles(without=DOCTOR)[:_MOST_DOCUMENTS]
     return Offer(
         documents=tuple(DocumentLine(id=key, title=title, characters=n) for key, title, n in documents),
         strategies=strategies(),

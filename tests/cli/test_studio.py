@@ -88,10 +88,10 @@ def test_it_can_be_only_for_reading(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--token", "short"), "fewer than 8 characters"),
+        (("--token", "short"), "needs at least 8 characters"),
         (("--experiments", "nowhere"), "no folder nowhere"),
         (("--db", ":memory:"), "needs a database that is a file"),
-        (("--host", "no.such.host.invalid"), "nothing can listen"),
+        (("--host", "no.such.host.invalid"), "cannot listen at"),
     ],
 )
 def test_what_cannot_be_meant_is_said(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 import httpx
 import pytest
 
+from redraft.fields import option_of
 from redraft.lab.agreement.sheets import read_sheets
 from redraft.report.dossier.contents import Dossier
-from redraft.settings import ModelSettings
+from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, RefineConfig
 from redraft.store.store import Store
 from redraft.studio.contracts import PackList, PlanTotals, RunResult, SentenceEvidence, Status
 from redraft.studio.run_views import RunList
@@ -332,3 +334,56 @@ def test_the_api_describes_itself_and_every_reply_fits(client: httpx.Client) -> 
     assert named <= defined
     assert {"Dossier", "Start", "Status", "RunResult", "ProblemReply"} <= named
     assert told["paths"]["/api/runs"]["post"]["security"] == [{"token": []}]
+
+
+@pytest.mark.slow
+def test_a_run_has_the_settings_of_the_request_and_its_plan_says_how_long_it_takes(
+    client: httpx.Client, refined: str, at: Served
+) -> None:
+    asked = {
+        "text": chapter(), "kind": "evaluate", "words": 40, "temperature": 0.3, "top_p": 0.9, "context_tokens": 4000,
+        "chunk_tokens": 512, "until": 600, "questions": "2-3", "second_look": False, "similarity": "rouge1",
+    }  # fmt: skip
+    plan = PlanTotals.model_validate(client.post("/api/runs", json={**asked, "dry_run": True}).json())
+    assert plan.seconds is not None
+    assert 0 < plan.seconds < 600
+    reply = client.post("/api/runs", json=asked)
+    assert reply.status_code == 201, reply.text
+    at_rest(client, reply.json()["run"])
+    with Store(at.told.database) as store:
+        run = store.runs.get(reply.json()["run"])
+    named = ("temperature", "top_p", "context_tokens", "chunk_tokens", "until")
+    assert [getattr(run.settings, name) for name in named] == [asked[name] for name in named]
+    assert run.judging is not None
+    assert (run.judging.questions, run.judging.second_look, run.judging.similarity) == ((2, 3), False, "rouge1")
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"temperature": 9}, "temperature"),
+        ({"until": 3}, "until"),
+        ({"key_env": "HOME"}, "key_env"),
+        ({"prompts": "/etc"}, "no set of prompts '/etc'"),
+        ({"claims": 4}, "claims does not apply to kind summarize"),
+        ({"kind": "evaluate", "judges": ["openai:gpt-5"]}, "no model 'openai:gpt-5'"),
+        ({"kind": "evaluate", "validator": "openai:gpt-5"}, "no model 'openai:gpt-5'"),
+        ({"kind": "evaluate", "similarity": "cosine"}, "needs an embedding model"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(client: httpx.Client, asked: dict[str, Any], message: str) -> None:
+    reply = client.post("/api/runs", json={"text": chapter(), **asked})
+    assert reply.status_code == 422, reply.text
+    assert message in problem(reply)["message"]
+
+
+def test_the_form_has_every_setting_of_the_command_line(client: httpx.Client) -> None:
+    form = client.get("/runs/new").text
+    never = {"base_url", "key_env", "source_language"}
+    apart = {"goals"}
+    for model in (DraftConfig, JudgeConfig, RefineConfig):
+        for name in model.model_fields:
+            if option_of(model, name) is not None and name not in never | apart and name != "judges":
+                assert f'name="{name}"' in form, name
+    assert not any(f'name="{name}"' in form for name in never)
+    assert "--" not in re.sub(r"<[^>]*>", "", form), "no option of the command line"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -132,6 +133,9 @@ def test_the_list_has_every_batch_with_how_it_stands(client: httpx.Client) -> No
     assert (large.status, large.items.leased, large.max_cost) == ("working", 16, 50)
     assert large.orders == ("pause", "cancel")
     assert (large.a_minute, large.seconds_left) == (None, None), "nothing has come to its end yet"
+    shown = client.get("/batches/reports").text
+    assert re.search(r"6 of 8 documents done, <span[^>]*>2 failed</span>", shown)
+    assert "/batches/reports?state=failed#documents" in shown
     page = client.get("/batches").text
     assert page.count('class="what"') == 3
     assert "10,000" in page
@@ -174,7 +178,7 @@ def test_ten_thousand_documents_make_no_page_of_as_many_rows(client: httpx.Clien
     assert numbers == list(range(101, 201))
     for wrong in ("per=201", "page=0", "state=lost"):
         assert client.get(f"/api/batches/large/items?{wrong}").status_code == 422, wrong
-    assert "What came of it so far, in tables" not in first.text, "nothing has come of it"
+    assert "Results so far" not in first.text, "there are none"
 
 
 def test_the_tables_are_those_that_the_command_prints(client: httpx.Client, folder: Path) -> None:
@@ -304,7 +308,7 @@ def test_rate_and_time_left_are_known_to_whoever_comes_late(work: Served, gate: 
         assert shown.seconds_left is not None
         assert shown.seconds_left == pytest.approx(60 * 2 / shown.a_minute, rel=0.2)
         page = client.get("/batches/b").text
-        assert "Other processes work on it." in page
+        assert "It is running in another process." in page
 
 
 async def _some(store: Store, most: int) -> None:
@@ -336,8 +340,7 @@ def test_a_batch_under_way_is_followed_and_ordered_in_the_browser(chrome: Any, w
     page.goto(f"{work.url}/batches")
     page.click(".what a")
     page.wait_for_selector("html[data-listening=yes]", state="attached")
-    page.click("text=Go on with it")
-    page.wait_for_selector("text=at work >> nth=0")
+    page.click("text=Resume")
     page.wait_for_selector(".s-leased >> nth=1")
     assert serious(page) == []
     page.evaluate("document.documentElement.dataset.stayed = 'yes'")
@@ -349,11 +352,11 @@ def test_a_batch_under_way_is_followed_and_ordered_in_the_browser(chrome: Any, w
     page.wait_for_selector("html[data-over=yes]", state="attached")
     page.wait_for_selector("text=2 of 4 documents")
     page.wait_for_selector("html:not([data-over])", state="attached")
-    page.click("text=Go on with it")
-    page.wait_for_selector("text=It is done.", state="attached", timeout=60_000)
+    page.click("text=Resume")
+    page.wait_for_selector("text=The batch is done.", state="attached", timeout=60_000)
     page.wait_for_selector("#came", timeout=60_000)
     assert page.locator("td .s-done").count() == 4
-    assert page.inner_text(".headline b") == "4 of 4 documents"
+    assert page.inner_text(".headline b") == "4 of 4 documents done"
     page.click(".what a >> nth=0")
     page.wait_for_selector("#summary .prose")
     assert troubles == []

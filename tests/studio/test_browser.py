@@ -87,27 +87,27 @@ def test_a_run_is_begun_with_its_plan_shown_first(page: Any, at: Served, client:
     before = client.get("/api/runs").json()["total"]
     page.goto(f"{at.url}/runs/new")
     ready(page)
-    assert page.is_hidden("text=Revisions, at most")
+    assert page.is_hidden("text=Most revisions")
     page.set_input_files("[data-file]", str(book))
     page.check("[data-kind][value=refine]")
-    assert page.is_visible("text=Revisions, at most")
+    assert page.is_visible("text=Most revisions")
     page.fill("[name=words]", "60")
     page.fill("[name='goal.consistency']", "")
     page.fill("[name='goal.coverage']", "0.9")
     page.check("[name=allow_self_check]")
     page.fill("[name=rounds]", "1")
     page.click("text=Show the plan")
-    page.wait_for_selector("h1:has-text('The plan for The Salt Ledger')")
-    assert page.is_visible("text=asking about the document")
-    assert client.get("/api/runs").json()["total"] == before, "nothing has begun"
+    page.wait_for_selector("h1:has-text('Plan for The Salt Ledger')")
+    assert page.is_visible("text=Asking about the document")
+    assert client.get("/api/runs").json()["total"] == before, "nothing has started"
     # What was said is still there for whoever changes their mind, and the file need not be handed over again.
-    page.click("text=Change it")
-    page.wait_for_selector("text=is kept")
+    page.click("text=Change settings")
+    page.wait_for_selector("text=Your document is kept")
     assert page.input_value("[name=words]") == "60"
     page.fill("[name=words]", "50")
     page.click("text=Show the plan")
-    page.wait_for_selector("text=at most 50")
-    page.click("text=Begin the run")
+    page.wait_for_selector("dd:text-is('50')")
+    page.click("text=Start the run")
     page.wait_for_url("**/runs/*")
     run = page.url.rpartition("/")[2]
     done = at_rest(client, run)
@@ -134,7 +134,7 @@ def test_a_file_that_is_too_large_is_not_sent(page: Any, at: Served) -> None:
     # A file of many megabytes is not handed to a browser in a test: the form is told a smaller limit.
     page.evaluate("document.querySelector('[data-start]').dataset.most = 10")
     page.set_input_files("[data-file]", files=[{"name": "x.txt", "mimeType": "text/plain", "buffer": b"x" * 11}])
-    page.wait_for_selector("text=at most 0.00001 MB")
+    page.wait_for_selector("text=The limit here is 0.00001 MB")
     page.click("text=Show the plan")
     assert page.url.endswith("/runs/new")
 
@@ -307,7 +307,7 @@ def test_the_list_is_filtered_sorted_and_compared_without_a_mouse(page: Any, at:
         boxes.nth(at_box).focus()
         page.keyboard.press("Space")
     page.locator("[data-compare-button]").focus()
-    assert page.inner_text("[data-compare-button]") == "Compare 2 runs"
+    assert page.inner_text("[data-selected]") == "2 selected"
     page.keyboard.press("Enter")
     page.wait_for_selector("text=Comparison of 2 runs")
 
@@ -336,6 +336,7 @@ def test_every_page_is_for_everybody_and_fits(
         at_rest(client, run)
     pack = client.get("/api/packs").json()["packs"][0]["id"]
     paths = ["/runs", "/runs/new", "/packs", f"/packs/{pack}", "/experiments", "/api", "/runs/ffff"]
+    paths += ["/models", "/experiments/new", "/batches"]
     paths += [f"/runs/{judged[0]}", f"/compare?run={judged[0]}&run={judged[1]}", f"/runs/{reviewed}/review"]
     context = chrome.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page = context.new_page()

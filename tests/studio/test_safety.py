@@ -371,7 +371,7 @@ def test_what_a_token_and_an_address_have_to_be() -> None:
 def test_a_port_that_is_taken_is_passed_over_unless_it_was_named() -> None:
     with listening("127.0.0.1", 0) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(UsageError, match=f"nothing can listen at 127.0.0.1:{port}"):
+        with pytest.raises(UsageError, match=f"cannot listen at 127.0.0.1:{port}"):
             listening("127.0.0.1", port)
     with listening("127.0.0.1", None) as first, listening("127.0.0.1", None) as second:
         assert first.getsockname()[1] != second.getsockname()[1]

@@ -100,7 +100,7 @@ def _found(
 ) -> list[Run]:
 
     def wanted(run: Run) -> bool:
-        of_another = run.experiment is not None or isinstance(run.purpose, ExperimentPart) or store.whole_of(run.id)
+        of_another = run.experiment is not None or isinstance(run.purpose, ExperimentPart) or store.wholes_of([run.id])
         right = run.kind == kind if kind else show_all or not of_another
         return right and (status is None or store.status(run) == status)
 

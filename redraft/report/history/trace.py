@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from typing import TypeVar
 
 from pydantic_core import to_jsonable_python
 
@@ -33,6 +34,7 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 
+T = TypeVar("T")
 _TITLE = 60
 GIVEN_SAID = "your summary"
 """What people call a draft that somebody has brought along: what it was made from nobody knows."""
@@ -236,7 +238,7 @@ class Turn:
     @property
     def scores(self) -> dict[str, float | None]:
         """The draft's scores by metric, None where it could not be scored."""
-        return _scores(self.evaluations)
+        return {name: one.score for name, one in self.evaluations.items() if name not in _UNSCORED}
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -342,15 +344,16 @@ def at_round(store: Store, result: Result, number: int) -> Result:
 
 def scores_of(store: Store, run: Run) -> dict[str, float | None]:
     """The scores of a run's result, or of what it has so far."""
-    known = store.judgments.of(run.draft) if run.draft and run.judging else {}
-    return _scores(_in_order(run, known))
+    return scores_among(run, store.judgments.scores([run.draft])) if run.draft else {}
 
 
-def _scores(evaluations: Mapping[str, Evaluation]) -> dict[str, float | None]:
-    return {name: one.score for name, one in evaluations.items() if name not in _UNSCORED}
+def scores_among(run: Run, scores: Mapping[str, Mapping[str, float | None]]) -> dict[str, float | None]:
+    """The scores of a run's result among those of several drafts."""
+    known = scores.get(run.draft or "", {}) if run.judging else {}
+    return {name: score for name, score in _in_order(run, known).items() if name not in _UNSCORED}
 
 
-def _in_order(run: Run, judged: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+def _in_order(run: Run, judged: Mapping[str, T]) -> dict[str, T]:
     """The evaluations in the order of the run's metrics, then the statistics, and a person's requests last."""
     wanted = [*(run.judging.reported if run.judging else ()), REVIEW]
     return {name: judged[name] for name in wanted if name in judged}

@@ -1,4 +1,4 @@
-// A batch under way: what the page says of it is made anew when something has changed.
+// A running batch: the page is updated whenever something has changed.
 import "./tables.js";
 import { say } from "./say.js";
 
@@ -14,8 +14,7 @@ if (root.dataset.moves === "yes") {
     else {
       source.close();
       clearTimeout(due);
-      const words = told.kind === "done" ? "It is done." : `It is ${told.status}.`;
-      say(words);
+      say(told.kind === "done" ? "The batch is done." : `The batch is ${told.status}.`);
       document.documentElement.dataset.over = "yes";
       setTimeout(() => location.reload(), 1000);
     }
@@ -23,7 +22,7 @@ if (root.dataset.moves === "yes") {
   source.addEventListener("open", () => { document.documentElement.dataset.listening = "yes"; });
 }
 
-/** The page as it would be now, part by part; what somebody is at with the keyboard stays as it is. */
+/** Replace each part of the page that has changed, except the one with the keyboard focus. */
 async function renew() {
   const reply = await fetch(location.href, { headers: { accept: "text/html" } }).catch(() => null);
   if (reply?.ok) {

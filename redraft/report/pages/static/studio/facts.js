@@ -1,4 +1,4 @@
-// Key facts: with those that were pruned, or without.
+// Key facts, with or without the pruned ones.
 import "./page.js";
 
 const box = document.querySelector("[data-pruned]");

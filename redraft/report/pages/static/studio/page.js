@@ -3,4 +3,17 @@ import { themed } from "../theme.js";
 
 themed();
 document.getElementById("problem")?.focus();
+localTimes(document);
 document.documentElement.dataset.ready = "yes";
+
+/** Times in the reader's own time zone; the title keeps UTC. */
+export function localTimes(root) {
+  for (const time of root.querySelectorAll("time[data-local]")) {
+    const moment = new Date(time.dateTime);
+    if (Number.isNaN(moment.getTime())) continue;
+    const two = (number) => String(number).padStart(2, "0");
+    time.title = time.textContent;
+    time.textContent = `${moment.getFullYear()}-${two(moment.getMonth() + 1)}-${two(moment.getDate())} ${two(moment.getHours())}:${two(moment.getMinutes())}`;
+    delete time.dataset.local;
+  }
+}

@@ -1,15 +1,16 @@
-// The list of runs: which of them are compared.
+// A list of runs or experiments: which of them are selected to be compared.
 import "./page.js";
 
 const form = document.querySelector("[data-compare]");
 const button = document.querySelector("[data-compare-button]");
 if (form && button) {
-  const tell = () => {
-    const chosen = form.querySelectorAll('input[name="run"]:checked').length;
-    button.disabled = chosen < 2;
-    button.textContent = chosen < 2 ? "Compare those that are chosen" : `Compare ${chosen} runs`;
+  const update = () => {
+    const selected = form.querySelectorAll(".pick input:checked").length;
+    button.disabled = selected < 2;
+    button.classList.toggle("go", selected > 1);
+    form.querySelector("[data-selected]").textContent = selected ? `${selected} selected${selected < 2 ? "; select one more" : ""}` : "Select two or more";
   };
-  form.addEventListener("change", tell);
-  addEventListener("pageshow", tell);
-  tell();
+  form.addEventListener("change", update);
+  addEventListener("pageshow", update);
+  update();
 }

@@ -1,4 +1,4 @@
-// Tables that are sorted by a column of theirs.
+// Tables that can be sorted by a column.
 import "./page.js";
 import { element, say } from "./say.js";
 
@@ -16,12 +16,12 @@ function sortable(table) {
       for (const other of heads) other.setAttribute("aria-sort", "none");
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
       sort(table.tBodies[0], at, up ? 1 : -1);
-      say(`Sorted by ${button.textContent}, ${up ? "least" : "most"} first`);
+      say(`Sorted by ${button.textContent}, ${up ? "ascending" : "descending"}`);
     });
   });
 }
 
-/** Numbers by their size, words by the alphabet; what is empty comes last either way. */
+/** Numbers by value, words alphabetically; empty cells come last in both directions. */
 function sort(body, at, sign) {
   const rows = [...body.rows].map((row) => ({ row, value: valueOf(row.cells[at]) }));
   rows.sort((one, other) => {

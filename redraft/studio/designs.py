@@ -1,0 +1,159 @@
+"""From a request to the design of an experiment, as the command of the same name makes it of its options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from redraft.errors import UsageError
+from redraft.evaluators.catalog import check_goals, metrics
+from redraft.lab.experiments import chunk_size
+from redraft.lab.experiments.chunk_size import SIZES, SizeDesign
+from redraft.lab.experiments.context import tables as context
+from redraft.lab.experiments.context.records import ContextDesign, read_steps
+from redraft.lab.experiments.experiment import Experiment
+from redraft.lab.experiments.grid import tables as grid
+from redraft.lab.experiments.grid.records import GridDesign, contestants
+from redraft.lab.experiments.hamlet import tables as hamlet
+from redraft.lab.experiments.hamlet.experiment import HamletDesign
+from redraft.lab.experiments.longsumeval import tables as longsumeval
+from redraft.lab.experiments.longsumeval.experiment import LongSumEvalDesign
+from redraft.lab.experiments.plan import NamedModel
+from redraft.lab.experiments.qa import tables as qa
+from redraft.lab.experiments.qa.records import QaDesign
+from redraft.settings import EXTRACTIVE, DraftConfig, PolicyName, RefineConfig
+from redraft.studio.experiment_orders import ExperimentBody
+from redraft.studio.orders import Models, judging_of, known_model, own_settings, refinement_of, settings_of
+
+_LEAST_CHUNK = 64
+_PAPERS = {"coverage": 0.6, "consistency": 0.73}
+"""The goals of LongSumEval."""
+
+
+def designed(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:
+    """The experiment that is asked for, and its design."""
+    experiment, design = _DESIGNS[asked.kind]
+    if not asked.models and asked.kind != "chunk-size":
+        raise UsageError("no model takes part", hint="choose at least one model")
+    return experiment, design(asked, models)
+
+
+def _writers(asked: ExperimentBody, models: Models) -> tuple[NamedModel, ...]:
+    changes = {"words": asked.word_limits[0]} if asked.word_limits else {}
+    strategy = asked.strategies[0] if asked.strategies else "hierarchical"
+    return tuple(
+        NamedModel(name, settings_of(asked, models, name, strategy=strategy, **changes))
+        for name in dict.fromkeys(asked.models)
+    )
+
+
+def _judges(asked: ExperimentBody, models: Models) -> tuple[NamedModel, ...]:
+    """The judges, or else the first model, each under its own settings."""
+    shared = asked.said({"prompts", "replies", "sample"})
+    made = []
+    for name in dict.fromkeys(asked.judges or asked.models[:1]):
+        own: dict[str, Any] = {"model": EXTRACTIVE} if name == EXTRACTIVE else own_settings(known_model(name, models))
+        made.append(NamedModel(name, DraftConfig(**{"strategy": "given", **shared, **own})))
+    if not made:
+        raise UsageError("no model judges", hint="choose at least one judge")
+    return tuple(made)
+
+
+def _only_judge(asked: ExperimentBody, models: Models) -> NamedModel:
+    judges = _judges(asked, models)
+    if len(judges) > 1:
+        raise UsageError(f"{asked.kind} takes one judge, not {len(judges)}", hint="choose one judge")
+    return judges[0]
+
+
+def _refinement(asked: ExperimentBody) -> RefineConfig:
+    made = refinement_of(asked, asked.goals)
+    check_goals(made.goals, metrics(tuple(made.goals)))
+    return made
+
+
+def _grid(asked: ExperimentBody, models: Models) -> GridDesign:
+    judges = _judges(asked, models)
+    names = tuple(one.name for one in judges)
+    refinement = _refinement(asked) if asked.refine else None
+    how = judging_of(asked, models, tuple(dict.fromkeys(asked.metrics)), names)
+    systems = contestants(
+        _writers(asked, models),
+        tuple(dict.fromkeys(asked.strategies)) or ("hierarchical",),
+        tuple(dict.fromkeys(asked.chunk_sizes)) or (asked.said({"chunk_tokens"}).get("chunk_tokens", 2048),),
+        tuple(dict.fromkeys(asked.word_limits)) or (asked.said({"words"}).get("words"),),
+        refined=refinement is not None,
+    )
+    panel = how.model_copy(update={"judges": names[:1]})
+    alone = how.model_copy(update={"judges": (), "base_url": None})
+    return GridDesign(systems, judges, alone, refinement, panel, prefers=asked.prefer)
+
+
+def _longsumeval(asked: ExperimentBody, models: Models) -> LongSumEvalDesign:
+    judge = _only_judge(asked, models)
+    goals = asked.goals or _PAPERS
+    check_goals(goals, metrics(tuple(goals)))
+    how = judging_of(asked, models, tuple(goals), (judge.name,))
+    orders: tuple[PolicyName, ...] = ("paper", "consistency-first")
+    rounds = asked.said({"rounds"}).get("rounds")
+    return LongSumEvalDesign(_writers(asked, models), judge, how, (tuple(goals.items()),), orders, rounds)
+
+
+def _hamlet(asked: ExperimentBody, models: Models) -> HamletDesign:
+    said = asked.said({"validator", "perspective"})
+    validator = said.get("validator")
+    own = {validator: known_model(validator, models)} if validator not in (None, EXTRACTIVE) else {}
+    return HamletDesign(
+        models=_writers(asked, models),
+        judge=_only_judge(asked, models),
+        validator=validator,
+        own=own,
+        perspective=said.get("perspective", "both"),
+        queries=asked.queries,
+    )
+
+
+def _context(asked: ExperimentBody, models: Models) -> ContextDesign:
+    return ContextDesign(
+        models=_writers(asked, models),
+        judge=_only_judge(asked, models),
+        strategies=tuple(dict.fromkeys(asked.strategies)) or ("hierarchical",),
+        steps=read_steps(asked.steps) if asked.steps else None,
+        words=asked.word_limits[0] if asked.word_limits else None,
+        embeddings=asked.said({"embeddings"}).get("embeddings"),
+    )
+
+
+def _qa(asked: ExperimentBody, models: Models) -> QaDesign:
+    said = asked.said({"similarity", "threshold", "embeddings"})
+    if said.get("similarity") == "judge":
+        raise UsageError("qa compares answers by a measure, not by the judge", hint="choose rouge1, exact or cosine")
+    return QaDesign(
+        models=_writers(asked, models),
+        judge=_only_judge(asked, models),
+        strategies=tuple(dict.fromkeys(asked.strategies)) or ("direct",),
+        words=asked.word_limits[0] if asked.word_limits else None,
+        steps=read_steps(asked.steps) if asked.steps else None,
+        per_third=asked.per_third,
+        **said,
+    )
+
+
+def _chunk_size(asked: ExperimentBody, models: Models) -> SizeDesign:
+    sizes = tuple(sorted({*asked.chunk_sizes})) or SIZES
+    if sizes[0] < _LEAST_CHUNK:
+        raise UsageError(f"a chunk of {sizes[0]} tokens is too small", hint=f"use {_LEAST_CHUNK} tokens or more")
+    names = tuple(one.name for one in _judges(asked, models))
+    own = {name: known_model(name, models) for name in names if name != EXTRACTIVE}
+    how = asked.said({"context_tokens", "temperature", "prompts", "replies"})
+    return SizeDesign(names, own=own, sizes=sizes, sample=asked.sample_size, **how)
+
+
+_DESIGNS: Mapping[str, tuple[Experiment[Any, Any], Callable[[ExperimentBody, Models], Any]]] = {
+    "grid": (grid.EXPERIMENT, _grid),
+    "longsumeval": (longsumeval.EXPERIMENT, _longsumeval),
+    "hamlet": (hamlet.EXPERIMENT, _hamlet),
+    "context": (context.EXPERIMENT, _context),
+    "qa": (qa.EXPERIMENT, _qa),
+    "chunk-size": (chunk_size.EXPERIMENT, _chunk_size),
+}

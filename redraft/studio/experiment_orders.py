@@ -1,0 +1,187 @@
+"""Requests for experiments: their kind, systems, documents, metrics and limits."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+
+from pydantic import BeforeValidator, Field
+
+from redraft.domain import Document
+from redraft.errors import UsageError
+from redraft.fields import checked
+from redraft.lab.experiments.data.read import SUFFIXES, form_suffix
+from redraft.lab.experiments.sources import documents_of
+from redraft.llm.prices import PriceTable
+from redraft.plugins import require_agreement
+from redraft.readers.documents import load_bytes
+from redraft.report.tables import Table
+from redraft.settings import Limits
+from redraft.store.store import Store
+from redraft.studio.orders import Models, SettingsBody, document_named
+
+if TYPE_CHECKING:
+    from redraft.lab.experiments.experiment import Experiment
+
+_MOST_DOCUMENTS = 200
+_SPLIT = re.compile(r"[,;\s]+")
+
+
+def _numbers(given: object) -> object:
+    """A list of numbers as it is typed: 100, 200."""
+    return [one for one in _SPLIT.split(given) if one] if isinstance(given, str) else given
+
+
+Numbers = Annotated[tuple[int, ...], BeforeValidator(_numbers), Field(max_length=8)]
+Kind = Literal["grid", "longsumeval", "hamlet", "context", "qa", "chunk-size"]
+
+
+class KindInfo(NamedTuple):
+    """What a form says of a kind of experiment."""
+
+    title: str
+    about: str
+
+
+KINDS: Mapping[Kind, KindInfo] = {
+    "grid": KindInfo(
+        "Compare models and settings", "Every system summarizes every document, and judges score the summaries."
+    ),
+    "longsumeval": KindInfo("Measure what refining gains", "Every model refines its drafts until they meet goals."),
+    "hamlet": KindInfo(
+        "Answer queries about key facts", "Every model answers queries, and judges check the answers by key facts."
+    ),
+    "context": KindInfo(
+        "Read further step by step", "Every model summarizes the first 10,000 tokens, the first 20,000, and so on."
+    ),
+    "qa": KindInfo("Answer questions about the document", "Every model answers questions as it reads further."),
+    "chunk-size": KindInfo("Compare chunk sizes", "Judges rate how well chunks of several sizes suit key facts."),
+}
+"""The kinds of experiments that can be started here."""
+
+
+class ExperimentBody(SettingsBody):
+    """A request for an experiment. Its documents are `documents`, those of `from_batch`, or files of the request."""
+
+    kind: Kind = "grid"
+    name: str = Field(default="", max_length=60)
+    """What to call it. Default: its kind and the date."""
+    documents: tuple[str, ...] = Field(default=(), max_length=_MOST_DOCUMENTS)
+    """The ids of documents in the database."""
+    from_batch: str = Field(default="", max_length=300)
+    """The name of a batch, whose documents are used."""
+    models: tuple[str, ...] = ()
+    """The models that are compared."""
+    judges: tuple[str, ...] = ()
+    """The models that judge. Default: the first of `models`."""
+    strategies: tuple[str, ...] = ()
+    """Grid, context and qa: the strategies that are compared."""
+    chunk_sizes: Numbers = ()
+    """Grid and chunk-size: the sizes of chunks that are compared, in tokens."""
+    word_limits: Numbers = ()
+    """Grid: the word limits that are compared; others use the first."""
+    metrics: tuple[str, ...] = ()
+    """Grid: the metrics that judge the summaries. Default: coverage and consistency."""
+    goals: dict[str, float] = Field(default_factory=dict)
+    """Longsumeval, and grid with `refine`: the least score of each metric."""
+    refine: bool = False
+    """Grid: let every system take part once more, with its drafts refined."""
+    prefer: bool = False
+    """Grid: let the judges choose the better of two summaries, too."""
+    steps: str = Field(default="", max_length=200)
+    """Context and qa: how many tokens are read at each step, as START:STOP:STEP or N,N."""
+    queries: int | None = Field(default=None, ge=1)
+    """Hamlet: the most queries about each document."""
+    per_third: int = Field(default=1, ge=1, le=100)
+    """Qa: the questions of each type about each third of a document."""
+    sample_size: int = Field(default=100, ge=1, le=10_000)
+    """Chunk-size: the most chunks of each size."""
+    max_cost: float | None = Field(default=None, gt=0)
+    """Stop before it costs more US dollars."""
+    max_calls: int | None = Field(default=None, ge=1)
+    """Stop before there are more calls."""
+
+
+class ExperimentStart(ExperimentBody):
+    """An experiment to start, or to plan."""
+
+    dry_run: bool = False
+    """Only return the plan: no model is called and nothing is stored."""
+
+
+class ExperimentPlan(NamedTuple):
+    """An experiment that can be started: what is run, on which documents."""
+
+    asked: ExperimentBody
+    documents: tuple[Document, ...]
+
+
+def plan_asked(
+    store: Store,
+    models: Models,
+    asked: ExperimentBody,
+    files: tuple[tuple[bytes, str], ...],
+    before: ExperimentPlan | None,
+) -> ExperimentPlan:
+    """A request with its documents, or with those of an earlier plan; checked as far as possible without a model."""
+    if before is not None and not (asked.documents or asked.from_batch or files):
+        documents = before.documents
+    else:
+        documents = _documents(store, asked, files)
+    designed(asked, models)
+    return ExperimentPlan(asked, documents)
+
+
+def _documents(store: Store, asked: ExperimentBody, files: tuple[tuple[bytes, str], ...]) -> tuple[Document, ...]:
+    found = [document_named(store, key) for key in asked.documents]
+    if asked.from_batch:
+        items = store.batches.some(asked.from_batch, "", "", 0, _MOST_DOCUMENTS)
+        found += [store.documents.get(one.document) for one in items if one.document]
+        if not items:
+            raise UsageError(f"no batch {asked.from_batch!r} has documents", hint="/batches lists them")
+    for content, name in files:
+        found += _uploaded(content, name)
+    documents = tuple({one.id: one for one in found}.values())
+    if not documents:
+        raise UsageError("no documents were given", hint="choose documents, upload files, or name a batch")
+    if len(documents) > _MOST_DOCUMENTS:
+        hint = "redraft experiment takes larger sets"
+        raise UsageError(f"{len(documents):,} documents are too many here: at most {_MOST_DOCUMENTS}", hint=hint)
+    return documents
+
+
+def _uploaded(content: bytes, name: str) -> list[Document]:
+    """The document in a file, or those of a set: a file of lines, each with id, title and text."""
+    if form_suffix(Path(name)) not in SUFFIXES:
+        return [load_bytes(content, name)]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / name
+        file.write_bytes(content)
+        return documents_of([str(file)])
+
+
+def designed(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:
+    """The experiment, and its design. The modules of experiments are loaded when the first one is designed."""
+    require_agreement("an experiment in the studio")
+    designs = import_module("redraft.studio.designs")
+    made: tuple[Experiment[Any, Any], Any] = designs.designed(asked, models)
+    return made
+
+
+def plan_table(plan: ExperimentPlan, models: Models, prices: PriceTable) -> Table:
+    """What the experiment costs, step by step; the last row is the total."""
+    experiment, design = designed(plan.asked, models)
+    return experiment.plan(plan.documents, design, prices)
+
+
+def limits_of(asked: ExperimentBody, usual: Limits) -> Limits:
+    """The limits of an experiment: its own, but never above those of the studio."""
+    changes = {}
+    for name in ("max_cost", "max_calls"):
+        given = [one for one in (getattr(asked, name), getattr(usual, name)) if one is not None]
+        changes[name] = min(given) if given else None
+    return checked(Limits, {**usual.model_dump(), **changes})

@@ -1,0 +1,144 @@
+"""The pages of experiments: the list, the form, the plan, one experiment, and several side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from redraft.errors import RedraftError, UsageError
+from redraft.store.connection import off_loop
+from redraft.studio import experiment_api, experiments
+from redraft.studio.batches import listed as all_batches
+from redraft.studio.context import context_of, read
+from redraft.studio.endpoints import problem_of
+from redraft.studio.experiment_orders import KINDS, ExperimentBody, plan_table
+from redraft.studio.form import groups
+from redraft.studio.pages import page
+from redraft.studio.start import KEPT, Sent, offer_of, sent_with
+
+_SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+_MOST_COMPARED = 4
+_SHOWN = frozenset({"words", "chunk_tokens", "drafts", "until", "by_chapter"})
+"""Settings that the form has elsewhere, or that would make systems differ in more than was asked for."""
+
+
+async def listed(request: Request) -> Response:
+    """The list of experiments."""
+    found = await experiment_api.listed(request)
+    return page(request, "experiments", "experiments", experiments=found.experiments, kinds=KINDS)
+
+
+async def new(request: Request) -> Response:
+    """The form for a new experiment, which may be filled in as an earlier one was."""
+    given: Mapping[str, Any] = {}
+    if name := request.query_params.get("from"):
+        order = await off_loop(experiments.ordered, context_of(request).config.results, name)
+        given = {**order.asked.model_dump(exclude_none=True), "documents": order.documents, "name": ""}
+    return await _form(request, given)
+
+
+async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
+    status, said = problem_of(problem) if problem else (200, None)
+    offered = await offer_of(request)
+    batches = [one.batch for one in (await read(request, all_batches, frozenset())).batches]
+    settings = [
+        group._replace(controls=tuple(one for one in group.controls if one.name not in _SHOWN))
+        for group in groups(tuple(offered.models))
+    ]
+    values: dict[str, Any] = {**dict.fromkeys((*ExperimentBody.model_fields, KEPT), ""), "kind": "grid", **given}
+    shared: dict[str, Any] = {
+        "offer": offered,
+        "kinds": KINDS,
+        "batches": batches,
+        "groups": settings,
+    }
+    return page(request, "experiment_new", "experiments", status, given=values, problem=said, **shared)
+
+
+async def plan(request: Request) -> Response:
+    """The plan of an experiment, to be confirmed."""
+    context, sent = context_of(request), Sent({})
+    try:
+        sent = await sent_with(request)
+        made = await experiment_api.planned(request, sent)
+        table = await off_loop(plan_table, made, context.models, context.config.prices)
+    except RedraftError as error:
+        return await _form(request, {**sent.fields, KEPT: sent.kept}, error)
+    total = dict(zip(table.columns, table.rows[-1], strict=True))
+    values: dict[str, Any] = {"table": table, "total": total, "asked": made.asked, "documents": made.documents}
+    key = context.planned.keep(made)
+    limits = context.config.limits
+    return page(request, "experiment_plan", "experiments", key=key, kinds=KINDS, limits=limits, **values)
+
+
+async def change(request: Request) -> Response:
+    """Back to the form as it was filled in; the documents are kept."""
+    async with request.form() as form:
+        key = str(form.get(KEPT, ""))
+    asked = context_of(request).planned.look(key).asked
+    return await _form(request, {**asked.model_dump(exclude_none=True), KEPT: key})
+
+
+async def start(request: Request) -> Response:
+    """Start the experiment that was planned."""
+    async with request.form() as form:
+        made = context_of(request).planned.take(str(form.get(KEPT, "")))
+    return RedirectResponse(f"/experiments/{await experiment_api.begun(request, made)}", 303)
+
+
+async def one(request: Request) -> Response:
+    """An experiment: its progress while it is running, its tables and pictures afterwards."""
+    context, shown = context_of(request), await experiment_api.details(request)
+    sections = await off_loop(experiments.drawn, context.config.results, [shown.name])
+    progress = await experiment_api.progress(request) if shown.status else None
+    values: dict[str, Any] = {"experiment": shown, "sections": sections, "progress": progress, "kinds": KINDS}
+    return page(request, "experiment", "experiments", **values)
+
+
+async def stop(request: Request) -> Response:
+    """Stop an experiment, and show it."""
+    await experiment_api.stop(request)
+    return RedirectResponse(f"/experiments/{request.path_params['name']}", 303)
+
+
+async def resume(request: Request) -> Response:
+    """Resume an experiment, and show it."""
+    await experiment_api.resume(request)
+    return RedirectResponse(f"/experiments/{request.path_params['name']}", 303)
+
+
+async def compare(request: Request) -> Response:
+    """Experiments side by side."""
+    names = list(dict.fromkeys(request.query_params.getlist("name")))[:_MOST_COMPARED]
+    sections = await off_loop(experiments.drawn, context_of(request).config.results, names)
+    found = [one.results.place for section in sections for one in section.sets]
+    if len(found) < 2:
+        raise UsageError("nothing to compare", hint="select two or more experiments that have tables")
+    return page(request, "experiment_compare", "experiments", sections=sections, names=found)
+
+
+async def picture(request: Request) -> Response:
+    """A picture of an experiment, with a policy under which it can run nothing."""
+    context, names = context_of(request), request.path_params
+    content = await off_loop(experiments.picture, context.config.results, names["name"], names["file"])
+    return Response(content, media_type="image/svg+xml", headers={"content-security-policy": _SVG_POLICY})
+
+
+READING = (
+    Route("/experiments", listed),
+    Route("/experiments/compare", compare),
+    Route("/experiments/{name}", one),
+    Route("/experiments/{name}/{file}", picture),
+)
+WORKING = (
+    Route("/experiments/new", new),
+    Route("/experiments/new", plan, methods=["POST"]),
+    Route("/experiments/change", change, methods=["POST"]),
+    Route("/experiments/start", start, methods=["POST"]),
+    Route("/experiments/{name}/stop", stop, methods=["POST"]),
+    Route("/experiments/{name}/resume", resume, methods=["POST"]),
+)

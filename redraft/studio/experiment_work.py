@@ -1,0 +1,253 @@
+"""Running experiments: each in a thread of its own, with its order and its results in a folder."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import re
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ValidationError
+
+from redraft.domain import Document
+from redraft.errors import RedraftError, RunError, UsageError
+from redraft.events import Event, Noted, PartDone, StageStarted
+from redraft.lab.experiments.pictures import drawn
+from redraft.llm.prices import PriceTable
+from redraft.runs.experiment_runner import ExperimentRunner, described
+from redraft.settings import Limits
+from redraft.sources import MOST_BYTES, read_file, write
+from redraft.store.store import Store
+from redraft.studio.experiment_orders import ExperimentBody, ExperimentPlan, designed, limits_of
+from redraft.studio.feeds import Progress
+from redraft.studio.orders import Models
+
+_log = logging.getLogger("redraft")
+ORDER = "order.json"
+_HINT = "name another folder with --experiments"
+_NAME = re.compile(r"[^a-z0-9]+")
+_TAKEN = frozenset({"new", "compare", "change", "start"})
+_LINES = 100
+State = Literal["running", "done", "incomplete", "stopped", "failed", "interrupted"]
+"""`incomplete`: it ended, but something failed or the budget was used up."""
+
+
+class ExperimentOrder(BaseModel):
+    """What was started, as it is stored with the results."""
+
+    asked: ExperimentBody
+    documents: tuple[str, ...]
+    """Their ids."""
+    created: str
+    status: State = "running"
+    error: dict[str, str] | None = None
+
+
+class ExperimentProgress(BaseModel):
+    """The progress of an experiment."""
+
+    name: str
+    status: State
+    done: int
+    """The parts that are finished: summaries, verdicts, answers."""
+    of: int
+    """All parts; 0 before the first one is finished."""
+    calls: int
+    cached: int
+    failed: int
+    """Calls that failed."""
+    cost_usd: float | None
+    seconds: float
+    log: tuple[str, ...]
+    """What happened, latest first."""
+    error: dict[str, str] | None
+
+
+@dataclass(slots=True)
+class Job:
+    """An experiment that is running, or has run since the studio was started."""
+
+    name: str
+    folder: Path
+    order: ExperimentOrder
+    documents: Sequence[Document]
+    store: Store
+    limits: Limits
+    prices: PriceTable
+    models: Models
+    done: int = 0
+    of: int = 0
+    log: deque[str] = field(default_factory=lambda: deque(maxlen=_LINES))
+    calls: Progress = field(default_factory=Progress)
+    began: float = field(default_factory=time.monotonic)
+    ended: float | None = None
+    _loop: asyncio.AbstractEventLoop | None = None
+    _task: asyncio.Task[None] | None = None
+    _thread: threading.Thread | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it is at work."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def start(self) -> None:
+        """Store the order, and begin."""
+        self._keep("running")
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._work()), name=f"experiment {self.name}")
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop as soon as possible. Finished runs are kept."""
+        if self._loop is not None and self._task is not None and self.is_running:
+            self._loop.call_soon_threadsafe(self._task.cancel)
+
+    def join(self) -> None:
+        """Wait until it has ended."""
+        if self._thread is not None:
+            self._thread.join()
+
+    async def _work(self) -> None:
+        self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
+        try:
+            experiment, design = designed(self.order.asked, self.models)
+            for document in self.documents:
+                self.store.documents.add(document)
+            runner = ExperimentRunner(self.store, self.limits, self.prices, self._observe)
+            outcome = await experiment.run(self.documents, design, runner)
+            report = experiment.report(outcome)
+            for file, text in report.files(drawn(report.name, report.tables)).items():
+                write(self.folder / file, text, _HINT)
+            stopped = outcome.stopped
+            self._keep("done" if outcome.complete else "incomplete", described(stopped) if stopped else None)
+        except asyncio.CancelledError:
+            self._keep("stopped")
+        except Exception as error:  # noqa: BLE001  (whatever it is, the experiment is shown as failed)
+            if not isinstance(error, RedraftError):
+                _log.exception("an experiment of the studio failed")
+            self._keep("failed", described(error))
+        self.ended = time.monotonic()
+
+    def _keep(self, status: State, error: dict[str, str] | None = None) -> None:
+        self.order = self.order.model_copy(update={"status": status, "error": error})
+        text = json.dumps(self.order.model_dump(mode="json", exclude_none=True), ensure_ascii=False, indent=2)
+        write(self.folder / ORDER, f"{text}\n", _HINT)
+
+    def _observe(self, event: Event) -> None:
+        if isinstance(event, PartDone):
+            self.done, self.of = max(self.done, event.number), event.of
+            self.log.appendleft(event.name)
+        elif isinstance(event, Noted):
+            self.log.appendleft(event.message)
+        elif not isinstance(event, StageStarted):
+            self.calls.note(event)
+
+    def progress(self) -> ExperimentProgress:
+        """How far it is."""
+        calls, end = self.calls, self.ended or time.monotonic()
+        return ExperimentProgress(
+            name=self.name,
+            status=self.order.status,
+            done=self.done,
+            of=self.of,
+            calls=calls.calls,
+            cached=calls.cached,
+            failed=calls.failed,
+            cost_usd=calls.cost_usd,
+            seconds=end - self.began,
+            log=tuple(self.log),
+            error=self.order.error,
+        )
+
+
+class ExperimentWork:
+    """The experiments of this studio."""
+
+    def __init__(self, store: Store, folder: Path, limits: Limits, prices: PriceTable) -> None:
+        self._store, self._folder, self._limits, self._prices = store, folder, limits, prices
+        self._jobs: dict[str, Job] = {}
+        self._lock = threading.Lock()
+
+    def job(self, name: str) -> Job | None:
+        """The experiment with this name, if it has been at work here."""
+        return self._jobs.get(name)
+
+    def start(self, plan: ExperimentPlan, models: Models) -> str:
+        """Start an experiment; returns its name."""
+        created = datetime.now(UTC).isoformat(timespec="seconds")
+        order = ExperimentOrder(asked=plan.asked, documents=tuple(one.id for one in plan.documents), created=created)
+        with self._lock:
+            name = self._new_name(plan.asked, created)
+            try:
+                (self._folder / name).mkdir(parents=True)
+            except OSError as error:
+                place = str(self._folder)
+                raise UsageError(f"cannot write results: {error.strerror}", place=place, hint=_HINT) from error
+        self._begin(name, order, plan.documents, models)
+        return name
+
+    def resume(self, name: str, models: Models) -> None:
+        """Run an experiment again. What is done is not done again."""
+        job, order = self._jobs.get(name), order_in(self._folder / name)
+        if order is None:
+            raise RunError(f"experiment {name} was not started in a studio", hint="run its command again")
+        if job is not None and job.is_running:
+            raise RunError(f"experiment {name} is running", hint="wait for it, or stop it first")
+        documents = [self._store.documents.get(key) for key in order.documents]
+        self._begin(name, order, documents, models)
+
+    def stop(self, name: str) -> None:
+        """Stop an experiment, and wait until it has stopped."""
+        job = self._jobs.get(name)
+        if job is None or not job.is_running:
+            raise RunError(f"experiment {name} is not running", hint="reload its page")
+        job.stop()
+        job.join()
+
+    def close(self) -> None:
+        """Stop all of them."""
+        for job in self._jobs.values():
+            job.stop()
+        for job in self._jobs.values():
+            job.join()
+
+    def _begin(self, name: str, order: ExperimentOrder, documents: Sequence[Document], models: Models) -> None:
+        limits = limits_of(order.asked, self._limits)
+        job = Job(name, self._folder / name, order, documents, self._store, limits, self._prices, models)
+        self._jobs[name] = job
+        job.start()
+
+    def _new_name(self, asked: ExperimentBody, created: str) -> str:
+        wanted = _NAME.sub("-", asked.name.lower()).strip("-") or f"{asked.kind}-{created[:10]}"
+        names = [wanted, *(f"{wanted}-{number}" for number in range(2, 1000))]
+        return next(one for one in names if one not in _TAKEN and not (self._folder / one).exists())
+
+
+def order_in(folder: Path) -> ExperimentOrder | None:
+    """The order in a folder of results; None if a command made them."""
+    try:
+        return ExperimentOrder.model_validate_json(read_file(folder / ORDER, MOST_BYTES))
+    except (OSError, ValidationError):
+        return None
+
+
+def status_in(order: ExperimentOrder, job: Job | None) -> State:
+    """The status of an experiment: one that is stored as running while nothing runs it was interrupted."""
+    return "interrupted" if order.status == "running" and (job is None or not job.is_running) else order.status
+
+
+def progress_of(name: str, order: ExperimentOrder, job: Job | None) -> ExperimentProgress:
+    """The progress of an experiment, also of one that ran before the studio was started."""
+    if job is not None:
+        return job.progress()
+    known: dict[str, Any] = dict.fromkeys(("done", "of", "calls", "cached", "failed", "seconds"), 0)
+    return ExperimentProgress(
+        name=name, status=status_in(order, None), cost_usd=None, log=(), error=order.error, **known
+    )

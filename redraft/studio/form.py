@@ -1,0 +1,130 @@
+"""The fields of forms, made from the settings: each with its label, help, default and bounds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from copy import copy
+from functools import cache
+from types import UnionType
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from redraft.fields import Section, option_of
+from redraft.prompts.book import SETS
+from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
+
+SETTINGS: tuple[type[BaseModel], ...] = (DraftConfig, JudgeConfig, RefineConfig)
+# Where a model is, and which key it gets, is never taken from a request; the language was read with the document.
+_NEVER = frozenset({"base_url", "key_env", "source_language"})
+_APART = frozenset({"strategy", "model", "metrics", "judges", "goals", "words", "query", "rounds", "review"})
+"""The fields that the forms of the studio have outside the groups."""
+_OF_MODELS = frozenset({"validator", "decider"})
+_GROUPS: Mapping[Section, tuple[str, str]] = {
+    "summary": ("Summary", "summarize evaluate refine"),
+    "model": ("Model", "summarize evaluate refine"),
+    "judging": ("Judging", "evaluate refine"),
+    "refining": ("Refining", "refine"),
+}
+"""The groups of a form: the title, and the kinds of runs that it is for."""
+_ENDS = ("ge", "gt", "le", "lt")
+_OPTION = re.compile(r"--((?:no-)?[a-z][a-z-]*)")
+_MENTIONED = re.compile(r"`redraft [a-z ]+`")
+_NAMES = {"context_tokens": "window, in tokens", "until": "read until token", "top_p": "top p", "top_k": "top k"}
+
+
+class Control(NamedTuple):
+    """One field of a form."""
+
+    name: str
+    label: str
+    help: str
+    kind: Literal["number", "text", "choice"]
+    default: str
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    whole: bool = True
+
+
+class ControlGroup(NamedTuple):
+    """Fields that belong together."""
+
+    title: str
+    kinds: str
+    """The kinds of runs that it is for."""
+    controls: tuple[Control, ...]
+
+    def changed(self, given: Mapping[str, object]) -> int:
+        """How many of the fields are filled in."""
+        return sum(given.get(one.name) not in (None, "") for one in self.controls)
+
+
+def named_fields(model: type[BaseModel]) -> tuple[str, ...]:
+    """The fields of some settings that a request can set."""
+    return tuple(name for name in model.model_fields if name not in _NEVER and option_of(model, name) is not None)
+
+
+def optional_fields() -> dict[str, Any]:
+    """All of these fields as those of a request, where each may be left out."""
+    made: dict[str, Any] = {}
+    for model in SETTINGS:
+        for name in named_fields(model):
+            field = copy(model.model_fields[name])
+            field.default = None
+            field._attributes_set = {**field._attributes_set, "default": None}  # pydantic copies a field by these
+            made[name] = (model.model_fields[name].annotation | None, field)  # type: ignore[operator]
+    return made
+
+
+@cache
+def groups(models: Sequence[str] = ()) -> tuple[ControlGroup, ...]:
+    """The groups of fields; the models are those that can validate and decide."""
+    found: dict[Section, list[Control]] = {section: [] for section in _GROUPS}
+    for model in SETTINGS:
+        for name in named_fields(model):
+            option = option_of(model, name)
+            if name not in _APART and name != "allow_self_check" and option is not None:
+                found[option.section].append(_control(model, name, tuple(models)))
+    return tuple(ControlGroup(*_GROUPS[section], tuple(some)) for section, some in found.items())
+
+
+def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> Control:
+    field, option = model.model_fields[name], option_of(model, name)
+    assert option is not None
+    label, text = _NAMES.get(name, name.replace("_", " ")), _in_words(field.description or "")
+    annotation: Any = field.annotation
+    ends = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    kind = next(one for one in ends if one is not type(None))
+    default = _default(field) if kind is bool else option.default or _default(field)
+    if get_origin(kind) is Literal:
+        return Control(name, label, text, "choice", default, tuple(map(str, get_args(kind))))
+    if kind is bool:
+        return Control(name, label, text, "choice", default, ("true", "false"))
+    if name == "prompts":
+        return Control(name, label, "The set of prompts; simple is for weak models.", "choice", default, SETS)
+    if name in _OF_MODELS:
+        return Control(name, label, text, "choice", default, models)
+    if kind in (int, float) and name != "questions":
+        bounds = {end: one for each in field.metadata for end in _ENDS if (one := getattr(each, end, None)) is not None}
+        least, most = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
+        return Control(name, label, text, "number", default, (), least, most, kind is int)
+    return Control(name, label, text, "text", default)
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.default
+    if value in (None, (), PydanticUndefined):
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _in_words(text: str) -> str:
+    """A help text of the command line, as it reads in a form."""
+    text = _MENTIONED.sub(lambda found: found[0].strip("`"), text)
+    return _OPTION.sub(lambda found: found[1].replace("-", " "), text)

@@ -1,0 +1,252 @@
+"""Experiments in the studio: configured, planned, started, followed, stopped, resumed, read and compared."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from redraft.settings import ModelSettings
+from redraft.store.store import Store
+from redraft.studio.contracts import ExperimentDetails, ExperimentList
+from redraft.studio.experiment_orders import KINDS
+from redraft.studio.experiment_work import ExperimentProgress
+from tests.browser import browser, serious
+from tests.chatserver import ChatServer, Seen
+from tests.studio.served import Served, chapter, served, until
+
+EVIL = "<img src=x onerror=\"document.title='pwned'\">"
+SET = "".join(
+    json.dumps({"id": str(n), "title": f"Part {n}", "text": f"{chapter()} This is part {n}."}) + "\n" for n in range(2)
+)
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Iterator[Served]:
+    with served(tmp_path, experiments=tmp_path / "results") as made:
+        yield made
+
+
+def given(client: httpx.Client, *, kind: str = "grid", files: Any = None, **fields: Any) -> httpx.Response:
+    """Ask for an experiment with files, as a form does."""
+    files = files or [("file", ("set.jsonl", SET.encode(), "application/jsonl"))]
+    return client.post("/api/experiments", data={"kind": kind, "models": "extractive", **fields}, files=files)
+
+
+def started(client: httpx.Client, **fields: Any) -> str:
+    reply = given(client, **fields)
+    assert reply.status_code == 201, reply.text
+    return str(reply.json()["name"])
+
+
+def progress(client: httpx.Client, name: str) -> ExperimentProgress:
+    return ExperimentProgress.model_validate(client.get(f"/api/experiments/{name}/progress").json())
+
+
+def ended(client: httpx.Client, name: str) -> ExperimentProgress:
+    until(lambda: progress(client, name).status != "running")
+    return progress(client, name)
+
+
+@pytest.mark.nightly
+def test_an_experiment_is_planned_started_followed_and_read(at: Served, tmp_path: Path) -> None:
+    with at.client() as client:
+        asked = {"word_limits": "30, 60", "metrics": ["coverage"], "name": "Short or long"}
+        planned = given(client, dry_run="true", **asked)
+        assert planned.status_code == 200, planned.text
+        total = planned.json()["plan"]["rows"][-1]
+        assert total["calls"] > 0
+        assert client.get("/api/experiments").json() == {"experiments": []}, "a plan starts nothing"
+        name = started(client, **asked)
+        assert name == "short-or-long"
+        done = ended(client, name)
+        assert (done.status, done.error, done.done, done.calls > 0) == ("done", None, done.of, True)
+        shown = ExperimentDetails.model_validate(client.get(f"/api/experiments/{name}").json())
+        assert (shown.kind, shown.status) == ("grid", "done")
+        scores = next(one for one in shown.tables if "coverage" in one.columns)
+        assert {row[scores.columns[0]] for row in scores.rows} == {"extractive, 30 words", "extractive, 60 words"}
+        page = client.get(f"/experiments/{name}").text
+        assert "<svg" in page
+        assert "data:text/csv" in page
+        assert (tmp_path / "results" / name / "report.md").is_file()
+        # A second one, of the same kind: both stand side by side, and what is done is not done again.
+        again = started(client, word_limits="30, 60", metrics=["coverage"], name="Short or long")
+        assert again == "short-or-long-2"
+        assert ended(client, again).calls == 0
+        both = client.get(f"/experiments/compare?name={name}&name={again}").text
+        assert "2 experiments side by side" in both
+        assert len(re.findall(r'class="panels several"', both)) == len(shown.tables)
+        listed = ExperimentList.model_validate(client.get("/api/experiments").json()).experiments
+        assert [one.name for one in listed if one.status] == [again, name]
+        prefilled = client.get(f"/experiments/new?from={name}").text
+        assert 'value="30, 60"' in prefilled
+        assert client.get(f"/experiments/compare?name={name}").status_code == 422
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_planned_as_its_command_plans_it(at: Served, kind: str) -> None:
+    files = [("file", ("ledger.md", chapter().encode(), "text/markdown"))]
+    with at.client() as client:
+        reply = given(client, kind=kind, files=files, word_limits="40", dry_run="true", judges="extractive")
+    assert reply.status_code == 200, reply.text
+    assert reply.json()["plan"]["rows"][-1]["calls"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"models": []}, "no model takes part"),
+        ({"models": "openai:gpt-5"}, "no model 'openai:gpt-5'"),
+        ({"judges": "openai:gpt-5"}, "no model 'openai:gpt-5'"),
+        ({"strategies": "telepathy"}, "no strategy 'telepathy'"),
+        ({"kind": "qa", "steps": "many"}, "many"),
+        ({"kind": "chunk-size", "chunk_sizes": "3", "judges": "extractive"}, "too small"),
+        ({"word_limits": "ten"}, "word_limits"),
+        ({"documents": "ffff", "files": [("file", ("", b"", ""))]}, "no document has an id that starts with 'ffff'"),
+        ({"from_batch": "gone", "files": [("file", ("", b"", ""))]}, "no batch 'gone' has documents"),
+        ({"key_env": "HOME"}, "key_env"),
+    ],
+)
+def test_what_cannot_be_is_refused(at: Served, tmp_path: Path, asked: dict[str, Any], message: str) -> None:
+    with at.client() as client:
+        reply = given(client, **asked)
+    assert reply.status_code in (404, 422), reply.text
+    assert message in reply.json()["error"]["message"]
+    assert not (tmp_path / "results").exists()
+
+
+class Gate:
+    """A model that answers once it is let."""
+
+    def __init__(self) -> None:
+        self.opened = threading.Event()
+
+    async def __call__(self, seen: Seen) -> str:
+        while not self.opened.is_set():  # noqa: ASYNC110  (it is set in another thread)
+            await asyncio.sleep(0.02)
+        return f"Hester Vane came to the island of Sarn. The ledger was number {seen.index}."
+
+
+@pytest.fixture
+def gate() -> Gate:
+    return Gate()
+
+
+@pytest.fixture
+def working(tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    with ChatServer(gate) as chat:
+        model = ModelSettings(model="openai:slow", base_url=chat.base_url, context_tokens=4000)
+        with served(tmp_path, models={"slow": model}) as made:
+            yield made
+        gate.opened.set()
+
+
+@pytest.mark.nightly
+def test_one_is_stopped_and_resumed_also_by_another_studio(working: Served, gate: Gate, tmp_path: Path) -> None:
+    asked = {"models": "slow", "judges": "extractive", "word_limits": "40", "metrics": ["consistency"]}
+    asked["name"] = "../../etc/passwd"
+    with working.client() as client:
+        name = started(client, **asked)
+        assert name == "etc-passwd", "no name leads out of the folder"
+        assert client.post(f"/api/experiments/{name}/resume").status_code == 409
+        stopped = client.post(f"/api/experiments/{name}/stop")
+        assert (stopped.status_code, stopped.json()["status"]) == (200, "stopped")
+        assert client.post(f"/api/experiments/{name}/stop").status_code == 409
+        gate.opened.set()
+    with served(tmp_path, models=working.told.models) as other, other.client() as client:
+        assert progress(client, name).status == "stopped"
+        assert client.post(f"/api/experiments/{name}/resume").status_code == 200
+        assert ended(client, name).status == "done"
+    with served(tmp_path, read_only=True) as looking, looking.client() as client:
+        assert client.get(f"/experiments/{name}").status_code == 200
+        assert client.post(f"/api/experiments/{name}/resume").status_code == 405
+        assert client.get("/experiments/new").status_code == 404
+
+
+@pytest.mark.nightly
+def test_a_studio_that_ends_stops_its_experiments(tmp_path: Path, gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    with ChatServer(gate) as chat:
+        model = ModelSettings(model="openai:slow", base_url=chat.base_url, context_tokens=4000)
+        with served(tmp_path, models={"slow": model}) as made, made.client() as client:
+            name = started(client, models="slow", judges="extractive", word_limits="40")
+        gate.opened.set()
+    order = json.loads((tmp_path / "experiments" / name / "order.json").read_text("utf-8"))
+    assert (order["status"], len(order["documents"])) == ("stopped", 2)
+    assert "sk-test" not in json.dumps(order)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_one_is_run_in_the_browser(at: Served, tmp_path: Path, width: int, scheme: str) -> None:
+    book = tmp_path / "ledger.md"
+    book.write_text(f"# {EVIL}\n\n{chapter()}", "utf-8")
+    with browser() as chrome:
+        page: Any = chrome.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
+        troubles: list[str] = []
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+
+        def look() -> None:
+            page.wait_for_selector("html[data-ready=yes]", state="attached")
+            assert serious(page) == [], page.url
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), page.url
+            assert page.title() != "pwned"
+
+        page.goto(at.entrance)
+        page.goto(f"{at.url}/experiments")
+        look()
+        page.click("a.button >> text=New experiment")
+        page.wait_for_url("**/experiments/new")
+        look()
+        assert page.is_visible("[name=word_limits]")
+        page.check("[data-kind][value=chunk-size]")
+        assert page.is_hidden("[name=word_limits]")
+        page.check("[data-kind][value=grid]")
+        page.click("text=Show the plan")
+        page.wait_for_selector("[role=alert]")
+        assert "No documents were given" in page.inner_text("[role=alert]")
+        page.set_input_files("[data-file]", str(book))
+        page.check("[name=models][value=extractive]")
+        page.fill("[name=word_limits]", "30, 60")
+        page.check("[name=metrics][value=coverage]")
+        page.click("text=Show the plan")
+        page.wait_for_selector("h1:has-text('Plan: Compare models')")
+        look()
+        page.click("text=Change settings")
+        page.wait_for_selector("text=Your documents are kept")
+        assert page.input_value("[name=word_limits]") == "30, 60"
+        page.fill("[name=name]", "mine")
+        page.click("text=Show the plan")
+        page.click("text=Start the experiment")
+        page.wait_for_url("**/experiments/mine")
+        page.wait_for_selector("[data-experiment][data-status=done]", timeout=60_000)
+        page.wait_for_selector("svg.plot-svg:visible >> nth=0")
+        look()
+        page.click("text=Run again with changes")
+        page.wait_for_url("**/experiments/new?from=mine")
+        assert page.input_value("[name=word_limits]") == "30, 60"
+        assert page.locator("[name=documents]:checked").count() == 1
+        page.fill("[name=name]", "other")
+        page.click("text=Show the plan")
+        page.click("text=Start the experiment")
+        page.wait_for_selector("[data-experiment][data-status=done]", timeout=60_000)
+        page.goto(f"{at.url}/experiments")
+        for name in ("mine", "other"):
+            page.check(f"[name=name][value={name}]")
+        page.click("text=Compare selected")
+        page.wait_for_selector("h1:has-text('2 experiments side by side')")
+        look()
+        assert page.locator("img").count() == 0
+        assert troubles == []
+    with Store(at.told.database) as store:
+        assert all(one.document for one in store.runs.latest(50))

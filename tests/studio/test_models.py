@@ -1,0 +1,99 @@
+"""The models that can be named in the studio: those of the settings file, and those that answer on this machine."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.llm import servers
+from redraft.llm.servers import Port
+from redraft.settings import ModelSettings
+from redraft.store.store import Store
+from redraft.studio.models import LocalServers, ModelList
+from tests.browser import browser, serious
+from tests.chatserver import ChatServer
+from tests.studio.served import Served, at_rest, begin, served
+
+EVIL = "<img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def near(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
+    """A model server at a port where servers are looked for, beside a port where nothing answers."""
+    pages = {"/v1/models": {"data": [{"id": "qwen3:latest"}, {"id": EVIL}, {"no": "id"}]}}
+    with socket.socket() as one, ChatServer(lambda seen: "Hester Vane came to Sarn.", pages=pages) as server:
+        one.bind(("127.0.0.1", 0))
+        monkeypatch.setattr(servers, "USUAL", (Port("LM Studio", server.port), Port("vLLM", int(one.getsockname()[1]))))
+        yield server
+
+
+@pytest.fixture
+def at(tmp_path: Path, near: ChatServer) -> Iterator[Served]:
+    strong = ModelSettings(model="openai:gpt-5", key_env="STUDIO_TEST_KEY")
+    with served(tmp_path, models={"strong": strong}) as made:
+        yield made
+
+
+@pytest.mark.slow
+def test_what_answers_on_this_machine_is_listed_used_and_gets_no_key(
+    at: Served, near: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-test")
+    with at.client() as client:
+        before = client.post("/api/runs", json={"text": "One two three.", "model": "lm-studio/qwen3:latest"})
+        assert before.status_code == 422, "nobody has looked for it yet"
+        assert not near.seen, "nothing is asked before somebody looks"
+        found = LocalServers.model_validate(client.get("/api/models/local").json()).servers
+        assert [(one.kind, one.answers) for one in found] == [("LM Studio", True), ("vLLM", False)]
+        assert [one.name for one in found[0].models] == ["lm-studio/qwen3:latest", f"lm-studio/{EVIL}"]
+        assert 'value="lm-studio/qwen3:latest" selected' in client.get("/runs/new?model=lm-studio/qwen3:latest").text
+        assert EVIL not in client.get("/runs/new").text
+        done = at_rest(client, begin(client, model="lm-studio/qwen3:latest", words=40))
+        assert (done["status"], done["model"], done["cost_usd"]) == ("done", "openai:qwen3:latest", 0)
+    assert all("sk-secret" not in one.authorization for one in near.seen)
+    with Store(at.told.database) as store:
+        assert store.runs.get(done["run"]).settings.base_url == near.base_url
+
+
+def test_a_key_is_named_and_never_shown(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    with at.client() as client:
+        for key, has in (("", False), ("sk-secret-of-the-test", True)):
+            monkeypatch.setenv("STUDIO_TEST_KEY", key)
+            builtin, strong = ModelList.model_validate(client.get("/api/models").json()).models
+            assert (builtin.name, builtin.has_key, builtin.key_variable) == ("extractive", True, "")
+            assert (strong.key_variable, strong.has_key, strong.address) == ("STUDIO_TEST_KEY", has, "")
+            page = client.get("/models").text
+            assert ("is not set" in page) is not has
+            assert "sk-secret" not in page
+            assert "<input" not in page, "there is nowhere to type one"
+
+
+def test_one_that_is_read_only_looks_for_nothing(tmp_path: Path, near: ChatServer) -> None:
+    Store(tmp_path / "redraft.db").close()
+    with served(tmp_path, read_only=True) as at, at.client() as client:
+        assert client.get("/api/models/local").status_code == 404
+        assert client.get("/models").status_code == 404
+        assert "/models" not in client.get("/runs").text
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+def test_the_page_lists_them_in_the_browser(at: Served, width: int, scheme: str) -> None:
+    with browser() as chrome:
+        page: Any = chrome.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme).new_page()
+        page.goto(at.entrance)
+        page.goto(f"{at.url}/models")
+        page.wait_for_selector("html[data-looked=yes]", state="attached")
+        assert serious(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        assert page.locator("img").count() == 0
+        assert "not running" in page.inner_text(".server:has-text('vLLM')")
+        page.click("[data-look]")
+        page.wait_for_selector("text=qwen3:latest")
+        page.click(".server a >> nth=0")
+        page.wait_for_url("**/runs/new?model=*")
+        assert page.input_value("[name=model]") == "lm-studio/qwen3:latest"
