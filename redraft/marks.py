@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-MarkKind = Literal["document", "page", "note", "table", "caption", "front", "contents", "notes", "index", "gutenberg"]
-"""What a stretch of a document is, besides a chapter: one of several documents that are read as one, a page, a note ...
+MarkKind = Literal[
+    "document", "page", "time", "note", "table", "caption", "front", "contents", "notes", "index", "gutenberg"
+]
+"""What a stretch of a document is, besides a chapter: one of several documents that are read as one, a page, what is
+said at a time, a note ...
 The last five are what surrounds a text: the matter before its first chapter, a list of what is in it, its notes at the
 end, its index, and what Project Gutenberg puts around it."""
 

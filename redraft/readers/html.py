@@ -103,9 +103,9 @@ def body_of(root: Element) -> Element:
 
 
 def title_of(root: Element, builder: Builder) -> str:
-    """The first heading of the highest rank, else what the page calls itself."""
-    if builder.headings and builder.headings[0].level == 1:
-        return builder.headings[0].title
+    """The first heading of the highest rank, unless it is a chapter's, else what the page calls itself."""
+    if builder.headings and builder.headings[0].level == 1 and builder.first_title:
+        return builder.first_title
     return one_line(text_of(next(elements(root, "title"), None)))
 
 
