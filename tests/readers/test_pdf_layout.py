@@ -13,7 +13,8 @@ from tests.readers.webpages import texts
 LONG = (
     "Notwithstanding the aforementioned misappropriations, the superintendents unhesitatingly acknowledged"
     " responsibilities incomparably disproportionate to their administrative qualifications. Correspondingly,"
-    " interdepartmental recommendations characteristically underestimated infrastructural vulnerabilities there."
+    " interdepartmental recommendations characteristically underestimated infrastructural vulnerabilities throughout"
+    " Wickmouth."
 )
 HEADS = {0: "Ada Quill and others", 1: "The salt road"}
 
@@ -33,7 +34,7 @@ def test_justified_prose_in_a_narrow_column_is_no_table() -> None:
     made.add_page()
     said = (LONG, *texts(0, 3))
     for one in said:
-        write(made, one, 56)
+        write(made, one, 60)
     assert paragraphs(made) == list(said)
 
 
@@ -107,28 +108,21 @@ def test_a_bold_word_within_a_text_and_a_bold_sentence_are_no_headings() -> None
     assert not [one for one in paragraphs(made) if one.startswith("#")]
 
 
-def test_a_note_at_the_foot_splits_no_sentence() -> None:
-    """Its number stands raised before its first word, without a space, as LaTeX sets it."""
-    made = makers.new_pdf()
-    made.set_font("Helvetica", size=10)
+def test_a_note_at_the_foot_of_a_column_splits_no_sentence() -> None:
+    made = makers.new_pdf(size=9)
     made.add_page()
-    made.set_xy(10, 150)
-    made.write(5, "The causeway was marked by forty-eight tarred posts, and it was kept by the house")
-    made.set_font_size(6)
-    made.text(made.get_x() + 0.5, made.get_y() + 2.2, "7")
-    made.set_font_size(10)
-    made.ln(5)
-    made.write(5, "of Harrow, which paid for the posts, for the tar, for the lamp and for the keeper, and which was")
-    made.set_font_size(5)
-    made.text(12, 189, "7")
-    made.set_font_size(8)
-    made.text(13.2, 190, "It was built in the year 1820.")
-    made.add_page()
-    made.set_font_size(10)
-    made.multi_cell(0, 5, "blamed for all of it when the sea came. Nobody was asked.", new_x="LMARGIN", new_y="NEXT")
+    left = [f"left column line {at} goes on and on" for at in range(25)]
+    right = [f"right column line {at} goes on as well" for at in range(25)]
+    for at, (one, other) in enumerate(zip(left, right, strict=True)):
+        made.text(10, 20 + 5 * at, one)
+        made.text(80, 20 + 5 * at, other)
+    made.set_font_size(7)
+    made.text(10, 155, "7 The bank was built in the year 1820,")
+    made.text(10, 159, "and nobody has mended it since then.")
     found = read(bytes(made.output()), "x.pdf")
-    assert "and which was blamed for all of it when the sea came. Nobody was asked.\n\n7 It was built" in found.text
-    assert [(mark.kind, mark.label) for mark in found.marks if mark.kind == "note"] == [("note", "7")]
+    note = "7 The bank was built in the year 1820, and nobody has mended it since then."
+    assert found.text == f"{' '.join([*left, *right])}\n\n{note}"
+    assert [mark.label for mark in found.marks if mark.kind == "note"] == ["7"]
 
 
 def test_three_justified_columns_are_read_one_after_the_other() -> None:
