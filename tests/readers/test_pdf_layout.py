@@ -125,6 +125,19 @@ def test_a_note_at_the_foot_of_a_column_splits_no_sentence() -> None:
     assert [mark.label for mark in found.marks if mark.kind == "note"] == ["7"]
 
 
+def test_notes_that_say_the_same_are_no_running_feet() -> None:
+    made = makers.new_pdf(size=10)
+    for at in range(5):
+        made.add_page()
+        made.set_font_size(10)
+        for one in texts(3 * at, 2):
+            write(made, one)
+        made.set_font_size(7)
+        made.text(10, 190, f"{2 * at + 11} Ibid., in the same place.")
+    text = read(bytes(made.output()), "x.pdf").text
+    assert [number for number in range(11, 20, 2) if f"{number} Ibid., in the same" in text] == [*range(11, 20, 2)]
+
+
 def test_three_justified_columns_are_read_one_after_the_other() -> None:
     made = makers.new_pdf(size=8)
     made.add_page()

@@ -158,6 +158,7 @@ _EDGE = 2
 _NEAR = 4
 """Among so many pages before and after one, the same head is to be found again."""
 _TWICE = 2
+_NEARLY_ALL = 0.8
 _DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(
     r"\W*(?:(?:page|seite|p\.|página|pagina|стр\.?)\s*)?(\d{1,5}|[ivxlcdm]{1,8})\W*(?:(?:of|/|von|de|di|из)\s*\d{1,5}\W*)?",
@@ -195,7 +196,7 @@ class Edges:
             elif (
                 self._is_repeated(page, line, key)
                 or self._is_numbered(page, line.text, key)
-                or _place(line, key) in self._places
+                or (_place(line, key) in self._places and not _may_be_note(line, key))
             ):
                 self.heads += 1
             else:
@@ -226,6 +227,9 @@ class Edges:
         """Whether the same stands on the pages around, and not in smaller letters, as a title does in the heads."""
         near = range(max(0, page - _NEAR), min(len(self._pages), page + _NEAR + 1))
         same = [self._keys[other][key] for other in near if other != page and key in self._keys[other]]
+        if _may_be_note(line, key):
+            # "3 Ibid." and "4 Ibid." are two notes; a foot that begins with a date is the same on each page.
+            same = [one for one in same if one.text == line.text]
         found = sum(1 for one in same if line.size <= _LARGER * one.size)
         return found >= min(_TWICE, max(1, len(self._pages) - 2)) and len(self._pages) > _TWICE
 
@@ -233,7 +237,7 @@ class Edges:
         """Where on the page heads or feet stand: on all pages but the first, and mostly with what another page has."""
         found: dict[tuple[int, int, bool], list[tuple[str, bool]]] = {}
         for edge in self._edges[1:]:
-            for line, key in edge:
+            for line, key in (one for one in edge if not _may_be_note(*one)):
                 found.setdefault(_place(line, key), []).append(key)
         on_all = {place: keys for place, keys in found.items() if len(keys) >= max(_TWICE, len(self._edges) - 1)}
         again = {place for place, keys in on_all.items() if 2 * sum(keys.count(key) > 1 for key in keys) > len(keys)}
@@ -250,9 +254,13 @@ class Edges:
     def _printed_offset(self) -> int | None:
         """By how much the printed numbers differ from the places of the pages; None where most pages have no number."""
         votes: Counter[int] = Counter()
+        by_notes: Counter[int] = Counter()
         for page, edge in enumerate(self._edges):
-            numbers = {number for line, _ in edge for number in _numbers(line.text)}
-            votes.update(number - page for number in numbers)
+            sure = {number for line, key in edge if not _may_be_note(line, key) for number in _numbers(line.text)}
+            votes.update(number - page for number in sure)
+            by_notes.update({number - page for line, _ in edge for number in _numbers(line.text)})
+        # Notes are counted up as pages are, but hardly one for each page.
+        votes |= Counter({at: count for at, count in by_notes.items() if count >= _NEARLY_ALL * len(self._pages)})
         if not votes:
             return None
         offset, count = votes.most_common(1)[0]
@@ -295,6 +303,10 @@ def _apart(rows: Sequence[list[PdfLine]]) -> Sequence[list[PdfLine]]:
 
 def _is_short(line: PdfLine) -> bool:
     return len(line.text) <= _LONGEST
+
+
+def _may_be_note(line: PdfLine, key: tuple[str, bool]) -> bool:
+    return not key[1] and _NOTE.match(line.text) is not None
 
 
 def _place(line: PdfLine, key: tuple[str, bool]) -> tuple[int, int, bool]:
