@@ -58,7 +58,7 @@ _NUMBER_ALONE = re.compile(
     r"^[ \t]*(?:(?:chapter|part|book|volume|letter)[ \t]+)?(?:\d{1,3}|[ivxlcdm]{1,7})[.:]?[ \t]*$",
     re.IGNORECASE | re.MULTILINE,
 )
-_LINE = re.compile(r"[^\n]*\S[^\n]*")
+_LINE = re.compile(r"^[^\n]+", re.MULTILINE)
 _MOST_LINES = 300
 _LONGEST_ENTRY, _MOST_WORDS, _LONGEST_SYNOPSIS = 110, 16, 800
 _NEAR = 4
@@ -168,9 +168,9 @@ def _list_of_chapters(text: str) -> Span | None:
         title = _REFERENCE.sub("", line[0][-_END_OF_LINE:]).strip()
         if _NUMBERED_ENTRY.match(line[0].strip()) and text.find(f"\n{title}\n", line.end()) >= 0:
             start, count, stop = start if count else line.start(), count + 1, line.end()
-        elif count >= _FEWEST_ENTRIES:
+        elif count >= _FEWEST_ENTRIES and line[0].strip():
             return Span(start, stop)
-        else:
+        elif line[0].strip():
             count = 0
     return None
 
