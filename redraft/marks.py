@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-MarkKind = Literal["document", "page", "note", "table", "caption", "front", "contents", "notes", "index", "gutenberg"]
-"""The kind of a part: one of several documents read as one, a page, a note, and so on. The last five surround the main
-text: front matter, table of contents, endnotes, index, and Project Gutenberg's additions."""
+MarkKind = Literal[
+    "document", "page", "time", "note", "table", "caption", "front", "contents", "notes", "index", "gutenberg"
+]
+"""The kind of a part: one of several documents read as one, a page, a time in a recording, a note, and so on. The last
+five surround the main text: front matter, table of contents, endnotes, index, and Project Gutenberg's additions."""
 
 
 class Mark(NamedTuple):

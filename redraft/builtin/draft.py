@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from redraft.builtin.prose import LAST_RESORT, ProseSentence, cut, matter_around, read
+from redraft.builtin.prose import LAST_RESORT, NO_SENTENCE, ProseSentence, cut, matter_around, read
 from redraft.builtin.references import NamedPeople, points_out
 from redraft.prompts.summarization import (
     BeginGiven,
@@ -152,7 +152,7 @@ def standing_alone(found: Sequence[ProseSentence], language: str) -> list[ProseS
 def _chosen(
     vectors: SentenceVectors, found: Sequence[ProseSentence], limit: int, room: Weights, asked: str, *, stages: bool
 ) -> list[int]:
-    """Return the chosen sentences; last resorts only where there is nothing else."""
+    """Return the chosen sentences; last resorts, and then non-sentences, only where there is nothing else."""
     words = np.asarray([sentence.words for sentence in found], dtype=np.int64)
     part = np.asarray([sentence.part for sentence in found], dtype=np.int64)
     standing = np.asarray([sentence.standing for sentence in found])
@@ -160,10 +160,11 @@ def _chosen(
     if asked:
         # The answer to a question may be anywhere, so no part is guaranteed a share.
         part, room = np.zeros_like(part), np.asarray([float(limit)])
-    proper = np.where(standing > LAST_RESORT, worth, 0.0)
     first = _of_each_stage(np.where(standing >= _FAIR, worth, 0.0), words, limit) if stages else []
-    chosen = choose(vectors, RankedSentences(proper, words, part), limit, room, first)
-    return chosen or choose(vectors, RankedSentences(worth, words, part), limit, room)
+    for allowed in (standing > LAST_RESORT, standing > NO_SENTENCE, standing > 0):
+        if chosen := choose(vectors, RankedSentences(np.where(allowed, worth, 0.0), words, part), limit, room, first):
+            break
+    return chosen
 
 
 def _of_each_stage(worth: Weights, words: np.ndarray, limit: int) -> list[int]:

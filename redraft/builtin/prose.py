@@ -11,12 +11,13 @@ from math import prod
 
 from redraft.text.languages import ENGLISH, is_foreign
 from redraft.text.sentences import ends_sentence, is_heading, paragraphs, sentences
+from redraft.text.speakers import speaker_at
 from redraft.text.word_keys import DAYS, MONTHS
 from redraft.text.words import count_words, word_ends
 
-LAST_RESORT = 1e-4
-"""The score of what is not a sentence of the main text, such as a heading or a licence: used only if nothing else is
-left."""
+LAST_RESORT, NO_SENTENCE = 1e-4, 1e-5
+"""The scores of sentences that need their context, and of what is not a sentence of the main text, such as a heading, a
+footnote or a licence. Each is used only if nothing better is left."""
 
 FIRST_PERSON = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo]urs?|[Oo]urselves)\b")
 _SECOND_PERSON = re.compile(r"\b(?:you|yours?|yourself|thou|thee|thy)\b", re.IGNORECASE)
@@ -63,6 +64,18 @@ _HEADING_WORDS, _NOTICE_WORDS = 12, 150
 _RUNAWAY_WORDS, _LONGEST_WORDS, _RUN_WORDS = 80, 400, 30
 
 _MARKS_AT_START = re.compile(r"^(?:#{1,6}\s+|>\s*|[-+•]\s+|\d{1,3}[.)]\s+(?=\D))+")
+_TIME_AT_START = re.compile(r"^[\[(](?:\d{1,3}:)?\d{1,2}:\d\d(?:[.,]\d{1,3})?[\])]\s*")
+# Notes of an editor, and notes at the foot of a page. One that begins with [1] is one where the text refers to it.
+_EDITORIAL = re.compile(
+    r"[\[(—–-]\s*(?:the\s+)?(?:eds?\b|trans?\b|(?:editor|translator|transcriber)(?:s?\b)(?:['’]s?)?(?:\s+notes?)?)\.?\s*[\])]?\W*$",
+    re.IGNORECASE,
+)
+_FOOTNOTE = re.compile(
+    r"\[(?:foot)?note\b|footnotes?\s+[\d*]|\[\^[^\]\n]{1,20}\]:|[†‡§¹²³⁴-⁹]|\[(?P<number>\d{1,3}|\*{1,3})\]\s",
+    re.IGNORECASE,
+)
+_NUMBER_OF_NOTE = re.compile(r"(?<=[\w.,;:!?”’\"')])\[(?:\d{1,3}|[*†‡]{1,3})\]")
+_REFERENCE = re.compile(r"\S[^\S\n]?\[(\d{1,3}|\*{1,3})\]")
 _EMPHASIS = re.compile(r"\*+|`+|(?<!\w)_+(?=\w)|(?<=[\w.,!?;:'\"”’])_+(?!\w)|(?<!\w)_+(?!\w)")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _SPACES = re.compile(r"\s+")
@@ -120,6 +133,7 @@ def matter_around(language: str) -> re.Pattern[str]:
 
 def plain(text: str) -> str:
     """Return `text` on one line without markdown."""
+    text = _NUMBER_OF_NOTE.sub("", _TIME_AT_START.sub("", text.strip()))
     line = _SPACES.sub(" ", _MARKS_AT_START.sub("", _LINK.sub(r"\1", text.strip()))).strip()
     return _EMPHASIS.sub("", line).lstrip("# ").strip()
 
@@ -154,8 +168,9 @@ def _runs(text: str, limit: int) -> Iterator[str]:
 
 
 def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence]:
-    """Return the sentences of a part; headings and the like get the score of a last resort."""
+    """Return the sentences of a part; headings and the like get the lowest score."""
     outside, around = False, matter_around(language)
+    referred = set(_REFERENCE.findall(text))
     for paragraph in paragraphs(text):
         body = text[paragraph.start : paragraph.end]
         whole = plain(body)
@@ -164,7 +179,7 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence
         if heading:
             # Text under the heading of an author's note belongs to it, up to the next heading.
             outside = bool(around.search(whole))
-        note = whole.startswith("[") and whole.endswith("]")
+        note = (whole.startswith("[") and whole.endswith("]")) or _is_note(body.strip(), referred)
         matter = heading or outside or note or (words <= _NOTICE_WORDS and bool(around.search(whole)))
         speeches = [found.span() for found in _SPEECH.finditer(body)]
         for span in sentences(body):
@@ -177,12 +192,23 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence
                 if count := count_words(line):
                     aside = matter or bool(around.search(line)) or _says_nothing(piece)
                     aloud = spoken or bool(_SPEECH_MARK.search(line))
-                    yield ProseSentence(line, count, part, LAST_RESORT if aside else 1.0, aloud)
+                    yield ProseSentence(line, count, part, NO_SENTENCE if aside else 1.0, aloud)
+
+
+def _is_note(paragraph: str, referred: set[str]) -> bool:
+    """Return whether a paragraph is a footnote or a note of the editor's; `referred` are the numbers in the text."""
+    found = _FOOTNOTE.match(paragraph)
+    if found and (found["number"] is None or found["number"] in referred):
+        return True
+    return bool(_EDITORIAL.search(paragraph[-_LONGEST_DANGLING:]))
 
 
 def _says_nothing(line: str) -> bool:
     """Return whether a line is a heading, a date, or a speaker without speech."""
-    return bool(is_heading(line) or _TAG.fullmatch(line) or _STAMP.fullmatch(line))
+    label = speaker_at(line, 0, len(line))
+    return bool(label and not line[label.end :].strip(" .")) or bool(
+        is_heading(line) or _TAG.fullmatch(line) or _STAMP.fullmatch(line)
+    )
 
 
 def _manner(sentence: ProseSentence, of_others: bool, foreign: bool) -> float:

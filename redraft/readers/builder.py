@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from redraft.document import Document, DocumentSection, Span, content_id
 from redraft.marks import Mark, MarkKind
 from redraft.readers.matter import Extent, missing
+from redraft.readers.parts import names_document
 from redraft.text.sanitizer import clean, one_line
 
 TITLE_WIDTH = 120
@@ -162,8 +163,9 @@ class Builder:
 
     @property
     def first_title(self) -> str:
-        """The first heading of the outermost rank."""
-        return next((one.title for one in self.headings if one.level == 1), "")
+        """The first heading of the outermost rank, unless it is a chapter's."""
+        outer = [one.title for one in self.headings if one.level == 1]
+        return outer[0] if outer and names_document(outer[0], len(outer) - 1) else ""
 
     def since(self, start: int) -> Span:
         """What was added from there on, without the empty lines before it."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from redraft.errors import DocumentError
-from redraft.readers import docx, epub, html, odt, rtf
+from redraft.readers import docx, epub, html, odt, rtf, subtitles
 from redraft.readers.builder import ReadText
 from redraft.readers.formats import MOST_SECONDS, Format, most_memory, too_large
 from redraft.readers.pdf import file as pdf
@@ -23,6 +23,8 @@ READERS: dict[Format, Callable[[bytes, str], ReadText]] = {
     "odt": odt.read,
     "rtf": rtf.read,
     "pdf": pdf.read,
+    "srt": subtitles.read,
+    "vtt": subtitles.read,
 }
 """What reads a format, in the process that it is called in."""
 

@@ -9,7 +9,7 @@ from redraft import plugins
 from redraft.document import Document
 from redraft.errors import DocumentError, RedraftError
 
-Format = Literal["html", "epub", "docx", "odt", "rtf", "pdf"]
+Format = Literal["html", "epub", "docx", "odt", "rtf", "pdf", "srt", "vtt"]
 BY_SUFFIX: dict[str, Format] = {f".{name}": name for name in get_args(Format)} | {
     ".htm": "html",
     ".xhtml": "html",
@@ -53,6 +53,8 @@ def format_of(data: bytes) -> Format | None:
         return "pdf"
     if head.startswith(b"{\\rtf"):
         return "rtf"
+    if head.removeprefix(b"\xef\xbb\xbf").startswith(b"WEBVTT"):
+        return "vtt"
     if head.startswith(_ARCHIVE):
         kinds: dict[bytes, Format] = {
             b"application/epub+zip": "epub",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from redraft.marks import MarkKind
 from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run, cell_text
+from redraft.readers.clutter import clutter
 from redraft.readers.markup import Element, child, elements, local, page, tag, text_in, text_of
 from redraft.readers.matter import Extent
 from redraft.readers.tokens import size
@@ -87,7 +88,7 @@ def read(data: bytes, name: str) -> ReadText:
         main = _main(body)
         if main is not body and (outside := max(0, count_words(_words(body)) - count_words(_words(main)))):
             builder.leave_out("words outside of the main content", outside)
-        walker = Walker(builder)
+        walker = Walker(builder, clutter=clutter(main))
         walker.walk(main)
         seen += text_in(root) - text_in(main) + walker.seen
     builder.extents.append(Extent(name, found.held, seen))
@@ -103,9 +104,9 @@ def body_of(root: Element) -> Element:
 
 
 def title_of(root: Element, builder: Builder) -> str:
-    """The first heading of the highest rank, else what the page calls itself."""
-    if builder.headings and builder.headings[0].level == 1:
-        return builder.headings[0].title
+    """The first heading of the highest rank, unless it is a chapter's, else what the page calls itself."""
+    if builder.headings and builder.headings[0].level == 1 and builder.first_title:
+        return builder.first_title
     return one_line(text_of(next(elements(root, "title"), None)))
 
 
@@ -139,8 +140,9 @@ def kinds(element: Element) -> set[str]:
 class Walker:
     """Goes through a page in its order, without recursion, since its depth is a stranger's."""
 
-    def __init__(self, builder: Builder, place: str = "") -> None:
+    def __init__(self, builder: Builder, place: str = "", clutter: Mapping[Element, str] | None = None) -> None:
         self._builder = builder
+        self._clutter = clutter or {}
         self._place = place
         self._runs: list[Run] = []
         self._lists: list[tuple[str, int]] = []
@@ -181,7 +183,7 @@ class Walker:
             if what := _LEFT_OUT.get(name, ""):
                 self._builder.leave_out(what)
             return False
-        if around := _not_shown(element, name):
+        if around := self._clutter.get(element) or _not_shown(element, name):
             self._builder.leave_out(around)
             return False
         if name == "br":

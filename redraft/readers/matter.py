@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 from redraft.document import Document, DocumentSection, Span
@@ -12,6 +13,7 @@ from redraft.errors import DocumentError
 from redraft.marks import Mark
 from redraft.readers.parts import chapters
 from redraft.text.sentences import ends_sentence
+from redraft.text.speakers import times_in
 from redraft.text.words import count_words
 
 _START = re.compile(
@@ -45,8 +47,21 @@ _NOTES = re.compile(
     r"(?:end ?notes|footnotes|notes|anmerkungen|fußnoten|notas|note|примечания|注释|註釋|注)[.:]?\Z", re.IGNORECASE
 )
 _REFERENCE = re.compile(r"[\s,.…]\(?(?:\d{1,4}|[ivxlcdm]{1,7})[-–\d,;.\s nf*]*\)?\Z", re.IGNORECASE)
-_PARAGRAPH = re.compile(r"\S[^\n]*(?:\n[ \t]*\S[^\n]*)*")
-_LONGEST_ENTRY, _MOST_WORDS = 110, 16
+_PARAGRAPH = re.compile(r"(?<=\n)[ \t]*\S[^\n]*(?:\n[ \t]*\S[^\n]*)*")
+_NOTE_NUMBER = re.compile(r"\[(?:\d{1,4}|[*†‡])\]\Z")
+_NUMBERED_ENTRY = re.compile(
+    r"((?:(?:chapter|part|book|volume|section|letter|kapitel|teil|chapitre|cap[íi]tulo|capitolo|глава)[ \t]+)"
+    r"(?:\d{1,3}|[ivxlcdm]{1,7}|[a-z]{3,9})|\d{1,3}|[ivxlcdm]{1,7})(?:[ \t]*[.:)—–-]|[ \t]|$)",
+    re.IGNORECASE,
+)
+_NUMBER_ALONE = re.compile(
+    r"^[ \t]*(?:(?:chapter|part|book|volume|letter)[ \t]+)?(?:\d{1,3}|[ivxlcdm]{1,7})[.:]?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LINE = re.compile(r"^[^\n]+", re.MULTILINE)
+_MOST_LINES = 300
+_LONGEST_ENTRY, _MOST_WORDS, _LONGEST_SYNOPSIS = 110, 16, 800
+_NEAR = 4
 _END_OF_LINE = 60
 _FEWEST_ENTRIES, _FEWEST_OF_INDEX = 3, 8
 _IN_INDEX = 0.6
@@ -65,6 +80,8 @@ def recognised(document: Document) -> Document:
     around = [*_gutenberg(text)]
     inner_end = next((mark.start for mark in around if mark.end == len(text) and mark.start), len(text))
     found = [*around, *_contents(document), *_index(text, inner_end), *_notes(document.sections)]
+    if not any(mark.kind in ("page", "time") for mark in document.marks):
+        found += times_in(text)
     told = sorted({*document.marks, *found})
     document = replace(document, marks=tuple(told))
     return replace(document, marks=tuple(sorted([*told, *_front(document)])))
@@ -84,35 +101,89 @@ def _gutenberg(text: str) -> Iterator[Mark]:
 
 
 def _contents(document: Document) -> Iterator[Mark]:
-    """Lists of what is in a document: lines that are no sentences, up to the first that is one, or is a heading."""
+    """Mark the lists of contents: those below a heading that says so, and one of chapters at the beginning."""
     text, after = document.text, 0
     begins = {section.span.start for section in document.sections}
-    for heading in _CONTENTS.finditer(text):
-        if heading.start() < after:
-            continue
-        entries: set[str] = set()
-        ends: list[tuple[int, int]] = []
-        for paragraph in _PARAGRAPH.finditer(text, heading.end()):
-            lines = [line.strip() for line in paragraph[0].split("\n")]
-            is_title = lines[0].startswith("#") or _CONTENTS.match(paragraph[0]) is not None
-            if is_title or not all(map(_is_entry, lines)) or any(_key(line) in entries for line in lines):
-                break
-            entries |= {_key(line) for line in lines}
-            ends.append(paragraph.span())
-        else:
-            continue
-        while ends and ends[-1][0] in begins and len(ends) > 1 and not _has_reference(text[slice(*ends[-1])]):
-            # The title of the first chapter, of which the contents say nothing, or in other words.
-            ends.pop()
-        if len(entries) >= _FEWEST_ENTRIES and ends:
-            after = ends[-1][1]
+    headings = list(_CONTENTS.finditer(text))
+    alone = {_key(found[0]) for found in _NUMBER_ALONE.finditer(text)} if headings else set()
+    for heading in headings:
+        if heading.start() >= after and (end := _end_of_contents(text, heading.end(), begins, alone)):
+            after = end
             yield Mark(heading.start(), after, "contents")
+    if not after and (found := _list_of_chapters(text)):
+        yield Mark(*found, "contents")
 
 
-def _is_entry(line: str) -> bool:
-    if len(line) > _LONGEST_ENTRY:
-        return False
-    return _has_reference(line) or (count_words(line) <= _MOST_WORDS and not _is_sentence(line))
+def _end_of_contents(text: str, start: int, begins: set[int], alone: set[str]) -> int:
+    """Return where the entries of a list of contents end; zero where there are too few.
+
+    They end where an entry comes again, as the title of its chapter, or where a sentence or a Markdown heading comes.
+    """
+    entries: set[str] = set()
+    ends: list[tuple[int, int]] = []
+    again = False
+    rest = _PARAGRAPH.finditer(text, start)
+    for paragraph in rest:
+        lines = _entries_in(paragraph[0])
+        again = bool(entries) and not entries.isdisjoint(map(_key, lines)) and _prose_follows(text, paragraph.end())
+        is_title = lines[0].startswith("#") or _CONTENTS.match(paragraph[0]) is not None
+        if again or is_title or not all(_is_entry(line, alone) for line in lines):
+            break
+        entries |= {key for line in lines for key in (_key(line), _number_in(line)) if key}
+        ends.append(paragraph.span())
+    else:
+        return 0
+    while not again and ends and ends[-1][0] in begins and len(ends) > 1 and not _has_reference(text[slice(*ends[-1])]):
+        # The title of the first chapter, of which the contents say nothing, or in other words.
+        ends.pop()
+    return ends[-1][1] if len(entries) >= _FEWEST_ENTRIES and ends else 0
+
+
+def _entries_in(paragraph: str) -> list[str]:
+    """Return the lines of a paragraph; one that is further in goes on with the entry before it, which has no page."""
+    made: list[str] = []
+    margin = 0
+    for line in paragraph.split("\n"):
+        indent = len(line) - len(line.lstrip())
+        if made and indent > margin and not _has_reference(made[-1]) and not _NUMBERED_ENTRY.match(line.strip()):
+            made[-1] += f" {line.strip()}"
+        else:
+            made.append(line.strip())
+            margin = indent
+    return made
+
+
+def _prose_follows(text: str, at: int) -> bool:
+    """Return whether a sentence stands in one of the next paragraphs, and not the rest of a list."""
+    for paragraph, _ in zip(_PARAGRAPH.finditer(text, at), range(_NEAR), strict=False):
+        if not all(map(_is_short_entry, paragraph[0].split("\n"))):
+            return True
+    return False
+
+
+def _list_of_chapters(text: str) -> Span | None:
+    """Return the first list of numbered titles that come again as lines of their own, if it has no heading."""
+    start = count = stop = 0
+    for line in islice(_LINE.finditer(text, 0, min(len(text) // 2, _MOST_BEFORE)), _MOST_LINES):
+        title = _REFERENCE.sub("", line[0][-_END_OF_LINE:]).strip()
+        if _NUMBERED_ENTRY.match(line[0].strip()) and text.find(f"\n{title}\n", line.end()) >= 0:
+            start, count, stop = start if count else line.start(), count + 1, line.end()
+        elif count >= _FEWEST_ENTRIES and line[0].strip():
+            return Span(start, stop)
+        elif line[0].strip():
+            count = 0
+    return None
+
+
+def _is_entry(line: str, alone: set[str]) -> bool:
+    """Return whether a line may be one of the contents: it is short, or its number stands `alone` as a heading."""
+    return _is_short_entry(line) or (len(line) <= _LONGEST_SYNOPSIS and _number_in(line) in alone)
+
+
+def _is_short_entry(line: str) -> bool:
+    if _has_reference(line):
+        return len(line) <= 2 * _LONGEST_ENTRY
+    return len(line) <= _LONGEST_ENTRY and count_words(line) <= _MOST_WORDS and not _is_sentence(line)
 
 
 def _has_reference(line: str) -> bool:
@@ -120,7 +191,13 @@ def _has_reference(line: str) -> bool:
     return bool(_REFERENCE.search(line[-_END_OF_LINE:]))
 
 
+def _number_in(line: str) -> str:
+    found = _NUMBERED_ENTRY.match(line)
+    return _key(found[1]) if found else ""
+
+
 def _is_sentence(line: str) -> bool:
+    line = _NOTE_NUMBER.sub("", line)
     return ends_sentence(line) and count_words(line) > 6 and line[:1].isalpha() and line != line.upper()
 
 

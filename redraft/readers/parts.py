@@ -53,7 +53,8 @@ class ChapterSection(NamedTuple):
 def chapters(document: Document) -> list[ChapterSection]:
     """The chapters of a document in their order: the sections that are called so, else those of the outermost rank."""
     for pattern in (_NAMED, _NUMBERED):
-        named = [(one, pattern.match(one.title)) for one in document.sections if one.title != document.title]
+        titles = [one for one in document.sections if pattern is _NAMED or one.title != document.title]
+        named = [(one, pattern.match(one.title)) for one in titles]
         found = [(one, number_of(next(filter(None, match.groups())))) for one, match in named if match]
         level = Counter(one.level for one, number in found if number is not None).most_common(1)
         told = [(one, number) for one, number in found if number is not None and one.level == level[0][0]]
@@ -62,6 +63,17 @@ def chapters(document: Document) -> list[ChapterSection]:
             as_printed = len(set(numbers)) == len(numbers)
             return [ChapterSection(number if as_printed else at, one) for at, (one, number) in enumerate(told, 1)]
     return [ChapterSection(at, one) for at, one in enumerate(_outermost(document), 1)]
+
+
+def names_document(title: str, beside: int) -> bool:
+    """Return whether the first heading of a document is its title, and not that of a chapter or a preface.
+
+    `beside` is how many headings of its rank there are besides: a number alone makes a chapter only among others.
+    """
+    named = _NAMED.match(title)
+    if named and number_of(next(filter(None, named.groups()))) is not None:
+        return False
+    return not (beside and (_NUMBERED.match(title) or _OTHER.fullmatch(title)))
 
 
 def _outermost(document: Document) -> Sequence[DocumentSection]:

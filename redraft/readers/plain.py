@@ -8,6 +8,7 @@ from pathlib import Path
 
 from redraft.readers.builder import TITLE_WIDTH, Heading
 from redraft.readers.matter import CREDIT
+from redraft.readers.parts import names_document
 from redraft.text.sanitizer import one_line
 
 _NUMBER = (
@@ -19,9 +20,10 @@ _NUMBERED = r"(?:chapter|book|part|volume|act|scene|section|letter|canto|stave|i
 _UNNUMBERED = r"(?:prologue|epilogue|introduction|preface|foreword|afterword|appendix|interlude|conclusion)"
 # A title may follow on the same line after a mark, or in capitals, or alone on the next line.
 _PLAIN_HEADING = re.compile(
-    rf"(?:\A|^[ \t]*\n)[ \t]*((?:(?i:{_NUMBERED}[ \t]+{_NUMBER})(?:[ \t]*[.:—–-][^\n]{{0,80}}|[ \t]+[^a-z\n]{{1,80}})?"
+    rf"(?:\A|^[ \t]*\n)[ \t]*((?:\#{{1,6}}[ \t]+)?"
+    rf"(?:(?:(?i:{_NUMBERED}[ \t]+{_NUMBER})(?:[ \t]*[.:—–-][^\n]{{0,80}}|[ \t]+[^a-z\n]{{1,80}})?"
     rf"|(?i:{_UNNUMBERED})(?:[ \t]*[:—–-][^\n]{{0,80}}|\.)?)(?:[ \t]*\n[ \t]*[^\W_][^\n]{{0,58}}[^\s.,;:!?\"'”’])?"
-    r"|[IVXLCDM]{1,7}\.?|\d{1,3}\.?)[ \t]*(?=\n[ \t]*\n)",
+    r"|[IVXLCDM]{1,7}\.?|\d{1,3}\.?))[ \t]*(?=\n[ \t]*\n)",
     re.MULTILINE,
 )
 _OUTER_HEADING = re.compile(r"(?i)(?:book|part|volume|act)\b")
@@ -72,17 +74,18 @@ def _setext_headings(text: str) -> Iterator[Heading]:
 
 def _plain_headings(text: str) -> Iterator[Heading]:
     for found in _PLAIN_HEADING.finditer(text):
-        title = one_line(found.group(1), TITLE_WIDTH)
+        title = one_line(found.group(1).lstrip("# \t"), TITLE_WIDTH)
         yield Heading(found.start(1), 1 if _OUTER_HEADING.match(title) else 2, title)
 
 
 def title_of(text: str, found: Sequence[Heading], name: str, markdown: bool) -> str:
     """The first top-level heading of Markdown, else what Project Gutenberg says, else a short first line.
 
-    Else it is the file's name; a line that says who has made the file is no title.
+    Else it is the file's name; a chapter's heading, or a line that says who has made the file, is no title.
     """
-    if markdown and found and found[0].level == 1:
-        return found[0].title
+    outer = [one for one in found if one.level == 1]
+    if markdown and outer and outer[0] == found[0] and names_document(outer[0].title, len(outer) - 1):
+        return outer[0].title
     if "Project Gutenberg" in text[:_HEADER] and (said := _GUTENBERG_TITLE.search(text[:_HEADER])):
         return one_line(said[1], TITLE_WIDTH)
     begin = len(text) - len(text.lstrip())

@@ -49,16 +49,20 @@ def part_of(document: Document, span: Span, number: int, of: int) -> str:
 
 
 def pages_of(document: Document, span: Span) -> str:
-    """Return the printed page of a place, or the first and the last; empty without pages."""
+    """Return the printed page of a place or its time, or the first and the last; empty without either."""
     end = max(span.end, span.start + 1)
     labels = [
-        mark.label for mark in document.marks if mark.kind == "page" and mark.start < end and span.start < mark.end
+        mark.label
+        for mark in document.marks
+        if mark.kind in ("page", "time") and mark.start < end and span.start < mark.end
     ]
     return "-".join(dict.fromkeys((labels[0], labels[-1]))) if labels else ""
 
 
 def on_pages(pages: str) -> str:
-    """Return pages in words."""
+    """Return pages in words; times, such as 00:12:40, speak for themselves."""
+    if ":" in pages:
+        return pages
     return f"{'pages' if '-' in pages else 'page'} {pages}" if pages else ""
 
 

@@ -13,10 +13,11 @@ from sentencex import segment
 from redraft.document import Span
 from redraft.text.languages import ENGLISH, LanguageSpan, is_foreign, language_spans_in
 from redraft.text.sanitizer import one_line
+from redraft.text.speakers import LINE, speaker_at
 from redraft.text.words import UNSPACED, count_words
 
-# A blank line, a list item and a heading end a paragraph.
-_BREAK = re.compile(r"\n(?:[^\S\n]*\n\s*|(?=[^\S\n]*(?:[-*+•]|\d{1,3}[.)]|\#{1,6})[^\S\n]))")
+# A blank line, a list item, a heading and another speaker end a paragraph.
+_BREAK = re.compile(rf"\n(?:[^\S\n]*\n\s*|(?=[^\S\n]*(?:[-*+•]|\d{{1,3}}[.)]|\#{{1,6}})[^\S\n])|(?={LINE}))")
 _HEADING_END = re.compile(r"##{0,5}[^\S\n][^\n]*\n\s*")  # a pattern that begins with a fixed character is found fast
 
 _HEADING = re.compile(r"#{1,6}[^\S\n]+\S")
@@ -148,6 +149,10 @@ def _split(body: str, paragraph: Span, offset: int, language: str) -> Iterator[S
     if _HEADING.match(body, at):
         # "## II. The Book" is one heading, and "The Book" no sentence.
         at, begun = paragraph.end, paragraph.start
+    elif label := speaker_at(body, at, paragraph.end):
+        # "[00:24:00] MS. DOYLE:" belongs to what she says first.
+        begun = at + len(body[at : label.end]) - len(body[at : label.end].lstrip())
+        at = label.end
     while (lone := _LONE_WORD.match(body, at, paragraph.end)) and not lone["first"].islower():
         word = lone.group().strip()
         yield Span(offset + (begin := body.index(word, at)), offset + begin + len(word))

@@ -280,3 +280,26 @@ def test_what_stands_under_the_heading_of_an_authors_note_is_no_part_of_the_stor
     text = f"## Chapter 1\n\n{story}\n\n## Author's note\n\n{note}\n\n{note.replace('town', 'city')}"
 
     assert "invented" not in draft.summarize_part(ChunkGiven(excerpt=text, words=60))
+
+
+@pytest.mark.parametrize(
+    "note",
+    [
+        "[1] The causeway of Sarn was built by Alban Frere in 1820 for the Harbour Board.",
+        "The causeway of Sarn was built by Alban Frere in 1820 for the Harbour Board.—ED.",
+        "* The causeway of Sarn was built by Alban Frere in 1820. [Editor's note.]",
+        "Footnote 3: The causeway of Sarn was built by Alban Frere in 1820 for the Harbour Board.",
+        "† The causeway of Sarn was built by Alban Frere in 1820 for the Harbour Board.",
+        "[^1]: The causeway of Sarn was built by Alban Frere in 1820 for the Harbour Board.",
+    ],
+)
+def test_a_footnote_is_no_sentence_of_a_summary(note: str) -> None:
+    text = f"Hester Vane came to Sarn in March 1901 to weigh the salt.[1]\n\n{note}\n\n"
+    text += "Edgar Harrow locked the ledger away."
+    drawn = draft.summarize_part(ChunkGiven(excerpt=text, words=60))
+    assert drawn == "Hester Vane came to Sarn in March 1901 to weigh the salt. Edgar Harrow locked the ledger away."
+
+
+def test_numbered_paragraphs_are_no_footnotes() -> None:
+    text = "[1] Hester Vane came to Sarn in March 1901.\n\n[2] Edgar Harrow locked the ledger away in June."
+    assert "Harrow" in draft.summarize_part(ChunkGiven(excerpt=text, words=60))

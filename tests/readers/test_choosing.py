@@ -9,6 +9,7 @@ import pytest
 from redraft.domain import Document, Span
 from redraft.errors import UsageError
 from redraft.readers.documents import load_bytes, parse
+from redraft.readers.matter import recognised
 from redraft.readers.parts import Choice, chapters, choice, chosen, number_of
 from redraft.text.places import chapter_of, pages_of
 from tests.readers import makers
@@ -168,3 +169,36 @@ def test_the_notes_of_a_document_are_left_out_where_that_is_asked_for() -> None:
 )
 def test_numbers_as_they_are_printed(text: str, number: int | None) -> None:
     assert number_of(text) == number
+
+
+CHAPTERS = "".join(
+    f"{{{at}}}\n\nIt was a long day at the saltworks, and nobody came until night.\n\n" for at in range(3)
+)
+THREE = ["Chapter 1. The Light", "Chapter 2. The Storm", "Chapter 3. The Ledger"]
+ROMAN = ["CHAPTER I.", "CHAPTER II.", "CHAPTER III."]
+WIDE = "A long title of a section that goes on, and that goes on, and on, and on, and on"
+LONG = "The author tells of himself and of his family. He is wrecked, and swims for his life to an island of small men."
+
+
+@pytest.mark.parametrize(
+    ("contents", "titles"),
+    [
+        ("\n".join(THREE), THREE),
+        ("CONTENTS\n\n" + "\n".join(f"{one} ........ 7" for one in THREE), THREE),
+        ("Table of Contents\n\nForeword\n\n" + "\n\n".join(THREE) + "\n\nForeword\n\n" + "It is a book. " * 9, THREE),
+        ("CONTENTS\n\n" + "\n\n".join(f"{one} {LONG}" for one in ROMAN), ROMAN),
+        ("CONTENTS\n\n      PAGE\n  I.   LIGHT   1\n II.   STORM  17\nIII.   LEDGER  40", ["I", "II", "III"]),
+        (f"Contents\n\n1  {WIDE}\n   on ... 3\n2  Two ... 4\n3  Three ... 9", [f"1  {WIDE} on", "2  Two", "3  Three"]),
+    ],
+)  # fmt: skip
+def test_a_list_of_contents_in_plain_text_is_left_out(contents: str, titles: list[str]) -> None:
+    text = f"THE KEEPERS OF SARN\n\n{contents}\n\n{CHAPTERS.format(*titles)}"
+    read = chosen(recognised(parse(text.encode(), name="a.txt", markdown=False)), Choice())
+    front = "\n\nForeword\n\n" + "It is a book. " * 9 if "Foreword" in contents else ""
+    assert read.text.strip() == f"THE KEEPERS OF SARN{front}\n\n{CHAPTERS.format(*titles)}".strip()
+    assert any("its contents" in note for note in read.notes)
+
+
+def test_numbered_paragraphs_are_no_contents() -> None:
+    text = "Rules\n\n1. Salt is weighed.\n2. Salt is sold.\n3. Salt is shipped.\n\n" + "It was so for years. " * 30
+    assert not [one for one in recognised(parse(text.encode(), name="a.txt")).marks if one.kind == "contents"]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from redraft.domain import Document, content_id
 from redraft.errors import DocumentError
 from redraft.readers.documents import load, parse
+from redraft.readers.parts import chapters
 
 ENGLISH = "He said “no” — and it was the naïve captain’s café.\n"
 GERMAN = "Die alte Wärterin stieg jeden Abend die Treppe hinauf; das Fenster der großen Kammer war zerbrochen.\n"
@@ -321,6 +322,25 @@ def test_plain_sections_follow_each_other() -> None:
 )
 def test_titles_of_plain_text(text: str, title: str) -> None:
     assert plain(text).title == title
+
+
+@pytest.mark.parametrize("second", ["Chapter 2", "The Flood"])
+@pytest.mark.parametrize("first", ["Chapter 1", "Chapter One: The Light", "1. The Light", "Preface"])
+def test_a_chapter_at_the_beginning_is_no_title(first: str, second: str) -> None:
+    text = f"# {first}\n\nIt rose.\n\n# {second}\n\nIt fell.\n"
+    found = markdown(text)
+    assert (found.title, titles(found)) == ("notes", [first, second])
+    if first.startswith("Chapter"):
+        assert chapters(found)[0].number == 1
+
+
+def test_a_chapter_of_plain_text_may_be_marked_as_in_markdown() -> None:
+    found = plain("# Chapter 1\n\nIt rose.\n\n# Chapter 2\n\nIt fell.\n")
+    assert (found.title, titles(found)) == ("the-tide", ["Chapter 1", "Chapter 2"])
+
+
+def test_a_number_that_is_a_title_stays_one() -> None:
+    assert markdown("# 12 Angry Men\n\n## One\n\nThey sat.").title == "12 Angry Men"
 
 
 def test_titles_of_markdown() -> None:

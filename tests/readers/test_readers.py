@@ -108,7 +108,7 @@ def test_other_files_are_refused_with_what_there_is(folder: Path) -> None:
     assert caught.value.message == ".mobi files cannot be read"
     assert caught.value.hint == (
         "convert it to .txt or .md first; redraft reads .txt, .md, .docm, .docx, .dotx, .epub, .htm, .html, .odt, .pdf,"
-        " .rtf, .xhtml; installed packages read .asking, .broken, .lost, .numbered, .plain, .silent,"
+        " .rtf, .srt, .vtt, .xhtml; installed packages read .asking, .broken, .lost, .numbered, .plain, .silent,"
         " .wild"
     )
 

@@ -33,6 +33,8 @@ def lines(document: Document) -> Iterator[str]:
     if pages:
         number = len(dict.fromkeys(pages))
         yield from _row("pages", f"{number:,}, from {one_line(pages[0])} to {one_line(pages[-1])}")
+    if times := [mark.label for mark in document.marks if mark.kind == "time"]:
+        yield from _row("times", f"from {times[0]} to {times[-1]}")
     kinds = Counter(mark.kind for mark in document.marks)
     if inner := [count(kinds[kind], kind) for kind in ("table", "caption", "note") if kinds[kind]]:
         yield from _row("besides", ", ".join(inner))

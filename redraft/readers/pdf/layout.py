@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 from statistics import median
 from typing import Literal
 
@@ -55,6 +55,11 @@ class PdfLine:
         """How high its letters are."""
         return max(cell.size for cell in self.cells)
 
+    @property
+    def bold(self) -> bool:
+        """Whether it is set in bold letters."""
+        return all(cell.bold for cell in self.cells)
+
 
 def in_order(pieces: list[LinePiece]) -> list[PdfLine]:
     """The lines of a page in the order in which they are read."""
@@ -79,16 +84,19 @@ def _columns(waiting: Sequence[list[LinePiece]]) -> list[PdfLine]:
     made: list[PdfLine] = []
     for pieces in waiting:
         if pieces:
-            edges = _edges(pieces)
-            made += [PdfLine(row, edges) for row in by_place(pieces)]
+            rows = list(by_place(pieces))
+            edges = _edges(rows)
+            made += [PdfLine(row, edges) for row in rows]
     return made
 
 
-def _edges(pieces: Sequence[LinePiece]) -> tuple[float, float]:
-    """Where most lines of a column begin, and where the longest of them end."""
-    lefts = Counter(round(one.left) for one in pieces if len(one.text) > 1)
-    rights = sorted(one.right for one in pieces)
-    left = max(lefts, key=lambda at: (lefts[at], -at)) if lefts else min(one.left for one in pieces)
+def _edges(rows: Sequence[Sequence[LinePiece]]) -> tuple[float, float]:
+    """Where most text of a column begins, and where the longest of its lines end."""
+    lefts: Counter[int] = Counter()
+    for row in rows:
+        lefts[round(row[0].left)] += sum(len(one.text) for one in row)
+    rights = sorted(row[-1].right for row in rows)
+    left = max(lefts, key=lambda at: (lefts[at], -at))
     return float(left), rights[min(len(rights) - 1, int(0.97 * len(rights)))]
 
 
@@ -122,20 +130,27 @@ def _gaps(pieces: Sequence[LinePiece]) -> list[float]:
             if begun > 0 and (at - begun) * width / _BINS >= _LEAST_GAP:
                 found.append(low + width * (begun + at) / 2 / _BINS)
             begun = -1
-    return found if found and _are_columns(pieces, [low, *found, high]) else []
+    if not found or _least_filled(pieces, [low, *found, high]) >= _LEAST_WIDTH:
+        return found
+    # A few lines with wide gaps may make one within a column.
+    tried = [[*found[:at], *found[at + 1 :]] for at in range(len(found))] if len(found) > 1 else []
+    share, best = max(((_least_filled(pieces, [low, *one, high]), one) for one in tried), default=(0.0, []))
+    return best if share >= _LEAST_WIDTH else []
 
 
-def _are_columns(pieces: Sequence[LinePiece], edges: Sequence[float]) -> bool:
-    """Whether what stands between gaps is running text, and not the cells of a table."""
+def _least_filled(pieces: Sequence[LinePiece], edges: Sequence[float]) -> float:
+    """Which share of its column most lines fill, in the emptiest column; nought where one is no running text."""
     gaps = edges[1:-1]
     whole = edges[-1] - edges[0]
+    least = 1.0
     for at, (left, right) in enumerate(pairwise(edges)):
         mine = [one for one in pieces if _column(one, gaps) == at]
         if len(mine) < _LEAST_LINES or right - left < _LEAST_OF_PAGE * whole:
-            return False
-        if median(one.right - one.left for one in mine) < _LEAST_WIDTH * (right - left):
-            return False
-    return True
+            return 0.0
+        # A justified line with few words may have gaps of its own.
+        lengths = [row[-1].right - row[0].left for row in by_place(mine)]
+        least = min(least, median(lengths) / (right - left))
+    return least
 
 
 _EDGE = 2
@@ -143,6 +158,7 @@ _EDGE = 2
 _NEAR = 4
 """Among so many pages before and after one, the same head is to be found again."""
 _TWICE = 2
+_NEARLY_ALL = 0.8
 _DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(
     r"\W*(?:(?:page|seite|p\.|página|pagina|стр\.?)\s*)?(\d{1,5}|[ivxlcdm]{1,8})\W*(?:(?:of|/|von|de|di|из)\s*\d{1,5}\W*)?",
@@ -165,6 +181,7 @@ class Edges:
         margin = _MARGIN * (high - low)
         self._edges = [_at_edges(lines, low + margin, high - margin) for lines in pages]
         self._keys = [{key: line for line, key in edge} for edge in self._edges]
+        self._places = self._places_of_heads()
         self.heads = 0
         self.numbers = 0
         self._offset = self._printed_offset()
@@ -176,7 +193,11 @@ class Edges:
             number = _NUMBER.fullmatch(line.text.strip())
             if number and self._is_number(page, number[1]):
                 self.numbers += 1
-            elif self._is_repeated(page, line, key) or self._is_numbered(page, line.text, key):
+            elif (
+                self._is_repeated(page, line, key)
+                or self._is_numbered(page, line.text, key)
+                or (_place(line, key) in self._places and not _may_be_note(line, key))
+            ):
                 self.heads += 1
             else:
                 continue
@@ -206,15 +227,40 @@ class Edges:
         """Whether the same stands on the pages around, and not in smaller letters, as a title does in the heads."""
         near = range(max(0, page - _NEAR), min(len(self._pages), page + _NEAR + 1))
         same = [self._keys[other][key] for other in near if other != page and key in self._keys[other]]
+        if _may_be_note(line, key):
+            # "3 Ibid." and "4 Ibid." are two notes; a foot that begins with a date is the same on each page.
+            same = [one for one in same if one.text == line.text]
         found = sum(1 for one in same if line.size <= _LARGER * one.size)
         return found >= min(_TWICE, max(1, len(self._pages) - 2)) and len(self._pages) > _TWICE
+
+    def _places_of_heads(self) -> set[tuple[int, int, bool]]:
+        """Where on the page heads or feet stand: on all pages but the first, and mostly with what another page has."""
+        found: dict[tuple[int, int, bool], list[tuple[str, bool]]] = {}
+        for edge in self._edges[1:]:
+            for line, key in (one for one in edge if not _may_be_note(*one)):
+                found.setdefault(_place(line, key), []).append(key)
+        on_all = {place: keys for place, keys in found.items() if len(keys) >= max(_TWICE, len(self._edges) - 1)}
+        again = {place for place, keys in on_all.items() if 2 * sum(keys.count(key) > 1 for key in keys) > len(keys)}
+        usual = median(line.size for lines in self._pages for line in lines) if on_all else 0.0
+        larger = {
+            _place(line, key)
+            for edge in self._edges[1:]
+            for line, key in edge
+            if line.bold or line.size > 1.05 * usual or ends_sentence(line.text) or len(line.text) > _LONGEST / 2
+        }
+        # In a file of few pages those of left and right pages may stand there only once.
+        return again | {place for place in on_all if place[2] and place not in larger}
 
     def _printed_offset(self) -> int | None:
         """By how much the printed numbers differ from the places of the pages; None where most pages have no number."""
         votes: Counter[int] = Counter()
+        by_notes: Counter[int] = Counter()
         for page, edge in enumerate(self._edges):
-            numbers = {number for line, _ in edge for number in _numbers(line.text)}
-            votes.update(number - page for number in numbers)
+            sure = {number for line, key in edge if not _may_be_note(line, key) for number in _numbers(line.text)}
+            votes.update(number - page for number in sure)
+            by_notes.update({number - page for line, _ in edge for number in _numbers(line.text)})
+        # Notes are counted up as pages are, but hardly one for each page.
+        votes |= Counter({at: count for at, count in by_notes.items() if count >= _NEARLY_ALL * len(self._pages)})
         if not votes:
             return None
         offset, count = votes.most_common(1)[0]
@@ -259,6 +305,14 @@ def _is_short(line: PdfLine) -> bool:
     return len(line.text) <= _LONGEST
 
 
+def _may_be_note(line: PdfLine, key: tuple[str, bool]) -> bool:
+    return not key[1] and _NOTE.match(line.text) is not None
+
+
+def _place(line: PdfLine, key: tuple[str, bool]) -> tuple[int, int, bool]:
+    return round(line.bottom / 3), round(line.size), key[1]
+
+
 def _key(line: PdfLine, top: bool) -> tuple[str, bool]:
     return _DIGITS.sub("0", line.text.casefold()).strip(), top
 
@@ -268,6 +322,7 @@ _ITEM = re.compile(r"(?:[•‣◦▪●○–*-]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s
 _LONE_MARK = re.compile(r"[•‣◦▪●○–*-]|\(?\w{1,3}[.)]")
 _BULLET = re.compile(r"[•‣◦▪●○]\s*")
 _NOTE = re.compile(rf"{RAISED}?(\d{{1,3}}|[*†‡§]){LOWERED}?[.)]?\s+\S")
+_TENS = frozenset(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"])
 _CAPTION = re.compile(
     r"(?:figure|fig\.|table|tab\.|abbildung|abb\.|tabelle|figura|tableau|таблица|рис\.|图|圖|図|表)\s*\d", re.I
 )
@@ -280,8 +335,11 @@ _QUOTES = frozenset("\"'“‘«„「『")
 """With which somebody begins to speak, most often in a paragraph of their own."""
 _SAME_SIZE = 0.12
 _HEADING_SIZE, _NOTE_SIZE = 1.12, 0.93
-_LONGEST_HEADING = 200
+_LONGEST_HEADING, _LONGEST_BOLD = 200, 110
+_RARE = 0.15
+"""Up to this share of a text in bold letters, a bold line is a heading."""
 _LEADING = 1.3
+_WIDEST_GAP = 5.0
 _INDENTED = 0.7
 
 
@@ -315,6 +373,8 @@ class Measures:
                     leadings[round((before.bottom - line.bottom) / max(line.size, 0.1), 1)] += 1
                     begun += 1
                     indented += 0.5 < (line.left - line.column[0]) / max(line.size, 0.1) < 4
+        lengths = [(line.bold, len(line.text)) for lines in pages for line in lines]
+        self.bold_is_rare = sum(size for bold, size in lengths if bold) < _RARE * sum(size for _, size in lengths)
         self.body = sizes.most_common(1)[0][0] if sizes else 1.0
         self.leading = leadings.most_common(1)[0][0] if leadings else 1.0
         self.indents = begun > 0 and indented > 0.05 * begun
@@ -326,9 +386,11 @@ def paragraphs(pages: Sequence[Sequence[PdfLine]]) -> Iterator[Paragraph]:
     open_one: Paragraph | None = None
     last: PdfLine | None = None
     notes: list[Paragraph] = []
-    for page, lines in enumerate(pages):
-        body, below = _parted(lines, measures)
-        known = {found[1] for line in below if (found := _NOTE.match(line.text))}
+    apart = [_without_notes(lines, measures) for lines in pages]
+    numbers = [{found[1] for line in below if (found := _NOTE.match(line.text))} for _, below in apart]
+    for page, (body, below) in enumerate(apart):
+        # A note may stand on the page after the one that names it.
+        known = numbers[page].union(*numbers[page + 1 : page + 2])
         for line, is_table in zip(body, _tables(body), strict=True):
             kind = _kind(line, measures, is_table)
             if open_one is not None and last is not None and _goes_on(open_one, last, line, kind, page, measures):
@@ -347,8 +409,14 @@ def paragraphs(pages: Sequence[Sequence[PdfLine]]) -> Iterator[Paragraph]:
     yield from notes
 
 
+def _without_notes(lines: Sequence[PdfLine], measures: Measures) -> tuple[list[PdfLine], list[PdfLine]]:
+    """The body of a page, and the notes at the foot of each of its columns."""
+    columns = [_parted([*column], measures) for _, column in groupby(lines, key=lambda line: line.column)]
+    return [line for body, _ in columns for line in body], [line for _, notes in columns for line in notes]
+
+
 def _parted(lines: Sequence[PdfLine], measures: Measures) -> tuple[Sequence[PdfLine], Sequence[PdfLine]]:
-    """The body of a page, and the notes at its foot, which are in smaller letters and begin with a number."""
+    """The body of a column, and the notes at its foot, which are in smaller letters and begin with a number."""
     at = len(lines)
     while at and lines[at - 1].size < _NOTE_SIZE * measures.body:
         at -= 1
@@ -367,22 +435,50 @@ def _notes(lines: Sequence[PdfLine], page: int, measures: Measures) -> list[Para
 
 
 def _tables(lines: Sequence[PdfLine]) -> list[bool]:
-    """Which lines are rows of a table: those with several cells that follow each other."""
+    """Which lines are rows of a table: those with several cells that follow each other, and are no justified prose."""
     several = [len(line.cells) > 1 and not _LONE_MARK.fullmatch(line.cells[0].text) for line in lines]
-    return [
-        here and ((at > 0 and several[at - 1]) or (at + 1 < len(several) and several[at + 1]))
-        for at, here in enumerate(several)
-    ]
+    rows = [False] * len(lines)
+    for at, (one, other) in enumerate(pairwise(lines)):
+        if several[at] and several[at + 1]:
+            is_prose = _is_justified(one) or _is_justified(other)
+            rows[at] = rows[at] or not is_prose or _aligned(one, other)
+            rows[at + 1] = not is_prose or _aligned(one, other)
+    return rows
+
+
+def _is_justified(line: PdfLine) -> bool:
+    """Whether a line reaches from edge to edge of its column, with gaps no wider than justifying makes them."""
+    left, right = line.column
+    gaps = (after.left - before.right for before, after in pairwise(line.cells))
+    return abs(line.left - left) < 2 and abs(line.right - right) < 2 and max(gaps) < _WIDEST_GAP * line.size
+
+
+def _aligned(one: PdfLine, other: PdfLine) -> bool:
+    """Whether two lines have as many gaps, and each gap begins or ends where the one in the other line does."""
+    gaps, others = ([(a.right, b.left) for a, b in pairwise(line.cells)] for line in (one, other))
+    return len(gaps) == len(others) and all(
+        abs(a[0] - b[0]) < 1.5 or abs(a[1] - b[1]) < 1.5 for a, b in zip(gaps, others, strict=True)
+    )
 
 
 def _kind(line: PdfLine, measures: Measures, is_table: bool) -> Kind:
     if is_table:
         return "table"
-    if line.size > _HEADING_SIZE * measures.body and any(letter.isalpha() for letter in line.text):
+    if any(letter.isalpha() for letter in line.text) and (
+        line.size > _HEADING_SIZE * measures.body or _is_bold_heading(line, measures)
+    ):
         return "heading"
     if _ITEM.match(line.text):
         return "item"
     return "caption" if _CAPTION.match(line.text) else "text"
+
+
+def _is_bold_heading(line: PdfLine, measures: Measures) -> bool:
+    """Whether a line in letters of the usual size is a heading: all of it is bold, and it is no sentence."""
+    is_short = (
+        len(line.text) <= _LONGEST_BOLD and not ends_sentence(line.text) and not line.text.endswith((",", ":", ";"))
+    )
+    return measures.bold_is_rare and line.bold and is_short and line.size > _NOTE_SIZE * measures.body
 
 
 def _goes_on(one: Paragraph, last: PdfLine, line: PdfLine, kind: Kind, page: int, measures: Measures) -> bool:
@@ -474,6 +570,6 @@ def _seam(before: str, after: str, words: set[str]) -> tuple[str, str]:
         return f"{bare}-", ""
     first, second = re.search(r"[^\W\d_]+\Z", bare), re.match(r"[^\W\d_]+", after)
     one, other = (first[0] if first else "").casefold(), (second[0] if second else "").casefold()
-    if f"{one}-{other}" in words and one + other not in words:
+    if one in _TENS or (f"{one}-{other}" in words and one + other not in words):
         return f"{bare}-", ""
     return bare, ""

@@ -176,6 +176,9 @@ SOFT_HYPHEN = "\u00ad"
 _HYPHENS = "\x02\ufffe"
 _WORD = re.compile(rf"[^\s\x00{_HYPHENS}]+[{_HYPHENS}]?")
 _NUMBER_OF_NOTE = re.compile(r"(?<=[^\W\d]|[.,;:!?”’\"')\]])\d{1,3}\Z")
+_NOTE_BEFORE = re.compile(r"\d{1,3}(?=[^\W\d])")
+_BOLD, _LONGEST_NAME = 600, 120
+_BOLD_NAME = re.compile(rb"bold|black|heavy|demi|medi\b|bx\d", re.IGNORECASE)
 _GAP = 1.0
 """How many times its height a gap within a line has at least that parts it in two."""
 _SAME_LINE = 0.5
@@ -194,6 +197,8 @@ class LinePiece:
     top: float
     first_width: float
     """The width of its first word."""
+    bold: bool = False
+    """Whether it begins and ends in bold letters."""
 
     @property
     def size(self) -> float:
@@ -228,6 +233,7 @@ class PageText:
         if is_leftward(self.text):
             return [*self._leftward()]
         found: list[LinePiece] = []
+        ends: list[int] = []
         end = 0
         last: LinePiece | None = None
         for match in _WORD.finditer(self.text):
@@ -240,9 +246,14 @@ class PageText:
             one = self._word(match)
             if last is not None and (joint := _joint(last, one, spaced=spaced, new_line=new_line)) is not None:
                 _append(last, one, joint)
+                ends[-1] = end
                 continue
             last = one
+            last.bold = self._is_bold(match.start())
             found.append(last)
+            ends.append(end)
+        for one, at in zip(found, ends, strict=True):
+            one.bold = one.bold and self._is_bold(at - 1)
         return found
 
     def _leftward(self) -> Iterator[LinePiece]:
@@ -288,6 +299,9 @@ class PageText:
         left, right, bottom, top = self._box_of(match.start())
         if match.end() - match.start() == 1:
             return _piece(text, left, right, bottom, top)
+        if (note := _NOTE_BEFORE.match(text)) and (found := self._raised_before(match.start(), note.end())):
+            text = f"{RAISED}{note[0]}{LOWERED} {text[note.end() :]}"
+            bottom, top = found
         of_last = self._box_of(match.end() - 1)
         if (
             of_last[3] - of_last[2] < _SMALL * (top - bottom)
@@ -296,6 +310,19 @@ class PageText:
         ):
             text = f"{text[: note.start()]}{RAISED}{note[0]}{LOWERED}"
         return _piece(text, min(left, of_last[0]), max(right, of_last[1]), bottom, top)
+
+    def _raised_before(self, at: int, count: int) -> tuple[float, float] | None:
+        """The height of a word that so many small, raised digits stand before; None where they do not."""
+        _, _, bottom, top = self._box_of(at)
+        _, _, below, above = self._box_of(at + count)
+        return (below, above) if top - bottom < _SMALL * (above - below) and bottom > below else None
+
+    def _is_bold(self, at: int) -> bool:
+        if pdfium.FPDFText_GetFontWeight(self._raw, at) >= _BOLD:
+            return True
+        name, flags = ctypes.create_string_buffer(_LONGEST_NAME), ctypes.c_int()
+        size = pdfium.FPDFText_GetFontInfo(self._raw, at, name, _LONGEST_NAME, ctypes.byref(flags))
+        return 0 < size <= _LONGEST_NAME and _BOLD_NAME.search(name.value) is not None
 
     def _box_of(self, at: int) -> tuple[float, float, float, float]:
         pdfium.FPDFText_GetLooseCharBox(self._raw, at, self._reference)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -25,6 +26,7 @@ from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import count, rounded, spaced
 
 _QUOTE, _OPENING = 320, 70
+_FILE = re.compile(r"(?:[^:\n]{0,120}?\.\w{1,9}:|\S+\.\w{1,9}\s)")
 _HALF = 0.5
 _WHOLE = 10
 _SECONDS = 90
@@ -47,8 +49,8 @@ def opening(text: str) -> str:
 
 
 def capitalized(text: str) -> str:
-    """A sentence with its first letter large."""
-    return text[:1].upper() + text[1:]
+    """A sentence with its first letter large, unless it begins with the name of a file."""
+    return text if _FILE.match(text) else text[:1].upper() + text[1:]
 
 
 def address(name: str) -> str:

@@ -1,0 +1,122 @@
+"""Reads subtitles (SRT and WebVTT) as a transcript: paragraphs of who speaks, each stretch with its time."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from redraft.errors import DocumentError
+from redraft.marks import Mark
+from redraft.readers.builder import ReadText, tidy
+from redraft.readers.encoding import decode
+from redraft.text.sentences import ends_sentence
+from redraft.text.speakers import clock, speaker_at
+
+_CLOCK = r"(?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
+_TIMES = re.compile(rf"[ \t]*({_CLOCK})[ \t]*-->[ \t]*({_CLOCK})[^\n]*")
+_VOICE = re.compile(r"<v(?:\.[\w.-]*)?[ \t]+([^>\n]{1,80})>")
+_TAG = re.compile(r"</?[a-zA-Z\d][^<>\n]{0,200}>|\{\\[^{}\n]{0,200}\}")
+_SOUND = re.compile(r"[\[(][^\[\]()\n]{1,60}[\])]|[♪♫#\s]+")
+_DASH = re.compile(r"\A[-–—]\s*(?=\S)")
+_NAME = re.compile(r"([^\W\d_][\w.'’-]*(?: [^\W\d_a-z][\w.'’-]*){0,3}):(?=\s|\Z)|\[([A-Z][\w ]{1,30})\]:?(?=\s)")
+_HEAD = re.compile(r"\AWEBVTT[ \t]+(?:-[ \t]*)?([^\n]{1,120})")
+_PAUSE = 3.0
+_LONG, _LONGEST = 100, 220
+"""From so many words on a paragraph ends with a sentence, and with so many in any case."""
+
+
+class Cue(NamedTuple):
+    """What is shown from one second to another, a line for each who speaks."""
+
+    start: float
+    end: float
+    time: str
+    lines: tuple[str, ...]
+
+
+def read(data: bytes, name: str) -> ReadText:
+    """Return what is said in a file of subtitles."""
+    decoded = decode(data, name)
+    text = decoded.text.replace("\r\n", "\n").replace("\r", "\n")
+    found = [*_without_repeats(_cues(text))]
+    cues = [one for one in found if one.lines]
+    if not cues:
+        raise DocumentError(
+            "it has no subtitles", place=name, hint="give a file with times such as 00:00:01,000 --> ..."
+        )
+    sounds = len(found) - len(cues)
+    notes = [*decoded.notes, *([f"left out: {sounds:,} subtitles of sounds only"] if sounds else [])]
+    title = _HEAD.match(text)
+    voices = {one.strip() for one in _VOICE.findall(text)}
+    return _joined(cues, voices, title[1].strip() if title else "", notes)
+
+
+def _cues(text: str) -> Iterator[Cue]:
+    """Yield the cues in their order; notes, styles and numbers stand outside of them."""
+    times = list(_TIMES.finditer(text))
+    for at, found in enumerate(times):
+        end = times[at + 1].start() if at + 1 < len(times) else len(text)
+        body = re.split(r"\n[ \t]*\n", text[found.end() : end].strip("\n"), maxsplit=1)[0]
+        said = [tidy(html.unescape(_TAG.sub("", _VOICE.sub(r"\1: ", one)))).strip() for one in body.split("\n")]
+        # The number of the next cue follows at once where there is no empty line.
+        if (
+            at + 1 < len(times)
+            and said
+            and said[-1].isdigit()
+            and len(said) > 1
+            and "\n\n" not in text[found.end() : end]
+        ):
+            said.pop()
+        lines = tuple(one for one in said if one and not _SOUND.fullmatch(one))
+        yield Cue(_seconds(found[1]), _seconds(found[2]), clock(found[1]), lines)
+
+
+def _without_repeats(cues: Iterator[Cue]) -> Iterator[Cue]:
+    """Leave out the lines that the cue before has shown already, as captions that roll up do."""
+    shown: tuple[str, ...] = ()
+    for one in cues:
+        new = tuple(line for line in one.lines if line not in shown)
+        if new or not one.lines:
+            yield one._replace(lines=new)
+        shown = one.lines or shown
+
+
+def _joined(cues: Sequence[Cue], voices: set[str], title: str, notes: Sequence[str]) -> ReadText:
+    names = Counter(
+        next(filter(None, found.groups())) for one in cues for line in one.lines if (found := _NAME.match(line))
+    )
+    known = {name for name, count in names.items() if count > 1 or name.isupper() or name in voices}
+    parts: list[str] = []
+    marks: list[Mark] = []
+    length = words = 0
+    ended, speaker = -_PAUSE, ""
+    for cue in cues:
+        start = -1
+        for line in cue.lines:
+            named = _NAME.match(line)
+            name = next(filter(None, named.groups())) if named else ""
+            if (goes_on := name in known and name == speaker) and named:
+                line = line[named.end() :].lstrip()
+            elif name in known:
+                speaker = name
+            speaks = not goes_on and (name in known or speaker_at(line, 0, len(line)) is not None)
+            said = _DASH.sub("", line, count=1)
+            full = words >= _LONGEST or (words >= _LONG and ends_sentence(parts[-1]))
+            apart = speaks or said != line or full or (start < 0 and cue.start - ended >= _PAUSE)
+            between = "" if not parts else "\n\n" if apart else " "
+            words = len(said.split()) + (0 if apart else words)
+            parts += [between, said]
+            start = length + len(between) if start < 0 else start
+            length += len(between) + len(said)
+        marks.append(Mark(start, length, "time", cue.time))
+        ended = cue.end
+    return ReadText("".join(parts), title, marks=tuple(marks), notes=tuple(notes))
+
+
+def _seconds(time: str) -> float:
+    whole, _, rest = time.replace(",", ".").rpartition(".")
+    hours, minutes, seconds = [0, *map(int, whole.split(":"))][-3:]
+    return 3600 * hours + 60 * minutes + seconds + float(f"0.{rest}")

@@ -1,0 +1,114 @@
+"""Subtitles become a transcript: who speaks, in paragraphs, and at which time each stretch is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from redraft.domain import Document, Span
+from redraft.errors import DocumentError
+from redraft.readers import subtitles
+from redraft.readers.documents import load, parse
+from redraft.readers.matter import recognised
+from redraft.text.places import pages_of, place_of
+
+SRT = """1
+00:12:38,000 --> 00:12:40,200
+<i>MS. DOYLE: I saw the ledger</i>
+
+2
+00:12:40,600 --> 00:12:44,000
+on the desk at noon. It was open
+at the page for 1901.
+
+3
+00:12:44,400 --> 00:12:45,000
+[door slams]
+
+4
+00:12:46,400 --> 00:12:50,000
+- And at night?
+- {\\an8}At night it was gone.
+5
+00:12:54,500 --> 00:12:58,000
+MR. CRANE: Dr. Vane wrote to the Board.
+"""
+VTT = """WEBVTT - The Missing Ledger
+
+NOTE made by hand
+
+STYLE
+::cue { color: red }
+
+1
+12:38.000 --> 12:40.200 align:start
+<v Ann Doyle>I saw the ledger
+
+12:40.600 --> 12:44.000
+<v Ann Doyle>on the desk &amp; it was open.</v>
+
+01:12:44.600 --> 01:12:48.000
+<v.loud Bob Crane>He kept the books.</v>
+"""
+
+
+def read(text: str, name: str = "a.srt") -> Document:
+    return subtitles.read(text.encode(), name).document(name, "a")
+
+
+def times(document: Document, words: str) -> str:
+    start = document.text.index(words)
+    return pages_of(document, Span(start, start + len(words)))
+
+
+def test_who_speaks_begins_a_paragraph_and_each_stretch_has_its_time() -> None:
+    found = read(SRT)
+    assert found.text == (
+        "MS. DOYLE: I saw the ledger on the desk at noon. It was open at the page for 1901.\n\n"
+        "And at night?\n\nAt night it was gone.\n\nMR. CRANE: Dr. Vane wrote to the Board."
+    )
+    assert times(found, "on the desk") == "00:12:40"
+    assert times(found, "I saw the ledger on the desk") == "00:12:38-00:12:40"
+    at = found.text.index("MR. CRANE")
+    assert place_of(found, Span(at, at + 9)).startswith("00:12:54, at ")
+    assert found.notes == ("left out: 1 subtitles of sounds only",)
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_voices_of_webvtt_are_speakers_and_named_once(ends: str) -> None:
+    found = read(VTT.replace("\n", ends), "a.vtt")
+    assert found.text == "Ann Doyle: I saw the ledger on the desk & it was open.\n\nBob Crane: He kept the books."
+    assert (found.title, times(found, "He kept")) == ("The Missing Ledger", "01:12:44")
+
+
+def test_lines_that_roll_up_are_read_once() -> None:
+    rolling = "\n\n".join(f"00:00:0{at}.000 --> 00:00:0{at + 1}.000\nline {at}\nline {at + 1}" for at in range(4))
+    assert read(f"WEBVTT\n\n{rolling}\n").text == "line 0 line 1 line 2 line 3 line 4"
+
+
+def test_a_pause_begins_a_paragraph() -> None:
+    text = "1\n00:00:01,000 --> 00:00:02,000\nOne.\n\n2\n00:00:09,000 --> 00:00:10,000\nTwo.\n"
+    assert read(text).text == "One.\n\nTwo."
+
+
+def test_a_file_without_times_is_refused() -> None:
+    with pytest.raises(DocumentError, match="it has no subtitles"):
+        read("Only words.")
+
+
+def test_they_are_read_by_their_suffix(tmp_path: Path) -> None:
+    path = tmp_path / "Talk ONE.VTT"
+    path.write_text(VTT.replace(" - The Missing Ledger", ""), "utf-8")
+    assert (load(path).title, load(path).source) == ("Talk ONE", "Talk ONE.VTT")
+
+
+def test_times_of_a_plain_transcript_are_places() -> None:
+    text = "".join(f"[00:2{at}:00] MS. DOYLE: I saw number {at}. It was open.\n\n" for at in range(4))
+    found = load_plain(text)
+    assert times(found, "number 2") == "00:22:00"
+    assert not [one for one in load_plain("At [00:10:00] he left.\n\nNobody saw.").marks if one.kind == "time"]
+
+
+def load_plain(text: str) -> Document:
+    return recognised(parse(text.encode(), name="a.txt", markdown=False))

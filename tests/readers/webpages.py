@@ -1,0 +1,200 @@
+"""Web pages as sites make them and browsers save them, each with the text of its article."""
+
+# ruff: noqa: E501 - markup has long lines
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from html import escape
+from typing import NamedTuple
+
+from tests.support import SAMPLE
+
+
+class WebPage(NamedTuple):
+    """A page, and the paragraphs of it that are wanted; all other words are those of the site."""
+
+    html: str
+    wanted: tuple[str, ...]
+
+
+COOKIES = """<div id="cookie-banner" class="cc-window cookie-consent" role="dialog" aria-label="Cookies"><p>We and our 812
+partners use cookies to store and access information on your device, and to show you personalised advertising.</p>
+<a class="cc-btn">Accept all</a> <a class="cc-btn">Manage my choices</a></div>"""
+SHARE = """<div class="social-share share-buttons"><span>Share this</span><ul><li><a href="https://facebook.example">Share on
+Facebook</a></li><li><a href="https://x.example">Post on X</a></li><li><a href="mailto:">Email a friend</a></li></ul></div>"""
+ADVERT = """<div class="ad-slot advertisement" data-ad="1"><span>Advertisement</span><p>Buy a new mattress today and sleep well
+tomorrow, only at Sleepwell and for a short time only.</p></div>"""
+SIGN_UP = """<div class="newsletter-signup"><h3>Get our newsletter</h3><p>Join 40,000 readers who get the best of our
+stories by post each Friday.</p><form><input type="email"><button>Subscribe</button></form></div>"""
+COMMENTS = """<section id="comments" class="comments-area"><h2>3 comments</h2><ol class="comment-list"><li class="comment"><b>
+oldsalt77</b><p>First! Great read, I visited the place with my uncle in 1988 and it smelled of weed.</p><a>Reply</a></li>
+<li class="comment"><b>Mira</b><p>There is a typo in the second line, please fix it when you can.</p><a>Reply</a></li>
+<li class="comment"><b>bot</b><p>Earn money from home with this one trick that banks hate.</p></li></ol></section>"""
+RELATED = """<aside class="related-posts"><h3>You may also like</h3><ul><li><a href="/a">Ten beaches to see before you
+retire</a></li><li><a href="/b">What your boat says of you</a></li><li><a href="/c">The oyster is back</a></li></ul></aside>"""
+MENU = """<div class="site-nav menu-wrap"><ul><li><a href="/">Home</a></li><li><a href="/news">News</a></li><li><a
+href="/sport">Sport</a></li><li><a href="/weather">Weather</a></li><li><a href="/about">About us</a></li></ul></div>"""
+FOOT = """<div id="footer" class="site-footer"><p>Copyright 2026 Example Media Limited. All rights reserved. Registered
+office: 1 Long Lane.</p><a href="/terms">Terms</a> <a href="/privacy">Privacy policy</a></div>"""
+SCRIPT = "<script>window.dataLayer=[];function t(){document.write('<p>tracked by a script</p>')}</script>"
+
+
+@cache
+def paragraphs() -> tuple[str, ...]:
+    """Paragraphs of the sample book."""
+    text = SAMPLE.read_text("utf-8").replace("*", "")
+    return tuple(" ".join(one.split()) for one in text.split("\n\n") if len(one) > 120 and not one.startswith("#"))
+
+
+def texts(start: int, count: int) -> tuple[str, ...]:
+    return paragraphs()[start : start + count]
+
+
+def p(texts: tuple[str, ...]) -> str:
+    return "\n".join(f"<p>{escape(one)}</p>" for one in texts)
+
+
+def whole(body: str, title: str = "A page", head: str = "") -> str:
+    return f"<!DOCTYPE html><html lang=en><head><meta charset=utf-8><title>{title}</title>{head}</head><body>{body}</body></html>"
+
+
+def news() -> WebPage:
+    said, title = texts(0, 8), "The Long Bank breaks again"
+    body = f"""{COOKIES}<header class="masthead"><a href=/>The Daily Tide</a>{MENU}</header><main><article><h1>{title}</h1>
+    <div class="byline">By Ada Quill</div>{SHARE}{p(said[:4])}{ADVERT}{p(said[4:])}{SIGN_UP}{RELATED}</article></main>
+    <footer>{FOOT}</footer>{SCRIPT}"""
+    return WebPage(whole(body, f"{title} | The Daily Tide"), (title, "By Ada Quill", *said))
+
+
+def blog() -> WebPage:
+    said, title = texts(9, 6), "A walk along the causeway"
+    body = f"""<div id="page" class="hfeed site">{MENU}<div id="primary" class="content-area"><div class="post hentry"><h1
+    class="entry-title">{title}</h1><div class="entry-meta">Posted on 3 March 2026</div><div class="entry-content">{p(said)}
+    </div>{SHARE}</div>{COMMENTS}</div><div id="secondary" class="widget-area"><div class="widget"><h2>Archives</h2><ul><li>
+    March 2026</li><li>February 2026</li></ul></div></div>{FOOT}</div>"""
+    return WebPage(whole(body, title), (title, "Posted on 3 March 2026", *said))
+
+
+def docs() -> WebPage:
+    said = texts(16, 4)
+    code = "redraft read report.pdf\nredraft summarize book.epub"
+    body = f"""<div class="sphinxsidebar" role="navigation"><h3>Navigation</h3><ul><li>Install</li><li>Quick start</li></ul></div>
+    <div class="document"><div class="body" role="main"><h1>Reading files<a class="headerlink" href="#r">¶</a></h1><p>{said[0]}
+    </p><h2>Install</h2><ol><li>Open a terminal.</li><li>Type the command.</li></ol><pre>{code}</pre><div class="admonition note">
+    <p>{said[1]}</p></div><h2>Options</h2><dl><dt>words</dt><dd>{said[2]}</dd></dl><p>{said[3]}</p></div></div><div
+    class="footer">Created using Sphinx 7.2.</div>"""
+    wanted = (
+        "Reading files",
+        said[0],
+        "Install",
+        "1. Open a terminal.",
+        "2. Type the command.",
+        code,
+        said[1],
+        "Options",
+    )
+    return WebPage(whole(body), (*wanted, "words", said[2], said[3]))
+
+
+def recipe() -> WebPage:
+    intro, steps = texts(21, 2), ("Boil the brine.", "Skim off the scum.", "Rake the salt on to boards and let it dry.")
+    goods = ("3 litres of sea water", "1 wide pan", "2 spoons of patience")
+    body = f"""{MENU}{COOKIES}<div class="recipe-card"><h1>Grey salt</h1>{p(intro)}{ADVERT}<h2>Ingredients</h2><ul>
+    {"".join(f"<li>{one}</li>" for one in goods)}</ul><h2>Method</h2><ol>{"".join(f"<li>{one}</li>" for one in steps)}</ol>
+    </div>{SHARE}{COMMENTS}{FOOT}"""
+    return WebPage(whole(body, "Grey salt"), ("Grey salt", *intro, "Ingredients", *(f"- {one}" for one in goods), "Method",
+                                              *(f"{at}. {one}" for at, one in enumerate(steps, 1))))  # fmt: skip
+
+
+def forum() -> WebPage:
+    """The posts of a thread are the text, and not comments on one."""
+    said = texts(24, 5)
+    posts = "".join(f'<div class="post"><div class="author">user{at}</div><div class="postbody"><p>{one}</p></div><a>Quote</a></div>'
+                    for at, one in enumerate(said))  # fmt: skip
+    body = f"{MENU}<h1>Why did the bank break?</h1><div class='thread'>{posts}</div>{FOOT}"
+    names = (f"user{at}" for at in range(len(said)))
+    return WebPage(whole(body, "Why did the bank break?"), ("Why did the bank break?", *names, *said))
+
+
+def banner() -> WebPage:
+    """A page in a frame of divs with consent, sharing and an appeal before the article begins."""
+    said, title = texts(30, 7), "Nineteen dead"
+    body = f"""<div id="onetrust-consent-sdk">{COOKIES}</div><div class="wrapper">{MENU}<div class="gdpr-notice">We value your
+    privacy.</div><div class="sharedaddy sd-sharing">{SHARE}</div><div class="story"><h1>{title}</h1>{p(said)}</div><div
+    class="paywall-promo"><p>Support us with five pounds a month, and read without limits.</p></div>{RELATED}</div>{FOOT}"""
+    return WebPage(whole(body, title), (title, *said))
+
+
+def tables() -> WebPage:
+    said = texts(38, 2)
+    rows = tuple((str(1900 + at), f"{40 + at} casks", f"{at + 3} ships") for at in range(12))
+    grid = "".join(f"<tr><td>{'<td>'.join(row)}</tr>" for row in rows)
+    body = f"""{MENU}<div id="content"><h1>Salt by the year</h1><p>{said[0]}</p><table><tr><th>Year<th>Salt<th>Ships</tr>{grid}</table>
+    <p>{said[1]}</p></div>{FOOT}"""
+    return WebPage(
+        whole(body), ("Salt by the year", said[0], "Year | Salt | Ships", *(" | ".join(row) for row in rows), said[1])
+    )
+
+
+def minimal() -> WebPage:
+    said = texts(41, 3)
+    return WebPage(f"<title>Note</title><h1>A note</h1>{p(said)}", ("A note", *said))
+
+
+def divs() -> WebPage:
+    """An article whose paragraphs are divs with names that say nothing."""
+    said, title = texts(45, 6), "What the clerk knew"
+    lines = "".join(f'<div class="css-1a{at}">{escape(one)}</div>' for at, one in enumerate(said))
+    body = f"""<div class="css-0"><div class="css-9"><a href=/>Home</a><a href=/n>News</a><a href=/s>Shop</a><a href=/l>Log in</a></div><div
+    class="css-1"><div class="css-2">{title}</div>{lines}</div>{SHARE}<div class="css-7"><div><a href=/1>More from us: the
+    oyster is back</a></div><div><a href=/2>Ten beaches to see before you retire</a></div><div><a href=/3>What your boat says of
+    you</a></div></div>{COMMENTS}</div>{FOOT}"""
+    return WebPage(whole(body, title), (title, *said))
+
+
+def saved() -> WebPage:
+    """A page that a browser saved: scripts, styles and pictures are in it, and what scripts had made of it."""
+    said, title = texts(52, 7), "The ledger of 1901"
+    style = "<style>" + ".a{color:red}" * 200 + "</style>"
+    data = "<script type=application/ld+json>" + '{"@type":"NewsArticle","articleBody":"Not this."}' + "</script>"
+    picture = f'<img src="data:image/png;base64,{"iVBORw0K" * 80}" alt="A ledger">'
+    body = f"""<!-- saved from url=(0030)https://tide.example/ledger -->{SCRIPT}<div id="app" data-reactroot=""><div aria-hidden="true">
+    ghost</div>{COOKIES}<nav>{MENU}</nav><div class="layout"><div class="article-body" itemprop="articleBody"><h1>{title}</h1>
+    {picture}{p(said[:3])}{ADVERT}<h2>The night</h2>{p(said[3:])}</div><div class="sidebar"><h3>Most read</h3>{RELATED}</div></div>
+    <div class="toast" style="display: none">Saved!</div></div><iframe></iframe><noscript>Turn on JavaScript.</noscript>{FOOT}{SCRIPT}"""
+    return WebPage(whole(body, title, style + data), (title, *said[:3], "The night", *said[3:]))
+
+
+def wiki() -> WebPage:
+    said = texts(60, 6)
+    body = f"""<div id="mw-navigation"><h2>Navigation menu</h2><ul><li>Main page</li><li>Random article</li></ul></div><div id="content"
+    class="mw-body"><h1 id="firstHeading">Sarn</h1><div id="siteSub">From Examplepedia, the free encyclopaedia</div><div
+    id="mw-content-text"><p>{said[0]}</p><div id="toc" class="toc"><h2>Contents</h2><ul><li>1 History</li></ul></div><h2>History<span
+    class="mw-editsection">[edit]</span></h2>{p(said[1:4])}<h2>Trade</h2><ul><li>{said[4]}</li><li>{said[5]}</li></ul></div></div>
+    <div id="footer">This page was last edited on 3 March 2026. Text is available under a licence.</div>"""
+    return WebPage(whole(body), ("Sarn", said[0], "History", *said[1:4], "Trade", f"- {said[4]}", f"- {said[5]}"))
+
+
+def magazine() -> WebPage:
+    """A long read with quotations, a picture's caption, footnotes and an inset."""
+    said, title = texts(67, 8), "Salt, and who pays for it"
+    body = f"""<header>{MENU}</header><div role="main"><article class="longread"><header><h1>{title}</h1><p class="standfirst">
+    {said[0]}</p></header>{SHARE}{p(said[1:3])}<figure><img src=a.jpg><figcaption>The pans at Sarn in 1901.</figcaption></figure><blockquote>
+    <p>{said[3]}</p></blockquote>{p(said[4:])}<div class="author-bio">Ada Quill writes on the sea.</div><div class="tags">Tags: <a>salt</a>
+    <a>law</a></div>{SIGN_UP}</article>{RELATED}</div><div class="outbrain">Promoted stories: <a>Doctors hate this</a></div>{FOOT}"""
+    return WebPage(
+        whole(body, title), (title, *said[:3], "The pans at Sarn in 1901.", *said[3:], "Ada Quill writes on the sea.")
+    )
+
+
+PAGES: Mapping[str, Callable[[], WebPage]] = {
+    make.__name__: make
+    for make in (news, blog, docs, recipe, forum, banner, tables, minimal, divs, saved, wiki, magazine)
+}
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
