@@ -62,7 +62,7 @@ def test_a_short_document_has_steps_of_its_own_and_a_plan_costs_nothing(inside: 
     assert "too few for steps of 10,000" in done.err
     (drafting, *_) = json.loads(done.out)["rows"]
     assert drafting["step"] == "drafting, hierarchical"
-    assert drafting["times"] >= 2
+    assert drafting["runs"] >= 2
     with Store(inside.folder / "redraft.db") as store:
         assert store.runs.latest(5) == []
 

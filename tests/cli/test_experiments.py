@@ -152,7 +152,7 @@ def test_a_dry_run_shows_what_it_comes_to_and_does_nothing(inside: Inside, serve
     assert not inside.database.exists()
     assert not (inside.folder / "results").exists()
     rows = inside.run(*HAMLET, "--dry-run", "--json").json["rows"]
-    assert [row["times"] for row in rows if row["step"] == "drafting"] == [1, 1]
+    assert [row["runs"] for row in rows if row["step"] == "drafting"] == [1, 1]
     assert rows[-1]["USD"] is None, "nobody knows the price of a model that is served elsewhere"
     assert inside.run(*HAMLET, "-q").code == 0
     foreseen = {row["step"]: row["calls"] for row in rows}

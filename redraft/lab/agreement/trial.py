@@ -392,7 +392,7 @@ async def _judged(
     encoder: Encoder | None,
     batch: RunBatch,
 ) -> list[ItemOutcome]:
-    made = await batch.quietly(JUDGING, f"{item.id} by {way.judge}", document, way.settings, way.order(item))
+    made = await batch.quietly(JUDGING, JUDGING, f"{item.id} by {way.judge}", document, way.settings, way.order(item))
     if made.result is None:
         return [ItemOutcome(run=made.run, failure=made.failure)] * len(design.sweep.read)
     evaluation = made.result.evaluations[design.metric]

@@ -17,7 +17,6 @@ from redraft.lab.experiments.booookscore.experiment import (
     System,
     SystemJudgment,
     judged,
-    plan_table,
 )
 from redraft.lab.experiments.experiment import AGAIN, Experiment, table
 from redraft.lab.experiments.frames import ENDS, Row
@@ -310,7 +309,6 @@ EXPERIMENT: Experiment[CoherenceOutcome, CoherenceOutcome] = Experiment(
     BOOOOKSCORE,
     "BooookScore: how far summaries confuse their readers",
     run=lambda _, measured, runner: judged(measured, runner),
-    plan=lambda _, measured, prices: plan_table(measured, prices),
     is_some=lambda outcome: any(one.said for judge in outcome.judges for one in judge.readings.values()),
     about=_about,
     settings=_settings,

@@ -9,7 +9,7 @@ from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.evaluators.position import BINS
-from redraft.lab.experiments.context.experiment import ContextOutcome, context, plan_table
+from redraft.lab.experiments.context.experiment import ContextOutcome, context
 from redraft.lab.experiments.context.facts import (
     ALIGNMENT,
     ALL_STEPS,
@@ -452,7 +452,6 @@ EXPERIMENT: Experiment[ContextDesign, ContextOutcome] = Experiment(
     CONTEXT,
     "One document, read further step by step: where summaries come from, and what becomes of their facts",
     run=context,
-    plan=plan_table,
     is_some=lambda outcome: any(item.status == "done" for item in outcome.items),
     about=_about,
     settings=_settings,

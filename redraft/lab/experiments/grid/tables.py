@@ -25,7 +25,7 @@ from redraft.lab.experiments.frames import (
     where,
     with_all,
 )
-from redraft.lab.experiments.grid.experiment import grid, plan_table
+from redraft.lab.experiments.grid.experiment import grid
 from redraft.lab.experiments.grid.records import (
     GRID,
     AspectVotes,
@@ -406,7 +406,6 @@ EXPERIMENT: Experiment[GridDesign, GridOutcome] = Experiment(
     GRID,
     "Grid: contestants on documents, by metrics",
     run=grid,
-    plan=plan_table,
     is_some=lambda outcome: any(found.score is not None for one in outcome.judged for found in one.scores.values()),
     about=_about,
     settings=_settings,

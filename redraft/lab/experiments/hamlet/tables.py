@@ -38,7 +38,6 @@ from redraft.lab.experiments.hamlet.experiment import (
     HamletSubject,
     PooledShare,
     hamlet,
-    plan_table,
 )
 from redraft.lab.experiments.plan import DRAFTING, JUDGING
 from redraft.lab.experiments.published import COLUMNS, Both, difference, how
@@ -491,7 +490,6 @@ EXPERIMENT: Experiment[HamletDesign, HamletOutcome] = Experiment(
     HAMLET,
     "HAMLET: recall and faithfulness by level, perspective and position",
     run=hamlet,
-    plan=plan_table,
     is_some=lambda outcome: any(item.status == "done" for item in outcome.items),
     about=_about,
     settings=_settings,

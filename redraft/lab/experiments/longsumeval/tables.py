@@ -26,7 +26,6 @@ from redraft.lab.experiments.longsumeval.experiment import (
     RefinedOutcome,
     RefineSetting,
     longsumeval,
-    plan_table,
 )
 from redraft.lab.experiments.runner import failed
 from redraft.report.tables import Table, figure, mean, plain
@@ -288,7 +287,6 @@ EXPERIMENT: Experiment[LongSumEvalDesign, RefinedOutcome] = Experiment(
     LONGSUMEVAL,
     "LongSumEval: refining by questions and answers",
     run=longsumeval,
-    plan=plan_table,
     is_some=lambda outcome: any(one.status == "done" for one in outcome.refined),
     about=_about,
     settings=_settings,

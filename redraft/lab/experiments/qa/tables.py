@@ -15,7 +15,7 @@ from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, tabl
 from redraft.lab.experiments.frames import ENDS, Row, distinct, ends, group_by, number, summed, where
 from redraft.lab.experiments.plan import DRAFTING
 from redraft.lab.experiments.published import interval_of_share
-from redraft.lab.experiments.qa.experiment import QaOutcome, plan_table, qa
+from redraft.lab.experiments.qa.experiment import QaOutcome, qa
 from redraft.lab.experiments.qa.records import (
     ANSWERS,
     DIRECT,
@@ -426,7 +426,6 @@ EXPERIMENT: Experiment[QaDesign, QaOutcome] = Experiment(
     QA,
     "Questions: accuracy by type, place and length",
     run=qa,
-    plan=plan_table,
     is_some=lambda outcome: any(cell.status == "done" for cell in outcome.cells),
     about=_about,
     settings=_settings,
