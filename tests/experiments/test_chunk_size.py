@@ -56,7 +56,7 @@ def test_marks_are_means_over_chunks_of_means_over_judges() -> None:
         ((2 + 5) / 2, (3 + 5) / 2, (3 + 1) / 2, (20 + 50) / 2, 2, 2, 1)
     ]
     assert rows(table, *names, size=256, judge="y") == [(None,) * 5 + (0, 1, 0)]
-    assert table.basis.startswith("Rests on 4 of 6 items, one chunk before one judge each; 1 failed.")
+    assert table.basis.startswith("Based on 4 of 6 items (one chunk and one judge each); 1 failed.")
     assert rows(cost, "marked", "calls", "USD", size=128) == [(3, 3, 0.5)]
     assert rows(cost, "marked", "calls", "USD", size=256) == [(1, 1, None)]
     assert rows(failures, "size", "chunk", "judge", "code") == [(128, 1, "y", "rejected")]

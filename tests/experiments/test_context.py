@@ -75,7 +75,7 @@ async def test_each_way_to_read_shows_in_the_tables(tmp_path: Path) -> None:
     tables = {table.name: table for table in report.tables}
 
     def cells(table: str, model: str, *names: str, **wanted: object) -> list[tuple[object, ...]]:
-        return rows(tables[table], *names, contestant=f"openai:{model}, direct", **wanted)
+        return rows(tables[table], *names, system=f"openai:{model}, direct", **wanted)
 
     thirds = ("1st", "2nd", "3rd")
     assert _near(cells("position_halves", "even", *thirds), (1 / 3, 1 / 3, 1 / 3))
@@ -142,11 +142,11 @@ async def test_what_fails_is_a_hole_and_stops_nothing_else(tmp_path: Path) -> No
     assert [item.status for item in outcome.items] == ["done", "done", "failed", "failed"]
     assert not outcome.complete
     tables = {table.name: table for table in EXPERIMENT.report(outcome).tables}
-    assert rows(tables["positions"], "sentences", contestant="openai:starter, direct") == [(None,), (None,)]
+    assert rows(tables["positions"], "sentences", system="openai:starter, direct") == [(None,), (None,)]
     assert len(tables["failures"].rows) == 2
-    assert rows(
-        tables["fact_accuracy"], "facts", "supported", contestant="openai:starter, direct", section="anywhere"
-    ) == [(0, None)]
+    assert rows(tables["fact_accuracy"], "facts", "supported", system="openai:starter, direct", section="anywhere") == [
+        (0, None)
+    ]
 
 
 def test_a_plan_asks_nobody(tmp_path: Path) -> None:

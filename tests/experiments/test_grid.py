@@ -149,7 +149,7 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
     assert 0 < float(str(total["expected USD"])) == float(str(total["USD"])), "nobody thinks, and nothing is refined"
     report = GRID.report(outcome)
     scores, differences, preferences, agreement = (report.tables[n] for n in (0, 2, 3, 4))
-    found = rows(scores, "metric", "contestant", "score", "documents", judge="fair")
+    found = rows(scores, "metric", "system", "score", "documents", judge="fair")
     assert [row[2:] for row in found if row[0] == "coverage"] == [(1.0, 2), (0.5, 2), (pytest.approx(1 / 3), 1)]
     assert [row[2:] for row in found if row[0] == "consistency"] == [(1.0, 2), (1.0, 2), (0.5, 1)]
     wanted = {"metric": "coverage", "judge": "mean of judges", "first": "whole"}
@@ -168,7 +168,7 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
     assert rows(preferences, "of", "verdicts", first="half", second="people", judge="fair", aspect="detail") == [(2, 1)]
     assert rows(agreement, "alpha", "tau-b", of="coverage") == [pytest.approx((1.0, 1.0))]
     assert rows(agreement, "equal", of="preference: structure") == [(1.0,)]
-    assert "ready-made summaries of documents that do not take part: 1" in report.to_markdown()
+    assert "ready-made summaries of documents that are not part of the experiment: 1" in report.to_markdown()
     assert not outcome.complete
     assert "it has no summary of this document" in report.to_markdown()
     asked = len(server.seen)
@@ -196,7 +196,7 @@ async def test_refined_contestants_go_on_from_the_drafts_of_the_others(tmp_path:
     documents = islands(1)
     outcome = await run(tmp_path, documents, design)
     assert outcome.complete
-    scores = rows(GRID.report(outcome).tables[0], "contestant", "score")
+    scores = rows(GRID.report(outcome).tables[0], "system", "score")
     assert scores == [("half", 0.5), ("half, refined", 1.0)]
     drafted = [seen for seen in server.seen if seen.model == "half" and "<summary>" not in text_of(seen.messages[0])]
     assert len(drafted) == 1, "both begin with one draft"
@@ -247,8 +247,8 @@ async def test_what_cannot_be_meant_is_refused_before_anything_is_asked(tmp_path
             {"judges": narrow, "judging": JudgeConfig(metrics=("booookscore",))},
             "booookscore does not fit into a window",
         ),
-        ({"against": "nobody"}, "nobody is named 'nobody'"),
-        ({"contestants": twice}, "two contestants are named whole"),
+        ({"against": "nobody"}, "there is no system 'nobody'"),
+        ({"contestants": twice}, "two systems are named whole"),
         ({"judging": JudgeConfig(metrics=("position",))}, "position gives no score"),
     ):
         with pytest.raises(UsageError, match=said):

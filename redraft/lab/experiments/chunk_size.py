@@ -243,18 +243,16 @@ _MOST_SIZES = 8
 def _basis(outcome: SizeOutcome) -> str:
     status = [one.status for one in outcome.marked]
     return (
-        f"Rests on {status.count('done')} of {len(status)} items, one chunk before one judge each;"
-        f" {status.count('failed')} failed. A judge marks a chunk in every respect or not at all, so that no verdict is"
-        " open."
+        f"Based on {status.count('done')} of {len(status)} items (one chunk and one judge each);"
+        f" {status.count('failed')} failed. A judge gives a chunk all marks or none."
     )
 
 
 @table(
     "chunk_sizes",
-    "Marks of chunks by their size (HAMLET, table 9)",
-    "Means of the marks from 1 to 5 over chunks, over several judges the mean of their means of each chunk, and of the"
-    " facts and connections that they counted. The rest at a document's end is left out where it is less than half a"
-    " chunk.",
+    "Marks by chunk size (HAMLET, table 9)",
+    "Mean marks (1 to 5) over chunks, and mean numbers of facts and connections counted; with several judges, the"
+    " mean of their means per chunk. A document's last chunk is left out if it is less than half the size.",
     ("size", "judge", *_MARKS_OF_TABLES, "tokens", "chunks", "of", "failed"),
     _basis,
 )
@@ -284,7 +282,7 @@ def _rests(marked: Sequence[MarkedChunk]) -> Row:
 @table(
     "cost",
     "What it took",
-    "By size, over all judges. Answers from the cache cost nothing; where a price is not known, neither is the cost.",
+    "By size, over all judges. Cached answers cost nothing; where a price is unknown, so is the cost.",
     ("size", "marked", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
     _basis,
 )
@@ -332,7 +330,7 @@ def _about(outcome: SizeOutcome) -> Iterator[str]:
 
 EXPERIMENT: Experiment[SizeDesign, SizeOutcome] = Experiment(
     CHUNK_SIZE,
-    "How large a chunk has to be to draw key facts from it",
+    "Chunk size for extracting key facts",
     run=chunk_sizes,
     is_some=lambda outcome: any(one.marks for one in outcome.marked),
     about=_about,
