@@ -27,6 +27,7 @@ from redraft.text.words import WORD, count_words, is_unspaced
 _LONG = 2_000
 """From so many characters on, a text is counted apart from its prompt, once for all prompts that show it."""
 _FIRST_WORD = re.compile(r"(?:^|(?<=[.。] ))\w+")
+_SIX_WORDS = re.compile(r"(\w+)((?:\W+\w+){0,5})")
 _WORDS_A_SENTENCE, _KEPT_OF = 18, 6
 _QUOTED = 90
 """About how many characters a quotation has."""
@@ -76,7 +77,10 @@ class CountingModel:
     """The question that its trees of key facts answer, where that is given."""
     objects: Callable[[str], bool] = lambda _: False
     """Whether it objects to some of what a metric asks about."""
-    _counted: set[tuple[object, ...]] = field(default_factory=set)
+    voice: str = ""
+    """Letters that its words end with, so that no two runs have the same text."""
+    asked: dict[tuple[object, ...], object] = field(default_factory=dict)
+    """The replies to the requests that were counted."""
 
     def most_tokens(self, sampling: Sampling) -> int:
         """The limit that the request sets."""
@@ -86,7 +90,9 @@ class CountingModel:
         """Answer a request. Raises `UnreadableReply` for a prompt whose reply takes more than its schema says."""
         short, long = _apart(request.given)
         text = self.book.render(request.prompt, short)
-        value = self._answer(request)
+        key = (request.prompt.name, text, tuple(map(hash, long)), request.sampling)
+        known = self.asked.get(key)
+        value = known if isinstance(known, str) else self._answer(request)
         said = value if isinstance(value, str) else _sent(cast(BaseModel, value), request.given)
         usage = Usage(
             self.tokens.of(text)
@@ -94,9 +100,8 @@ class CountingModel:
             + self.tokens.of(structured_output.prompt_schema(request)),
             self.tokens.of(said),
         )
-        key = (request.prompt.name, text, tuple(map(hash, long)), request.sampling)
-        if key not in self._counted:
-            self._counted.add(key)
+        if known is None:
+            self.asked[key] = value
             self.count(request, usage)
         if not isinstance(value, request.prompt.returns):
             raise UnreadableReply("no ordinary reply is known", text=said, usage=usage)
@@ -107,10 +112,14 @@ class CountingModel:
         if self.query and prompt.returns is factual.Query:
             return factual.Query(query=self.query)
         if handler := HANDLERS.get(prompt.name):
+            if prompt == revision.REVISE:
+                return _revise(given, self.voice)
             reply = handler(given)
-            if isinstance(reply, str) and prompt != revision.REVISE and request.sampling.sample:
-                # Another draw has other sentences.
-                return _FIRST_WORD.sub(rf"\g<0>{request.sampling.sample}", reply)
+            if isinstance(reply, str):
+                # Another draw, and another run, has other sentences.
+                draw = request.sampling.sample
+                reply = _FIRST_WORD.sub(rf"\g<0>{draw}", reply) if draw else reply
+                return _SIX_WORDS.sub(self._spoken, reply) if self.voice else reply
             return _objecting(reply, METRIC.get()) if self.objects(METRIC.get()) else reply
         if not issubclass(prompt.returns, BaseModel):
             return prose(list(_texts(given)), getattr(given, "words", 100))
@@ -118,6 +127,10 @@ class CountingModel:
             return prompt.returns.model_validate(_plain(prompt.returns), context=Wire(Tags(given)))
         except ValueError as error:
             return str(error)
+
+    def _spoken(self, words: re.Match[str]) -> str:
+        first, others = words.groups()
+        return f"{first[: -len(self.voice)] or first}{self.voice}{others}"
 
 
 def _objecting(reply: object, metric: str) -> object:
@@ -339,9 +352,13 @@ def _ask_summary(given: qa.AskSummaryGiven) -> qa.SummaryQuestions:
 
 def _answer_from_document(given: qa.AnswerFromDocumentGiven) -> qa.DocumentAnswers:
     quotes = _quotes(given.texts, len(given.questions))
+    # Besides metrics only questions that shall have no answer are put to a document.
+    answered = bool(METRIC.get())
     return qa.DocumentAnswers(
         answers=[
-            qa.DocumentAnswer(id=one.id, quote=quote, answered=True, answer=_words(quote, 6, 1))
+            qa.DocumentAnswer(
+                id=one.id, quote=quote * answered, answered=answered, answer=_words(quote, 6, 1) * answered
+            )
             for one, quote in zip(given.questions, quotes, strict=True)
         ]
     )
@@ -389,8 +406,8 @@ def _opinions(given: factual.VetGiven) -> factual.Opinions:
     return factual.Opinions(facts=[factual.Opinion(id=one.id, reason=_REASON, verdict="pass") for one in given.facts])
 
 
-def _query(_: factual.QueryGiven) -> factual.Query:
-    return factual.Query(query="What happens here, to whom, and why does it matter for all that comes after it?")
+def _query(given: factual.QueryGiven) -> factual.Query:
+    return factual.Query(query=f"Why does it matter for what comes after that {_words(given.facts[0].fact, 10)}?")
 
 
 def _align(given: factual.AlignGiven) -> factual.Alignments:
@@ -460,11 +477,12 @@ def _rule(given: arbitration.RuleGiven) -> arbitration.RuledPoints:
     )
 
 
-def _revise(given: revision.ReviseGiven) -> str:
+def _revise(given: revision.ReviseGiven, voice: str = "") -> str:
     """The summary with each point mended: a sentence is told in other words, and what is missing is added."""
     text = given.summary
     for point in given.points:
         words = _beginning(point.sentence or f"{point.answer} {point.question}", _WORDS_A_SENTENCE)
+        words += [voice] if voice else []
         if not point.sentence or point.sentence not in text:
             text = f"{text} {_sentence(words)}"
         elif point.task not in ("remove", "drop"):
@@ -484,10 +502,11 @@ def _trace(given: origins.TraceGiven) -> origins.AllSources:
 
 
 def _ask_typed(given: qa.AskTypedGiven) -> qa.TypedReply:
+    known = _words(given.excerpt, 6, 5)
+    answer = {"unanswerable": "", "binary": "yes"}.get(given.type, known)
+    reason = _REASON if given.type == "binary" else ""
     return qa.TypedReply(
-        question=f"What does it say of {_words(given.excerpt, 9, 3)}?",
-        answer=_words(given.excerpt, 6, 5),
-        reason=_REASON,
+        question=f"What does it say of {_words(given.excerpt, 9, 3)}, {given.type}?", answer=answer, reason=reason
     )
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
 from math import log
-from typing import Any
+from typing import Any, TypeVar
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
@@ -29,10 +29,12 @@ from redraft.llm.base import Request
 from redraft.llm.prices import PriceTable, builtin_prices
 from redraft.prompts import arbitration, coherence, decision, factual, qa, revision, summarization
 from redraft.prompts.contract import Prompt
+from redraft.report.history.results import Result
 from redraft.runs.counting_model import CountingModel, TokenCounts
 from redraft.runs.driver import Driver
 from redraft.runs.even_passages import EvenPassages
 from redraft.runs.execute import carry_out
+from redraft.runs.inputs import Sources
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager
 from redraft.runs.model_names import as_judge
@@ -51,12 +53,23 @@ from redraft.runs.prepare import Prepared, RunSpec, prepare, record
 from redraft.runs.request import order_of, with_places
 from redraft.runs.roster import known_window, with_windows
 from redraft.runs.session import Session
-from redraft.settings import FIGURES, BuildKeyfacts, BuildQuestions, DraftConfig, JudgeConfig, Limits, Role
+from redraft.settings import (
+    FIGURES,
+    BuildKeyfacts,
+    BuildQuestions,
+    DraftConfig,
+    ExperimentPart,
+    JudgeConfig,
+    Limits,
+    Role,
+)
 from redraft.store.runs import Run
+from redraft.store.shelf import Shelf
 from redraft.store.store import Store
 from redraft.text.vectors import Encoder
 from redraft.text.words import count_words
 
+T = TypeVar("T")
 DRAFTING = "drafting"
 FACTS_ALIGNED = "aligning key facts"
 _BUILDING_QUESTIONS = "asking about the document"
@@ -101,7 +114,6 @@ class Stage:
     prompt_tokens: int
     completion_tokens: int
     by: Role = "judge"
-    about: bool = True
 
 
 @dataclass(slots=True)
@@ -126,7 +138,7 @@ class Tally:
 
     def note(self, one: ModelRole, request: Request[Any, Any], usage: Usage) -> None:
         """Count a request to a model."""
-        name, by = self._stage(request.prompt)
+        name, by = self._stage(request.prompt, one.role)
         key = (name, by, *one.asked_as)
         work = self.work.setdefault(key, Work(name, by, one.settings))
         work.calls += 1
@@ -142,7 +154,9 @@ class Tally:
     def _is_revised(self) -> bool:
         return any(one.name == "revising" for one in self.work.values())
 
-    def _stage(self, prompt: Prompt[Any, Any]) -> tuple[str, Role]:
+    def _stage(self, prompt: Prompt[Any, Any], role: Role) -> tuple[str, Role]:
+        if isinstance(self.run.purpose, ExperimentPart):
+            return prompt.name, role
         if prompt.name in _STAGES:
             return _STAGES[prompt.name]
         judged = self.run.judging
@@ -358,13 +372,15 @@ class _DryJobFactory(JobFactory):
 
 
 @dataclass(slots=True)
-class _DryManager(RunManager):
+class DryManager(RunManager):
     """Opens models that count."""
 
     factory: type[JobFactory] = _DryJobFactory
     tallies: dict[str, Tally] = field(default_factory=dict)
     counts: dict[str, TokenCounts] = field(default_factory=dict)
     """By the name of the tokenizer."""
+    asked: dict[tuple[object, ...], dict[tuple[object, ...], object]] = field(default_factory=dict)
+    """What each model has answered, in whichever run: it is in the cache."""
 
     @asynccontextmanager
     async def models(
@@ -375,6 +391,7 @@ class _DryManager(RunManager):
         observe: Observer,  # noqa: ARG002
     ) -> AsyncIterator[ModelPool]:
         """A counting model in place of each model."""
+        voice = _letters(len(self.tallies))
         tally = self.tallies.setdefault(run.id, Tally(prepared, run))
         tokens = self.counts.setdefault(prepared.tokenizer.name, TokenCounts(prepared.tokenizer))
         for chunk in prepared.chunks:
@@ -387,10 +404,23 @@ class _DryManager(RunManager):
                 identity = one.settings.model if one.model is None else one.model.identity
                 if any(other.identity == identity for other in made.values()):
                     identity = f"{identity} {len(made)}"
-                count = partial(tally.note, one)
-                made[one.asked_as] = CountingModel(identity, book, tokens, count, run.settings.query, tally.objects)
+                made[one.asked_as] = CountingModel(
+                    identity,
+                    book,
+                    tokens,
+                    partial(tally.note, one),
+                    run.settings.query,
+                    tally.objects,
+                    voice,
+                    self.asked.setdefault(one.asked_as, {}),
+                )
             working.append(WorkingModel(made[one.asked_as], one.settings, book))
         yield team([one.role for one in assigned], working)
+
+
+def _letters(number: int) -> str:
+    """A number in letters, 0 in none."""
+    return "" if number == 0 else f"{_letters(number // 26)}{chr(ord('a') + number % 26)}"
 
 
 class _DryDriver(Driver):
@@ -403,15 +433,17 @@ class _DryDriver(Driver):
         return self.savers[0]
 
 
-class _DrySession(Session):
+class DrySession(Session):
     """A session in memory, whose models count."""
 
-    def __init__(self, prices: PriceTable | None, own: Sequence[Evaluator]) -> None:
+    def __init__(self, prices: PriceTable | None, own: Sequence[Evaluator] = ()) -> None:
+        """`own` are metrics of one's own."""
         super().__init__(Store(":memory:"), prices=prices)
         self._owned = True
         known = {one.name: one for one in own}
-        self._manager = self.dry = _DryManager(self.store, model_roles(None, (), None, None), known, prices, unobserved)
+        self._manager = self.dry = DryManager(self.store, model_roles(None, (), None, None), known, prices, unobserved)
         self._driver = _DryDriver(self.store, self, None, self.dry)
+        self._built: dict[tuple[str, str, str], str | None] = {}
 
     async def run(self, prepared: Prepared, order: RunSpec) -> Run:
         """Make a run of what is prepared."""
@@ -419,6 +451,31 @@ class _DrySession(Session):
         self.dry.prepared[run.id] = prepared
         await carry_out(self.dry, self._driver, run)
         return self.store.runs.get(run.id)
+
+    async def begin_order(self, source: Sources, settings: DraftConfig, order: RunSpec) -> Result:
+        """Make a run of an order of an experiment."""
+        assert isinstance(source, Document)
+        prepared = prepare(source, settings, given=order.given)
+        return await self.result((await self.run(prepared, await self.with_packs(prepared, order))).id)
+
+    async def with_packs(self, prepared: Prepared, order: RunSpec) -> RunSpec:
+        """The order with questions and key facts that are here in place of those in the user's store, which are made
+        first, and not counted."""
+        if (judged := order.judging) is None:
+            return order
+        update: dict[str, str | None] = {}
+        builds: tuple[tuple[str, Shelf[Any], type[BuildQuestions | BuildKeyfacts]], ...]
+        builds = (("pack", self.store.packs, BuildQuestions), ("keyfacts", self.store.keyfacts, BuildKeyfacts))
+        for name, shelf, build in builds:
+            named = getattr(judged, name)
+            if named and not any(one.id == named for one, _ in shelf.all()):
+                key = (prepared.document.id, name, named)
+                if key not in self._built:
+                    bare = judged.model_copy(update={"pack": None, "keyfacts": None, "metrics": ()})
+                    built = await self.run(prepared, RunSpec(build(judging=bare)))
+                    self._built[key] = getattr(built.judging, name)
+                update[name] = self._built[key]
+        return replace(order, purpose=order.purpose.model_copy(update={"judging": judged.model_copy(update=update)}))
 
 
 def spending_of(
@@ -445,16 +502,17 @@ def dry_run(
     """The same of what is prepared."""
     refuse_self_check(prepared.settings, order.judging, order.refinement)
 
-    def counted() -> Spending:
-        return asyncio.run(_counted(prepared, order, prices or builtin_prices(), notes))
+    return run_apart(lambda: _counted(prepared, order, prices or builtin_prices(), notes))
 
+
+def run_apart(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run a coroutine to its end; where a loop is running, as in a notebook, in a thread of its own."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return counted()
-    # Where a loop is running, as in a notebook, another one needs a thread of its own.
+        return asyncio.run(work())
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(counted).result()
+        return thread.submit(lambda: asyncio.run(work())).result()
 
 
 class SampledDryRuns:
@@ -480,35 +538,25 @@ _ALIKE = 1.2
 
 
 async def _counted(prepared: Prepared, order: RunSpec, prices: PriceTable, notes: Sequence[str]) -> Spending:
-    async with _DrySession(prices, order.own) as session:
-        run = await session.run(prepared, await _dry(session, prepared, order))
+    async with DrySession(prices, order.own) as session:
+        run = await session.run(prepared, await session.with_packs(prepared, unaided(order)))
         return _spending(session, run.id, order, prices, notes)
 
 
-async def _dry(session: _DrySession, prepared: Prepared, order: RunSpec) -> RunSpec:
-    """The order as it can be carried out without a person, an encoder, and what is in the user's store: key facts and
-    questions that it names are made first, and not counted."""
+def unaided(order: RunSpec) -> RunSpec:
+    """The order as it can be carried out without a person and an encoder."""
     if (judged := order.judging) is None:
         return order
     update: dict[str, Any] = {"embeddings": None}
     if judged.similarity == "cosine":
         update["similarity"] = "rouge1"
-    builds: tuple[tuple[str, type[BuildQuestions | BuildKeyfacts]], ...]
-    builds = (("pack", BuildQuestions), ("keyfacts", BuildKeyfacts))
-    for name, build in builds:
-        if getattr(judged, name):
-            bare = judged.model_copy(update={**update, "pack": None, "keyfacts": None, "metrics": ()})
-            built = await session.run(prepared, RunSpec(build(judging=bare)))
-            update[name] = getattr(built.judging, name)
     changes: dict[str, Any] = {"judging": judged.model_copy(update=update)}
     if order.refinement is not None:
         changes["refinement"] = order.refinement.model_copy(update={"review": False})
     return replace(order, purpose=order.purpose.model_copy(update=changes))
 
 
-def _spending(
-    session: _DrySession, run: str, order: RunSpec, prices: PriceTable, notes: Sequence[str] = ()
-) -> Spending:
+def _spending(session: DrySession, run: str, order: RunSpec, prices: PriceTable, notes: Sequence[str] = ()) -> Spending:
     """What was counted of a run, of its chapters and of its other drafts."""
     tally, store = session.dry.tallies.get(run), session.store
     assert tally is not None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 
 from redraft.domain import Document, content_id
@@ -13,7 +14,7 @@ from redraft.llm.budget import Budget
 from redraft.llm.prices import PriceTable
 from redraft.report.history.results import Result, read_result
 from redraft.runs.model_names import NOBODY
-from redraft.runs.model_pool import ModelRole
+from redraft.runs.model_pool import ModelPool, ModelRole, at_work
 from redraft.runs.prepare import Prepared, RunSpec, identify, record
 from redraft.runs.roster import told_window, with_windows
 from redraft.runs.session import Session
@@ -56,6 +57,8 @@ class RunWatch:
     name: str
     observer: Observer
     run: str | None = None
+    step: str = ""
+    """What kind of work it is, for a plan."""
 
     def __call__(self, event: Event) -> None:
         """Take note of an event. Which stage a run is at says nothing where many are."""
@@ -179,7 +182,17 @@ class ExperimentRunner:
             raise self.stopped
         return result
 
-    def _opened(self, watch: RunWatch) -> Session:
+    def open_models(
+        self,
+        assigned: Sequence[ModelRole],
+        run: Run,
+        prepared: Prepared,
+        step: str,  # noqa: ARG002  (for plans)
+    ) -> AbstractAsyncContextManager[ModelPool]:
+        """Open the models for requests of the experiment itself; plans call them `step`."""
+        return at_work(assigned, run, prepared, self.store, self.observer, self.budget)
+
+    def _opened(self, watch: RunWatch) -> AbstractAsyncContextManager[Session]:
         """Open a session for one run."""
         if self.session is not None:
             return self.session.beside(watch, self.limits, self.budget)

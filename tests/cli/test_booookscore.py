@@ -75,7 +75,7 @@ def test_it_prints_the_report_and_writes_it_with_its_tables(inside: Inside, serv
     assert done.code == 0, done.err
     results = inside.folder / "deep" / "results"
     assert "| openai:x         |      83.333 | 0.833 |" in (results / "report.md").read_text("utf-8")
-    assert done.out.startswith("# BooookScore: how far summaries confuse")
+    assert done.out.startswith("# BooookScore: how confusing summaries are")
     assert "openai:x: BooookScore 83.333 (95% from" in done.out
     assert "6/6 " in done.err
     assert "14 files written to" in done.err
@@ -102,7 +102,7 @@ def test_a_dry_run_shows_what_judging_comes_to_and_does_nothing(inside: Inside, 
     assert not (inside.folder / "results").exists()
     first, built_in, total = inside.run(*plan, "--json").json["rows"]
     # Two summaries of three sentences each, of which a judge has two before it at once.
-    assert (first["times"], first["calls"], first["expected calls"]) == (2, 4, 4)
+    assert (first["runs"], first["calls"], first["expected calls"]) == (1, 4, 4)
     assert (first["USD"], built_in["USD"], total["calls"]) == (None, 0, 8)
     assert inside.run(*JUDGED, "--batch", "2", "-q").code == 0
     assert len(server.seen) == first["calls"]
@@ -127,7 +127,7 @@ def test_short_of_its_budget_it_says_how_to_go_on(inside: Inside, server: ChatSe
     assert len(server.seen) == 4
     assert "--max-calls 4 is used up" in short.err
     assert "repeat the command with a higher limit" in short.err
-    assert "not judged, and count for nothing" in short.out
+    assert "not judged and do not count" in short.out
     assert inside.run(*JUDGED, "--batch", "1", "-q").code == 0
     assert len(server.seen) == 6
     assert max(sent(server).values()) == 1
@@ -142,7 +142,7 @@ def test_with_failures_it_is_told_from_one_that_came_to_nothing(inside: Inside, 
     nothing = inside.run(*BASE, "--judge", "openai:y")
     assert nothing.code == 1
     assert "| openai:y |           – |     – |" in nothing.out
-    assert "2 failed, wholly or in part" in nothing.out
+    assert "2 failed completely or partly" in nothing.out
     assert "entity omission" not in nothing.out, "what was not judged has no types, not none of them"
     [row] = inside.run(*BASE, "--judge", "openai:y", "--json").json["tables"][0]["rows"]
     assert (row["judged"], row["confused"], row["BooookScore"]) == (0, None, None)

@@ -33,7 +33,7 @@ def test_it_prints_what_matters_and_writes_the_rest(inside: Inside) -> None:
     assert sum(item["kind"] == "summary" for item in items) == 4
     assert {path.stem for path in results.glob("*.svg")} >= {"position_densities", "position_halves", "fact_shares_1"}
     rows = list(csv.DictReader((results / "positions.csv").read_text("utf-8").splitlines()))
-    assert [(row["contestant"], row["step"], row["until"]) for row in rows] == [
+    assert [(row["system"], row["step"], row["until"]) for row in rows] == [
         (f"extractive, {strategy}", step, until)
         for strategy in ("hierarchical", "incremental")
         for step, until in (("1", "300"), ("2", "900"))
@@ -51,7 +51,7 @@ def test_a_reference_gives_the_length_and_the_baseline(inside: Inside) -> None:
     assert done.code == 0, done.err
     tables = {table["name"]: table for table in json.loads(done.out)["tables"]}
     assert "fact_changes" not in tables
-    (reference,) = (row for row in tables["positions"]["rows"] if row["contestant"] == "reference")
+    (reference,) = (row for row in tables["positions"]["rows"] if row["system"] == "reference")
     assert [reference[f"whole {third}"] for third in ("1st", "2nd", "3rd")] == pytest.approx([1 / 3] * 3)
     assert json.loads(done.out)["settings"]["documents"][0]["words"] == len(told(1, 20, 39).split())
 
@@ -62,7 +62,7 @@ def test_a_short_document_has_steps_of_its_own_and_a_plan_costs_nothing(inside: 
     assert "too few for steps of 10,000" in done.err
     (drafting, *_) = json.loads(done.out)["rows"]
     assert drafting["step"] == "drafting, hierarchical"
-    assert drafting["times"] >= 2
+    assert drafting["runs"] >= 2
     with Store(inside.folder / "redraft.db") as store:
         assert store.runs.latest(5) == []
 

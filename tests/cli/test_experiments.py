@@ -95,7 +95,7 @@ def test_hamlet_prints_the_report_and_writes_it_with_its_tables(inside: Inside, 
     names = {path.stem for path in results.glob("*.csv")} - {"items"}
     tables = json.loads((results / "tables.json").read_text("utf-8"))["tables"]
     assert names == {table["name"] for table in tables}
-    assert all(table["basis"].startswith(("Rests on", "Recall: Rests on")) for table in tables)
+    assert all(table["basis"].startswith(("Based on", "Recall: Based on")) for table in tables)
     for table in tables:
         found = list(csv.DictReader(io.StringIO((results / f"{table['name']}.csv").read_text("utf-8"))))
         assert len(found) == len(table["rows"])
@@ -122,7 +122,7 @@ def test_stored_results_become_one_page(inside: Inside, server: ChatServer) -> N
     assert "2 sets of results" in done.err
     page = (inside.folder / "report.html").read_text("utf-8")
     assert page.count("<figure") == 4
-    assert "How large a chunk has to be" in page
+    assert "Chunk size for extracting key facts" in page
     assert inside.run("experiment", "report", "results", "-o", "-").out.startswith("<!doctype html>")
     (inside.folder / "results" / "tables.json").write_text('{"experiment": "x", "tables": [7]}', "utf-8")
     broken = inside.run("experiment", "report", "results", "-o", "report.html")
@@ -152,7 +152,7 @@ def test_a_dry_run_shows_what_it_comes_to_and_does_nothing(inside: Inside, serve
     assert not inside.database.exists()
     assert not (inside.folder / "results").exists()
     rows = inside.run(*HAMLET, "--dry-run", "--json").json["rows"]
-    assert [row["times"] for row in rows if row["step"] == "drafting"] == [1, 1]
+    assert [row["runs"] for row in rows if row["step"] == "drafting"] == [1, 1]
     assert rows[-1]["USD"] is None, "nobody knows the price of a model that is served elsewhere"
     assert inside.run(*HAMLET, "-q").code == 0
     foreseen = {row["step"]: row["calls"] for row in rows}
@@ -204,7 +204,7 @@ def test_chunk_size_prints_and_writes(inside: Inside, server: ChatServer) -> Non
     done = inside.run(*SIZES, "-o", "results")
     assert done.code == 0, done.err
     assert len(server.seen) == 8
-    assert done.out.startswith("# How large a chunk has to be")
+    assert done.out.startswith("# Chunk size for extracting key facts")
     assert {path.name for path in (inside.folder / "results").iterdir()} == {
         *("chunk_sizes.csv", "cost.csv", "failures.csv"),
         *("items.json", "items.jsonl", "items.csv", "tables.json", "report.md", "marks_by_size.svg"),

@@ -23,7 +23,7 @@ def test_drafts_may_answer_a_question_and_read_a_beginning_and_are_judged_by_the
     words = ("--query", "Who keeps the lamp?", "--language", "English", "--until", "300", "--metric", "coverage")
     done = inside.run(*GRID, *words, "--json", "-q")
     assert done.code == 0, done.err
-    (contestant,) = done.json["settings"]["contestants"]
+    (contestant,) = done.json["settings"]["systems"]
     asked = {name: contestant["settings"][name] for name in ("query", "language", "until")}
     assert asked == {"query": "Who keeps the lamp?", "language": "English", "until": 300}
     (score,) = (row for row in table(done.json, "scores") if row["metric"] == "spread")
@@ -43,7 +43,7 @@ def table(report: dict[str, object], name: str) -> list[dict[str, object]]:
     [
         (("--until", "300", "--refine"), "drafts are refined by all of the document"),
         (("--goal", "coverage=0.5"), "nothing is refined"),
-        (("--against", "nobody"), "nobody is named 'nobody'"),
+        (("--against", "nobody"), "there is no system 'nobody'"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(inside: Inside, words: tuple[str, ...], said: str) -> None:

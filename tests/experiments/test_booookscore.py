@@ -88,9 +88,9 @@ def test_the_score_is_a_mean_over_summaries_of_shares() -> None:
     aside = {row[1]: row[3] for row in table(report, "aside").rows}
     assert aside == {
         "summaries without a sentence": 1,
-        "summaries that the annotations list no sentence of": 1,
-        "annotated summaries that the file of summaries does not have": 1,
-        "types that the paper does not have": 1,
+        "summaries for which the annotations list no sentence": 1,
+        "annotated summaries that are not in the file of summaries": 1,
+        "types that the paper does not define": 1,
     }
     status = {item["id"]: (item["status"], item["score"]) for item in report.items}
     assert status == {"a": ("scored", 0.5), "b": ("scored", 0.5), "c": ("scored", 1), "d": ("not applicable", None)}
@@ -191,7 +191,7 @@ def test_lengths_are_means_over_summaries_with_sentences() -> None:
 def test_without_the_vocabulary_tokens_are_estimated_and_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "_load", lambda name: None)
     report = EXPERIMENT.report(outcome_of({"a": "One sleeps."}, {"a": None}))
-    assert "estimate: estimated, and rather too many" in table(report, "lengths").caption
+    assert "estimate: estimated, and rather too high" in table(report, "lengths").caption
     assert report.settings["tokenizer"] == "estimate"
 
 
@@ -396,7 +396,7 @@ async def test_what_fails_is_never_a_score_and_is_tried_again(tmp_path: Path) ->
         assert status["long"] == ("scored", 2)
         failures = rows(table(report, "failures"), "code", "summaries", "the first", "unjudged")
         assert failures == [("unjudged", 1, "two names", 3), ("unjudged", 1, "long", 2)]
-        assert "2 failed, wholly or in part; 5 sentences were not judged" in table(report, "scores").basis
+        assert "2 failed completely or partly; 5 sentences were not judged" in table(report, "scores").basis
         broken = False
         before = len(server.seen)
         done = await lab.run()

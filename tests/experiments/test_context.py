@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from redraft import DraftConfig, Limits, Store
-from redraft.lab.experiments.context.experiment import ContextOutcome, context, plan_table
+from redraft.lab.experiments.context.experiment import ContextOutcome, context
 from redraft.lab.experiments.context.records import ContextDesign
 from redraft.lab.experiments.context.tables import EXPERIMENT
 from redraft.lab.experiments.plan import NamedModel
@@ -75,7 +75,7 @@ async def test_each_way_to_read_shows_in_the_tables(tmp_path: Path) -> None:
     tables = {table.name: table for table in report.tables}
 
     def cells(table: str, model: str, *names: str, **wanted: object) -> list[tuple[object, ...]]:
-        return rows(tables[table], *names, contestant=f"openai:{model}, direct", **wanted)
+        return rows(tables[table], *names, system=f"openai:{model}, direct", **wanted)
 
     thirds = ("1st", "2nd", "3rd")
     assert _near(cells("position_halves", "even", *thirds), (1 / 3, 1 / 3, 1 / 3))
@@ -142,20 +142,21 @@ async def test_what_fails_is_a_hole_and_stops_nothing_else(tmp_path: Path) -> No
     assert [item.status for item in outcome.items] == ["done", "done", "failed", "failed"]
     assert not outcome.complete
     tables = {table.name: table for table in EXPERIMENT.report(outcome).tables}
-    assert rows(tables["positions"], "sentences", contestant="openai:starter, direct") == [(None,), (None,)]
+    assert rows(tables["positions"], "sentences", system="openai:starter, direct") == [(None,), (None,)]
     assert len(tables["failures"].rows) == 2
-    assert rows(
-        tables["fact_accuracy"], "facts", "supported", contestant="openai:starter, direct", section="anywhere"
-    ) == [(0, None)]
+    assert rows(tables["fact_accuracy"], "facts", "supported", system="openai:starter, direct", section="anywhere") == [
+        (0, None)
+    ]
 
 
 def test_a_plan_asks_nobody(tmp_path: Path) -> None:
     writer, judge = (at("http://127.0.0.1:9/v1", name) for name in ("openai:a", "openai:b"))
     design = ContextDesign((writer,), judge, ("direct", "hierarchical"), STEPS, 120)
-    plan = plan_table([ISLAND], design, PriceTable({}, {}))
+    plan = EXPERIMENT.plan([ISLAND], design, PriceTable({}, {}))
     assert [row[1] for row in plan.rows][:5] == [
         *("drafting, direct", "drafting, hierarchical", "taking summaries apart", "verifying facts", "aligning facts"),
     ]
-    # One call for each of the two steps; facts of four summaries, and of two pairs in both directions.
+    # One call for each of the two steps; facts of four summaries in one run, of two pairs in both directions.
     assert plan.rows[0][3:5] == (2, 2)
-    assert [row[3] for row in plan.rows][2:5] == [4, 4, 4]
+    assert [row[3] for row in plan.rows][2:5] == [1, 1, 1]
+    assert plan.rows[4][4] == 4

@@ -116,13 +116,13 @@ def test_positions_by_thirds_of_what_was_read_and_of_the_whole() -> None:
     told = -(0.4375 * log(0.4375) + 0.0625 * log(0.0625) + 0.5 * log(0.25)) / log(4)
     assert rows(table, "sentences", "located", "spread", step=1) == [(4, 3, pytest.approx(1.0))]
     assert rows(table, "sentences", "located", "spread", step=2) == [(4, 4, pytest.approx(told))]
-    assert rows(table, *whole, "words", contestant="reference") == [(0.5, 0.0, 0.5, 40)]
+    assert rows(table, *whole, "words", system="reference") == [(0.5, 0.0, 0.5, 40)]
     assert "1 of 8 sentences" in table.basis
 
 
 def test_half_against_half() -> None:
     (found,) = rows(
-        halves_table(COURSES, ITEMS), *THIRDS, *(f"change {third} (%)" for third in THIRDS), contestant="a, direct"
+        halves_table(COURSES, ITEMS), *THIRDS, *(f"change {third} (%)" for third in THIRDS), system="a, direct"
     )
     # All: 1 + 1.75, 1 + 1.25 and 1 + 1 of seven. 0.4375 is by 31.25 % more than a third, 0.3125 by 6.25 % less.
     assert found == pytest.approx((2.75 / 7, 2.25 / 7, 2 / 7, 31.25, -6.25, -25))

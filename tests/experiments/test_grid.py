@@ -21,12 +21,11 @@ from redraft import DraftConfig, Limits, Store
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.events import CallAnswered, Event
-from redraft.lab.experiments.grid.experiment import grid, plan_table
+from redraft.lab.experiments.grid.experiment import grid
 from redraft.lab.experiments.grid.records import GridDesign, GridOutcome, contestants
 from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
 from redraft.lab.experiments.longsumeval.experiment import LongSumEvalDesign as RefiningDesign
 from redraft.lab.experiments.longsumeval.experiment import longsumeval
-from redraft.lab.experiments.longsumeval.experiment import plan_table as refining_plan
 from redraft.lab.experiments.longsumeval.tables import EXPERIMENT as LONGSUMEVAL
 from redraft.lab.experiments.pictures import drawn
 from redraft.lab.experiments.plan import NamedModel
@@ -143,14 +142,14 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
     plain = designed(server.base_url)
     there = (*plain.contestants, type(plain.contestants[0])("people"))
     design = replace(plain, contestants=there, ready=ready)
-    plan = plan_table(documents, design, PRICES)
+    plan = GRID.plan(documents, design, PRICES)
     total = dict(zip(plan.columns, plan.rows[-1], strict=True))
     outcome = await run(tmp_path, documents, design)
     assert len(server.seen) <= int(str(total["calls"]))
-    assert 0 < float(str(total["expected USD"])) < float(str(total["USD"]))
+    assert 0 < float(str(total["expected USD"])) == float(str(total["USD"])), "nobody thinks, and nothing is refined"
     report = GRID.report(outcome)
     scores, differences, preferences, agreement = (report.tables[n] for n in (0, 2, 3, 4))
-    found = rows(scores, "metric", "contestant", "score", "documents", judge="fair")
+    found = rows(scores, "metric", "system", "score", "documents", judge="fair")
     assert [row[2:] for row in found if row[0] == "coverage"] == [(1.0, 2), (0.5, 2), (pytest.approx(1 / 3), 1)]
     assert [row[2:] for row in found if row[0] == "consistency"] == [(1.0, 2), (1.0, 2), (0.5, 1)]
     wanted = {"metric": "coverage", "judge": "mean of judges", "first": "whole"}
@@ -169,7 +168,7 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
     assert rows(preferences, "of", "verdicts", first="half", second="people", judge="fair", aspect="detail") == [(2, 1)]
     assert rows(agreement, "alpha", "tau-b", of="coverage") == [pytest.approx((1.0, 1.0))]
     assert rows(agreement, "equal", of="preference: structure") == [(1.0,)]
-    assert "ready-made summaries of documents that do not take part: 1" in report.to_markdown()
+    assert "ready-made summaries of documents that are not part of the experiment: 1" in report.to_markdown()
     assert not outcome.complete
     assert "it has no summary of this document" in report.to_markdown()
     asked = len(server.seen)
@@ -197,7 +196,7 @@ async def test_refined_contestants_go_on_from_the_drafts_of_the_others(tmp_path:
     documents = islands(1)
     outcome = await run(tmp_path, documents, design)
     assert outcome.complete
-    scores = rows(GRID.report(outcome).tables[0], "contestant", "score")
+    scores = rows(GRID.report(outcome).tables[0], "system", "score")
     assert scores == [("half", 0.5), ("half, refined", 1.0)]
     drafted = [seen for seen in server.seen if seen.model == "half" and "<summary>" not in text_of(seen.messages[0])]
     assert len(drafted) == 1, "both begin with one draft"
@@ -248,8 +247,8 @@ async def test_what_cannot_be_meant_is_refused_before_anything_is_asked(tmp_path
             {"judges": narrow, "judging": JudgeConfig(metrics=("booookscore",))},
             "booookscore does not fit into a window",
         ),
-        ({"against": "nobody"}, "nobody is named 'nobody'"),
-        ({"contestants": twice}, "two contestants are named whole"),
+        ({"against": "nobody"}, "there is no system 'nobody'"),
+        ({"contestants": twice}, "two systems are named whole"),
         ({"judging": JudgeConfig(metrics=("position",))}, "position gives no score"),
     ):
         with pytest.raises(UsageError, match=said):
@@ -276,7 +275,7 @@ async def test_refining_tells_what_it_gains_and_asks_about_a_first_draft_once(
     tmp_path: Path, server: ChatServer
 ) -> None:
     documents, design = islands(1), refining(server.base_url)
-    plan = refining_plan(documents, design, PRICES)
+    plan = LONGSUMEVAL.plan(documents, design, PRICES)
 
     async def done() -> Report:
         with Store(tmp_path / "redraft.db") as store:

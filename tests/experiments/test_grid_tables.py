@@ -66,7 +66,7 @@ def test_a_paired_difference_has_the_interval_of_drawing_other_documents() -> No
     assert found == pytest.approx((0.2, 0.0, 0.6, 5, 0))
     counts = one_row(difference_table(lone_winner()), "higher", "lower", "equal")
     assert counts == (1, 0, 4)
-    assert one_row(score_table(lone_winner()), "score", "95% from", "95% to", "sd", contestant="a") == pytest.approx(
+    assert one_row(score_table(lone_winner()), "score", "95% from", "95% to", "sd", system="a") == pytest.approx(
         (0.2, 0.0, 0.6, 0.4472135955)  # the deviation of 1, 0, 0, 0, 0: the root of 0.8 / 4
     )
 
@@ -87,9 +87,9 @@ def test_several_summaries_of_a_document_count_as_their_mean_and_a_hole_is_left_
     found = one_row(difference_table(made), "difference", "95% from", "documents", "higher", "lower", "left out")
     assert found == (pytest.approx(0.1), None, 2, 1, 1, 1)
     columns = ("score", "documents", "summaries", "of", "failed", "unjudged")
-    assert one_row(score_table(made), *columns, contestant="a") == (pytest.approx(0.6), 3, 4, 4, 0, 0)
-    assert one_row(score_table(made), *columns, contestant="b") == (pytest.approx(0.35), 2, 2, 3, 1, 3)
-    assert one_row(summary_table(made), "coverage", "status", document="D3", contestant="b") == (None, "failed")
+    assert one_row(score_table(made), *columns, system="a") == (pytest.approx(0.6), 3, 4, 4, 0, 0)
+    assert one_row(score_table(made), *columns, system="b") == (pytest.approx(0.35), 2, 2, 3, 1, 3)
+    assert one_row(summary_table(made), "coverage", "status", document="D3", system="b") == (None, "failed")
     assert "coverage" in failure_table(made).rows[0]
 
 
@@ -182,7 +182,7 @@ def test_what_it_takes_is_by_summary_and_in_all_and_unknown_where_a_price_is() -
     assert one_row(table, "calls", what="verdicts by j") == (5,)
     assert one_row(table, "calls", "USD", what="all, each answer once") == (15, None)
     # Tokens and money stand beside the scores, for the picture.
-    assert one_row(score_table(outcome(design("a", "b"), some)), "tokens each", "USD each", contestant="a") == (220, 1)
+    assert one_row(score_table(outcome(design("a", "b"), some)), "tokens each", "USD each", system="a") == (220, 1)
 
 
 def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None:
@@ -198,7 +198,7 @@ def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None
     assert {"scores", "differences_1", "preferences_1", "documents", "cost_coverage"} == set(pictures)
     assert "not measured" not in pictures["documents"].picture().svg
     by_name = {table.name: table for table in report.tables}
-    assert one_row(by_name["summaries"], "status", "coverage", document="D2", contestant="people") == ("failed", None)
+    assert one_row(by_name["summaries"], "status", "coverage", document="D2", system="people") == ("failed", None)
     assert "it has no summary of this document" in report.to_markdown()
     assert [item["status"] for item in report.items] == ["done", "done", "done", "failed", "done", "not made"]
     assert report.headline[1] == "people: coverage 1.000"

@@ -239,7 +239,7 @@ async def test_an_item_that_fails_is_recorded_and_stops_no_other(tmp_path: Path)
         assert all(item.failure and item.failure.stage == "drafting" and item.failure.code for item in lost)
         assert all(item.recall is None and item.words is None for item in lost), "no zero for what was not measured"
         written = files(outcome)
-        assert "Rests on 2 of 4 items; 2 failed" in written["report.md"]
+        assert "Based on 2 of 4 items; 2 failed" in written["report.md"]
         assert r"No \*such\* \| prompt. Never." in written["report.md"]
         assert json.loads(written["items.json"])[1]["failure"]["message"]
         script.broken = False
@@ -295,7 +295,7 @@ async def test_a_document_without_key_facts_stops_no_other(tmp_path: Path) -> No
     assert lost.failure.stage == "key facts"
     report = files(outcome)["report.md"]
     assert "without key facts, and so without items: 1 of 2 documents" in report
-    assert "Rests on 1 of 2 documents; 1 failed" in report
+    assert "Based on 1 of 2 documents; 1 failed" in report
 
 
 def _island_from(first: int) -> Any:

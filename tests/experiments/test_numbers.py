@@ -83,9 +83,9 @@ def test_the_gap_is_that_between_the_best_and_the_worst_fifth() -> None:
 
 
 def test_the_basis_of_a_table_says_what_failed_and_what_was_left_open() -> None:
-    assert recall_table(ITEMS).basis == "Rests on 4 of 5 items; 1 failed; 2 of 19 verdicts were not given."
+    assert recall_table(ITEMS).basis == "Based on 4 of 5 items; 1 failed; 2 of 19 verdicts are missing."
     unmade = recall_table([*ITEMS, item("b", 0.5)]).basis
-    assert unmade == "Rests on 4 of 6 items; 1 failed, 1 without a score; 2 of 19 verdicts were not given."
+    assert unmade == "Based on 4 of 6 items; 1 failed, 1 without a score; 2 of 19 verdicts are missing."
 
 
 def test_faithfulness_is_pooled_over_sentences_by_the_level_of_their_facts() -> None:
@@ -180,7 +180,7 @@ def test_sizes_count_what_passed_validation() -> None:
     assert rows(table, *names, document="total", perspective="analytical") == [(4000, 4, 2, 2, 2, 0, 4, 2)]
     assert rows(table, *names, document="mean", perspective="narrative") == [(2000, 1, 1, 1, 2, 0, 3, 0)]
     assert table.basis == (
-        "Rests on 2 of 3 documents; 1 failed; 2 facts without a verdict; 2 parts of trees that could not be had."
+        "Based on 2 of 3 documents; 1 failed; 2 facts without a verdict; 2 parts of trees could not be made."
     )
 
 
@@ -214,7 +214,7 @@ def test_cost_is_a_mean_over_what_is_done_and_a_sum_over_all() -> None:
     assert rows(table, *names, step="drafting") == [(2, 3, 1, 500, 50, 0.15, 9, pytest.approx(0.4))]
     assert rows(table, *names, step="judging") == [(2, 2, 2, 200, 20, 0.05, 4, 0.1)]
     assert rows(table, "calls", "USD", "all calls", "all USD", step="total") == [(None, None, 23, pytest.approx(1.0))]
-    assert "Rests on 2 of 3 items; 1 failed." in table.basis
+    assert "Based on 2 of 3 items; 1 failed." in table.basis
     both = cost_table([subject()], [*items, unpriced])
     assert rows(both, "USD", "all USD", **{"step": "drafting", "summaries by": "b"}) == [(None, None)]
     assert rows(both, "all USD", step="total") == [(None,)], "nobody knows what it came to"

@@ -209,7 +209,7 @@ def test_what_it_took_is_added_up_by_stage_model_and_step() -> None:
         # One price is not known, so neither is the sum.
         ("total", "", None, 8, 2, 980, 78, None),
     )
-    assert found.basis.startswith("2 of 3 times")
+    assert found.basis.startswith("2 of 3 sets of answers")
 
 
 def test_questions_are_counted_by_type_and_third_and_what_is_missing_is_named() -> None:
@@ -219,7 +219,7 @@ def test_questions_are_counted_by_type_and_third_and_what_is_missing_is_named() 
     assert row(found, "A book", "extractive") == (1, 0, 1)
     assert row(found, "A book", "unanswerable") == (0, 1, 0)
     assert row(found, "A book", "binary") == (0, 0, 0)
-    assert "What could not be had: one of yes or no: no paragraph." in found.caption
+    assert "Missing: one of yes or no: no paragraph." in found.caption
     assert found.basis == "1 of 2 documents have no questions."
 
 
@@ -236,7 +236,7 @@ def test_what_failed_stands_with_its_stage_and_what_was_passed_over_is_told_apar
         ("A book", "a", 450, "answers", "plan", "Too long."),
         ("A book", "a", 900, "answers", "passed over", "question 2 has no answer"),
     )
-    assert found.basis == "1 of 3 times that a model was asked about a document failed; 1 were not made."
+    assert found.basis == "1 of 3 sets of answers (one model, document and step each) failed; 1 were not made."
 
 
 def test_an_interval_is_of_the_accuracy_that_it_stands_beside() -> None:

@@ -25,7 +25,7 @@ def agree_report(outcome: AgreementOutcome) -> Report:
     design, tables = outcome.design, tuple(agreement_tables(outcome))
     return Report(
         "agree",
-        f"{design.metric} beside people: {plain(outcome.dataset.name)}",
+        f"{design.metric} compared with people: {plain(outcome.dataset.name)}",
         tuple(_about(outcome)),
         {
             "metric": design.metric,
@@ -61,11 +61,11 @@ def _about(outcome: AgreementOutcome) -> Iterator[str]:
     yield f"items: {len(dataset.items)} of {len({item.document for item in dataset.items})} documents"
     if dataset.troubles:
         yield f"entries that could not be read: {len(dataset.troubles)}; see the last table"
-    yield "– is what there is not: too few figures, or all of them the same"
+    yield "– means not available: too few figures, or all of them the same"
     if outcome.stopped is not None:
         yield (
-            f"stopped: {plain(outcome.stopped.message)}; what is there is below, and the same command with a higher"
-            " limit goes on"
+            f"stopped: {plain(outcome.stopped.message)}; partial results are below, and the same command with a"
+            " higher limit continues"
         )
 
 

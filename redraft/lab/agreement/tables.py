@@ -50,7 +50,7 @@ def basis(outcome: AgreementOutcome) -> str:
     there = sum(field in item.people for item in items)
     statuses = [said.status for column in outcome.columns for said in column.said]
     counts = (f"{statuses.count(status)} {status}" for status in ("unjudged", "not applicable", "failed", "not made"))
-    return f"Rests on {there} of {len(items)} items, and on {len(statuses)} judgings: {', '.join(counts)}."
+    return f"Based on {there} of {len(items)} items and {len(statuses)} judgments: {', '.join(counts)}."
 
 
 def _all(outcome: AgreementOutcome) -> Iterator[tuple[ScoreSeries, ScoreSeries]]:
@@ -86,11 +86,11 @@ def _systems(one: ScoreSeries) -> Correlation:
 
 @table(
     "agreement",
-    lambda outcome: f"Scores beside people's {outcome.design.human}",
-    "Kendall's tau-b over all summaries that have a score, with the interval that holds 95 % of the resamples by"
-    " document, and how often chance alone comes as far (p, over permutations); Spearman's and Pearson's"
-    " correlation. `tau, all` is over all summaries: one without a score is given the mean of the others. The last"
-    f" row asks nobody: it is the {BIGRAMS}.",
+    lambda outcome: f"Scores compared with people's {outcome.design.human}",
+    "Kendall's tau-b over all summaries with a score, with the interval that contains 95 % of resamples by"
+    " document, and the probability of reaching it by chance (p, by permutation); Spearman's and Pearson's"
+    " correlation. `tau, all` is over all summaries: one without a score gets the mean of the others. The last"
+    f" row needs no judge: it is the {BIGRAMS}.",
     ("judge", "summaries", "of", "tau-b", *ENDS, "p", "Spearman", "Pearson", "tau, all"),
     basis,
 )
@@ -103,8 +103,8 @@ def correlation_table(outcome: AgreementOutcome) -> Iterator[Row]:
 @table(
     "documents",
     "Within documents",
-    "The mean of tau-b over documents, each over its own summaries, by drawing other documents. A document whose"
-    " summaries are all alike, to people or to the judge, says nothing and is left out.",
+    "Mean of tau-b over documents, each over its own summaries, with intervals from resampled documents. A"
+    " document whose summaries are all rated alike, by people or by the judge, is left out.",
     ("judge", "documents", "of", "tau-b", *ENDS),
     basis,
 )
@@ -117,8 +117,8 @@ def document_table(outcome: AgreementOutcome) -> Iterator[Row]:
 @table(
     "systems",
     "Between systems",
-    "The correlation of the systems' means; the interval is by drawing other documents. `tau, all` is over all"
-    " summaries: one without a score is given the mean of the others.",
+    "Correlation of the systems' means, with intervals from resampled documents. `tau, all` is over all"
+    " summaries: one without a score gets the mean of the others.",
     ("judge", "systems", "tau-b", *ENDS, "p", "Spearman", "Pearson", "tau, all"),
     basis,
 )
@@ -132,9 +132,10 @@ def system_table(outcome: AgreementOutcome) -> Iterator[Row]:
     "classes",
     "Right and wrong summaries",
     lambda outcome: (
-        f"People find nothing wrong where {outcome.design.human} is {best_of(outcome) or 0.0:g}. A judge finds nothing"
-        " wrong from a score on that was chosen on other documents, in five parts. Balanced accuracy is the mean of the"
-        " two recalls; AUC is how likely a right summary has a higher score than a wrong one, without any cut."
+        f"People find nothing wrong where {outcome.design.human} is {best_of(outcome) or 0.0:g}. A judge finds"
+        " nothing wrong from a threshold that was chosen on other documents (five-fold). Balanced accuracy is the"
+        " mean of the two recalls; AUC is the probability that a right summary scores higher than a wrong one,"
+        " without any threshold."
     ),
     ("judge", "summaries", "of", "wrong", "balanced accuracy", *ENDS, *_OF_CLASSES, "AUC"),
     basis,
@@ -159,9 +160,9 @@ def _shares(one: OfClass) -> tuple[float | None, float | None]:
 @table(
     "sentences",
     "Right and wrong sentences",
-    "Over the sentences on which the judge has a verdict, of all those that people judged; wrong is how many they"
-    " find wrong. Found of all is the share of the wrong ones that the judge says are wrong, also of"
-    " those without a verdict. Kappa (Cohen), AC1 (Gwet) and alpha (Krippendorff) are agreement beyond chance.",
+    "Over the sentences rated by people for which the judge has a verdict; wrong is how many of them people find"
+    " wrong. Found of all: the share of wrong sentences that the judge finds, including those without a verdict."
+    " Kappa (Cohen), AC1 (Gwet) and alpha (Krippendorff) are agreement beyond chance.",
     ("judge", "judged", "of", "wrong", "balanced accuracy", *ENDS, *_OF_CLASSES, "found of all", "kappa", "AC1",
      "alpha"),
     basis,
@@ -181,11 +182,11 @@ def sentence_table(outcome: AgreementOutcome) -> Iterator[Row]:
 
 @table(
     "risk",
-    "Mistakes on how much is judged",
-    "Of the summaries of which at least so large a share of what there is to say has a verdict: how many they are"
-    " of all (coverage), and how often the judge is wrong on them (risk). The last row of a judge is all that it"
-    " scores, with the mean risk over all coverages. One that knows what it cannot tell is wrong less often"
-    " on less.",
+    "Mistakes by coverage",
+    "Summaries in which at least this share of the items has a verdict: their share of all summaries (coverage),"
+    " and how often the judge is wrong about them (risk). The last row of a judge covers everything it scores,"
+    " with the mean risk over all coverages. A judge that knows what it cannot tell makes fewer mistakes at lower"
+    " coverage.",
     ("judge", "least share judged", "coverage", "risk", "mean risk"),
     basis,
 )
@@ -208,7 +209,7 @@ def risk_table(outcome: AgreementOutcome) -> Iterator[Row]:
 @table(
     "pairs",
     "The better of two",
-    "Shares of the pairs of which both have a score.",
+    "Shares of the pairs for which both have a score.",
     ("judge", "pairs", "of", "better one above", "tied", "below"),
     basis,
 )
@@ -234,9 +235,9 @@ def _ordered(scores: Sequence[tuple[float | None, float | None]]) -> Row:
 
 @table(
     "kinds",
-    "What is found, by what is wrong",
-    "Of the summaries that people find wrong in this way, alone or among others, the share that the judge finds"
-    " wrong, by the cuts of the table of right and wrong summaries.",
+    "Errors found, by type",
+    "Share of the summaries with this type of error, by people's ratings, that the judge finds wrong, with the"
+    " thresholds of the table of right and wrong summaries.",
     ("judge", "kind", "wrong", "judged", "found"),
     basis,
 )
@@ -254,11 +255,11 @@ def kind_table(outcome: AgreementOutcome) -> Iterator[Row]:
 
 @table(
     "raters",
-    "Judges with each other and with themselves",
-    "Two judges: over the summaries that both score, tau-b of their scores. One judge several times: the mean over"
-    " summaries of the standard deviation of its scores, and tau-b of the first and the second time. People: over"
-    " all that several of them were asked about. Equal ratings, AC1 (Gwet) and alpha (Krippendorff) take scores and"
-    " ratings as they are, alpha by how far they lie apart.",
+    "Agreement of judges with each other and with themselves",
+    "Two judges: tau-b of their scores over the summaries scored by both. One judge several times: mean over"
+    " summaries of the standard deviation of its scores, and tau-b of the first and second time. People: over"
+    " everything that several of them rated. Equal ratings, AC1 (Gwet) and alpha (Krippendorff) use scores and"
+    " ratings as they are; alpha weights differences by their size.",
     ("one", "other", "items", "equal", "AC1", "alpha", "kappa", "tau-b", "sd"),
     basis,
 )
@@ -326,9 +327,8 @@ def _pivot(outcome: AgreementOutcome, down: Sequence[str], across: str | None, p
     return Table(
         f"sweep-{per}",
         f"Sensitivity: Kendall's tau-b with people's {outcome.design.human}, per {per[:-1].replace('ie', 'y')}",
-        "As in the tables V to VII of LongSumEval: * is p < 0.05, ** p < 0.01, *** p < 0.001. Similarity and threshold"
-        " read the same answers otherwise, and nobody is asked again; whoever picks the best of many has picked chance"
-        " too.",
+        "As in tables V to VII of LongSumEval: * p < 0.05, ** p < 0.01, *** p < 0.001. Similarity and threshold"
+        " reinterpret the same answers without new calls; picking the best of many settings also picks up chance.",
         basis(outcome),
         ("judge", *down, *columns),
         tuple((*key, *(found.get(name) for name in columns)) for key, found in rows.items()),
@@ -347,8 +347,8 @@ def _starred(outcome: AgreementOutcome, column: Column, per: str) -> Cell:
     "counts",
     "What there was to go by",
     "A summary is unjudged where fewer than half of its items have a verdict, and not applicable where there is"
-    " nothing to judge. Items unjudged is the share of all items (questions, claims, sentences) without a verdict;"
-    " ties the share of all pairs of summaries that have the same figure.",
+    " nothing to judge. Items unjudged: share of all items (questions, claims, sentences) without a verdict."
+    " Ties: share of all pairs of summaries with the same score.",
     ("by", "items", "figures", "unjudged", "not applicable", "failed", "not made", "items unjudged", "ties"),
     lambda outcome: f"{len(outcome.dataset.troubles)} entries of the file could not be read.",
 )
@@ -374,8 +374,8 @@ def _ties(values: Sequence[float]) -> float | None:
 @table(
     "cost",
     "What it takes",
-    "All that the runs of a judge took; what was known already is counted as from the cache, and costs nothing."
-    " Settings that only read the same answers otherwise have no row but the first.",
+    "Everything the runs of a judge used; cached answers are counted separately and cost nothing. Settings that"
+    " reinterpret the same answers have no row of their own.",
     ("judge", "setting", "runs", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
     basis,
 )
@@ -388,8 +388,8 @@ def cost_table(outcome: AgreementOutcome) -> Iterator[Row]:
 
 @table(
     "troubles",
-    "What could not be read, and what failed",
-    "Everything else went on. Repeat the command to try again what failed; what is done is not done again.",
+    "Unreadable entries and failures",
+    "Everything else was completed. Repeat the command to retry what failed; finished work is not repeated.",
     ("place", "judge", "stage", "code", "message"),
     basis,
 )

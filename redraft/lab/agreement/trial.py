@@ -392,7 +392,7 @@ async def _judged(
     encoder: Encoder | None,
     batch: RunBatch,
 ) -> list[ItemOutcome]:
-    made = await batch.quietly(JUDGING, f"{item.id} by {way.judge}", document, way.settings, way.order(item))
+    made = await batch.quietly(JUDGING, JUDGING, f"{item.id} by {way.judge}", document, way.settings, way.order(item))
     if made.result is None:
         return [ItemOutcome(run=made.run, failure=made.failure)] * len(design.sweep.read)
     evaluation = made.result.evaluations[design.metric]
@@ -474,10 +474,10 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
     return Table(
         "plan",
         "What it comes to",
-        "Every item is judged once by every judge under every setting that asks otherwise; similarity and threshold ask"
-        " nothing. It comes to about so much; a pack of questions and key facts are built once for each document and"
-        " counted for each item. Prices are in USD.",
-        "Nothing was asked and nothing stored; what is known already costs nothing.",
+        "Every judge judges every item once under every setting that needs new calls; similarity and threshold"
+        " need none. Numbers are approximate; questions and key facts are built once per document, but counted"
+        " for each item. Prices are in USD.",
+        "Nothing was asked and nothing stored; cached answers cost nothing.",
         ("judge", "setting", "calls", "prompt tokens", "reply tokens", "USD"),
         tuple(rows),
     )

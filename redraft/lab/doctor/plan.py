@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from redraft.domain import Usage
 from redraft.lab.doctor.checkup import DoctorSubject, ProbeRun, check_aims, probe_runs
 from redraft.lab.doctor.probes import texts
-from redraft.lab.experiments.plan import PlanStep, sums, table_of, told
+from redraft.lab.experiments.plan import PlanStep, table_of
 from redraft.llm.prices import PriceTable
 from redraft.report.tables import Table
 from redraft.runs.dry_run import Stage, dry_run
@@ -20,7 +20,7 @@ from redraft.settings import DraftConfig, Limits
 
 def plan_table(subjects: Sequence[DoctorSubject], prices: PriceTable) -> Table:
     """What there is to do, and what it may cost."""
-    about = "An item is one summary put to one judge by one metric; it comes to about so much."
+    about = "Each metric judges each summary once; questions and key facts are built once. Numbers are approximate."
     return table_of([step for subject in subjects for step in _steps(subject)], about, prices)
 
 
@@ -39,8 +39,8 @@ def _steps(subject: DoctorSubject) -> Iterator[PlanStep]:
                 stages[stage.name].append(stage)
     for name, some in stages.items():
         assert judge is not None
-        calls, prompt, completion = sums(told(some))
-        yield PlanStep(texts().title, name, judge, len(some), calls, Usage(prompt, completion))
+        used = Usage(sum(one.prompt_tokens for one in some), sum(one.completion_tokens for one in some))
+        yield PlanStep(texts().title, name, judge, len(some), sum(one.calls for one in some), used)
 
 
 def _stages(subject: DoctorSubject, probe_run: ProbeRun) -> tuple[DraftConfig, Sequence[Stage]]:

@@ -11,7 +11,7 @@ from operator import attrgetter
 from random import Random
 
 from redraft.agents.accounts import gather_all
-from redraft.agents.fact_checker import MARKS_TOKENS, FactChecker
+from redraft.agents.fact_checker import FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Document, Totals
 from redraft.errors import BudgetError, UsageError
@@ -19,7 +19,7 @@ from redraft.evaluators.reference.keyfacts import ALL
 from redraft.events import StageStarted
 from redraft.lab.experiments.experiment import AGAIN, Experiment, table
 from redraft.lab.experiments.frames import Row, distinct, group_by, summed, where
-from redraft.lab.experiments.plan import JudgesDesign, PlanStep, check_models, step_of, table_of
+from redraft.lab.experiments.plan import JudgesDesign, check_models
 from redraft.lab.experiments.runner import (
     GuardedStage,
     RunBatch,
@@ -30,14 +30,13 @@ from redraft.lab.experiments.runner import (
     part_at_work,
     status_of,
 )
-from redraft.llm.prices import PriceTable
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
 from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, mean, plain, unmarked
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.model_pool import assign_models, located
+from redraft.runs.model_pool import located
 from redraft.runs.prepare import Prepared, RunSpec, prepare
-from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig, Limits
+from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.words import count_words
 
 SIZES = (1024, 2048, 4096, 8192)
@@ -198,6 +197,10 @@ def _whole(prepared: Prepared, size: int) -> list[Chunk]:
     return [chunk for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
 
 
+def _step(size: int) -> str:
+    return f"chunks of {size} tokens"
+
+
 async def _marked(
     batch: ChunkSample, order: RunSpec, design: SizeDesign, runner: ExperimentRunner
 ) -> tuple[list[MarkedChunk], str]:
@@ -205,7 +208,7 @@ async def _marked(
     done: list[MarkedChunk] = []
     # What there is when the budget ends, is there.
     with suppress(BudgetError):
-        async with part_at_work(run, batch.prepared, order.judging, runner) as pool:
+        async with part_at_work(run, batch.prepared, order.judging, runner, _step(batch.size)) as pool:
             judges = {
                 name: Judge(one.model, one.book, runner.store.judgments, temperature=design.drawn(name))
                 for name, one in zip(design.judges, pool.judges, strict=True)
@@ -231,28 +234,6 @@ async def _mark(
     return MarkedChunk(*head, marks, tried.failure)
 
 
-_ABOUT = (
-    "Each time is one chunk before one judge. The first figures are what it comes to at most. The expected ones are a"
-    " rule of thumb: replies of 60 % of their room."
-)
-
-
-def plan_table(documents: Sequence[Document], design: SizeDesign, prices: PriceTable) -> Table:
-    """What there is to do, what it may cost, and what it will cost as a rule."""
-    steps = [step for batch in batches_of(documents, design) for step in _steps(batch, design, prices)]
-    return table_of(steps, _ABOUT, prices)
-
-
-def _steps(batch: ChunkSample, design: SizeDesign, prices: PriceTable) -> Iterator[PlanStep]:
-    """What every judge has to read of the chosen chunks of one size of one document."""
-    prepared, times = batch.prepared, len(batch.chunks)
-    overhead = prepared.tokenizer.count(prepared.book.template(JUDGE_CHUNK))
-    told = (times, times * overhead + sum(chunk.tokens for chunk in batch.chunks), times * MARKS_TOKENS)
-    for one in assign_models(prepared.settings, design.order().judging, Limits(), prices):
-        if one.role == "judge":
-            yield step_of(prepared.document, f"chunks of {batch.size} tokens", one.settings, times, [told])
-
-
 _DIMENSIONS = ("validity", "coherence", "cross_content", "major_facts", "connections")
 """What chunks are marked in; the last two are counted."""
 _MARKS_OF_TABLES = tuple(name.replace("_", " ") for name in _DIMENSIONS)
@@ -262,18 +243,16 @@ _MOST_SIZES = 8
 def _basis(outcome: SizeOutcome) -> str:
     status = [one.status for one in outcome.marked]
     return (
-        f"Rests on {status.count('done')} of {len(status)} items, one chunk before one judge each;"
-        f" {status.count('failed')} failed. A judge marks a chunk in every respect or not at all, so that no verdict is"
-        " open."
+        f"Based on {status.count('done')} of {len(status)} items (one chunk and one judge each);"
+        f" {status.count('failed')} failed. A judge gives a chunk all marks or none."
     )
 
 
 @table(
     "chunk_sizes",
-    "Marks of chunks by their size (HAMLET, table 9)",
-    "Means of the marks from 1 to 5 over chunks, over several judges the mean of their means of each chunk, and of the"
-    " facts and connections that they counted. The rest at a document's end is left out where it is less than half a"
-    " chunk.",
+    "Marks by chunk size (HAMLET, table 9)",
+    "Mean marks (1 to 5) over chunks, and mean numbers of facts and connections counted; with several judges, the"
+    " mean of their means per chunk. A document's last chunk is left out if it is less than half the size.",
     ("size", "judge", *_MARKS_OF_TABLES, "tokens", "chunks", "of", "failed"),
     _basis,
 )
@@ -303,7 +282,7 @@ def _rests(marked: Sequence[MarkedChunk]) -> Row:
 @table(
     "cost",
     "What it took",
-    "By size, over all judges. Answers from the cache cost nothing; where a price is not known, neither is the cost.",
+    "By size, over all judges. Cached answers cost nothing; where a price is unknown, so is the cost.",
     ("size", "marked", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
     _basis,
 )
@@ -351,9 +330,8 @@ def _about(outcome: SizeOutcome) -> Iterator[str]:
 
 EXPERIMENT: Experiment[SizeDesign, SizeOutcome] = Experiment(
     CHUNK_SIZE,
-    "How large a chunk has to be to draw key facts from it",
+    "Chunk size for extracting key facts",
     run=chunk_sizes,
-    plan=plan_table,
     is_some=lambda outcome: any(one.marks for one in outcome.marked),
     about=_about,
     settings=_settings,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Generic, Protocol, TypeVar, TypeVarTuple
 
 from redraft.domain import Document
 from redraft.errors import BudgetError
 from redraft.lab.experiments.frames import Row
+from redraft.lab.experiments.plan import plan_steps, table_of
 from redraft.llm.prices import PriceTable
 from redraft.report.tables import Report, Table, plain
 from redraft.runs.experiment_runner import ExperimentRunner
@@ -59,6 +60,10 @@ class ExperimentOutcome(Protocol):
         """Why it ended before its time."""
 
 
+_COUNTED = (
+    "Counted by running the experiment with models that answer at once, so each number is approximate. Refining goes"
+    " through all its rounds; the expected columns count one revision, and 60 % of the room for thinking."
+)
 D = TypeVar("D")
 O = TypeVar("O", bound=ExperimentOutcome)  # noqa: E741
 
@@ -70,8 +75,6 @@ class Experiment(Generic[D, O]):
     name: str
     title: str
     run: Callable[[Sequence[Document], D, ExperimentRunner], Coroutine[Any, Any, O]]
-    plan: Callable[[Sequence[Document], D, PriceTable], Table]
-    """What it would come to, for `--dry-run`."""
     is_some: Callable[[O], bool]
     """Whether anything came of it, if it is not complete."""
     about: Callable[[O], Iterable[str]]
@@ -81,6 +84,19 @@ class Experiment(Generic[D, O]):
     items: Callable[[O], Iterable[Mapping[str, object]]]
     headline: Callable[[O, Sequence[Table]], Iterable[str]]
     """What matters, in ten lines at most."""
+
+    def plan(self, documents: Sequence[Document], design: D, prices: PriceTable) -> Table:
+        """About how much it costs, for `--dry-run`."""
+        # Meanings are compared without asking anybody, and only take time.
+        changes: dict[str, object] = {"embeddings": None} if getattr(design, "embeddings", None) else {}
+        changes |= {"similarity": "rouge1"} if changes and hasattr(design, "similarity") else {}
+        planned: D = replace(design, **changes) if changes else design  # type: ignore[type-var]
+        outcome, steps = plan_steps(lambda runner: self.run(documents, planned, runner), documents, prices)
+        skipped: list[str] = []
+        if not outcome.complete:
+            failures = [one for one in self.tables(outcome) if one.name == "failures"]
+            skipped = [", ".join(str(cell) for cell in row if cell is not None) for one in failures for row in one.rows]
+        return table_of(steps, _COUNTED, prices, skipped)
 
     def report(self, outcome: O) -> Report:
         """The report of what came of it."""

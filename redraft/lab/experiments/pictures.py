@@ -27,7 +27,7 @@ _NO_NAME = re.compile(r"[^\w-]+")
 _MOST_PAIRS, _MOST_LINES, _MOST_DOCUMENTS = 10, 8, 8
 _INTERVAL = ("95% from", "95% to")
 _SHARE = (0, 1)
-_RIGHT = "the share of questions done right by"
+_RIGHT = "share of correctly handled questions"
 # The last of the marks of chunks are counted.
 _COUNTED = 2
 
@@ -219,11 +219,11 @@ def _model_costs(table: Table) -> dict[str, Plot]:
 
 def _grid_scores(table: Table) -> dict[str, Plot]:
     """All scores at a glance, and each metric against what a summary costs."""
-    records, about = records_of(table), ("contestant", "metric", "mean score", "Scores by contestant")
-    drawn = Heat("scores", "judge", "contestant", "metric", "score", about, panels="judged by {}")(table)
+    records, about = records_of(table), ("system", "metric", "mean score", "Scores by system")
+    drawn = Heat("scores", "judge", "system", "metric", "score", about, panels="judged by {}")(table)
     for metric in different(records, "metric"):
         own = only(_of_judge(records), metric=metric)
-        if plot := against_cost(own, "contestant", "score", str(metric)):
+        if plot := against_cost(own, "system", "score", str(metric)):
             drawn[f"cost_{_file(str(metric))}"] = plot
     return drawn
 
@@ -234,8 +234,8 @@ def _summaries(table: Table) -> dict[str, Plot]:
     judged = f"Scores by document, judged by {records[0]['judge']}" if records else "Scores"
     metrics = table.columns[table.columns.index("words") + 1 :]
     long = [{**one, "metric": metric, "score": one[metric]} for metric in metrics for one in records]
-    about = ("document", "contestant", "score", judged)
-    return {"documents": Heat("documents", "metric", "document", "contestant", "score", about).of(long)}
+    about = ("document", "system", "score", judged)
+    return {"documents": Heat("documents", "metric", "document", "system", "score", about).of(long)}
 
 
 def _rounds(table: Table) -> dict[str, Plot]:
@@ -279,7 +279,7 @@ def _by_length(name: str, row: str, third: str) -> Draw:
         known = [one for one in records_of(table) if one["tokens"] is not None]
         drawn: dict[str, Plot] = {name: heat.of([one for one in known if one[row] != ALL])}
         if whole := [one for one in known if one[row] == ALL]:
-            said = ("tokens read", "accuracy", "Accuracy by length of what was read")
+            said = ("tokens read", "accuracy", "Accuracy by length of the text read")
             drawn["accuracy_by_length"] = lines(whole, ["model"], "tokens", "accuracy", said, ends=_SHARE)
         return drawn
 
@@ -303,11 +303,11 @@ def _position_curves(table: Table) -> dict[str, Plot]:
     """The curves of all contestants over all steps, with that of the reference."""
     records = records_of(table)
     curves = {
-        str(who): Curve(str(who), [number(one["density"]) for one in only(records, contestant=who, steps=ALL_STEPS)])
-        for who in different(records, "contestant")
+        str(who): Curve(str(who), [number(one["density"]) for one in only(records, system=who, steps=ALL_STEPS)])
+        for who in different(records, "system")
     }
     reference = curves.pop(REFERENCE, None)
-    title = "From where in what was read the summaries come"
+    title = "Where in the text read the summaries come from"
     return {"position_densities": Densities(list(curves.values()), reference, title, "what was read")}
 
 
@@ -318,8 +318,8 @@ def _position_shares(table: Table) -> dict[str, Plot]:
         for part in ("", "lower ", "upper "):
             found = [number(one[f"{part}{third}"]) for third in PLACES]
             if part == "" or any(share is not None for share in found):
-                splits.append(ShareBar(f"{part}half of its steps" if part else str(one["contestant"]), found))
-    return {"position_halves": Shares(splits, title="Which third of what was read the summaries come from")}
+                splits.append(ShareBar(f"{part}half of its steps" if part else str(one["system"]), found))
+    return {"position_halves": Shares(splits, title="Thirds of the text read that the summaries come from")}
 
 
 def _fact_shares(table: Table) -> dict[str, Plot]:
@@ -327,12 +327,12 @@ def _fact_shares(table: Table) -> dict[str, Plot]:
     drawn: dict[str, Plot] = {}
     records = only(records_of(table), steps=ALL_STEPS)
     about = (
-        "Each bar is all facts of a section that match, are lost or are new from one step to the next; under it what an"
-        " even spread over what was read would give."
+        "Each bar shows all facts of a section that match, are lost or are new from one step to the next; below"
+        " it is what an even spread over the text read would give."
     )
-    for who in different(records, "contestant"):
+    for who in different(records, "system"):
         for measure in different(records_of(table), "measure"):
-            own = only(records, contestant=who, measure=measure)
+            own = only(records, system=who, measure=measure)
             if splits := list(_splits(own)):
                 drawn[f"fact_shares_{len(drawn) + 1}"] = Shares(
                     splits, FATES, f"Facts by {measure}: {who}", even=False, measure="share of facts, in %", about=about
@@ -351,7 +351,7 @@ def _splits(records: Records) -> Iterator[ShareBar]:
 def _fact_changes(table: Table) -> dict[str, Plot]:
     records = [{**one, "": _known(one)} for one in only(records_of(table), section=ANYWHERE)]
     said = ("share of its facts that was there before", "How much each summary keeps of the one before")
-    return _by_document("fact_changes", records, ["contestant", "measure"], "", said)
+    return _by_document("fact_changes", records, ["system", "measure"], "", said)
 
 
 def _known(one: Record) -> float | None:
@@ -364,7 +364,7 @@ def _known(one: Record) -> float | None:
 
 def _fact_accuracy(table: Table) -> dict[str, Plot]:
     said = ("share of facts that are supported", "How many facts their places bear out")
-    return _by_document("fact_accuracy_steps", records_of(table), ["contestant"], "supported", said)
+    return _by_document("fact_accuracy_steps", records_of(table), ["system"], "supported", said)
 
 
 def _by_document(

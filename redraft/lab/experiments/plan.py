@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass, field, replace
-from math import ceil
-from typing import Any
+from math import ceil, log
+from typing import Any, NamedTuple, TypeVar
 
 from redraft.domain import Document, Usage
+from redraft.events import unobserved
 from redraft.llm.addresses import OPENAI, base_url, key_server, provider_of, server_at
 from redraft.llm.prices import PriceTable
+from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
+from redraft.report.history.results import Result
 from redraft.report.tables import Cell, Table
-from redraft.runs.dry_run import Stage, dry_run
-from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.runs.model_pool import assign_models
+from redraft.runs.dry_run import DryManager, DrySession, run_apart, unaided
+from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
+from redraft.runs.model_pool import ModelPool, ModelRole, assign_models
 from redraft.runs.models import price_of, reasoning_reserve, resolve
-from redraft.runs.prepare import Prepared, RunSpec, prepare
-from redraft.settings import NO_KEY, DraftConfig, JudgeConfig, ModelSettings, PackPart, Refine, ReplyForm
+from redraft.runs.prepare import Prepared, RunSpec
+from redraft.runs.roster import known_window
+from redraft.runs.session import Session
+from redraft.settings import NO_KEY, Compare, DraftConfig, Evaluate, JudgeConfig, Limits, ModelSettings, ReplyForm
+from redraft.store.runs import Run
+from redraft.text.words import count_words
 
-DRAFTING, JUDGING = "drafting", "judging"
+DRAFTING, JUDGING, FACTS = "drafting", "judging", "facts"
+_STEPS_OF_PROMPTS = {
+    SPLIT_FACTS.name: "taking summaries apart",
+    VERIFY_SENTENCES.name: "verifying facts",
+    ALIGN_FACTS.name: "aligning facts",
+}
+"""The steps of judging facts, by who is asked."""
 
 
 _OF_ITS_PLACE = {"base_url", "key_env", "price"}
@@ -111,158 +126,212 @@ def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeCon
         assign_models(resolve(settings), judging, runner.limits, runner.prices)
 
 
-USUAL_REPLY = 0.6
-"""Which share of their room replies take as a rule."""
+USUAL_THOUGHT = 0.6
+"""The share of their room for thinking that models usually use."""
 USUAL_ROUNDS = 1
-"""How many revisions a draft goes through as a rule."""
-BUILT = ("asking about the document", "finding key facts", "validating key facts", "asking what the trees answer")
-"""The stages of a dry run that build what a document's summaries are judged by, which is done once."""
-_WORDS_A_SENTENCE = 15
-
-Told = tuple[int, int, int]
-"""Calls, and the tokens of prompts and replies."""
+"""How many revisions a draft usually needs."""
+_MOST_SKIPPED = 5
+_ALIKE = 1.1
+"""How much longer one summary may be than another that is judged alike."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """One kind of work of one model on one document."""
+    """One kind of work of one model on one document, in so many runs."""
 
     document: str
     name: str
     model: DraftConfig
-    times: int
+    runs: int
     calls: int
     usage: Usage
     expected_calls: int | None = None
-    """How often somebody is asked as a rule, where that is known."""
+    """With the usual number of revisions, where that is known."""
     expected: Usage | None = None
 
     def cost(self, prices: PriceTable) -> float | None:
-        """What it costs at most, thinking included; None where the price is not known."""
-        return cost_of(self.model, self.calls, self.usage, prices)
+        """The cost where all the room for thinking is used; None where the price is not known."""
+        return _cost_of(self.model, self.calls, self.usage, prices)
 
     def likely_cost(self, prices: PriceTable) -> float | None:
-        """What it costs as a rule, where thinking takes as much of its room as replies do of theirs; None where nothing
-        is known of that, or of the price."""
+        """The cost with the usual number of revisions and the usual amount of thinking; None where it is not known."""
         if self.expected is None or self.expected_calls is None:
             return None
-        return cost_of(self.model, self.expected_calls, self.expected, prices, USUAL_REPLY)
+        return _cost_of(self.model, self.expected_calls, self.expected, prices, USUAL_THOUGHT)
 
 
-def cost_of(model: DraftConfig, calls: int, usage: Usage, prices: PriceTable, thought: float = 1) -> float | None:
-    """What so many calls cost, in which so much is thought of what may be; None where the price is not known."""
+def _cost_of(model: DraftConfig, calls: int, usage: Usage, prices: PriceTable, thought: float = 1) -> float | None:
     price = price_of(model, prices)
     thinking = ceil(thought * calls * reasoning_reserve(model))
-    used = Usage(usage.prompt_tokens, usage.completion_tokens + thinking)
-    return None if price is None else price.of(used)
+    return None if price is None else price.of(Usage(usage.prompt_tokens, usage.completion_tokens + thinking))
 
 
-def table_of(steps: Sequence[PlanStep], about: str, prices: PriceTable) -> Table:
-    """The steps with their sum. `about` says what an item is."""
+def table_of(steps: Sequence[PlanStep], about: str, prices: PriceTable, skipped: Sequence[str] = ()) -> Table:
+    """The steps with their sum. `about` says how they were counted, and `skipped` what is not among them."""
     likely = any(step.expected is not None for step in steps)
     rows: list[tuple[Cell, ...]] = [
         (
-            *(one.document, one.name, one.model.model, one.times, one.calls),
+            *(one.document, one.name, one.model.model, one.runs, one.calls),
             *(one.usage.prompt_tokens, one.usage.completion_tokens, one.cost(prices)),
             *((one.expected_calls, one.likely_cost(prices)) if likely else ()),
         )
         for one in steps
     ]
-    sums = [sum(step.calls for step in steps)]
-    sums += [sum(step.usage.prompt_tokens for step in steps), sum(step.usage.completion_tokens for step in steps)]
-    expected = (
-        sum(step.expected_calls or 0 for step in steps),
-        _total([step.likely_cost(prices) for step in steps]),
-    )
-    total = _total([step.cost(prices) for step in steps])
+    sums = [_total(column) for column in zip(*(row[4:] for row in rows), strict=True)] or [0, 0, 0, 0.0]
+    left_out = "; ".join((*skipped[:_MOST_SKIPPED], *(["and more"] if len(skipped) > _MOST_SKIPPED else [])))
     return Table(
         "plan",
-        "What it comes to",
-        f"{about} Replies that must be asked for again come on top, and so do those in which a model thinks; their"
-        " price is in USD, for all of the room for thinking, or for as much of it as expected.",
-        "Nothing was asked and nothing stored; what is known already costs nothing.",
+        "Estimated cost",
+        f"{about} Requests that are repeated after unusable replies come on top. Prices are in USD, with all the room"
+        " for thinking.",
+        "Nothing was asked and nothing stored; cached answers cost nothing."
+        + (f" Cannot be done, and is left out: {left_out}." if skipped else ""),
         (
-            *("document", "step", "model", "times", "calls", "prompt tokens", "reply tokens", "USD"),
+            *("document", "step", "model", "runs", "calls", "prompt tokens", "reply tokens", "USD"),
             *(("expected calls", "expected USD") if likely else ()),
         ),
-        (*rows, ("total", "", "", None, *sums, total, *(expected if likely else ()))),
+        (*rows, ("total", "", "", None, *sums)),
     )
 
 
-def _total(costs: Sequence[float | None]) -> float | None:
-    return None if None in costs else sum(cost or 0.0 for cost in costs)
+def _total(cells: Sequence[Cell]) -> Cell:
+    known = [one for one in cells if isinstance(one, int | float)]
+    return sum(known) if len(known) == len(cells) else None
 
 
-def told(stages: Iterable[Stage]) -> list[Told]:
-    """What stages of a dry run come to."""
-    return [(one.calls, one.prompt_tokens, one.completion_tokens) for one in stages]
+class PlannedRun(NamedTuple):
+    """A run, what it is called in the plan, and who judges in it where it was counted with another judge."""
+
+    run: str
+    step: str
+    is_part: bool = False
+    judge: ModelRole | None = None
 
 
-def step_of(
-    document: Document,
-    name: str,
-    model: DraftConfig,
-    times: int,
-    stages: Sequence[Told],
-    likely: Sequence[Told] | None = None,
-) -> PlanStep:
-    """A step of so much at most, and as a rule of what is likely, with replies that are shorter than their room."""
-    calls, prompt, completion = sums(stages)
-    usual_calls, usual_prompt, usual_completion = sums(stages if likely is None else likely)
-    expected = Usage(usual_prompt, ceil(USUAL_REPLY * usual_completion))
-    return PlanStep(document.title, name, model, times, calls, Usage(prompt, completion), usual_calls, expected)
+@dataclass(slots=True)
+class DryExperimentRunner(ExperimentRunner):
+    """Makes the runs of an experiment in memory, with models that count, and refines in at most so many rounds. Of
+    verdicts that differ in nothing but the judge and the words of a summary only the first are counted."""
+
+    rounds: int | None = None
+    planned: list[PlannedRun] = field(default_factory=list)
+    _alike: dict[tuple[object, ...], Result] = field(default_factory=dict)
+    _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def dry(self) -> DryManager:
+        """Who opens the models."""
+        assert isinstance(self.session, DrySession)
+        return self.session.dry
+
+    async def made(self, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch) -> Result:
+        """The run when it is done, or one like it."""
+        judge, key = await self._cell(document, settings, order)
+        if judge is not None and key in self._alike:
+            result = self._alike[key]
+            self.planned.append(PlannedRun(result.run.id, watch.step, judge=judge))
+            return result
+        result = await super(DryExperimentRunner, self).made(document, settings, order, watch)
+        run, store = result.run.id, self.store
+        parts = [one.run for one in store.chapters.of(run)]
+        parts += [one.run for one in store.candidates.of(run) if one.number > 1]
+        self.planned.append(PlannedRun(run, watch.step))
+        self.planned += [PlannedRun(one, watch.step, is_part=True) for one in parts if one]
+        return self._alike.setdefault(key, result) if judge else result
+
+    async def _cell(
+        self, document: Document, settings: DraftConfig, order: RunSpec
+    ) -> tuple[ModelRole | None, tuple[object, ...]]:
+        """The one judge of a summary or of a pair, and all that decides how much they are asked."""
+        if not isinstance(order.purpose, Evaluate | Compare):
+            return None, ()
+        settings, order = await self._settled(settings, order)
+        (_, *judges) = assign_models(settings, order.judging, self.limits, self.prices or PriceTable({}, {}))
+        if len(judges) != 1 or order.judging is None:
+            return None, ()
+        how = judges[0].settings.model_dump_json(exclude=_OF_ITS_PLACE | {"model", "temperature", "top_p"})
+        wanted = order.judging.model_dump_json(exclude={"judges", "models", "base_url"})
+        sizes = (round(log(count_words(text or "") + 1, _ALIKE)) for text in (order.given, order.other))
+        return judges[0], (document.id, order.purpose.kind, how, wanted, *sizes)
+
+    async def opened(self, prepared: Prepared, order: RunSpec) -> Run:
+        """The run of what an experiment does by itself. Several at once keep their order."""
+        async with self._opening:
+            run = await super(DryExperimentRunner, self).opened(prepared, order)
+            self.planned.append(PlannedRun(run.id, ""))
+        return run
+
+    def open_models(
+        self, assigned: Sequence[ModelRole], run: Run, prepared: Prepared, step: str
+    ) -> AbstractAsyncContextManager[ModelPool]:
+        """Models that count."""
+        self.planned[self.planned.index(PlannedRun(run.id, ""))] = PlannedRun(run.id, step)
+        return self.dry.models(assigned, run, prepared, self.observer)
+
+    async def _settled(self, settings: DraftConfig, order: RunSpec) -> tuple[DraftConfig, RunSpec]:
+        order = unaided(order)
+        if self.rounds is not None and (refined := order.refinement) is not None:
+            fewer = refined.model_copy(update={"rounds": min(self.rounds, refined.rounds)})
+            order = replace(order, purpose=order.purpose.model_copy(update={"refinement": fewer}))
+        return await super(DryExperimentRunner, self)._settled(settings, order)
+
+    def _window(self, one: ModelRole) -> int | None:
+        return known_window(one)
+
+    def _opened(self, watch: RunWatch) -> AbstractAsyncContextManager[Session]:  # noqa: ARG002
+        assert self.session is not None
+        return nullcontext(self.session)
+
+    def counted(self) -> dict[tuple[object, ...], PlanStep]:
+        """The steps, by what tells them apart, in the order in which they began."""
+        found: dict[tuple[object, ...], PlanStep] = {}
+        for run, step, is_part, judge in self.planned:
+            if (tally := self.dry.tallies.get(run)) is None:
+                continue
+            seen = set[object]()
+            document = tally.prepared.document
+            for key, work in tally.work.items():
+                name = _STEPS_OF_PROMPTS.get(work.name, step) if step == FACTS else step
+                if tally.run.refinement is not None:
+                    name = f"{name}: {work.by}"
+                elif work.by == "validator":
+                    name = f"{name}: validation"
+                model, asked_as = (judge.settings, judge.asked_as) if judge else (work.settings, key[2:])
+                at = (document.id, name, model.temperature, *asked_as)
+                known = found.get(at) or PlanStep(document.title, name, model, 0, 0, Usage(0, 0))
+                prompt, completion = known.usage.prompt_tokens, known.usage.completion_tokens
+                used = Usage(prompt + work.prompt_tokens, completion + work.completion_tokens)
+                runs = known.runs + (not is_part and at not in seen)
+                seen.add(at)
+                found[at] = replace(known, runs=runs, calls=known.calls + work.calls, usage=used)
+        return found
 
 
-def planned(prepared: Prepared) -> Told:
-    """What drafting a summary comes to."""
-    return prepared.plan.calls, prepared.plan.prompt_tokens, prepared.plan.completion_tokens
+async def counted(
+    work: Callable[[ExperimentRunner], Coroutine[Any, Any, T]], prices: PriceTable, rounds: int | None = None
+) -> tuple[T, dict[tuple[object, ...], PlanStep], bool]:
+    """The outcome of an experiment with models that count, its steps, and whether it refines more than usual."""
+    async with DrySession(prices) as session:
+        # One after the other, so that the steps have the same order each time.
+        limits = Limits(concurrency=1)
+        runner = DryExperimentRunner(session.store, limits, prices, unobserved, session, rounds=rounds)
+        outcome = await work(runner)
+        rounds_of = [tally.run.refinement.rounds for tally in session.dry.tallies.values() if tally.run.refinement]
+        return outcome, runner.counted(), any(one > USUAL_ROUNDS for one in rounds_of)
 
 
-def building_steps(
-    document: Document, parts: Iterable[PackPart], judge: DraftConfig, building: Callable[[PackPart], RunSpec]
-) -> Iterator[PlanStep]:
-    """What a judge does to build what a document's summaries are judged by."""
-    for part in parts:
-        stages = dry_run(prepare(document, judge), building(part)).stages
-        yield step_of(document, f"building {part}", judge, 1, told(stages))
-
-
-def refining_steps(
-    document: Document,
-    name: str,
-    writer: DraftConfig,
-    judge: DraftConfig,
-    texts: Sequence[str],
-    refining: Callable[[str], RunSpec],
-) -> Iterator[PlanStep]:
-    """The revisions of some drafts by a writer, and the verdicts of a judge between them."""
-    work: list[tuple[Prepared, RunSpec, RunSpec]] = []
-    for text in texts:
-        most = refining(text)
-        assert isinstance(most.purpose, Refine)
-        fewer = most.purpose.refinement.model_copy(update={"rounds": min(USUAL_ROUNDS, most.purpose.refinement.rounds)})
-        usual = replace(most, purpose=most.purpose.model_copy(update={"refinement": fewer}))
-        work.append((prepare(document, writer, given=text), most, usual))
-    for by, model in (("writer", writer), ("judge", judge)):
-        stages, likely = (
-            told(
-                stage
-                for prepared, *orders in work
-                for stage in dry_run(prepared, orders[at]).stages
-                if (stage.by == "writer") is (by == "writer") and stage.name not in BUILT
-            )
-            for at in (0, 1)
-        )
-        yield step_of(document, f"{name}: {by}", model, len(texts), stages, likely)
-
-
-def sums(stages: Sequence[Told]) -> Told:
-    """Calls and tokens of several stages together."""
-    return sum(one[0] for one in stages), sum(one[1] for one in stages), sum(one[2] for one in stages)
-
-
-def a_text(words: int) -> str:
-    """A text of so many words, in sentences as long as they are as a rule: a summary that is not written yet."""
-    last = _WORDS_A_SENTENCE - 1
-    said = {0: "Word", last: "word."}
-    return " ".join(said.get(n % _WORDS_A_SENTENCE, "word") for n in range(words))
+def plan_steps(
+    work: Callable[[ExperimentRunner], Coroutine[Any, Any, T]], documents: Sequence[Document], prices: PriceTable
+) -> tuple[T, list[PlanStep]]:
+    """The steps of an experiment, document by document, with its outcome: it is run on a store in memory with models
+    that count; once more with fewer revisions, where there may be many."""
+    outcome, most, many = run_apart(lambda: counted(work, prices))
+    usual = run_apart(lambda: counted(work, prices, USUAL_ROUNDS))[1] if many else most
+    none = PlanStep("", "", DraftConfig(), 0, 0, Usage(0, 0))
+    order = [one.id for one in documents]
+    steps = [
+        replace(one, expected_calls=usual.get(key, none).calls, expected=usual.get(key, none).usage)
+        for key, one in sorted(most.items(), key=lambda it: order.index(it[0][0]) if it[0][0] in order else len(order))
+    ]
+    return outcome, steps

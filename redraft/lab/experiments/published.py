@@ -20,7 +20,7 @@ from redraft.sources import MOST_BYTES, read_file
 from redraft.text.sanitizer import one_line
 
 FEWEST = 5
-"""From fewer documents nothing can be said of others: the pairs of those that there are, are drawn instead."""
+"""With fewer documents nothing can be said about others: the pairs of the given documents are resampled instead."""
 COLUMNS = ("of first", "of second", "difference", "95% from", "95% to")
 
 
@@ -35,8 +35,8 @@ class Both(NamedTuple):
 def how(pairs: str) -> str:
     """How the interval comes about, for the caption of a table about so named pairs."""
     return (
-        f"The interval holds 95 % of {RESAMPLES:,} resamples of what is drawn: documents with all of their {pairs}, or"
-        f" {pairs} where there are fewer than {FEWEST} documents; from fewer than {FEWEST} of these there is none."
+        f"The interval contains 95 % of {RESAMPLES:,} resamples: of documents with all their {pairs}, or of"
+        f" {pairs} where there are fewer than {FEWEST} documents; with fewer than {FEWEST} of these there is none."
     )
 
 

@@ -21,7 +21,7 @@ from redraft.report.history.results import Result
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.job import wording
 from redraft.runs.manager import on_record
-from redraft.runs.model_pool import ModelPool, WorkingModel, assign_models, at_work
+from redraft.runs.model_pool import ModelPool, WorkingModel, assign_models
 from redraft.runs.prepare import Prepared, RunSpec
 from redraft.settings import YARDSTICKS, DraftConfig, JudgeConfig, PackPart
 from redraft.store.runs import Run
@@ -139,9 +139,12 @@ class RunBatch:
     def __post_init__(self) -> None:
         self.places = asyncio.Semaphore(self.runner.limits.concurrency)
 
-    async def made(self, stage: str, name: str, document: Document, settings: DraftConfig, order: RunSpec) -> MadeRun:
-        """Make a run as soon as the limits allow, and report its status."""
-        return await self.turn(name, lambda: self.quietly(stage, name, document, settings, order))
+    async def made(self, stage: str, step: str, document: Document, settings: DraftConfig, order: RunSpec,
+                   which: str = "") -> MadeRun:  # fmt: skip
+        """Make a run as soon as the limits allow, and report its status. A plan calls it `step`; `which` tells it from
+        others of that step."""
+        name = f"{document.title}: {which or step}"
+        return await self.turn(name, lambda: self.quietly(stage, step, name, document, settings, order))
 
     async def turn(self, name: str, work: Callable[[], Awaitable[S]]) -> S:
         """Do some work as soon as the limits allow, and report the status of what it returns."""
@@ -151,10 +154,10 @@ class RunBatch:
         return found
 
     async def quietly(
-        self, stage: str, name: str, document: Document, settings: DraftConfig, order: RunSpec
+        self, stage: str, step: str, name: str, document: Document, settings: DraftConfig, order: RunSpec
     ) -> MadeRun:
         """A run that is a part of what others wait for, when it is done, or what kept it from being."""
-        watch, result = RunWatch(name, self.runner.observer), None
+        watch, result = RunWatch(name, self.runner.observer, step=step), None
         with GuardedStage(stage) as tried:
             result = await self.runner.made(document, settings, order, watch)
         return MadeRun(result, result.run.id if result else watch.run, tried.failure)
@@ -195,15 +198,15 @@ def refuse_if_none_fits(plans: Sequence[Callable[[], object]]) -> None:
 
 @asynccontextmanager
 async def part_at_work(
-    run: Run, prepared: Prepared, judging: JudgeConfig | None, runner: ExperimentRunner
+    run: Run, prepared: Prepared, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
 ) -> AsyncIterator[ModelPool]:
-    """The writer and the judges of a run of what an experiment does by itself. Replies that were given before come from
-    the cache. Where the budget ends within, nothing more is begun."""
+    """The writer and the judges of a run of what an experiment does by itself, which is called `step` in plans. Cached
+    replies are used again. Where the budget ends within, nothing more is begun."""
     assigned = assign_models(prepared.settings, judging, runner.limits, runner.prices)
     with runner.store.claim(run.id), reading(prepared.document):
         async with (
             on_record(runner.store, run.id),
-            at_work(assigned, run, prepared, runner.store, runner.observer, runner.budget) as pool,
+            runner.open_models(assigned, run, prepared, step) as pool,
         ):
             try:
                 yield pool
@@ -267,7 +270,7 @@ async def yardstick(
             found.by[name] = there.id
         if found.by[name] is not None:
             continue
-        made = await batch.made(said, f"{document.title}: {said}", document, settings, building(part))
+        made = await batch.made(said, f"building {said}", document, settings, building(part))
         found.runs += [made.run] if made.run else []
         found.failures += [made.failure] if made.failure else []
         found.by[name] = getattr(made.result.run.judging, name) if made.result else None

@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from math import ceil
 
 from redraft.agents.accounts import gather_all
-from redraft.agents.judge import Judge, batch_size, reply_tokens
+from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.proofreader import CONFUSION, Proofreader, SentenceConfusion, least_window
 from redraft.domain import Document, Totals, content_id
 from redraft.errors import BudgetError, UsageError
@@ -18,14 +17,12 @@ from redraft.evaluators.booookscore import Booookscore, sentences_of
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.events import StageStarted
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, place
-from redraft.lab.experiments.plan import JUDGING, JudgesDesign, PlanStep, Told, check_models, step_of, table_of
+from redraft.lab.experiments.plan import JUDGING, JudgesDesign, check_models
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, certified, part_at_work
 from redraft.llm.base import Model
-from redraft.llm.prices import PriceTable
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.qa import Statement
 from redraft.report.history.certificates import Certificate
-from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
 from redraft.runs.model_pool import located
@@ -226,6 +223,8 @@ class AnnotationJudge:
 async def judged(outcome: CoherenceOutcome, runner: ExperimentRunner) -> CoherenceOutcome:
     """Have every sentence judged by every judge, as far as the limits allow. What fails is recorded."""
     design, summaries = outcome.design, outcome.summaries
+    if not design.judges:
+        return outcome
     if not any(one.sentences for one in summaries):
         raise UsageError("no summary has a sentence that could be judged", place=outcome.file.name)
     annotators = await asyncio.to_thread(annotators_of, outcome)
@@ -300,7 +299,7 @@ async def _system(annotator: AnnotationJudge, summaries: Sequence[Summary], batc
 
     # What there is when the budget ends, is there.
     with suppress(BudgetError):
-        async with part_at_work(run, annotator.prepared, annotator.order.judging, runner) as pool:
+        async with part_at_work(run, annotator.prepared, annotator.order.judging, runner, JUDGING) as pool:
             proofreader = _proofreader(annotator, pool.judges[0].model, runner)
             readings = await gather_all(read(summary, proofreader) for summary in summaries)
             if runner.stopped is not None and not all(one.made for one in readings):
@@ -346,34 +345,3 @@ async def _read(summary: Summary, proofreader: Proofreader, runner: ExperimentRu
 
 def _verdict(one: SentenceConfusion) -> ConfusionVerdict:
     return ConfusionVerdict(bool(one.confusing), one.types, questions=one.questions)
-
-
-_NUMBERING = 16
-"""What is said around a sentence to number it, in tokens."""
-_ABOUT = (
-    "Each time is one summary before one judge. The first figures are what it comes to at most. The expected ones are a"
-    " rule of thumb: replies of 60 % of their room."
-)
-
-
-def plan_table(outcome: CoherenceOutcome, prices: PriceTable) -> Table:
-    """What there is to do, what it may cost, and what it will cost as a rule."""
-    annotators = annotators_of(outcome) if outcome.design.judges else []
-    return table_of([_step(annotator, outcome) for annotator in annotators], _ABOUT, prices)
-
-
-def _step(annotator: AnnotationJudge, outcome: CoherenceOutcome) -> PlanStep:
-    judged = [summary for summary in outcome.summaries if summary.sentences]
-    told = [_told(annotator, summary, outcome.design.batch) for summary in judged]
-    return step_of(annotator.prepared.document, JUDGING, annotator.prepared.settings, len(judged), told)
-
-
-def _told(annotator: AnnotationJudge, summary: Summary, batch: int) -> Told:
-    """Each call has the summary before it, as far as there is room for it, and so many of its sentences."""
-    prepared, sentences = annotator.prepared, len(summary.sentences)
-    window, each = prepared.settings.context_tokens, CONFUSION.tokens(wording(prepared))
-    calls = ceil(sentences / min(batch, batch_size(reply_tokens(window), each)))
-    overhead = prepared.tokenizer.count(prepared.book.template(FIND_CONFUSION)) + _NUMBERING
-    text = prepared.tokenizer.count(summary.text)
-    prompt = calls * (overhead + min(text, window)) + text + sentences * _NUMBERING
-    return calls, prompt, sentences * each

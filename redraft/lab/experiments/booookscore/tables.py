@@ -17,7 +17,6 @@ from redraft.lab.experiments.booookscore.experiment import (
     System,
     SystemJudgment,
     judged,
-    plan_table,
 )
 from redraft.lab.experiments.experiment import AGAIN, Experiment, table
 from redraft.lab.experiments.frames import ENDS, Row
@@ -30,21 +29,21 @@ from redraft.text.tokens import ESTIMATE
 _OTHER = "another type"
 _MOST_SYSTEMS = 8
 _ASIDE = {
-    "textless": ("annotated summaries that the file of summaries does not have", "not at all"),
-    "elsewhere": ("annotated sentences that begin or end elsewhere than ours", "as they are annotated"),
-    "lost": ("annotated sentences that the summary does not have", "each for one that nothing else is said of"),
-    "undecided": ("entries that say of a sentence that it confuses and that it does not", "as not judged"),
-    "unknown": ("types that the paper does not have", f'as "{_OTHER}"'),
+    "textless": ("annotated summaries that are not in the file of summaries", "not at all"),
+    "elsewhere": ("annotated sentences that begin or end differently from ours", "as they are annotated"),
+    "lost": ("annotated sentences that are not in the summary", "each for one that nothing else is said of"),
+    "undecided": ("entries that call a sentence both confusing and not confusing", "as not judged"),
+    "unknown": ("types that the paper does not define", f'as "{_OTHER}"'),
 }
 
 
 def _basis(systems: Sequence[System]) -> str:
     readings = [one for system in systems for one in system.readings.values()]
     scored, failed = sum(one.score is not None for one in readings), sum(one.failure is not None for one in readings)
-    failures = f" {failed} failed, wholly or in part;" if any(system.run for system in systems) else ""
+    failures = f" {failed} failed completely or partly;" if any(system.run for system in systems) else ""
     open_ = sum(one.unjudged for one in readings)
-    said = f"{open_:,} sentences were not judged, and count for nothing" if open_ else "every sentence was judged"
-    return f"Rests on {scored} of {len(readings)} items, one summary before one system each;{failures} {said}."
+    said = f"{open_:,} sentences were not judged and do not count" if open_ else "every sentence was judged"
+    return f"Based on {scored} of {len(readings)} items (one summary and one system each);{failures} {said}."
 
 
 def _on_systems(outcome: CoherenceOutcome) -> str:
@@ -66,9 +65,9 @@ def _unjudged(system: System) -> int:
 @table(
     "scores",
     "BooookScore (table 2)",
-    "The mean over summaries of the share of their judged sentences that do not confuse (equation 1): as BooookScore"
-    " from 0 to 100, as score from 0 to 1. The other figures from 0 to 1 are the standard deviation of that mean over"
-    f" {RESAMPLES:,} resamples of the summaries (appendix G), and the interval that holds 95 % of these.",
+    "Mean over summaries of the share of judged sentences that are not confusing (equation 1): BooookScore on a"
+    " scale of 0 to 100, score of 0 to 1. The other figures (0 to 1) are the standard deviation of that mean over"
+    f" {RESAMPLES:,} resamples of the summaries (appendix G), and the interval that contains 95 % of them.",
     ("system", "BooookScore", "score", "sd", *ENDS, "summaries", "of", "sentences", "judged", "unjudged", "confused"),
     _on_systems,
 )
@@ -90,7 +89,8 @@ def _percent(share: float | None) -> float | None:
 @table(
     "types",
     "Types of confusion (table 1 and figure 4)",
-    "In how many sentences each occurs, and in how many of 100 that were judged. A sentence may have several.",
+    "In how many sentences each type occurs, and in how many of 100 judged sentences. A sentence may have several"
+    " types.",
     ("system", "type", "sentences", "% of sentences"),
     _on_systems,
 )
@@ -116,10 +116,10 @@ def _judgeable(outcome: CoherenceOutcome) -> list[Summary]:
 
 
 def _how_long(outcome: CoherenceOutcome) -> str:
-    counted = "estimated, and rather too many" if outcome.tokenizer == ESTIMATE else "the paper's"
+    counted = "estimated, and rather too high" if outcome.tokenizer == ESTIMATE else "the paper's"
     return (
-        "Means over summaries. Of a summary's different runs of three words and marks in lower case, repeated trigrams"
-        f" are the share that occurs more than once. Tokens are counted by {outcome.tokenizer}: {counted}."
+        "Means over summaries. Repeated trigrams: the share of a summary's distinct sequences of three words or"
+        f" marks, in lower case, that occur more than once. Tokens are counted by {outcome.tokenizer}: {counted}."
     )
 
 
@@ -128,7 +128,7 @@ def _how_long(outcome: CoherenceOutcome) -> str:
     "Lengths and repetition (table 2)",
     _how_long,
     ("summaries", "tokens", "words", "sentences", "% repeated trigrams"),
-    lambda it: f"Rests on {len(_judgeable(it))} of {len(it.summaries)} summaries, all that have a sentence.",
+    lambda it: f"Based on {len(_judgeable(it))} of {len(it.summaries)} summaries, all that contain a sentence.",
 )
 def length_table(outcome: CoherenceOutcome) -> Iterator[Row]:
     known = _judgeable(outcome)
@@ -139,9 +139,9 @@ def length_table(outcome: CoherenceOutcome) -> Iterator[Row]:
 
 @table(
     "agreement",
-    "Judges beside the annotations",
-    "Over the sentences that both have judged: the share of equal verdicts, and Cohen's kappa; how many of the"
-    " sentences that confuse by the judge do so by the annotations (precision), and the other way round (recall).",
+    "Judges compared with the annotations",
+    "Over the sentences judged by both: the share of equal verdicts and Cohen's kappa; the share of sentences"
+    " confusing to the judge that are confusing by the annotations too (precision), and the reverse (recall).",
     ("judge", "sentences", "equal", "kappa", "precision", "recall", "confused", "by the annotations"),
     _on_judges,
 )
@@ -164,26 +164,26 @@ def agreement_table(outcome: CoherenceOutcome) -> Iterator[Row]:
 
 @table(
     "aside",
-    "What did not fit, and how it counts",
-    "Sentences are found by their words, whatever stands between these.",
+    "What did not match, and how it counts",
+    "Sentences are matched by their words; whatever is between the words is ignored.",
     ("file", "what", "how it counts", "number"),
-    lambda outcome: f"Rests on {len(outcome.summaries)} summaries.",
+    lambda outcome: f"Based on {len(outcome.summaries)} summaries.",
 )
 def aside_table(outcome: CoherenceOutcome) -> Iterator[Row]:
     if empty := len(outcome.summaries) - len(_judgeable(outcome)):
-        yield (outcome.file.name, "summaries without a sentence", "not at all: they have no score", empty)
+        yield (outcome.file.name, "summaries without a sentence", "not counted: they have no score", empty)
     if annotations := outcome.annotations:
         aside = outcome.systems[0].aside
-        how = "not at all: they have no score" if annotations.every else "as without confusion"
-        noted = {"silent": ("summaries that the annotations list no sentence of", how), **_ASIDE}
+        how = "not counted: they have no score" if annotations.every else "as without confusion"
+        noted = {"silent": ("summaries for which the annotations list no sentence", how), **_ASIDE}
         yield from ((annotations.name, *text, aside[key]) for key, text in noted.items() if aside.get(key))
 
 
 @table(
     "cost",
     "What it took",
-    "Over all repetitions of the command. Answers from the cache cost nothing; where a price is not known, neither is"
-    " the cost. Of the prompt tokens the provider has read some from its own cache.",
+    "Over all repetitions of the command. Cached answers cost nothing; where a price is unknown, so is the cost."
+    " Some of the prompt tokens were read from the provider's own cache.",
     ("judge", "sentences", "calls", "cached", "prompt tokens", "of them cached", "reply tokens", "USD"),
     _on_judges,
 )
@@ -308,9 +308,8 @@ def _status(summary: Summary, reading: SystemJudgment) -> str:
 
 EXPERIMENT: Experiment[CoherenceOutcome, CoherenceOutcome] = Experiment(
     BOOOOKSCORE,
-    "BooookScore: how far summaries confuse their readers",
+    "BooookScore: how confusing summaries are",
     run=lambda _, measured, runner: judged(measured, runner),
-    plan=lambda _, measured, prices: plan_table(measured, prices),
     is_some=lambda outcome: any(one.said for judge in outcome.judges for one in judge.readings.values()),
     about=_about,
     settings=_settings,

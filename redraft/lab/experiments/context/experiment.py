@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil
 
 from redraft.agents.accounts import gather_all
-from redraft.agents.evidence import USUAL
-from redraft.agents.fact_checker import ALIGNMENT as ALIGNMENT_ROOM
-from redraft.agents.fact_checker import FACT_TOKENS, VERIFICATION, facts_at_once
-from redraft.agents.judge import batch_size, reply_tokens
-from redraft.agents.splitter import FACTS, FACTS_AT_ONCE, SENTENCES_AT_ONCE
 from redraft.domain import Document
 from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.faithfulness import Faithfulness
@@ -29,20 +23,16 @@ from redraft.lab.experiments.context.records import (
     ReadingStep,
     SummarySentencePlaces,
 )
-from redraft.lab.experiments.plan import DRAFTING, PlanStep, planned, step_of, table_of
+from redraft.lab.experiments.plan import DRAFTING
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, certified, used_by
-from redraft.llm.prices import PriceTable
-from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
 from redraft.report.history.certificates import Certificate
 from redraft.report.history.lineage import read_lineage
-from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, failure
-from redraft.runs.prepare import Prepared, RunSpec, prepare
+from redraft.runs.prepare import RunSpec, prepare
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.languages import language_of, reading
 from redraft.text.origins import Origins
-from redraft.text.passages import WINDOW
 from redraft.text.quotes import points_back
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
@@ -174,7 +164,8 @@ async def _drafted(
     if item.failure is None:
         settings, runner = design.drafting(item.contestant, course, item.step), batch.runner
         async with batch.places:
-            made = await batch.quietly(DRAFTING, named(item), document, settings, RunSpec(experiment=CONTEXT))
+            step = f"{DRAFTING}, {item.contestant.strategy}"
+            made = await batch.quietly(DRAFTING, step, named(item), document, settings, RunSpec(experiment=CONTEXT))
             item = replace(item, run=made.run, usage=used_by(runner, made.run), failure=made.failure)
             if (result := made.result) is not None:
                 with GuardedStage(DRAFTING) as tried:
@@ -195,51 +186,3 @@ def read_told(store: Store, run: str, encoder: Encoder | None) -> tuple[SummaryS
             places = tuple((origin.span, origin.weight) for origin in one.mapped)
             found.append(SummarySentencePlaces(len(found) + 1, one.text, before, places))
     return tuple(found)
-
-
-_WORDS_A_SENTENCE = 20
-# About as many as people and models find in a sentence of a summary.
-_FACTS_A_SENTENCE = 3
-
-
-def plan_table(documents: Sequence[Document], design: ContextDesign, prices: PriceTable) -> Table:
-    """What there is to do, and what it may cost."""
-    about = (
-        "Drafting comes to so much at most. How many facts a summary has is not known before: judging them comes to"
-        f" about so much, at {_FACTS_A_SENTENCE} facts a sentence, and to less where steps share sentences. Expected"
-        " are replies of 60 % of their room."
-    )
-    return table_of([step for document in documents for step in _steps(document, design)], about, prices)
-
-
-def _steps(document: Document, design: ContextDesign) -> Iterator[PlanStep]:
-    course = design.course(document)
-    for contestant in design.contestants:
-        prepared = [prepare(document, design.drafting(contestant, course, step)) for step in course.steps]
-        name = f"{DRAFTING}, {contestant.strategy}"
-        yield step_of(document, name, prepared[0].settings, len(course.steps), [*map(planned, prepared)])
-    if design.facts:
-        judging = prepare(document, design.judging())
-        yield from _facts(document, design, course, judging)
-
-
-def _facts(document: Document, design: ContextDesign, course: Course, judging: Prepared) -> Iterator[PlanStep]:
-    """Taking apart, verifying, and aligning with the step before in both directions, and with the reference."""
-    room = reply_tokens(judging.settings.context_tokens)
-    summaries = len(design.contestants) * len(course.steps)
-    pairs = 2 * len(design.contestants) * (len(course.steps) - 1)
-    pairs += summaries if design.reference else 0
-    sentences = max(1, course.words // _WORDS_A_SENTENCE)
-    facts, text = _FACTS_A_SENTENCE * sentences, ceil(course.words * judging.plan.tokens_per_word)
-    aligned = facts_at_once(room, ALIGNMENT_ROOM.tokens(USUAL))
-    work = (
-        ("taking summaries apart", SPLIT_FACTS, summaries, SENTENCES_AT_ONCE, sentences, FACTS, 2 * text),
-        ("verifying facts", VERIFY_SENTENCES, summaries, FACTS_AT_ONCE, facts, VERIFICATION, 3 * sentences * WINDOW),
-        ("aligning facts", ALIGN_FACTS, pairs, aligned, facts, ALIGNMENT_ROOM, 2 * text * ceil(facts / aligned)),
-    )
-    for name, asked, times, most, items, entry, read in work:
-        each = entry.tokens(USUAL)
-        calls = ceil(items / min(most, batch_size(room, each)))
-        overhead = judging.tokenizer.count(judging.book.template(asked))
-        prompts = times * (calls * overhead + read + items * FACT_TOKENS)
-        yield step_of(document, name, judging.settings, times, [(times * calls, prompts, times * items * each)])

@@ -27,6 +27,7 @@ from redraft.lab.experiments.context.records import (
     SummarySentencePlaces,
     series,
 )
+from redraft.lab.experiments.plan import FACTS
 from redraft.lab.experiments.runner import GuardedStage, judge_of, part_at_work, used_by
 from redraft.prompts.qa import Statement
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
@@ -35,7 +36,6 @@ from redraft.runs.prepare import prepare
 from redraft.text.origin_chains import SentenceSimilarity
 
 T = TypeVar("T")
-FACTS = "facts"
 ALIGNMENT = "alignment"
 """The measure of whoever is asked whether one summary states the facts of another."""
 # What is read around the place that a fact was traced to.
@@ -141,7 +141,7 @@ async def judge_facts(
     judged, failures = list(items), dict[str, Failure]()
     # What there is when the budget ends, is there.
     with suppress(BudgetError):
-        async with part_at_work(run, prepared, order.judging, runner) as pool:
+        async with part_at_work(run, prepared, order.judging, runner, FACTS) as pool:
             worker = pool.judges[0]
             judge = judge_of(replace(worker, book=prepared.book, settings=prepared.settings), prepared, runner)
             reader = reader_of(prepared, [worker.settings], design.encoder())

@@ -9,7 +9,7 @@ from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.evaluators.position import BINS
-from redraft.lab.experiments.context.experiment import ContextOutcome, context, plan_table
+from redraft.lab.experiments.context.experiment import ContextOutcome, context
 from redraft.lab.experiments.context.facts import (
     ALIGNMENT,
     ALL_STEPS,
@@ -69,20 +69,21 @@ def fact_basis(items: Sequence[ContextItem], measure: str) -> str:
     facts, unsplit = sum(len(item.facts or ()) for item in known), sum(item.unsplit for item in known)
     sentences = sum(len(item.told or ()) for item in known)
     return (
-        f"Rests on {facts} facts of {len(known)} of {len(items)} summaries; {unsplit} of {sentences} sentences were not"
-        f" taken apart. Likeness: {measure}; alignment: a judge says whether the other summary states the fact."
+        f"Based on {facts} facts in {len(known)} of {len(items)} summaries; {unsplit} of {sentences} sentences"
+        f" were not split into facts. Likeness: {measure}; alignment: a judge decides whether the other summary"
+        " states the fact."
     )
 
 
 @table(
     "fact_changes",
-    "Facts that match, are lost, or are new, from one step to the next",
-    "Matching are the facts of this step that were there at the step before, new are the others; lost are those of the"
-    " step before that are gone, and kept those of them that are not: as many as match, seen from the other side."
-    " Sections are thirds of what is read at this step, and what was added to it. Expected is what as many facts with a"
-    " place would give that are spread evenly over what is read: new in what was added alone, and as large a share of"
-    " those before lost.",
-    ("document", "contestant", "measure", "step", "until", "section", *FATES, "kept", "unjudged", *_EXPECTED),
+    "Facts kept, lost and new from one step to the next",
+    "Matching: facts of this step that the previous step has too. New: facts that it does not have. Lost: facts"
+    " of the previous step that are gone. Kept: facts of the previous step that are still there, which is"
+    " matching counted from the other side. Sections are the thirds of the text read at this step, and the text"
+    " added to it. Expected: what the same number of facts would give if they were spread evenly over the text"
+    " read; new facts then come from the added text only, and an equal share of the earlier ones is lost.",
+    ("document", "system", "measure", "step", "until", "section", *FATES, "kept", "unjudged", *_EXPECTED),
     fact_basis,
 )
 def changes_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
@@ -96,10 +97,10 @@ def changes_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]: 
 
 @table(
     "fact_shares",
-    "Which shares of the facts match, are lost, or are new",
-    "Of all that match, are lost or are new, over all steps but the first, and over either half of the steps. There are"
-    " no shares without a verdict on half of the facts.",
-    ("contestant", "measure", "steps", "section", *FATES, *_EXPECTED, "facts", "unjudged"),
+    "Shares of facts kept, lost and new",
+    "Shares of all facts that match, are lost or are new, over all steps but the first and over each half of the"
+    " steps. No share is shown where fewer than half of the facts have a verdict.",
+    ("system", "measure", "steps", "section", *FATES, *_EXPECTED, "facts", "unjudged"),
     fact_basis,
 )
 def shares_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
@@ -118,13 +119,13 @@ def shares_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  
 
 @table(
     "fact_accuracy",
-    "How far facts are borne out, by thirds of what was read",
-    "Supported is the share of the facts with a verdict that the place bears out to which their sentence was traced,"
-    " with the passages beside it. Likeness is the mean of each fact's to the fact of the reference that is most like"
-    " it, and in the reference the share that it states, by the alignment prompt. Unjudged are facts without a verdict"
-    " of their place, those from no place among them. What rests on verdicts on fewer than half of the facts that could"
-    " have one is not shown.",
-    ("contestant", "section", *_ACCURACY),
+    "Accuracy of facts by third of the text read",
+    "Supported: the share of judged facts that are confirmed by the passage their sentence was traced to and the"
+    " passages next to it. Likeness: the mean similarity of each fact to the most similar fact of the reference."
+    " In the reference: the share of facts that the reference states, by the alignment prompt. Unjudged: facts"
+    " without a verdict, including those that were traced to no passage. Figures based on fewer than half of the"
+    " possible verdicts are not shown.",
+    ("system", "section", *_ACCURACY),
     fact_basis,
 )
 def accuracy_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
@@ -137,9 +138,9 @@ def accuracy_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:
 
 @table(
     "fact_accuracy_steps",
-    "How far facts are borne out, step by step",
-    "As in the table by thirds, for each summary.",
-    ("document", "contestant", "step", "until", *_ACCURACY),
+    "Accuracy of facts step by step",
+    "The same figures for each summary.",
+    ("document", "system", "step", "until", *_ACCURACY),
     fact_basis,
 )
 def accuracy_steps_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
@@ -173,10 +174,10 @@ def _section(fact: AtomicFact, item: ContextItem) -> str:
 
 @table(
     "fact_differences",
-    "Paired differences of facts between contestants",
-    "The share of the first contestant less that of the second, each pooled over the steps of the documents at which"
-    " both have one: of facts that match, are lost or are new there; of those that their places bear out; and of those"
-    f" that the reference states. Likeness is the mean to the nearest fact of the reference. {how('steps')}",
+    "Paired differences of facts between systems",
+    "The first system's share minus the second's, pooled over the steps of the documents for which both have one:"
+    " facts that match, are lost or are new; facts that their passage confirms; and facts that the reference"
+    f" states. Likeness is the mean similarity to the nearest fact of the reference. {how('steps')}",
     ("first", "second", "figure", "measure", *COLUMNS, "steps", "documents", "drawn"),
     fact_basis,
 )
@@ -232,8 +233,8 @@ def _basis(courses: Sequence[Course], items: Sequence[ContextItem]) -> str:  # n
     lost = sum(item.failure is not None for item in items)
     told, located = sum(len(item.told or ()) for item in done), sum(len(item.located) for item in done)
     return (
-        f"Rests on {len(done)} of {len(items)} summaries; {lost} failed. {told - located} of {told} sentences come from"
-        " no place, and are in no share."
+        f"Based on {len(done)} of {len(items)} summaries; {lost} failed. {told - located} of {told} sentences"
+        " could not be traced to a place and count in no share."
     )
 
 
@@ -254,12 +255,13 @@ def _masses(items: Sequence[ContextItem], contestant: ContextContestant, part: s
 
 @table(
     "position_halves",
-    "Thirds of what was read, and their change from the lower to the upper half of the steps (thesis, table 6.1)",
-    "Shares of all located sentences of a contestant's summaries, over all steps and documents, over the first half of"
-    " each document's steps (of thirteen, six), and over the rest. Change is that of the share, in % of it: 50 means"
-    " half as much again. The reference is of the whole document.",
+    "Shares by third of the text read, and their change from the lower to the upper half of the steps (thesis,"
+    " table 6.1)",
+    "Shares of all located sentences of a system's summaries: over all steps and documents, over the first half"
+    " of each document's steps (six of thirteen), and over the rest. Change is relative, in %: 50 means half as"
+    " much again. The reference summarizes the whole document.",
     (
-        *("contestant", *PLACES, *(f"lower {place}" for place in PLACES), *(f"upper {place}" for place in PLACES)),
+        *("system", *PLACES, *(f"lower {place}" for place in PLACES), *(f"upper {place}" for place in PLACES)),
         *(*(f"change {place} (%)" for place in PLACES), "summaries", "of"),
     ),
     _basis,
@@ -288,12 +290,13 @@ def _change(lower: Cell, upper: Cell) -> float | None:
 @table(
     "positions",
     "Where each summary comes from",
-    "Shares of the sentences by thirds of what was read, where an even spread has a third in each, and by thirds of the"
-    " whole document, beside what an even spread over what was read has in them. A sentence from several places is"
-    " parted among them by weight. Spread is the entropy over tenths of what was read, or as many parts as there are"
-    " sentences, against that of an even spread; by chance is what as many sentences from anywhere would have.",
+    "Shares of sentences by third of the text read, where an even spread gives each a third, and by third of the"
+    " whole document, next to what an even spread over the text read would give. A sentence with several sources"
+    " is divided among them by weight. Spread: entropy over tenths of the text read (or as many parts as there"
+    " are sentences), relative to an even spread. By chance: the spread of the same number of sentences drawn at"
+    " random.",
     (
-        *("document", "contestant", "step", "until", "read", "words", "sentences", "located"),
+        *("document", "system", "step", "until", "read", "words", "sentences", "located"),
         *(f"{kind} {place}" for kind in ("read", "whole", "expected") for place in PLACES),
         *("spread", "by chance"),
     ),
@@ -322,10 +325,10 @@ def _placed(count: int, of_read: Sequence[OriginMass], of_whole: Sequence[Origin
 
 @table(
     "position_densities",
-    "From where in what was read the summaries come (thesis, figure 6.1)",
-    "Density along what was read, from its beginning (0) to its end (100), over all steps and over either half of them;"
+    "Where in the text read the summaries come from (thesis, figure 6.1)",
+    "Density along the text read, from its start (0) to its end (100), over all steps and over each half of them;"
     " 1 is an even spread.",
-    ("contestant", "steps", "place (%)", "density"),
+    ("system", "steps", "place (%)", "density"),
     _basis,
 )
 def densities_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
@@ -342,10 +345,10 @@ def densities_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> 
 @table(
     "cost",
     "What it took",
-    "Drafting by contestant, and judging the facts of all of them. Answers from the cache cost nothing; where a price"
-    " is not known, neither is the cost.",
+    "Cost of drafting by system, and of judging the facts of all systems. Cached answers cost nothing; where a"
+    " price is unknown, so is the cost.",
     ("document", "work", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
-    lambda it: f"Rests on {sum(one.usage is not None for one in it.items)} of {len(it.items)} summaries.",
+    lambda it: f"Based on {sum(one.usage is not None for one in it.items)} of {len(it.items)} summaries.",
 )
 def cost_table(outcome: ContextOutcome) -> Iterator[Row]:
     for group in series(outcome.items):
@@ -360,7 +363,7 @@ def cost_table(outcome: ContextOutcome) -> Iterator[Row]:
     "What failed",
     AGAIN,
     ("document", "what", "step", "stage", "code", "message"),
-    lambda outcome: f"Rests on {len(outcome.items)} summaries.",
+    lambda outcome: f"Based on {len(outcome.items)} summaries.",
 )
 def failure_table(outcome: ContextOutcome) -> Iterator[Row]:
     for item in outcome.items:
@@ -401,20 +404,23 @@ def _settings(outcome: ContextOutcome) -> Mapping[str, object]:
 
 def _about(outcome: ContextOutcome) -> Iterator[str]:
     design, courses = outcome.design, outcome.courses
-    yield f"contestants: {'; '.join(plain(one.name) for one in design.contestants)}"
+    yield f"systems: {'; '.join(plain(one.name) for one in design.contestants)}"
     for course in courses:
         steps = f"{len(course.steps)} steps up to {course.steps[-1].tokens:,} tokens"
         yield f"{plain(course.title)}: {steps}, summaries of at most {course.words} words"
     yield from (f"note: {plain(course.title)} {course.note}" for course in courses if course.note)
     yield _counted(outcome)
-    yield "tokens are counted by each model's own vocabulary; a step ends with the last sentence that is whole by then"
+    yield "each model's own vocabulary counts the tokens; a step ends with the last complete sentence"
     if design.facts:
-        yield f"facts: taken apart and judged by {plain(design.judge.name)}; the same is {plain(outcome.measure)}"
+        yield (
+            f"facts: extracted and judged by {plain(design.judge.name)}; two facts are the same if"
+            f" {plain(outcome.measure)}"
+        )
     yield from (f"facts are {_LIKE[one.metric]}, judged by {unmarked(one.line())}" for one in outcome.certificates)
 
 
 def _counted(outcome: ContextOutcome) -> str:
-    return f"summaries: {len(outcome.items)} (contestants × steps): {by_status(outcome.items)}"
+    return f"summaries: {len(outcome.items)} (systems × steps): {by_status(outcome.items)}"
 
 
 def _headline(outcome: ContextOutcome, tables: Sequence[Table]) -> Iterator[str]:
@@ -422,19 +428,19 @@ def _headline(outcome: ContextOutcome, tables: Sequence[Table]) -> Iterator[str]
     contestants = outcome.design.contestants
     shown = [one.name for one in contestants[:_MOST]]
     for one in records["position_halves"]:
-        if one["contestant"] in (*shown, REFERENCE):
+        if one["system"] in (*shown, REFERENCE):
             change = " / ".join(_signed(one[f"change {place} (%)"]) for place in PLACES)
-            later = "" if one["contestant"] == REFERENCE else f", later steps {change}"
-            yield f"{plain(str(one['contestant']))}: sentences by thirds {_percents(one, PLACES)}{later}"
+            later = "" if one["system"] == REFERENCE else f", later steps {change}"
+            yield f"{plain(str(one['system']))}: sentences by thirds {_percents(one, PLACES)}{later}"
     for one in records.get("fact_shares", ()):
         whole = (one["steps"], one["section"], one["measure"]) == (ALL_STEPS, ANYWHERE, ALIGNMENT)
-        if one["contestant"] in shown and whole and one["facts"]:
+        if one["system"] in shown and whole and one["facts"]:
             even = _percents(one, [f"expected {fate}" for fate in FATES])
             yield (
-                f"{plain(str(one['contestant']))}: facts matching, lost, new {_percents(one, FATES)} by"
+                f"{plain(str(one['system']))}: facts matching, lost, new {_percents(one, FATES)} by"
                 f" {plain(str(one['measure']))}; an even spread has {even}"
             )
-    yield from and_more(len(contestants), _MOST, "contestants")
+    yield from and_more(len(contestants), _MOST, "systems")
     yield _counted(outcome)
 
 
@@ -450,9 +456,8 @@ def _signed(cell: Cell) -> str:
 
 EXPERIMENT: Experiment[ContextDesign, ContextOutcome] = Experiment(
     CONTEXT,
-    "One document, read further step by step: where summaries come from, and what becomes of their facts",
+    "Growing context: where summaries come from, and which facts they keep",
     run=context,
-    plan=plan_table,
     is_some=lambda outcome: any(item.status == "done" for item in outcome.items),
     about=_about,
     settings=_settings,

@@ -7,7 +7,7 @@ and judges go side by side.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -32,28 +32,15 @@ from redraft.lab.experiments.grid.records import (
     votes_of,
 )
 from redraft.lab.experiments.plan import (
-    BUILT,
     DRAFTING,
     JUDGING,
     NamedModel,
-    PlanStep,
-    Told,
-    a_text,
-    building_steps,
-    planned,
-    refining_steps,
-    step_of,
-    table_of,
-    told,
 )
 from redraft.lab.experiments.runner import JudgingPack, RunBatch, refuse_if_none_fits, taken_by, yardstick
-from redraft.llm.prices import PriceTable
 from redraft.prompts.coherence import ASPECTS
-from redraft.report.tables import Table
-from redraft.runs.dry_run import dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.prepare import RunSpec, check_judging, prepare
-from redraft.settings import STATISTICS, DraftConfig, Evaluate
+from redraft.settings import STATISTICS, DraftConfig
 from redraft.store.store import Store
 
 _TRIGRAMS = "3"
@@ -166,8 +153,8 @@ async def drafted(
     document: Document, contestant: str, settings: DraftConfig, experiment: str, batch: RunBatch
 ) -> GridSummary:
     """Draft one summary of a document for an experiment, or record why there is none."""
-    name, order = f"{document.title} by {contestant}", RunSpec(experiment=experiment)
-    made = await batch.made(DRAFTING, name, document, settings, order)
+    order = RunSpec(experiment=experiment)
+    made = await batch.made(DRAFTING, f"{DRAFTING} {contestant}", document, settings, order)
     summary = GridSummary(document.id, document.title, contestant, run=made.run, failure=made.failure)
     if made.result is None:
         return replace(summary, made=made.failure is not None)
@@ -188,7 +175,7 @@ async def _refined(
         return summary
     settings = design.drafting(one).model_copy(update={"strategy": "given", "words": draft.limit})
     order = design.refining(one, draft.text, place.yardsticks)
-    made = await batch.made("refining", f"{document.title} by {one.name}", document, settings, order)
+    made = await batch.made("refining", f"refining {one.name}", document, settings, order)
     summary = replace(summary, run=made.run, failure=made.failure)
     if made.result is None:
         return replace(summary, made=made.failure is not None)
@@ -218,9 +205,9 @@ async def _verdict(
     empty = GridJudgment(summary, judge.name)
     if summary.text is None:
         return empty
-    name = f"{place.document.title} by {summary.contestant}, judged by {judge.name}"
+    step = f"{JUDGING} {summary.contestant} by {judge.name}"
     order = design.verdict(judge, summary.text, place.yardsticks, scored)
-    made = await batch.made(JUDGING, name, place.document, design.configured(judge), order)
+    made = await batch.made(JUDGING, step, place.document, design.configured(judge), order)
     if made.result is None:
         return replace(empty, run=made.run, failure=made.failure)
     found = made.result.evaluations
@@ -253,83 +240,11 @@ async def _preference(
     pair = GridPreference(document.id, document.title, one.contestant, other.contestant, judge.name)
     if not one.text or not other.text:
         return replace(pair, made=False)
-    name = f"{document.title}: {one.contestant} or {other.contestant}, by {judge.name}"
+    step, pair_name = f"preferences by {judge.name}", f"{one.contestant} or {other.contestant}, by {judge.name}"
     order = design.comparing(judge, one.text, other.text)
-    made = await batch.made("preference", name, document, design.configured(judge), order)
+    made = await batch.made("preference", step, document, design.configured(judge), order, pair_name)
     if made.result is None:
         return replace(pair, run=made.run, failure=made.failure, made=made.failure is not None)
     found = made.result.evaluations[PREFERENCE]
     same = bool(found.details["same"])
     return replace(pair, run=made.run, votes=votes_of(found.details, ASPECTS), same=same)
-
-
-_ABOUT = (
-    "The first figures are what it comes to at most, where every draft is as long as it may be and every revision is"
-    " made. The expected ones are a rule of thumb: replies of 60 % of their room, and one revision."
-)
-
-
-def plan_table(documents: Sequence[Document], design: GridDesign, prices: PriceTable) -> Table:
-    """What there is to do, what it may cost, and what it will cost as a rule."""
-    return table_of([step for document in documents for step in _steps(document, design)], _ABOUT, prices)
-
-
-def _steps(document: Document, design: GridDesign) -> Iterator[PlanStep]:
-    yield from building_steps(document, design.needs, design.builder, design.building)
-    words: dict[str, int] = {}
-    for one in design.contestants:
-        if one.settings is not None:
-            prepared = prepare(document, design.drafting(one))
-            words[one.name] = prepared.plan.words
-            if one.refines is None:
-                name = f"{DRAFTING} {one.name}"
-                yield step_of(document, name, prepared.settings, 1, [planned(prepared)])
-            else:
-                yield from _refining(document, one, design, words[one.name])
-    yield from _verdicts(document, design, words)
-
-
-def _refining(document: Document, one: GridSystem, design: GridDesign, words: int) -> Iterator[PlanStep]:
-    settings = design.drafting(one).model_copy(update={"strategy": "given", "words": words})
-    judge, name = design.configured(design.judges[0]), f"refining {one.name}"
-    order = partial(design.refining, one, by=Yardsticks())
-    yield from refining_steps(document, name, settings, judge, [a_text(words)], order)
-
-
-def _verdicts(document: Document, design: GridDesign, words: dict[str, int]) -> Iterator[PlanStep]:
-    """What every judge reads of every contestant; of summaries that are there as many as there are."""
-    for judge in design.judges:
-        settings = design.configured(judge).model_copy(update={"strategy": "given", "words": None})
-        for one in design.contestants:
-            texts = [a_text(words[one.name])] if one.settings else list(_ready_of_planning(document, one, design))
-            stages: list[Told] = []
-            for text in texts:
-                order = design.verdict(judge, text, Yardsticks(), design.metrics)
-                assert isinstance(order.purpose, Evaluate)
-                found = dry_run(prepare(document, settings, given=text), order).stages
-                stages += told(it for it in found if it.name not in BUILT)
-            yield step_of(document, f"{JUDGING} {one.name} by {judge.name}", settings, len(texts), stages)
-        if design.prefers:
-            yield _preferences(document, design, words, settings, judge)
-
-
-def _preferences(
-    document: Document, design: GridDesign, words: dict[str, int], settings: DraftConfig, judge: NamedModel
-) -> PlanStep:
-    stages: list[Told] = []
-    by_name = {one.name: one for one in design.contestants}
-    for first, second in design.pairs:
-        texts = [_text(document, by_name[name], design, words) for name in (first, second)]
-        if all(texts):
-            # Two texts that are not written yet are as long as one another, and yet not the same.
-            order = design.comparing(judge, texts[0], f"{texts[1]} -")
-            stages += told(dry_run(prepare(document, settings, given=texts[0]), order).stages)
-    return step_of(document, f"preferences by {judge.name}", settings, len(design.pairs), stages)
-
-
-def _text(document: Document, one: GridSystem, design: GridDesign, words: dict[str, int]) -> str:
-    return a_text(words[one.name]) if one.settings else next(iter(_ready_of_planning(document, one, design)), "")
-
-
-def _ready_of_planning(document: Document, one: GridSystem, design: GridDesign) -> Sequence[str]:
-    return design.ready.systems[one.name].get(document.id, ())

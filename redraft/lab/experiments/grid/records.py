@@ -143,13 +143,13 @@ class GridDesign:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
         names = [one.name for one in self.contestants]
         if twice := next((name for name in names if names.count(name) > 1), None):
-            raise UsageError(f"two contestants are named {twice}", hint="rename the folder, or the system, of one")
+            raise UsageError(f"two systems are named {twice}", hint="rename the folder, or the system, of one")
         if self.against is not None and self.against not in names:
-            raise UsageError(f"--against: nobody is named {self.against!r}", hint=f"there are: {'; '.join(names)}")
+            raise UsageError(f"--against: there is no system {self.against!r}", hint=f"there are: {'; '.join(names)}")
         for metric in metrics(self.metrics):
             if metric.aim is None:
                 raise UsageError(
-                    f"--metric: {metric.name} gives no score that contestants could be compared by",
+                    f"--metric: {metric.name} gives no score to compare systems by",
                     hint="leave it out; lengths and repetition are in the tables anyway",
                 )
         drafting = [
@@ -283,7 +283,7 @@ class GridJudgment:
             scores |= {f"{metric}_outcome": one.outcome, f"{metric}_reason": one.reason or None}
         return {
             "unit": "summary",
-            **json_of(it, "document title contestant number"),
+            **json_of(it, "document title system=contestant number"),
             **json_of(self, "judge status words=summary.words"),
             **asdict(self.lengths),
             "gaps": it.gaps,

@@ -25,7 +25,7 @@ from redraft.lab.experiments.frames import (
     where,
     with_all,
 )
-from redraft.lab.experiments.grid.experiment import grid, plan_table
+from redraft.lab.experiments.grid.experiment import grid
 from redraft.lab.experiments.grid.records import (
     GRID,
     AspectVotes,
@@ -86,9 +86,9 @@ def basis(outcome: GridOutcome) -> str:
     open_ = sum(measured.unjudged for one in judged for measured in one.scores.values())
     given = sum(measured.judged for one in judged for measured in one.scores.values())
     return (
-        f"Rests on {there} of {len(summaries)} summaries of {len(outcome.documents)}"
-        f" document{'s' * (len(outcome.documents) != 1)}, {status.count('done')} of {len(judged)} judged in full;"
-        f" {status.count('failed')} failed; {open_:,} of {open_ + given:,} verdicts were not given."
+        f"Based on {there} of {len(summaries)} summaries of {len(outcome.documents)}"
+        f" document{'s' * (len(outcome.documents) != 1)}, {status.count('done')} of {len(judged)} judged"
+        f" completely; {status.count('failed')} failed; {open_:,} of {open_ + given:,} verdicts are missing."
     )
 
 
@@ -99,11 +99,11 @@ def _taken(outcome: GridOutcome, one: GridSystem) -> list[Totals]:
 
 @table(
     "scores",
-    "Scores by contestant",
-    f"The mean over documents; of several summaries of one document their mean counts. {_INTERVAL} sd is the standard"
-    " deviation of the summaries' own scores. The tokens that a model reads and writes for a summary, and the USD that"
-    " it costs, are means over summaries, as if nothing had been known before.",
-    ("metric", "contestant", "judge", "score", *ENDS, "sd", "documents", *COUNTS, "tokens each", "USD each"),
+    "Scores by system",
+    f"Mean over documents; several summaries of one document count with their mean. {_INTERVAL} sd is the standard"
+    " deviation of the scores of single summaries. Tokens and USD are means per summary, as if nothing had been"
+    " cached.",
+    ("metric", "system", "judge", "score", *ENDS, "sd", "documents", *COUNTS, "tokens each", "USD each"),
     basis,
 )
 def score_table(outcome: GridOutcome) -> Iterator[Row]:
@@ -121,13 +121,13 @@ def score_table(outcome: GridOutcome) -> Iterator[Row]:
     "configurations",
     "Configurations (BooookScore, table 2)",
     lambda outcome: (
-        "Means over documents for scores, over summaries for the rest."
-        + ("" if len(outcome.judges) == 1 else " Scores are the mean of the judges, where all give one.")
-        + " Of a summary's different trigrams those are novel that the document does not have, and those repeated that"
-        " occur more than once."
+        "Scores are means over documents, the other figures means over summaries."
+        + ("" if len(outcome.judges) == 1 else " Scores are means over judges, where all of them give one.")
+        + " Novel trigrams are not in the document; repeated ones occur more than once; both are shares of a"
+        " summary's distinct trigrams."
     ),
     lambda outcome: (
-        *("contestant", "model", "strategy", "chunk tokens", "word limit", *outcome.design.metrics),
+        *("system", "model", "strategy", "chunk tokens", "word limit", *outcome.design.metrics),
         *("words", "tokens", "% novel trigrams", "% repeated trigrams", "summaries", "of"),
     ),
     basis,
@@ -160,9 +160,9 @@ def _configured(one: GridSystem) -> Row:
 @table(
     "differences",
     "Paired differences",
-    "The score of the first less that of the second on the same document, the mean over documents that both have a"
-    f" score on. {_INTERVAL} higher, lower and equal are how many documents the first does better, worse or as well on;"
-    " left out are those without a score of one of the two.",
+    "The first system's score minus the second's on the same document, as the mean over documents with a score"
+    f" for both. {_INTERVAL} higher, lower and equal count the documents on which the first does better, worse or"
+    " as well; documents without a score for both are left out.",
     ("metric", "first", "second", "judge", "difference", *ENDS, "documents", "higher", "lower", "equal", "left out"),
     basis,
 )
@@ -180,8 +180,8 @@ def difference_table(outcome: GridOutcome) -> Iterator[Row]:
 @table(
     "summaries",
     "Summary by summary",
-    "A dash is what has no score: the summary was not made, a judge could not tell, or something failed.",
-    lambda outcome: ("document", "contestant", "number", "judge", "status", "words", *outcome.design.metrics),
+    "A dash means no score: the summary was not made, the judge could not tell, or something failed.",
+    lambda outcome: ("document", "system", "number", "judge", "status", "words", *outcome.design.metrics),
     basis,
 )
 def summary_table(outcome: GridOutcome) -> Iterator[Row]:
@@ -195,11 +195,11 @@ def summary_table(outcome: GridOutcome) -> Iterator[Row]:
 @table(
     "preferences",
     "Preferences (BooookScore, table 4)",
-    "Every judge is asked about each pair twice, with either summary in the first place. The shares are of the pairs"
-    " with a verdict. Among the ties are those that lean to one summary, which one order names, and those in which the"
-    " order decides, since each order names another. balance is the share of the first less that of the second, with"
-    " the interval that holds 95 % of resamples of the documents. Of cannot tell the judge gave no verdict in both"
-    " orders; two summaries that are one text are a tie that nobody was asked about.",
+    "Every judge compares each pair twice, with either summary first. Shares are of the pairs with a verdict."
+    " Ties include pairs that lean to one summary (only one order names it) and pairs in which the order decides"
+    " (each order names another). balance is the first share minus the second, with the interval that contains 95"
+    " % of resamples of the documents. Cannot tell: no verdict in both orders. Two identical summaries are a tie"
+    " without asking.",
     ("first", "second", "judge", "aspect", "first %", "second %", "tie %", "balance", *ENDS, "verdicts", "for first",
      "for second", "ties", "lean to first", "lean to second", "order decides", "same text", "cannot tell", "failed",
      "of"),
@@ -231,11 +231,11 @@ def _ties(votes: Sequence[AspectVotes]) -> tuple[int, int, int]:
 
 @table(
     "judges",
-    "How far the judges agree",
-    "Of scores over the summaries that both judges score: the mean of the first judge's less the second's, Kendall's"
-    " tau-b, and Krippendorff's alpha for intervals. Of preferences over the pairs on which both have a verdict: the"
-    " share of equal verdicts, Cohen's kappa, and Krippendorff's alpha for names. The rows of all judges have alpha,"
-    " over what two of them have judged at least.",
+    "Agreement between judges",
+    "Scores, over the summaries scored by both judges: the mean of the first judge's score minus the second's,"
+    " Kendall's tau-b, and Krippendorff's alpha (interval). Preferences, over the pairs judged by both: the share"
+    " of equal verdicts, Cohen's kappa, and Krippendorff's alpha (nominal). The rows for all judges show alpha"
+    " over items judged by at least two.",
     ("of", "judge", "other judge", "items", "difference", "tau-b", "equal", "kappa", "alpha"),
     basis,
 )
@@ -292,9 +292,9 @@ def _of_all(what: str, told: Sequence[Mapping[object, float | str]], *, nominal:
 @table(
     "cost",
     "What it takes",
-    "What a summary takes by itself, as if nothing had been known before: the means of one summary, then the sums. A"
-    " refined one has its first draft in it, and the verdicts that it was refined by. Verdicts on what two summaries"
-    " share are asked once. Prices are in USD; where one is not known, neither is the cost.",
+    "Cost of a summary on its own, as if nothing had been cached: means per summary, then sums. A refined summary"
+    " includes its first draft and the verdicts used to refine it. Verdicts shared by two summaries are counted"
+    " once. Prices are in USD; where a price is unknown, so is the cost.",
     ("what", "summaries", "calls each", "prompt tokens each", "reply tokens each", "USD each", "calls",
      "prompt tokens", "reply tokens", "USD"),
     basis,
@@ -304,7 +304,7 @@ def cost_table(outcome: GridOutcome) -> Iterator[Row]:
         if one.settings is not None:
             own = _taken(outcome, one)
             yield (f"summaries by {one.name}", len(own), *averaged(own, _TAKEN), *summed(own, _TAKEN))
-    others = {"what summaries are judged by": outcome.built} if outcome.built is not None else {}
+    others = {"questions and key facts": outcome.built} if outcome.built is not None else {}
     others |= {f"verdicts by {judge}": taken for judge, taken in outcome.judging.items()}
     for what, taken in {**others, "all, each answer once": outcome.whole}.items():
         yield (what, None, None, None, None, None, *summed([taken], _TAKEN))
@@ -318,8 +318,8 @@ def _failure_basis(outcome: GridOutcome) -> str:
 @table(
     "failures",
     "What failed",
-    f"{AGAIN} A metric without a score has failed where too few verdicts were given.",
-    ("document", "contestant", "judge", "stage", "code", "message"),
+    f"{AGAIN} A metric has no score where too many verdicts are missing.",
+    ("document", "system", "judge", "stage", "code", "message"),
     _failure_basis,
 )
 def failure_table(outcome: GridOutcome) -> Iterator[Row]:
@@ -353,7 +353,7 @@ def _tables(outcome: GridOutcome) -> Iterable[Table]:
 def _settings(outcome: GridOutcome) -> Mapping[str, object]:
     design, hidden = outcome.design, {"base_url", "key_env", "price"}
     return {
-        "contestants": [
+        "systems": [
             {
                 "name": one.name,
                 "refines": one.refines,
@@ -373,7 +373,7 @@ def _settings(outcome: GridOutcome) -> Mapping[str, object]:
 
 def _about(outcome: GridOutcome) -> Iterator[str]:
     design = outcome.design
-    yield f"contestants: {'; '.join(plain(one.name) for one in design.contestants)}"
+    yield f"systems: {'; '.join(plain(one.name) for one in design.contestants)}"
     yield f"judges: {', '.join(map(plain, outcome.judges))}{_partial(design)}"
     if EXTRACTIVE in {one.name for one in design.judges} & {one.model for one in design.contestants}:
         yield NOT_QUALITY
@@ -383,7 +383,7 @@ def _about(outcome: GridOutcome) -> Iterator[str]:
         goals = ", ".join(f"{metric} {least:g}" for metric, least in design.refinement.goals.items())
         yield f"refined: for {goals}, in at most {design.refinement.rounds} rounds ({design.refinement.policy})"
     if strangers := design.ready.strangers:
-        yield f"ready-made summaries of documents that do not take part: {strangers}"
+        yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
     yield basis(outcome)
 
 
@@ -398,15 +398,14 @@ def _headline(outcome: GridOutcome, _: Sequence[Table]) -> Iterator[str]:
     for one in outcome.contestants[:_MOST_LINES]:
         scores = zip(outcome.design.metrics, _mean_scores(outcome, one), strict=True)
         yield f"{plain(one.name)}: {', '.join(f'{metric} {figure(score)}' for metric, score in scores)}"
-    yield from and_more(len(outcome.contestants), _MOST_LINES, "contestants")
+    yield from and_more(len(outcome.contestants), _MOST_LINES, "systems")
     yield basis(outcome)
 
 
 EXPERIMENT: Experiment[GridDesign, GridOutcome] = Experiment(
     GRID,
-    "Grid: contestants on documents, by metrics",
+    "Grid: systems on documents, by metric",
     run=grid,
-    plan=plan_table,
     is_some=lambda outcome: any(found.score is not None for one in outcome.judged for found in one.scores.values()),
     about=_about,
     settings=_settings,

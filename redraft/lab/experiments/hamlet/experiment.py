@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
@@ -21,13 +21,8 @@ from redraft.lab.experiments.plan import (
     DRAFTING,
     JUDGING,
     ModelsDesign,
-    PlanStep,
     check_models,
     judged_by,
-    planned,
-    step_of,
-    table_of,
-    told,
 )
 from redraft.lab.experiments.runner import (
     MadeRun,
@@ -38,15 +33,12 @@ from redraft.lab.experiments.runner import (
     status_of,
     used_by,
 )
-from redraft.llm.prices import PriceTable
 from redraft.report.history.certificates import Certificate
-from redraft.report.tables import Table
-from redraft.runs.dry_run import dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.model_pool import assign_models, located, under_settings
-from redraft.runs.models import resolve, tokenizer_of
+from redraft.runs.model_pool import located
+from redraft.runs.models import tokenizer_of
 from redraft.runs.prepare import RunSpec, prepare
-from redraft.settings import BuildKeyfacts, DraftConfig, Evaluate, JudgeConfig, Limits, ModelSettings, PerspectiveName
+from redraft.settings import BuildKeyfacts, DraftConfig, Evaluate, JudgeConfig, ModelSettings, PerspectiveName
 from redraft.text.sanitizer import one_line
 
 KEYFACTS = "key facts"
@@ -352,7 +344,8 @@ async def _subject(document: Document, design: HamletDesign, runner: ExperimentR
     if imported := runner.store.keyfacts.imported(document.id):
         return replace(subject, keyfacts=imported)
     batch = RunBatch(runner, 0)
-    made = await batch.quietly(KEYFACTS, document.title, document, design.judging(query=None), design.building())
+    judging, order = design.judging(query=None), design.building()
+    made = await batch.quietly(KEYFACTS, KEYFACTS, document.title, document, judging, order)
     subject = replace(subject, run=made.run, usage=used_by(runner, made.run), failure=made.failure)
     if made.result is None:
         return subject
@@ -364,13 +357,14 @@ async def _subject(document: Document, design: HamletDesign, runner: ExperimentR
 async def _done(subject: HamletSubject, item: HamletItem, design: HamletDesign, batch: RunBatch) -> HamletItem:
     assert subject.keyfacts is not None
     document, drafting = subject.document, design.drafting(item.model, item.query)
-    made = await batch.quietly(DRAFTING, _name(item), document, drafting, RunSpec(experiment=HAMLET))
+    made = await batch.quietly(DRAFTING, DRAFTING, _name(item), document, drafting, RunSpec(experiment=HAMLET))
     item = _noted(item, DRAFTING, made, batch.runner)
     if (drafted := made.result) is None:
         return item
     item = replace(item, gaps=len(drafted.gaps), words=drafted.draft.words if drafted.draft else None)
     order = design.verdict(subject.keyfacts.id, drafted.summary or "")
-    made = await batch.quietly(JUDGING, _name(item), document, design.judging(query=item.query), order)
+    judging, step = design.judging(query=item.query), f"{JUDGING} {item.model}"
+    made = await batch.quietly(JUDGING, step, _name(item), document, judging, order)
     item = _noted(item, JUDGING, made, batch.runner)
     return judged(item, made.result.evaluations) if made.result else item
 
@@ -385,38 +379,3 @@ def _noted(item: HamletItem, stage: str, made: MadeRun, runner: ExperimentRunner
 
 def _name(item: HamletItem) -> str:
     return f"chunk {item.chunk + 1} {item.perspective} by {item.model}"
-
-
-_TREES = "finding key facts"
-_VERDICTS = ("keyfact_recall", "faithfulness")
-
-
-def plan_table(documents: Sequence[Document], design: HamletDesign, prices: PriceTable) -> Table:
-    """What there is to do, and what it may cost."""
-    about = (
-        "Each item is one query put to one model. How many key facts there are, and how many sentences an answer has,"
-        " is not known before: validation and judging come to about so much, the rest to so much at most. Expected"
-        " are replies of 60 % of their room."
-    )
-    return table_of([step for document in documents for step in _steps(document, design)], about, prices)
-
-
-def _steps(document: Document, design: HamletDesign) -> Iterator[PlanStep]:
-    order = design.building()
-    grown = dry_run(prepare(document, design.judging(query=None)), order)
-    trees = next(stage.calls for stage in grown.stages if stage.name == _TREES)
-    pool = under_settings(assign_models(resolve(design.judging(query=None)), order.judging, Limits(), None))
-    judge = pool["judge"]
-    for settings, by in ((judge, "judge"), (pool["validator"], "validator")):
-        found = told(stage for stage in grown.stages if stage.by == by)
-        name = KEYFACTS if by == "judge" else f"{KEYFACTS}: validation"
-        yield step_of(document, name, settings, 1, found)
-    queries = min(design.queries or trees, trees)
-    how = JudgeConfig(metrics=_VERDICTS, perspective=design.perspective, evidence="whole", keyfacts="any")
-    verdict = Evaluate(judging=how)
-    for one in design.models:
-        prepared = prepare(document, design.drafting(one.name, QUERY))
-        yield step_of(document, DRAFTING, prepared.settings, queries, queries * [planned(prepared)])
-        stages = dry_run(prepared, RunSpec(verdict)).stages
-        verdicts = told(stage for stage in stages if stage.name in _VERDICTS)
-        yield step_of(document, f"{JUDGING} {one.name}", judge, queries, queries * verdicts)

@@ -38,7 +38,6 @@ from redraft.lab.experiments.hamlet.experiment import (
     HamletSubject,
     PooledShare,
     hamlet,
-    plan_table,
 )
 from redraft.lab.experiments.plan import DRAFTING, JUDGING
 from redraft.lab.experiments.published import COLUMNS, Both, difference, how
@@ -110,8 +109,8 @@ class HamletTally:
         silent = sum(item.failure is None for item in self.items) - scored
         left = f", {silent} without a score" if silent > 0 else ""
         return (
-            f"Rests on {scored} of {asked} item{'s' * (asked != 1)}; {failed} failed{left};"
-            f" {unjudged} of {self.share(ALL).whole + unjudged} verdicts were not given."
+            f"Based on {scored} of {asked} item{'s' * (asked != 1)}; {failed} failed{left}; {unjudged} of"
+            f" {self.share(ALL).whole + unjudged} verdicts are missing."
         )
 
 
@@ -142,8 +141,8 @@ def _on_faithfulness(items: Sequence[HamletItem]) -> str:
 @table(
     "summaries",
     "Recall and faithfulness by summary (HAMLET, table 7)",
-    "The mean over summaries of each summary's own recall and faithfulness, and the mean of the two. What a summary"
-    " takes is what drafting it takes on average; where a price is not known, neither is the cost.",
+    "Means over summaries of their recall and faithfulness, and the mean of the two. Tokens and USD are the mean"
+    " cost of drafting a summary; where a price is unknown, so is the cost.",
     ("model", "recall", "faithfulness", "mean", "words", "tokens each", "USD each", "for recall", "for faithfulness",
      "of", *COUNTS[2:]),
     lambda items: f"Recall: {_on_recall(items)} Faithfulness: {_on_faithfulness(items)}",
@@ -162,8 +161,8 @@ def summary_table(items: Sequence[HamletItem]) -> Iterator[Row]:
 @table(
     "recall",
     "Recall by perspective, model, position and level (HAMLET, table 13)",
-    "The share of the key facts that the summaries state (equation 1), pooled over the facts of all the summaries of a"
-    " row; the position is that of the facts in their document. The mean of models gives each model the same weight.",
+    "The share of key facts that the summaries state (equation 1), pooled over the facts of all summaries in a"
+    " row; position is where the facts are in the document. The mean of models weights all models equally.",
     ("perspective", "model", "position", *LEVEL_COLUMNS, "facts", *COUNTS),
     _on_recall,
 )
@@ -181,9 +180,9 @@ def recall_table(items: Sequence[HamletItem]) -> Iterator[Row]:
 @table(
     "gaps",
     "Recall gap between positions (HAMLET, table 4)",
-    "The recall of the best fifth of the documents less that of the worst, each pooled over its facts: the smaller, the"
-    " less it matters where something stands. Fifths without facts do not count; there is no gap where fewer than two"
-    " have any.",
+    "Recall in the best fifth of the documents minus that in the worst, each pooled over its facts: the smaller"
+    " the gap, the less the position matters. Fifths without facts do not count; with fewer than two there is no"
+    " gap.",
     ("perspective", "model", *LEVEL_COLUMNS, *COUNTS),
     _on_recall,
 )
@@ -203,10 +202,9 @@ def _gaps(tally: HamletTally) -> list[float | None]:
 
 @table(
     "faithfulness",
-    "Faithfulness by the level of the facts that a sentence carries (HAMLET, table 5)",
-    "The share of the sentences that the chunk bears out (equation 2), pooled over the sentences of all the summaries"
-    " of a row. A sentence that carries facts of several levels counts in each of them; none are those that carry no"
-    " key fact.",
+    "Faithfulness by level of the facts in a sentence (HAMLET, table 5)",
+    "The share of sentences that the chunk supports (equation 2), pooled over the sentences of all summaries in a"
+    " row. A sentence with facts of several levels counts for each level; none are sentences without a key fact.",
     ("perspective", "model", *_CARRIED, "sentences", *COUNTS),
     _on_faithfulness,
 )
@@ -221,8 +219,8 @@ def faithfulness_table(items: Sequence[HamletItem]) -> Iterator[Row]:
 @table(
     "errors",
     "Kinds of unfaithful sentences (HAMLET, tables 12 and 14)",
-    "Sentences that the chunk does not bear out, pooled over summaries. Extrinsic is what the chunk does not speak of"
-    " (out of article), intrinsic what it says otherwise: as to a relation, an entity, or all of the sentence.",
+    "Sentences that the chunk does not support, pooled over summaries. Extrinsic: the chunk does not mention it"
+    " (out of article). Intrinsic: the chunk contradicts a relation, an entity, or the whole sentence.",
     ("model", "error", "sentences", "of all errors", "of intrinsic errors", *COUNTS),
     _on_faithfulness,
 )
@@ -245,9 +243,9 @@ def _error_rows(tally: HamletTally) -> Iterator[Row]:
 
 @table(
     "length",
-    "Length of the summary and recall (HAMLET, section 5.2)",
-    "Pearson's correlation of the words of a summary with its own recall, each summary one pair; a summary whose tree"
-    " has no fact of a level is left out there.",
+    "Summary length and recall (HAMLET, section 5.2)",
+    "Pearson's correlation between the length of a summary in words and its recall; a summary is left out of a"
+    " level at which its tree has no fact.",
     ("model", "level", "correlation", "note", "summaries", *COUNTS),
     _on_recall,
 )
@@ -281,8 +279,8 @@ def _correlation(items: Sequence[HamletItem], level: str) -> tuple[float | None,
 @table(
     "differences",
     "Differences between models by level (HAMLET, table 6)",
-    "The recall, or faithfulness, of the first model less that of the second, each pooled over the facts, or sentences,"
-    f" of the queries on which both have a score; sentences of the level none carry no key fact. {how('queries')}",
+    "Recall or faithfulness of the first model minus that of the second, each pooled over the facts or sentences"
+    f" of the queries for which both have a score; sentences of level none have no key fact. {how('queries')}",
     ("first", "second", "metric", "level", *COLUMNS, "queries", "documents", "drawn"),
     _on_recall,
 )
@@ -316,8 +314,8 @@ def _documents(subjects: Sequence[HamletSubject]) -> str:
     unjudged = sum(_objected(fact, UNJUDGED) for found in known for tree in found.trees for fact in tree.facts)
     missing = sum(len(found.missing) for found in known)
     return (
-        f"Rests on {len(known)} of {len(subjects)} document{'s' * (len(subjects) != 1)}; {failed} failed;"
-        f" {unjudged} facts without a verdict; {missing} parts of trees that could not be had."
+        f"Based on {len(known)} of {len(subjects)} document{'s' * (len(subjects) != 1)}; {failed} failed;"
+        f" {unjudged} facts without a verdict; {missing} parts of trees could not be made."
     )
 
 
@@ -333,8 +331,8 @@ def _trees(subjects: Iterable[HamletSubject], perspectives: Sequence[Perspective
 @table(
     "sizes",
     "Documents and their trees (HAMLET, table 8)",
-    "Key facts that passed validation. A document has at most one tree for each chunk and perspective; queries are the"
-    " trees that one came back for.",
+    "Key facts that passed validation. A document has at most one tree for each chunk and perspective; queries"
+    " are the trees with a query.",
     ("document", "perspective", "tokens", "trees", "queries", *LEVELS, "facts", "unjudged"),
     lambda subjects, _: _documents(subjects),
 )
@@ -361,8 +359,8 @@ def _sizes(subjects: Sequence[HamletSubject], perspective: Perspective) -> tuple
 @table(
     "pruning",
     "Key facts that did not pass validation (HAMLET, appendix C)",
-    "Pooled over the facts of all documents. A fact may fail in several dimensions; one that hangs from a pruned fact"
-    " is orphaned, and one that nobody gave a verdict on is unjudged.",
+    "Pooled over the facts of all documents. A fact may fail in several dimensions; a fact below a pruned one is"
+    " orphaned, and a fact without a verdict is unjudged.",
     ("perspective", "level", "found", "pruned", "share", *_DIMENSIONS),
     lambda subjects, _: _documents(subjects),
 )
@@ -379,15 +377,15 @@ def pruning_table(subjects: Sequence[HamletSubject], perspectives: Sequence[Pers
 
 def _cost_basis(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) -> str:
     done, failed = (sum(item.status == status for item in items) for status in ("done", "failed"))
-    return f"{_documents(subjects)} Rests on {done} of {len(items)} items; {failed} failed."
+    return f"{_documents(subjects)} Based on {done} of {len(items)} items; {failed} failed."
 
 
 @table(
     "cost",
     "What it takes",
-    "Means for one document (key facts), or for one summary that was drafted and judged; and all that was paid for,"
-    " what failed included. Answers from the cache cost nothing and are counted apart; where a price is not known,"
-    " neither is the cost.",
+    "Means per document (key facts) or per drafted and judged summary; and everything that was paid for,"
+    " including failures. Cached answers cost nothing and are counted separately; where a price is unknown, so is"
+    " the cost.",
     ("step", "summaries by", "done", "calls", "cached", "prompt tokens", "reply tokens", "USD", "all calls", "all USD"),
     _cost_basis,
 )
@@ -478,12 +476,12 @@ def _about(outcome: HamletOutcome) -> Iterator[str]:
     yield f"summaries: {settings.strategy}, {limit}, each of the whole document and answering one query"
     yield _counted(outcome)
     if lost := len(outcome.lost):
-        yield f"without key facts, and so without items: {lost} of {len(outcome.subjects)} documents"
+        yield f"documents without key facts, and so without items: {lost} of {len(outcome.subjects)}"
     if gaps := sum(item.gaps > 0 for item in outcome.items):
-        yield f"summaries that leave out chunks that their model could not summarize: {gaps}"
+        yield f"summaries that leave out chunks the model could not summarize: {gaps}"
     yield (
-        "in every row: the items that it rests on, of how many, how many failed, and verdicts that were not given"
-        " (unjudged); – is what was not measured"
+        "each row says how many items it is based on, out of how many, how many failed, and how many verdicts are"
+        " missing (unjudged); – means not measured"
     )
 
 
@@ -491,7 +489,6 @@ EXPERIMENT: Experiment[HamletDesign, HamletOutcome] = Experiment(
     HAMLET,
     "HAMLET: recall and faithfulness by level, perspective and position",
     run=hamlet,
-    plan=plan_table,
     is_some=lambda outcome: any(item.status == "done" for item in outcome.items),
     about=_about,
     settings=_settings,

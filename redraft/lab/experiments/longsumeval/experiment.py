@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Evaluation, Totals
@@ -16,29 +15,18 @@ from redraft.lab.experiments.frames import group_by, where
 from redraft.lab.experiments.grid.experiment import drafted
 from redraft.lab.experiments.grid.records import GridSummary
 from redraft.lab.experiments.plan import (
-    DRAFTING,
     NamedModel,
-    PlanStep,
-    a_text,
-    building_steps,
     check_models,
     judged_by,
     keyed,
-    planned,
-    refining_steps,
-    step_of,
-    table_of,
 )
 from redraft.lab.experiments.runner import JudgingPack, RunBatch, json_of, parts_for, status_of, taken_by, yardstick
 from redraft.lab.experiments.sources import Ready
-from redraft.llm.prices import PriceTable
 from redraft.report.history.results import Result
-from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.model_pool import located
-from redraft.runs.prepare import RunSpec, prepare
+from redraft.runs.prepare import RunSpec
 from redraft.settings import (
-    YARDSTICKS,
     BuildKeyfacts,
     BuildQuestions,
     DraftConfig,
@@ -307,8 +295,9 @@ async def _refined(
     if start.text is None:
         return replace(one, made=False)
     settings = design.drafting(writer).model_copy(update={"strategy": "given", "words": start.limit})
-    name = f"{document.title}: {system}'s refined by {writer.name} to {way.thresholds}, {way.policy}"
-    made = await batch.made(_REFINING, name, document, settings, design.refining(writer, way, start.text, by.by))
+    step = f"refining by {writer.name} to {way.thresholds}, {way.policy}"
+    order = design.refining(writer, way, start.text, by.by)
+    made = await batch.made(_REFINING, step, document, settings, order, f"{system}: {step}")
     one = replace(one, run=made.run, failure=made.failure)
     if made.result is None:
         return replace(one, made=made.failure is not None)
@@ -334,33 +323,3 @@ def _stands(store: Store, result: Result) -> list[Stand]:
 def _scores(judged: dict[str, Evaluation], result: Result) -> dict[str, float | None]:
     assert result.run.judging is not None
     return {name: judged[name].score if name in judged else None for name in result.run.judging.metrics}
-
-
-_ABOUT = (
-    "The first figures are what it comes to at most, where every draft is as long as it may be and every revision is"
-    " made, and each way to refine begins anew. The expected ones are a rule of thumb: replies of 60 % of their room,"
-    " and one revision."
-)
-
-
-def plan_table(documents: Sequence[Document], design: LongSumEvalDesign, prices: PriceTable) -> Table:
-    """What there is to do, what it may cost, and what it will cost as a rule."""
-    return table_of([step for document in documents for step in _steps(document, design)], _ABOUT, prices)
-
-
-def _steps(document: Document, design: LongSumEvalDesign) -> Iterator[PlanStep]:
-    yield from building_steps(document, design.needs, design.configured(), design.building)
-    for writer in design.writers:
-        texts = [text for of_one in design.ready.systems.values() for text in of_one.get(document.id, ())]
-        if not design.ready.systems:
-            prepared = prepare(document, design.drafting(writer))
-            yield step_of(document, f"{DRAFTING} {writer.name}", prepared.settings, 1, [planned(prepared)])
-            texts = [a_text(prepared.plan.words)]
-        settings = design.drafting(writer).model_copy(update={"strategy": "given"})
-        by = {name: getattr(design.judging, name) for name in YARDSTICKS.values()}
-        for way in design.ways:
-            name, order = (
-                f"{writer.name} to {way.thresholds}, {way.policy}",
-                partial(design.refining, writer, way, by=by),
-            )
-            yield from refining_steps(document, name, settings, design.configured(), texts, order)

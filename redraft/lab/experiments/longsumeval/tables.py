@@ -26,7 +26,6 @@ from redraft.lab.experiments.longsumeval.experiment import (
     RefinedOutcome,
     RefineSetting,
     longsumeval,
-    plan_table,
 )
 from redraft.lab.experiments.runner import failed
 from redraft.report.tables import Table, figure, mean, plain
@@ -52,9 +51,9 @@ def basis(outcome: RefinedOutcome) -> str:
         if one.stands
     )
     return (
-        f"Rests on {status.count('done')} of {len(status)} refined summaries of {len(outcome.documents)}"
+        f"Based on {status.count('done')} of {len(status)} refined summaries of {len(outcome.documents)}"
         f" document{'s' * (len(outcome.documents) != 1)}; {status.count('failed')} failed,"
-        f" {status.count('not made')} were not made; {silent} lack a score of some metric, first or last."
+        f" {status.count('not made')} were not made; {silent} have no first or last score by some metric."
     )
 
 
@@ -88,10 +87,11 @@ def _over_documents(values: Sequence[float]) -> Row:
 
 @table(
     "gains",
-    "What refining gains (LongSumEval, table III)",
-    "The mean score of first drafts (initial) and of what became of them (refined), over the summaries that have both,"
-    " with standard deviations. gain is the mean difference, and change that of the means in % of the initial one. A"
-    f" subset has the first drafts with a score below what it says. {_INTERVAL}",
+    "Gains from refining (LongSumEval, table III)",
+    "Mean scores of first drafts (initial) and of the same summaries after refining (refined), over the summaries"
+    " that have both, with standard deviations. Gain is the mean difference; change is the difference of the"
+    " means in % of the initial one. A subset contains the first drafts that score below the stated value."
+    f" {_INTERVAL}",
     (*_HEAD, "subset", "metric", "initial", "sd initial", "refined", "sd refined", "change %", "gain", *ENDS,
      "documents", "summaries", "of"),
     basis,
@@ -121,8 +121,9 @@ def _gained(refined: Sequence[Refined], metric: str) -> Row:
 
 @table(
     "initial",
-    "What refining gains by initial score",
-    f"The summaries in four groups by the score of their first drafts; a score of 1 is in the last. {_INTERVAL}",
+    "Gains by initial score",
+    "The summaries in four groups by the score of the first draft; a score of 1 belongs to the last group."
+    f" {_INTERVAL}",
     (*_HEAD, "metric", "initial score", "initial", "refined", "gain", *ENDS, "summaries", "of"),
     basis,
 )
@@ -139,9 +140,9 @@ def initial_table(outcome: RefinedOutcome) -> Iterator[Row]:
 @table(
     "rounds",
     "Gain by round",
-    "The mean score of the best drafts after a round, over the summaries with a score before and then; one that has"
-    " come to its end stays where it was. gain is since the first draft, step since the round before. Revised are the"
-    f" drafts that were revised in the round, and taken the revisions that were kept. {_INTERVAL}",
+    "Mean score of the best drafts after each round, over the summaries with a score both before and after; a"
+    " finished summary keeps its score. Gain is since the first draft, step since the previous round. Revised:"
+    f" drafts that were revised in the round; accepted: revisions that were kept. {_INTERVAL}",
     (*_HEAD, "metric", "round", "score", *ENDS, "gain", "gain from", "gain to", "step", "revised", "taken", "meet all",
      "summaries", "of"),
     basis,
@@ -172,9 +173,9 @@ def _after(refined: Sequence[Refined], metric: str, after: int) -> Row:
 @table(
     "thresholds",
     "Refining by threshold",
-    "Of each metric the mean gain; how many first drafts meet all thresholds, and how many do at the end; of those that"
-    " are open a score is missing. Revisions, words gained, calls, tokens and USD are means of one summary, the"
-    " verdicts included; what an earlier way to refine has had judged already is not asked again.",
+    "For each metric the mean gain; how many first and final drafts meet all thresholds; open are those with a"
+    " missing score. Revisions, added words, calls, tokens and USD are means per summary and include the"
+    " verdicts; verdicts that an earlier setting has paid for are not paid for again.",
     lambda outcome: (
         *(*_HEAD, *(f"gain in {metric}" for metric in outcome.design.metrics)),
         *("met at first", "met at last", "open", "revisions", "words gained", "calls", "tokens", "USD"),
@@ -198,9 +199,9 @@ def threshold_table(outcome: RefinedOutcome) -> Iterator[Row]:
 @table(
     "orders",
     "The order of the goals",
-    "The final score under the first order less that under the second, of the same first draft, as the mean over"
-    " documents. `paper` mends coverage first and takes every revision, the others take none by which another goal's"
-    f" metric falls. {_INTERVAL}",
+    "Final score under the first order minus that under the second, for the same first draft, as the mean over"
+    " documents. `paper` fixes coverage first and accepts every revision; the other orders reject revisions that"
+    f" lower the score of another goal. {_INTERVAL}",
     (*_WHO, "thresholds", "first", "second", "metric", "final, first", "final, second", "difference", *ENDS,
      "documents", "summaries", "of"),
     basis,
@@ -270,9 +271,12 @@ def _about(outcome: RefinedOutcome) -> Iterator[str]:
     yield f"order of the goals: {', '.join(design.orders)}"
     yield f"documents: {', '.join(plain(title) for _, title in outcome.documents)}"
     if strangers := design.ready.strangers:
-        yield f"ready-made summaries of documents that do not take part: {strangers}"
+        yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
     cost = "" if used.cost_usd is None else f", {figure(used.cost_usd)} USD"
-    yield f"taken, each answer once: {used.calls:,} calls, {used.prompt_tokens + used.completion_tokens:,} tokens{cost}"
+    yield (
+        f"used, each answer counted once: {used.calls:,} calls, {used.prompt_tokens + used.completion_tokens:,}"
+        f" tokens{cost}"
+    )
     yield basis(outcome)
 
 
@@ -288,7 +292,6 @@ EXPERIMENT: Experiment[LongSumEvalDesign, RefinedOutcome] = Experiment(
     LONGSUMEVAL,
     "LongSumEval: refining by questions and answers",
     run=longsumeval,
-    plan=plan_table,
     is_some=lambda outcome: any(one.status == "done" for one in outcome.refined),
     about=_about,
     settings=_settings,

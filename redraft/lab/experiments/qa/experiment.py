@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from math import ceil
-from typing import Any
 
 from redraft.agents.accounts import gather_all
-from redraft.agents.evidence import USUAL
-from redraft.agents.judge import Judge, batch_size, reply_tokens
-from redraft.agents.questioner import ANSWER, QUESTION, VERDICT, JudgedAnswer, Questioner
-from redraft.domain import Document, Usage
-from redraft.errors import BudgetError, PlanError
-from redraft.evaluators.reference.typed import MOST_TRIES, TypedBuilder
+from redraft.agents.judge import Judge
+from redraft.agents.questioner import JudgedAnswer, Questioner
+from redraft.domain import Document
+from redraft.errors import BudgetError
+from redraft.evaluators.reference.typed import TypedBuilder
 from redraft.events import Noted, StageStarted
 from redraft.lab.experiments.context.records import ReadingStep
-from redraft.lab.experiments.plan import DRAFTING, USUAL_REPLY, cost_of
+from redraft.lab.experiments.plan import DRAFTING
 from redraft.lab.experiments.qa.records import (
     ANSWERS,
     DIRECT,
@@ -33,11 +30,8 @@ from redraft.lab.experiments.qa.records import (
     items_of,
 )
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_of, part_at_work, refuse_if_none_fits, used_by
-from redraft.llm.prices import PriceTable
-from redraft.prompts.contract import Prompt
-from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, AnswerPair
-from redraft.questions import THIRDS, TYPES, TypedQuestions
-from redraft.report.tables import Cell, Table
+from redraft.prompts.qa import AnswerPair
+from redraft.questions import TypedQuestions
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
 from redraft.runs.job import reader_of
 from redraft.runs.model_pool import ModelPool
@@ -124,7 +118,7 @@ async def _count_what_is_known(
 
 @asynccontextmanager
 async def _at_work(
-    document: Document, settings: DraftConfig, order: RunSpec, runner: ExperimentRunner
+    document: Document, settings: DraftConfig, order: RunSpec, runner: ExperimentRunner, step: str
 ) -> AsyncIterator[tuple[Run, Prepared, ModelPool]]:
     """A run of a part of the experiment with whoever works on it, found again or begun. Replies that were given before
     come from the cache."""
@@ -132,7 +126,7 @@ async def _at_work(
     if runner.stopped is not None and await runner.begun(document, prepared.settings, order) is None:
         raise runner.stopped
     run = await runner.opened(prepared, order)
-    async with part_at_work(run, prepared, None, runner) as pool:
+    async with part_at_work(run, prepared, None, runner, step) as pool:
         yield run, prepared, pool
 
 
@@ -145,7 +139,7 @@ async def _subject(document: Document, design: QaDesign, runner: ExperimentRunne
     if imported := runner.store.typed.imported(document.id):
         return replace(subject, questions=imported)
     with GuardedStage(QUESTIONS) as tried:
-        async with _at_work(document, design.judging(), design.building(), runner) as (run, prepared, pool):
+        async with _at_work(document, design.judging(), design.building(), runner, QUESTIONS) as (run, prepared, pool):
             subject = replace(subject, runs={QUESTIONS: run.id})
             questions = await _questions(judge_of(pool.writer, prepared, runner), prepared, steps, design, runner)
             subject = replace(subject, questions=questions)
@@ -174,7 +168,8 @@ async def _answered(subject: QaSubject, cell: QaCell, design: QaDesign, runner: 
     assert subject.questions is not None
     questions, settings = subject.questions.questions, design.answering(cell.model, cell.step)
     order, document = design.answers(subject.questions.id), subject.document
-    watch = RunWatch(f"{document.title}, {cell.model}", runner.observer)
+    watch = RunWatch(f"{document.title}, {cell.model}", runner.observer, step=f"{DRAFTING}, {settings.strategy}")
+    step = ANSWERS if settings.strategy == DIRECT else f"{ANSWERS}, {settings.strategy}"
     with GuardedStage(ANSWERS) as tried:
         read = await asyncio.to_thread(design.prepared, document, cell.model, cell.step)
         cell = replace(cell, end=read.chunks[-1].span.end)
@@ -183,7 +178,7 @@ async def _answered(subject: QaSubject, cell: QaCell, design: QaDesign, runner: 
             tried.stage = DRAFTING
             text = (await runner.made(document, settings, RunSpec(experiment=QA), watch)).summary or ""
             tried.stage = ANSWERS
-        async with _at_work(document, settings, order, runner) as (run, prepared, pool):
+        async with _at_work(document, settings, order, runner, step) as (run, prepared, pool):
             cell, judge = replace(cell, run=run.id), judge_of(pool.writer, prepared, runner)
             label = f"after {cell.step.tokens} tokens"
             said = await Questioner(judge).answer(text, [one.text for one in questions], design.at_once, label)
@@ -205,7 +200,7 @@ async def _judged(
         return subject, items
     order = design.verdicts(subject.questions.id)
     with GuardedStage(VERDICTS) as tried:
-        async with _at_work(subject.document, design.judging(), order, runner) as (run, prepared, pool):
+        async with _at_work(subject.document, design.judging(), order, runner, VERDICTS) as (run, prepared, pool):
             subject = replace(subject, runs={**subject.runs, VERDICTS: run.id})
             verdicts = await _verdicts(judge_of(pool.writer, prepared, runner), [one for _, one in pairs], subject)
         for n, (at, _) in enumerate(pairs):
@@ -220,134 +215,3 @@ async def _verdicts(judge: Judge, pairs: Sequence[AnswerPair], subject: QaSubjec
 
 def _used(subject: QaSubject, runner: ExperimentRunner) -> QaSubject:
     return replace(subject, usage={stage: runner.store.calls.totals(run) for stage, run in subject.runs.items()})
-
-
-# As a rule: the tokens of a question with its answer, of an answer, of a verdict, and of a paragraph with what stands
-# before it. Looking for the answer to a question that shall have none takes a second look.
-_QUESTION, _ANSWER, _VERDICT, _PARAGRAPH, _LOOKS = 80, 40, 35, 400, 2
-# The share of a window that passages take.
-_EVIDENCE = 0.4
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """One stage of one model: what it comes to as a rule, and at most."""
-
-    stage: str
-    settings: DraftConfig
-    calls: tuple[int, int]
-    usual: Usage
-    most: Usage
-
-    def row(self, title: str, prices: PriceTable) -> tuple[Cell, ...]:
-        """The cells of its line."""
-        (calls, most), usual, bound = self.calls, self.usual, self.most
-        costs = (
-            cost_of(self.settings, calls, usual, prices, USUAL_REPLY),
-            cost_of(self.settings, most, bound, prices),
-        )
-        tokens = (usual.prompt_tokens, bound.prompt_tokens, usual.completion_tokens, bound.completion_tokens)
-        return (title, self.stage, self.settings.model, calls, most, *tokens, *costs)
-
-
-def plan_table(documents: Sequence[Document], design: QaDesign, prices: PriceTable) -> Table:
-    """What there is to do, and what it costs as a rule and at most."""
-    rows: list[tuple[Cell, ...]] = []
-    unfit: list[str] = []
-    for document in documents:
-        rows += [work.row(document.title, prices) for work in _works(document, design, unfit)]
-    numbers = list(zip(*(row[3:] for row in rows), strict=True))
-    sums: list[Cell] = [_sum(column) for column in numbers]
-    return Table(
-        "plan",
-        "What it comes to",
-        "As a rule, and at most: when every question is tried on three paragraphs, every reply fills its room, every"
-        " answer has to be judged, and everything is asked twice because of replies that cannot be read. Prices are in"
-        " USD.",
-        "Nothing was asked and nothing stored; what is known already costs nothing."
-        + (f" Without room, and left out: {'; '.join(unfit)}." if unfit else ""),
-        (
-            *("document", "stage", "model", "calls", "calls at most", "prompt tokens", "prompt tokens at most"),
-            *("reply tokens", "reply tokens at most", "USD", "USD at most"),
-        ),
-        (*rows, ("total", "", "", *sums)),
-    )
-
-
-def _sum(column: Sequence[Cell]) -> Cell:
-    known = [one for one in column if isinstance(one, int | float)]
-    return sum(known) if len(known) == len(column) else None
-
-
-def _works(document: Document, design: QaDesign, unfit: list[str]) -> Iterator[_Work]:
-    judging = prepare(document, design.judging())
-    questions = design.per_third * len(THIRDS) * len(TYPES)
-    yield _asking(judging, questions)
-    _, steps, _ = design.course(document)
-    put = 0
-    for one in design.contestants:
-        cells: list[Prepared] = []
-        for step in steps:
-            try:
-                cells.append(design.prepared(document, one.name, step))
-            except PlanError:
-                unfit.append(f"{one.name} at {step.tokens:,} tokens of {document.title}")
-        if cells:
-            put += questions * len(cells)
-            before = [design.before(one.name, cell) for cell in cells]
-            answering = _answering(cells, before, questions, design.at_once)
-            if one.strategy == DIRECT:
-                yield answering
-            else:
-                yield replace(_drafting(cells), stage=f"{DRAFTING}, {one.strategy}")
-                yield replace(answering, stage=f"{ANSWERS}, {one.strategy}")
-    yield _judging(judging, put)
-
-
-def _asking(judging: Prepared, questions: int) -> _Work:
-    """A question from each of its paragraphs, and of each type one that shall have no answer looked for."""
-    checked = questions // len(TYPES)
-    looked = int(judging.settings.context_tokens * _EVIDENCE) + _overhead(judging, ANSWER_FROM_DOCUMENT)
-    ask, check = _overhead(judging, ASK_TYPED) + _PARAGRAPH, min(looked, judging.plan.document_tokens + looked // 2)
-    calls = questions + checked * _LOOKS
-    usual = Usage(questions * ask + checked * _LOOKS * check, questions * _QUESTION + checked * _LOOKS * _ANSWER)
-    room = questions * QUESTION.tokens(USUAL) + checked * _LOOKS * ANSWER.tokens(USUAL)
-    most = Usage(2 * MOST_TRIES * usual.prompt_tokens, 2 * MOST_TRIES * room)
-    return _Work(QUESTIONS, judging.settings, (calls, 2 * MOST_TRIES * calls), usual, most)
-
-
-def _drafting(cells: Sequence[Prepared]) -> _Work:
-    """A summary at every step, from which questions are answered."""
-    calls, prompt = sum(one.plan.calls for one in cells), sum(one.plan.prompt_tokens for one in cells)
-    replies = sum(one.plan.completion_tokens for one in cells)
-    usual = Usage(prompt, ceil(USUAL_REPLY * replies))
-    return _Work(DRAFTING, cells[0].settings, (calls, calls), usual, Usage(prompt, replies))
-
-
-def _answering(cells: Sequence[Prepared], before: Sequence[int], questions: int, at_once: int) -> _Work:
-    """Every question at every step, so many at once, with so many tokens before whoever answers."""
-    calls = ceil(questions / at_once)
-    read = sum(before) + sum(_overhead(one, ANSWER_QUESTIONS) for one in cells)
-    prompt, replies = calls * read + len(cells) * questions * _ANSWER, len(cells) * questions
-    usual = Usage(prompt, replies * _ANSWER)
-    most = Usage(2 * prompt, 2 * replies * ANSWER.tokens(USUAL))
-    return _Work(ANSWERS, cells[0].settings, (len(cells) * calls, 2 * len(cells) * calls), usual, most)
-
-
-def _judging(judging: Prepared, put: int) -> _Work:
-    """As a rule half of all that was put is answered by something that was not judged before."""
-    batch = batch_size(reply_tokens(judging.settings.context_tokens), VERDICT.tokens(USUAL))
-    half, overhead = ceil(put / 2), _overhead(judging, JUDGE_ANSWERS)
-    calls, most = ceil(half / batch), 2 * ceil(put / batch)
-    usual = Usage(calls * overhead + half * 3 * _ANSWER, half * _VERDICT)
-    return _Work(
-        VERDICTS,
-        judging.settings,
-        (calls, most),
-        usual,
-        Usage(most * overhead + 2 * put * 3 * ANSWER.tokens(USUAL), 2 * put * VERDICT.tokens(USUAL)),
-    )
-
-
-def _overhead(prepared: Prepared, prompt: Prompt[Any, Any]) -> int:
-    return prepared.tokenizer.count(prepared.book.template(prompt))

@@ -15,7 +15,7 @@ from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, tabl
 from redraft.lab.experiments.frames import ENDS, Row, distinct, ends, group_by, number, summed, where
 from redraft.lab.experiments.plan import DRAFTING
 from redraft.lab.experiments.published import interval_of_share
-from redraft.lab.experiments.qa.experiment import QaOutcome, plan_table, qa
+from redraft.lab.experiments.qa.experiment import QaOutcome, qa
 from redraft.lab.experiments.qa.records import (
     ANSWERS,
     DIRECT,
@@ -35,12 +35,12 @@ COUNTS = ("accuracy", *ENDS, "right", "judged", "unjudged", "no answer", "of", "
 """The columns of an accuracy, and of what it rests on."""
 _MOST_LENGTHS, _MOST_MODELS, _DIGITS = 13, 4, 6
 _HOW = (
-    "The share of questions that a model did right by, of those whose paragraph it has read as a whole: a right answer"
-    " by the judge, the right one of yes and no, or saying that there is no answer where there is none. Intervals of"
-    " 95 % are by bootstrap over questions; fewer than five have none. Similarity is the mean, of what was answered, to"
-    " the reference."
+    "Accuracy: the share of questions handled correctly, out of those whose paragraph was read completely."
+    " Correct is a right answer by the judge, the right yes or no, or saying that there is no answer where there"
+    " is none. 95 % intervals are bootstrapped over questions; with fewer than five there is none. Similarity:"
+    " the mean similarity of the given answers to the reference."
 )
-_LONG = f"{_HOW} Tokens are the mean of steps of about that length."
+_LONG = f"{_HOW} Tokens are the mean over steps of about that length."
 
 
 class Length(NamedTuple):
@@ -89,9 +89,9 @@ def _basis(items: Sequence[QaItem]) -> str:
     read, cut = where(items, place="read"), sum(one.place == "cut" for one in items)
     unjudged = sum(one.correct is None and one.response is not None for one in read)
     return (
-        f"Rests on {len(read)} of {len(items)} questions put, those whose paragraph was read; of these"
-        f" {unjudged} are unjudged. Of all, {_silent(items)} have no answer, and {cut} were left out because a"
-        " step ends within their paragraph."
+        f"Based on {len(read)} of {len(items)} questions asked, those whose paragraph was read; {unjudged} of"
+        f" these are unjudged. Of all questions, {_silent(items)} have no answer, and {cut} were left out because"
+        " a step ends inside their paragraph."
     )
 
 
@@ -130,26 +130,26 @@ third_table = _accuracy(
 )
 length_table = _accuracy(
     "third_and_length",
-    "Accuracy by length of what was read, and third of the document",
+    "Accuracy by length of the text read and third of the document",
     _LONG,
     ["tokens", "third"],
     thirds=(*THIRDS, ALL),
 )
 place_table = _accuracy(
     "place_and_length",
-    "Accuracy by length of what was read, and third of what was read",
+    "Accuracy by length of the text read and third of the text read",
     _LONG,
     ["tokens", "third read"],
     thirds=THIRDS,
 )
-"""The same by the third of what was read: at each step others are in its middle."""
+"The same by third of the text read: each step has other questions in its middle."
 
 
 @table(
     "differences",
     "Paired differences between models",
-    "The mean over questions of how much oftener the first model did right by a question than the second, at the steps"
-    " at which there is a verdict on both. Intervals of 95 % are by bootstrap over questions; fewer than five have"
+    "Mean over questions of how much more often the first model was correct than the second, at the steps for"
+    " which both have a verdict. 95 % intervals are bootstrapped over questions; with fewer than five there is"
     " none.",
     ("first", "second", "type", "difference", *ENDS, "questions"),
     _basis,
@@ -175,14 +175,16 @@ def paired(first: Sequence[QaItem], second: Sequence[QaItem]) -> list[float]:
 
 def _asked(items: Sequence[QaItem]) -> str:
     silent = _silent(items)
-    return f"{silent} of {len(items)} questions put have no answer: they failed, were not made, or nothing was said."
+    return (
+        f"{silent} of {len(items)} questions asked have no answer: they failed, were not asked, or got an empty reply."
+    )
 
 
 @table(
     "reading",
     "Answers before and after the paragraph was read",
-    "Questions that have an answer. A right answer before its paragraph was read was guessed, known from elsewhere, or"
-    " told elsewhere in the document; the share is of the answers with a verdict.",
+    "Questions that have an answer. A right answer given before its paragraph was read was guessed, known from"
+    " elsewhere, or found elsewhere in the document; shares are of the answers with a verdict.",
     ("model", "paragraph", "questions", "right", "wrong", "unjudged", "abstained", "no answer", "share right"),
     _asked,
 )
@@ -207,9 +209,10 @@ _ABSTENTION: Mapping[str, Callable[[QaItem], bool]] = {
 @table(
     "abstention",
     "Abstention",
-    "Right: it said that there is no answer, where there is none in the document or its paragraph was not read yet."
-    " Missed: it answered all the same. Wrong: it said so of a question whose answer it had read. The share is of those"
-    " of which it should have said so. Refusals in other words count as abstention.",
+    "Right: the model said that there is no answer, and there is none in the document or its paragraph was not"
+    " read yet. Missed: it answered anyway. Wrong: it said that there is no answer to a question whose answer it"
+    " had read. The share is of the questions for which it should have abstained. Refusals in other words count"
+    " as abstaining.",
     ("model", "answer", "right", "missed", "wrong", "of", "no answer", "share right"),
     _asked,
 )
@@ -225,9 +228,9 @@ def abstention_table(items: Sequence[QaItem]) -> Iterator[Row]:
 
 @table(
     "yes_no",
-    "Yes and no, and the reasons given",
-    "Questions of yes or no that were answered after their paragraph was read. Whether yes or no is right needs no"
-    " judge; whether the reason is, is the judge's verdict. A reason that was not given has none.",
+    "Yes or no, and the reasons given",
+    "Yes-or-no questions answered after their paragraph was read. Yes or no is checked without a judge; the"
+    " reason is judged. A missing reason has no verdict.",
     ("model", "yes or no", "reason right", "reason wrong", "reason without verdict", "of"),
     lambda items: _asked(where(items, type="binary")),
 )
@@ -241,10 +244,10 @@ def yes_no_table(items: Sequence[QaItem]) -> Iterator[Row]:
 
 @table(
     "agreement",
-    "Similarity and verdict beside each other",
+    "Similarity compared with verdicts",
     lambda _, threshold, measure: (
-        f"Answers, and reasons of yes and no, that have both. Alike is what has a similarity ({measure}) of more than"
-        f" {threshold} to the reference. Kappa is Cohen's."
+        f"Answers, and reasons for yes or no, that have both. Alike: similarity ({measure}) to the reference above"
+        f" {threshold}. Kappa is Cohen's."
     ),
     ("model", "alike and right", "alike, not right", "right, not alike", "neither", "of", "equal", "kappa"),
     lambda items, *_: _asked(items),
@@ -271,8 +274,7 @@ def _missing(subjects: Iterable[QaSubject]) -> list[str]:
     "questions",
     "Questions by type and third",
     lambda subjects: (
-        "Each was made from one paragraph of its third. What could not be had:"
-        f" {'; '.join(_missing(subjects)) or 'nothing'}."
+        f"Each was made from one paragraph of its third. Missing: {'; '.join(_missing(subjects)) or 'none'}."
     ),
     ("document", "type", *THIRDS),
     lambda subjects: (
@@ -290,12 +292,12 @@ def question_table(subjects: Sequence[QaSubject]) -> Iterator[Row]:
 @table(
     "cost",
     "What it took",
-    "All that was paid for, what failed included. Answers from the cache cost nothing and are counted apart; where a"
-    " price is not known, neither is the cost.",
+    "Everything that was paid for, including failures. Cached answers cost nothing and are counted separately;"
+    " where a price is unknown, so is the cost.",
     ("stage", "by", "tokens read", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
     lambda _, cells: (
-        f"{sum(one.status == 'done' for one in cells)} of {len(cells)} times that a model was asked about a document"
-        " are done."
+        f"{sum(one.status == 'done' for one in cells)} of {len(cells)} sets of answers (one model, document and"
+        " step each) are done."
     ),
 )
 def cost_table(subjects: Sequence[QaSubject], cells: Sequence[QaCell]) -> Iterator[Row]:
@@ -326,8 +328,8 @@ def _spent(
     AGAIN,
     ("document", "by", "tokens read", "stage", "code", "message"),
     lambda _, cells: (
-        f"{sum(one.failure is not None for one in cells)} of {len(cells)} times that a model was asked about a document"
-        f" failed; {sum(one.status == 'not made' for one in cells)} were not made."
+        f"{sum(one.failure is not None for one in cells)} of {len(cells)} sets of answers (one model, document and"
+        f" step each) failed; {sum(one.status == 'not made' for one in cells)} were not made."
     ),
 )
 def failure_table(subjects: Sequence[QaSubject], cells: Sequence[QaCell]) -> Iterator[Row]:
@@ -388,7 +390,7 @@ def _headline(outcome: QaOutcome, tables: Sequence[Table]) -> Iterator[str]:
         yield f"{first} minus {second}: {_figure(difference)}{_between(low, high)}, {of_type} {questions} questions"
     yield _counted(outcome)
     if missing := len(_missing(outcome.subjects)):
-        yield f"questions that could not be had: {missing}"
+        yield f"questions that could not be made: {missing}"
 
 
 def _figure(cell: str | float | None) -> str:
@@ -402,14 +404,14 @@ def _between(low: str | float | None, high: str | float | None) -> str:
 def _counted(outcome: QaOutcome) -> str:
     items = outcome.items
     unjudged = sum(item.pair is not None and item.judged_right is None for item in items)
-    return f"questions put: {len(items)}, {_silent(items)} without an answer; {unjudged} answers without a verdict"
+    return f"questions asked: {len(items)}, {_silent(items)} without an answer; {unjudged} answers without a verdict"
 
 
 def _about(outcome: QaOutcome) -> Iterator[str]:
     design, judge = outcome.design, outcome.design.judge.name
     sources = ("all that is read" if one == DIRECT else f"their {one} summary of that" for one in design.strategies)
     yield f"models: {', '.join(plain(one.name) for one in design.models)}"
-    yield f"from what they answer: {', '.join(sources)}"
+    yield f"answers are based on: {', '.join(sources)}"
     itself = " (one of the models that are judged)" if judge in [one.name for one in design.models] else ""
     yield f"questions and verdicts by {plain(judge)}{itself}"
     for subject in outcome.subjects:
@@ -426,7 +428,6 @@ EXPERIMENT: Experiment[QaDesign, QaOutcome] = Experiment(
     QA,
     "Questions: accuracy by type, place and length",
     run=qa,
-    plan=plan_table,
     is_some=lambda outcome: any(cell.status == "done" for cell in outcome.cells),
     about=_about,
     settings=_settings,
