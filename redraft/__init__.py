@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from redraft.report.dossier.comparison.build import read_beside
     from redraft.report.dossier.comparison.contents import RunsBeside
     from redraft.report.dossier.contents import Dossier
+    from redraft.report.history.answers import Answer, AnswerCitation, read_answer
     from redraft.report.history.changes import DraftDiff, difference
     from redraft.report.history.citations import Citations, citations_of, cited
     from redraft.report.history.lineage import Lineage, read_lineage
@@ -92,6 +93,8 @@ if TYPE_CHECKING:
     from redraft.store.store import Store
 
 _HOMES = {
+    "AnswerCitation": "redraft.report.history.answers",
+    "Answer": "redraft.report.history.answers",
     "BatchItem": "redraft.batches.sources",
     "BatchProgress": "redraft.events",
     "BatchResult": "redraft.batches.results",
@@ -186,6 +189,7 @@ _HOMES = {
     "load": "redraft.readers.documents",
     "preset": "redraft.presets",
     "price_table": "redraft.llm.prices",
+    "read_answer": "redraft.report.history.answers",
     "read_batch": "redraft.batches.results",
     "read_beside": "redraft.report.dossier.comparison.build",
     "read_lineage": "redraft.report.history.lineage",
@@ -199,6 +203,8 @@ _HOMES = {
 
 __all__ = [
     "PROMPTS",
+    "Answer",
+    "AnswerCitation",
     "BatchItem",
     "BatchProgress",
     "BatchResult",
@@ -293,6 +299,7 @@ __all__ = [
     "load",
     "preset",
     "price_table",
+    "read_answer",
     "read_batch",
     "read_beside",
     "read_dossier",

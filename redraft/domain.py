@@ -114,6 +114,10 @@ class Totals:
     """How much more than the limit was spent: replies may be longer than they were allowed to be."""
 
 
+NOT_SAID = "The document does not say."
+"""The text of an answer to a question that the document does not answer."""
+UNANSWERED = "unanswered"
+"""The node of such an answer."""
 GIVEN, OTHER = "given", "other"
 """The nodes of the drafts that come from the user: one summary, and the second where two are compared."""
 
