@@ -61,8 +61,7 @@ class FoundAnswer(CitedPlace):
     def notes(self) -> tuple[str, ...]:
         """Return what was dropped, in words."""
         dropped = (one.lost for one in self.sentences if one.lost)
-        what = "this quote is not in the document and was dropped"
-        return tuple(f"{what}: “{quote}”" for quote in dict.fromkeys(dropped))
+        return tuple(f"dropped a quote that is not in the document: “{quote}”" for quote in dict.fromkeys(dropped))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,11 @@ from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import experiments, packs, run_views
+from redraft.studio import experiments, packs, questions, run_views
 from redraft.studio.batch_api import BATCHES
 from redraft.studio.context import Work, context_of, read, run_of, streamed, work_of
 from redraft.studio.contracts import (
+    AnswerList,
     Created,
     ExperimentDetails,
     ExperimentList,
@@ -29,6 +30,7 @@ from redraft.studio.contracts import (
     PendingReview,
     Pieces,
     PlanTotals,
+    Question,
     Review,
     RunResult,
     SentenceEvidence,
@@ -112,6 +114,14 @@ def ordered(order: Callable[[Work, str], Awaitable[object]]) -> Callable[[Reques
     return handler
 
 
+async def ask(request: Request) -> Started:
+    """Begin the run that answers a question."""
+    given = checked(Question, await json_of(request))
+    order = await read(request, questions.order_of, await run_of(request), given.question)
+    run = await work_of(request).start(*order)
+    return Started(run=run, events=f"/api/runs/{run}/events")
+
+
 async def question(request: Request) -> PendingReview:
     """The question that a waiting run asks."""
     return PendingReview(question=await work_of(request).session.question((await run_of(request)).id))
@@ -184,6 +194,8 @@ ENDPOINTS = (
     Endpoint("GET", f"{_RUN}/events", "Follow a run to its next stop.", events, kind=EVENT_STREAM),
     Endpoint("POST", f"{_RUN}/stop", "Stop a run; what was done is kept.", ordered(Work.stop), Status),
     Endpoint("POST", f"{_RUN}/resume", "Go on with a run.", ordered(Work.resume), Status),
+    Endpoint("POST", f"{_RUN}/ask", "Ask the document of a run a question.", ask, Started, Question, 201),
+    Endpoint("GET", f"{_RUN}/answers", "Questions and answers.", of_run(questions.answers_of), AnswerList),
     Endpoint("GET", f"{_RUN}/review", "What a run that waits wants to know.", question, PendingReview, works=True),
     Endpoint("POST", f"{_RUN}/review", "Answer a run that waits.", review, Status, Review, 202),
     Endpoint("GET", f"{_RUN}/opinions", "What was said of its findings.", of_run(run_views.opinions_of), OpinionList),

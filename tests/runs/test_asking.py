@@ -92,7 +92,7 @@ async def test_a_quote_that_is_not_in_the_document_is_dropped_and_named(tmp_path
 
     assert [(one.text, one.citation) for one in answer.sentences] == [("It is Tom3.", 1), ("He knows the king.", None)]
     assert len(answer.citations) == 1
-    assert answer.notes == (f"this quote is not in the document and was dropped: “{made_up}”",)
+    assert answer.notes == (f"dropped a quote that is not in the document: “{made_up}”",)
 
 
 async def test_an_answer_without_a_quote_is_asked_for_again_and_then_is_none(tmp_path: Path) -> None:

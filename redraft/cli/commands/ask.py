@@ -10,7 +10,6 @@ import click
 from redraft.cli import given as asked
 from redraft.cli import options
 from redraft.cli.output_files import Target, check_output
-from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
@@ -48,7 +47,6 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 @options.of_field(
     RefineConfig, "allow_self_check", section="judging", help="Let the model that answers judge its own answer."
 )
-@preset_option
 @options.of_field(
     DraftConfig,
     "model",
