@@ -117,11 +117,12 @@ def read_answer(store: Store, key: str) -> Answer:
         hint = f"redraft resume {run.id}" if run.kind == "ask" else "`redraft runs --kind ask` lists those that have"
         raise RunError(f"run {run.id} has no answer", hint=hint)
     found = FoundAnswer.model_validate(dict(kept.details))
-    places = {place: number for number, place in enumerate(found.places, 1)} if found.answered else {}
-    numbers = [places.get((one.start, one.end)) for one in found.sentences]  # type: ignore[arg-type]
-    told = (AnswerSentence(one.text, number) for one, number in zip(found.sentences, numbers, strict=True))
-    cited = tuple(_cited(document_read(store, run), found)) if found.answered else ()
-    return Answer(result, run.settings.query or "", found.answered, tuple(told) if found.answered else (), cited)
+    if not found.answered:
+        return Answer(result, run.settings.query or "", answered=False, sentences=(), citations=())
+    places: dict[tuple[int | None, int | None], int] = {place: n for n, place in enumerate(found.places, 1)}
+    told = (AnswerSentence(one.text, places.get((one.start, one.end))) for one in found.sentences)
+    cited = tuple(_cited(document_read(store, run), found))
+    return Answer(result, run.settings.query or "", answered=True, sentences=tuple(told), citations=cited)
 
 
 _LONGEST_QUOTE = 600
