@@ -138,6 +138,4 @@ def test_the_box_on_the_page_of_a_run_answers_and_leads_to_the_places(at: Served
             page.evaluate("location.hash = ''")
             assert serious(page) == []
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-            if width > 1000:
-                page.locator("#ask").screenshot(path="/tmp/ask-box.png")
             assert troubles == []
