@@ -72,6 +72,9 @@ from redraft.report.dossier.build import read_dossier as read_dossier
 from redraft.report.dossier.comparison.build import read_beside as read_beside
 from redraft.report.dossier.comparison.contents import RunsBeside as RunsBeside
 from redraft.report.dossier.contents import Dossier as Dossier
+from redraft.report.history.answers import Answer as Answer
+from redraft.report.history.answers import AnswerCitation as AnswerCitation
+from redraft.report.history.answers import read_answer as read_answer
 from redraft.report.history.changes import DraftDiff as DraftDiff
 from redraft.report.history.changes import difference as difference
 from redraft.report.history.citations import Citations as Citations

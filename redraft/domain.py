@@ -114,6 +114,10 @@ class Totals:
     """By how much the limit was exceeded: replies may be longer than allowed."""
 
 
+NOT_SAID = "The document does not say."
+"""The text of an answer to a question that the document does not answer."""
+UNANSWERED = "unanswered"
+"""The node of such an answer."""
 GIVEN, OTHER = "given", "other"
 """The nodes of drafts that come from the user: the summary, and the second one of a comparison."""
 

@@ -17,6 +17,7 @@ from redraft.fields import same, setting
 MERGING = "hierarchical"  # the strategy that merges summaries
 AUTO = "auto"  # in place of a strategy that is found out when the document is known, and then is on record
 GIVEN_STRATEGY = "given"  # in place of a strategy where the first draft comes from the user
+ANSWER = "answer"  # in place of a strategy where a question about the document is answered
 EvidenceName = Literal["auto", "whole", "retrieved"]
 SimilarityName = Literal["exact", "rouge1", "cosine", "judge"]
 USUAL_METRICS = ("coverage", "consistency")
@@ -544,6 +545,14 @@ class TraceLineage(_Purpose):
     refinement: None = None
 
 
+class Ask(_Purpose):
+    """A question about a document is answered with citations. The answer is judged where there is a judge."""
+
+    kind: Literal["ask"] = "ask"
+    judging: JudgeConfig | None = None
+    refinement: None = None
+
+
 class ExperimentPart(_Purpose):
     """A part of an experiment, whose kind is the experiment's name. Only the experiment can resume it."""
 
@@ -559,7 +568,7 @@ class ExperimentPart(_Purpose):
         return kind
 
 
-Purpose = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | TraceLineage | ExperimentPart
+Purpose = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | TraceLineage | Ask | ExperimentPart
 _PURPOSES: dict[str, type[Purpose]] = {one.model_fields["kind"].default: one for one in get_args(Purpose)[:-1]}
 
 

@@ -248,6 +248,14 @@ class Keepers:
             ]
         }
 
+    def write_answer(self, sheet: Sheet) -> Said:
+        """The name of the keeper that is asked about, with the words that have it."""
+        known, number = keepers_in(sheet.shown), asked_of(sheet.within("question"))
+        if number not in known:
+            return {"answered": False, "sentences": []}
+        quote = fact_of(number, known[number])[:-1]
+        return {"answered": True, "sentences": [{"quote": quote, "sentence": fact_of(number, known[number])}]}
+
     def keyfacts_analytical(self, sheet: Sheet) -> Said:
         return tree_of(list(keepers_in(sheet.within("excerpt")).items()))
 

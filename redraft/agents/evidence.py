@@ -271,8 +271,10 @@ class EvidenceReader:
     def sentence(self, quote: str, within: Sequence[Span]) -> Evidence:
         """Return the whole sentences around words that a model has quoted."""
         span = self.quoted(quote, within).span
-        if span is None:
-            return Evidence("")
+        return Evidence("") if span is None else self.sentences_at(span)
+
+    def sentences_at(self, span: Span) -> Evidence:
+        """Return the whole sentences around a place."""
         around = [passage.span for passage in self.passages.holding(span)] or [span]
         found = [
             one

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from redraft.builtin.questions import read_claim
 from redraft.builtin.references import Detail, details
 from redraft.builtin.support import Ground, SourceLine, ground_of
-from redraft.prompts import qa
+from redraft.prompts import asking, qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.text.word_keys import Word, carries, is_negation, is_number, keys, words
 
@@ -20,6 +20,8 @@ _SUPPORT = 0.65
 # The share of a summary's sentences that are nearly quotations of the document.
 _MADE_OF_QUOTATIONS = 0.8
 _LONGEST_ANSWER, _LONGEST_DETAIL, _MORE = 30, 8, 3
+# A sentence bears on a question when it has this share of its telling words; so many are quoted at most.
+_BEARS, _SENTENCES = 0.6, 2
 
 _OPENING = re.compile(
     r"\W*(?P<asks>who(?:m|se)?|what|when|where|why|how many|how much|how long|how old|how|which)\b", re.IGNORECASE
@@ -72,6 +74,20 @@ def answer_from_document(given: qa.AnswerFromDocumentGiven) -> qa.DocumentAnswer
         quote = "" if found.line is None else ground.source.lines[found.line].text
         answered.append(qa.DocumentAnswer(id=asked.id, quote=quote, answered=found.answered, answer=found.answer))
     return qa.DocumentAnswers(answers=answered)
+
+
+def write_answer(given: asking.AnswerGiven) -> asking.WrittenAnswer:
+    """The sentences that have most of the telling words of the question, as they stand; none where no sentence has
+    most of them."""
+    ground = ground_of(tuple(given.texts))
+    wanted = set(filter(carries, _read(given.question).keys))
+    lines = [ground.source.lines[number] for number in ground.source.places(list(wanted))]
+    shares = {line.text: len(wanted & set(line.keys)) / len(wanted) for line in lines}
+    most = max(shares.values(), default=0.0)
+    best = [text for text, share in shares.items() if share >= max(_BEARS, most)][:_SENTENCES]
+    return asking.WrittenAnswer(
+        answered=bool(best), sentences=[asking.AnswerSentence(quote=text, sentence=text) for text in best]
+    )
 
 
 def answer_questions(given: qa.AnswerQuestionsGiven) -> qa.GivenAnswers:

@@ -14,7 +14,7 @@ from redraft.builtin.identity import IDENTITY
 from redraft.domain import Usage
 from redraft.errors import ModelError
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.prompts import arbitration, decision, factual, origins, qa, summarization
+from redraft.prompts import arbitration, asking, decision, factual, origins, qa, summarization
 from redraft.prompts import coherence as reading
 from redraft.prompts import summarization as writing
 from redraft.prompts.contract import Given_, Prompt, Value_
@@ -46,6 +46,7 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(qa.ASK_SUMMARY, questions.ask_summary),
         _bound(qa.ANSWER_FROM_SUMMARY, answers.answer_from_summary),
         _bound(qa.ANSWER_FROM_DOCUMENT, answers.answer_from_document),
+        _bound(asking.WRITE_ANSWER, answers.write_answer),
         _bound(qa.COMPARE_ANSWERS, answers.compare_answers),
         _bound(qa.ASK_TYPED, questions.ask_typed),
         _bound(qa.ANSWER_QUESTIONS, answers.answer_questions),

@@ -26,6 +26,7 @@ Examples:
   redraft summarize book.txt -m openai:gpt-5-mini --dry-run
   redraft evaluate book.txt summary.md
   redraft refine book.txt summary.md -g coverage=0.8 -g consistency=0.9
+  redraft ask book.txt "Why did Crane ring the bell?"
   redraft compare book.txt one.md other.md
   redraft keyfacts book.txt
   redraft trace 3fa2c1d0
@@ -97,6 +98,7 @@ class Overview(click.Group):
 COMMANDS = {
     "summarize": Listed("summarize:summarize", "Summarize a document."),
     "evaluate": Listed("evaluate:evaluate", "Judge a summary of a document."),
+    "ask": Listed("ask:ask", "Ask a document a question; the answer has citations."),
     "compare": Listed("compare:compare", "Ask which of two summaries is the better one."),
     "refine": Listed("refine:refine", "Refine a summary until it meets its goals."),
     "batch": Listed("batch:batch", "Summarize any number of documents, by several workers."),

@@ -185,7 +185,8 @@ prices = option(
 
 words = of_field(DraftConfig, "words")
 query = of_field(DraftConfig, "query")
-writing_options = grouped(query, of_field(DraftConfig, "language"))
+writing_language = of_field(DraftConfig, "language")
+writing_options = grouped(query, writing_language)
 length_options = grouped(words, writing_options)
 strategy = of_field(DraftConfig, "strategy", listing=_strategies)
 chunk_tokens = of_field(DraftConfig, "chunk_tokens")
@@ -273,7 +274,8 @@ limit_options = grouped(
     ),
 )
 
-asking_options = grouped(model_options, part_options, limit_options, max_source, prices, dry_run)
+reading_options = grouped(setup_options, part_options, limit_options, max_source, prices, dry_run)
+asking_options = grouped(of_field(DraftConfig, "model"), reading_options)
 """Of a command that reads a document and asks models about it."""
 store_options = grouped(db, as_json, quiet)
 

@@ -13,7 +13,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.agents.outliner import Outliner
 from redraft.builtin.facade import IDENTITY
-from redraft.domain import Evaluation, Finding, KeyFacts, Pack, Perspective
+from redraft.domain import UNANSWERED, Evaluation, Finding, KeyFacts, Pack, Perspective
 from redraft.errors import BudgetError, JudgingError, ProviderError, RateLimited, StoreError, TransientError
 from redraft.evaluators.base import METRIC, Case, DocumentPack, Evaluator, PackPart, statements_of
 from redraft.evaluators.metric_info import WITHDRAWN, MetricAim, founded
@@ -224,10 +224,13 @@ class Panel:
         Exceptions that end the run propagate; any other, or a pack that cannot be built, makes the metric fail.
         """
         evaluator = next(one for one in self.evaluators if one.name == metric)
-        text = (await off_loop(self.store.runs.draft, draft)).text
+        judged = await off_loop(self.store.runs.draft, draft)
         judging = METRIC.set(metric)
         try:
-            evaluation = await self._judged(evaluator, text)
+            if judged.node == UNANSWERED:
+                evaluation = evaluator.not_applicable("the question has no answer to judge")
+            else:
+                evaluation = await self._judged(evaluator, judged.text)
         except _ENDS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001  (whatever a metric does, the others have their say)

@@ -105,7 +105,7 @@ def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node
             run = state.get("recorded") or await opened.begin({**state, "strategy": strategy}, scope)
             async with opened.at_work(run) as job:
                 given = await job.given_draft() if strategy == _OWN_DRAFT else None
-                if given is None:
+                if given is None and job.plan.calls:
                     job.observe(StageStarted(job.plan.strategy, job.plan.calls - job.plan.compressions))
                 # A thread may have been used for another run before.
                 new: Update = {"run": job.run.id, "round": 0, "best": "", "judged": {}, "stop": "", "next": ""}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from redraft.agents.answerer import Answerer
 from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
 from redraft.agents.outliner import Outliner
@@ -65,6 +66,8 @@ class Job:
     """Confirms findings, where a language model judges."""
     referees: tuple[Referee, ...] = ()
     """Compare drafts: all of them at the beginning, the first one in the end; language models only."""
+    answerer: Answerer | None = None
+    """Answers the question of a run that asks one."""
     failures: dict[str, RedraftError] = field(default_factory=dict)
     """The errors of metrics since the job was opened."""
 

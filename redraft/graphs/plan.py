@@ -19,7 +19,7 @@ from redraft.prompts import summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.summarization import OUTLINE
-from redraft.settings import AUTO, GIVEN_STRATEGY, LEVEL_RATIO, MERGING, DraftConfig, reads_prompts
+from redraft.settings import ANSWER, AUTO, GIVEN_STRATEGY, LEVEL_RATIO, MERGING, DraftConfig, reads_prompts
 from redraft.text.document_form import DocumentBody, body_of, kind_by_form
 from redraft.text.places import part_of
 from redraft.text.tokens import Tokenizer
@@ -329,9 +329,9 @@ _CALLED = {"narrative": "the story", "report": "the report"}
 def choose_reading(
     document: Document, end: int, settings: DraftConfig, tokenizer: Tokenizer, book: PromptBook
 ) -> tuple[DraftConfig, Span, list[str]]:
-    """Return the settings with the chosen strategy, the span that is read, and a note on both. A given draft, or one by
-    chapters, is for the whole document."""
-    if settings.strategy == GIVEN_STRATEGY:
+    """Return the settings with the chosen strategy, the span that is read, and a note on both. A given draft, an
+    answer, or a draft by chapters, is for the whole document."""
+    if settings.strategy in (GIVEN_STRATEGY, ANSWER):
         return settings.model_copy(update={"chunking": "fixed"}), Span(0, end), []
     if settings.by_chapter:
         return settings, Span(0, end), []

@@ -13,15 +13,17 @@ from langgraph.types import Command
 from redraft import plugins
 from redraft.domain import Usage
 from redraft.errors import EmptyReply, IncompleteError, RejectedRequest, ReplyError, RunError, UsageError
+from redraft.graphs.answering import answer_graph
 from redraft.graphs.hierarchical import hierarchical_graph
 from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
 from redraft.graphs.state import Drafting, State, Update
 from redraft.prompts import summarization
+from redraft.prompts.asking import WRITE_ANSWER
 from redraft.prompts.contract import Prompt
 from redraft.prompts.summarization import OUTLINE
-from redraft.settings import AUTO, GIVEN_STRATEGY
+from redraft.settings import ANSWER, AUTO, GIVEN_STRATEGY
 from redraft.store.runs import Run
 from redraft.text.words import count_words
 
@@ -170,6 +172,7 @@ _OWN = (
     ),
     Strategy("direct", direct_graph, Planner.direct, (summarization.SUMMARIZE_WHOLE,)),
 )
+_ANSWERING = Strategy(ANSWER, answer_graph, Planner.nothing, (WRITE_ANSWER,))
 STRATEGIES: dict[str, Strategy] = {one.name: one for one in _OWN}
 """The strategies of redraft by name."""
 
@@ -183,7 +186,9 @@ def strategy_named(name: str) -> Strategy:
             "a strategy is given by its name, under which another process finds it again",
             hint="make yours an entry point of redraft.strategies, as docs/embedding.md has it",
         )
-    plugins.refuse_taken(_KIND, {*STRATEGIES, AUTO, GIVEN_STRATEGY})
+    plugins.refuse_taken(_KIND, {*STRATEGIES, AUTO, GIVEN_STRATEGY, ANSWER})
+    if name == ANSWER:
+        return _ANSWERING
     if name in STRATEGIES:
         return STRATEGIES[name]
     installed = plugins.names(_KIND)

@@ -17,7 +17,7 @@ from redraft.errors import UnreadableReply
 from redraft.evaluators.base import METRIC
 from redraft.llm import structured_output
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.prompts import arbitration, coherence, decision, factual, origins, qa, revision, summarization
+from redraft.prompts import arbitration, asking, coherence, decision, factual, origins, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Prompt, Value_
 from redraft.prompts.tags import Tags, Wire, asked_about
@@ -364,6 +364,14 @@ def _answer_from_document(given: qa.AnswerFromDocumentGiven) -> qa.DocumentAnswe
     )
 
 
+def _write_answer(given: asking.AnswerGiven) -> asking.WrittenAnswer:
+    quotes = _quotes(given.texts, max(1, given.words // _WORDS_A_SENTENCE // 2))
+    sentences = [
+        asking.AnswerSentence(quote=one, sentence=_sentence(_beginning(one, _WORDS_A_SENTENCE))) for one in quotes
+    ]
+    return asking.WrittenAnswer(answered=True, sentences=sentences)
+
+
 def _compare_answers(given: qa.CompareGiven) -> qa.Comparisons:
     return qa.Comparisons(
         comparisons=[qa.Comparison(id=one.id, reason=_REASON, verdict="agrees") for one in given.pairs]
@@ -547,6 +555,7 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
         _handled(qa.ASK_SUMMARY, _ask_summary),
         _handled(qa.ANSWER_FROM_SUMMARY, _answer_from_summary),
         _handled(qa.ANSWER_FROM_DOCUMENT, _answer_from_document),
+        _handled(asking.WRITE_ANSWER, _write_answer),
         _handled(qa.COMPARE_ANSWERS, _compare_answers),
         _handled(qa.ASK_TYPED, _ask_typed),
         _handled(qa.ANSWER_QUESTIONS, _answer_questions),

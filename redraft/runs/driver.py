@@ -198,7 +198,7 @@ class Driver:
         elif run.kind == "refine":
             graph = assembly.refine() if strategy == "given" else assembly.summarizer(strategy)
         else:
-            graph = assembly.judge(strategy) if run.kind == "evaluate" else assembly.draft(strategy)
+            graph = assembly.judge(strategy) if run.judging else assembly.draft(strategy)
         return graph.compile(checkpointer=await self.saver())
 
     async def _config(self, run: Run) -> RunnableConfig:

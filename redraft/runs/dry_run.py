@@ -27,7 +27,7 @@ from redraft.events import Observer, unobserved
 from redraft.graphs.policy import FINDINGS_AT_ONCE
 from redraft.llm.base import Request
 from redraft.llm.prices import PriceTable, builtin_prices
-from redraft.prompts import arbitration, coherence, decision, factual, qa, revision, summarization
+from redraft.prompts import arbitration, asking, coherence, decision, factual, qa, revision, summarization
 from redraft.prompts.contract import Prompt
 from redraft.report.history.results import Result
 from redraft.runs.counting_model import CountingModel, TokenCounts
@@ -74,7 +74,7 @@ DRAFTING = "drafting"
 FACTS_ALIGNED = "aligning key facts"
 _BUILDING_QUESTIONS = "asking about the document"
 _BUILDING_FACTS = ("finding key facts", "validating key facts", "asking what the trees answer")
-_COMPARING = "comparing drafts"
+_ANSWERING, _COMPARING = "answering", "comparing drafts"
 _REFINING = ("deciding", "second looks", "revising", "comparing first and best")
 _STAGES: Mapping[str, tuple[str, Role]] = {
     **{
@@ -98,6 +98,7 @@ _STAGES: Mapping[str, tuple[str, Role]] = {
         for one in (factual.FACTS_FAITHFUL, factual.FACTS_OBJECTIVE, factual.FACTS_SIGNIFICANT)
     },
     **{one.name: (_BUILDING_FACTS[2], "judge") for one in factual.QUERYING.values()},
+    asking.WRITE_ANSWER.name: (_ANSWERING, "writer"),
     decision.DECIDE.name: ("deciding", "decider"),
     arbitration.RULE_ON_FINDINGS.name: ("second looks", "judge"),
     revision.REVISE.name: ("revising", "writer"),
@@ -197,7 +198,8 @@ class Spending:
         """What comes after the draft: what is built, then each metric, then refining."""
         listed = names(self.order.own)
         ahead = {"coverage": (_BUILDING_QUESTIONS,), "keyfact_recall": _BUILDING_FACTS}
-        order = [stage for name in listed for stage in (*ahead.get(name, ()), name)]
+        order = [_ANSWERING]
+        order += [stage for name in listed for stage in (*ahead.get(name, ()), name)]
         order += [FACTS_ALIGNED, "preference", _COMPARING, *_REFINING]
         found = [one for one in self._summed() if one.name != DRAFTING]
         return tuple(sorted(found, key=lambda one: order.index(one.name)))

@@ -14,6 +14,7 @@ from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationE
 from redraft.domain import REVIEW, Document, Evidence, Finding
 from redraft.errors import RunError, UsageError
 from redraft.readers.documents import CleanText, check_sources, finished, load, read_text, together
+from redraft.report.history.results import document_read
 from redraft.sources import STDIN, read_file, read_stdin
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -22,7 +23,7 @@ from redraft.text.quotes import locate
 from redraft.text.sanitizer import one_line
 from redraft.text.word_keys import keys
 
-_ID = re.compile(r"[0-9a-f]{64}")
+_ID, _RUN_OR_ID = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{2,8}|[0-9a-f]{64}")
 
 
 Source = str | Path | Document
@@ -43,6 +44,18 @@ def document_of(store: Store, source: Sources) -> Document:
     if _ID.fullmatch(str(source)) and store.documents.has(str(source)):
         return store.documents.get(str(source))
     return load(source)
+
+
+def document_asked_about(store: Store, source: Sources) -> Sources:
+    """The document that a question is about, if its id or that of a run on it is given; any other source unchanged."""
+    if not isinstance(source, str) or not _RUN_OR_ID.fullmatch(source) or Path(source).exists():
+        return source
+    if _ID.fullmatch(source):
+        return document_of(store, source)
+    try:
+        return document_read(store, store.runs.get(source))
+    except RunError as error:
+        raise UsageError(f"there is no file {source!r}, and {error.message}", hint=error.hint) from error
 
 
 def summary_of(store: Store, source: str | Path) -> CleanText:

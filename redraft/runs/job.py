@@ -9,6 +9,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from redraft.agents.accounts import gather_all
+from redraft.agents.answerer import Answerer
 from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
 from redraft.agents.evidence import USUAL, EvidenceReader, TokenRates, wording_of
@@ -68,6 +69,7 @@ class JobFactory:
         """Return the job for the nodes of a graph."""
         run, prepared, structured_writer = self.run, self.prepared, self.structured_writer()
         panel = await off_loop(self.panel, run.judging) if run.judging else None
+        reader = panel.reader if panel else self.reader(judged=False)
         return Job(
             run=run,
             store=self.store,
@@ -77,13 +79,12 @@ class JobFactory:
             tokenizer=prepared.tokenizer,
             observe=self.observe,
             writer=self.writer(structured_writer, await off_loop(kind_by_form, prepared.document.text)),
-            reviser=Reviser(
-                structured_writer, panel.reader if panel else self.reader(judged=False), run.settings.query
-            ),
+            reviser=Reviser(structured_writer, reader, run.settings.query),
             outliner=self.outliner(self.pool.writer, run.settings.sample),
             panel=panel,
             decider=self._decider(panel),
             arbiter=self._arbiter(panel),
+            answerer=self._answerer(reader) if run.kind == "ask" else None,
             referees=tuple(self.referees(run.judging or JudgeConfig(), in_words=True)) if self._compares else (),
         )
 
@@ -165,6 +166,12 @@ class JobFactory:
             return None
         reader = replace(panel.reader, window=able[-1].settings.context_tokens)
         return Arbiter(self._judge(able[-1], self._turns(self.run.judging)[-1]), reader)
+
+    def _answerer(self, reader: EvidenceReader) -> Answerer:
+        """Who answers a question: the writer, who reads as much of the document as that takes."""
+        settings = self.run.settings
+        reader = replace(reader, window=settings.context_tokens, reading="auto")
+        return Answerer(self._judge(self.pool.writer, settings.sample), reader, settings.language)
 
     def sentence_tracer(self, judging: JudgeConfig) -> SentenceTracer:
         """Return the first judge as the tracer of sentences."""

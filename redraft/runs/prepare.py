@@ -36,9 +36,11 @@ from redraft.runs.inputs import handed_over
 from redraft.runs.model_names import judging_under
 from redraft.runs.models import check_judges, check_writer, resolve, tokenizer_of
 from redraft.settings import (
+    ANSWER,
     EXTRACTIVE,
     GIVEN_STRATEGY,
     SUMMARIZE,
+    Ask,
     BuildKeyfacts,
     BuildQuestions,
     Compare,
@@ -66,6 +68,8 @@ from redraft.text.words import count_words, has_words
 
 # A given summary may be shorter than the smallest sensible limit.
 _LEAST_LIMIT = 50
+ANSWER_WORDS = 120
+"""The default word limit of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +125,19 @@ class RunSpec:
 
     def evaluators(self, encoder: Encoder | None = None) -> tuple[Evaluator, ...]:
         """Return the metrics, if drafts are judged."""
-        drafted = isinstance(self.purpose, Evaluate | Refine)
+        drafted = isinstance(self.purpose, Evaluate | Refine | Ask)
         return evaluators(self.purpose.judging, encoder, self.own) if drafted and self.purpose.judging else ()
 
     def settled(self, settings: DraftConfig) -> DraftConfig:
-        """Return the settings with strategy `given` where no draft is made; raises where one is made and no strategy
-        can."""
+        """Return the settings, with strategy `given` where no draft is made; raises where no strategy can draft."""
+        if isinstance(self.purpose, Ask):
+            fixed = {"strategy": ANSWER, "by_chapter": False, "drafts": 1, "until": None}
+            return settings.model_copy(update={**fixed, "words": settings.words or ANSWER_WORDS})
         if self.given is not None or not isinstance(self.purpose, Summarize | Evaluate | Refine):
             return settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False, "drafts": 1})
-        if settings.strategy == GIVEN_STRATEGY:
+        if settings.strategy in (GIVEN_STRATEGY, ANSWER):
             raise UsageError(
-                "the strategy `given` makes no draft, and none was handed over",
+                f"the strategy `{settings.strategy}` makes no draft, and none was handed over",
                 hint="use auto, hierarchical, incremental or direct; or evaluate or refine a summary that there is",
             )
         return settings
@@ -216,7 +222,7 @@ def _settle(document: Document, settings: DraftConfig, model: Model | None, give
     if end == length:
         settings = settings.model_copy(update={"until": None})
     words = count_words(document.text[:end])
-    if settings.strategy == GIVEN_STRATEGY:
+    if settings.strategy in (GIVEN_STRATEGY, ANSWER):
         limit = settings.words or max(_LEAST_LIMIT, count_words(given or ""))
     else:
         limit = fitting_words(settings.words, words)

@@ -24,12 +24,14 @@ from redraft.settings import (
     GIVEN_STRATEGY,
     MERGING,
     USUAL_METRICS,
+    Ask,
     DraftConfig,
     JudgeConfig,
     RefineConfig,
     with_draft,
 )
 from redraft.text.languages import language_spans_of, settled, unshown
+from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
 
 _KINDS: tuple[type[BaseModel], ...] = (DraftConfig, JudgeConfig, RefineConfig)
@@ -125,6 +127,24 @@ class RunRequest:
 
 def _those(kind: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name in kind.model_fields}
+
+
+_LONGEST_QUESTION = 2_000
+
+
+def asking(
+    settings: DraftConfig, judging: JudgeConfig, question: str, *, allow_self_check: bool = False
+) -> tuple[DraftConfig, RunSpec]:
+    """What a run is to do that answers a question. The answer is judged where a judge is named; the model that answers
+    judges itself only where that is allowed."""
+    question = one_line(question)
+    if not count_words(question):
+        raise UsageError("the question is empty", hint='write it behind the document: redraft ask book.txt "Why ...?"')
+    if len(question) > _LONGEST_QUESTION:
+        raise UsageError(f"the question has {len(question):,} characters", hint=f"use at most {_LONGEST_QUESTION:,}")
+    judged = bool(judging.judges) or allow_self_check
+    purpose = Ask(judging=judging.model_copy(update={"metrics": ("consistency",)}) if judged else None)
+    return settings.model_copy(update={"query": question}), RunSpec(purpose)
 
 
 def chapter_of(document: Document, title: str, span: Span) -> Document:

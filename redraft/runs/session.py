@@ -27,19 +27,20 @@ from redraft.graphs.strategies import check_there
 from redraft.llm.budget import Budget
 from redraft.llm.langsmith import is_traced, tracing
 from redraft.llm.prices import PriceTable
+from redraft.report.history.answers import Answer, read_answer
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.lost import Losses, read_losses
 from redraft.report.history.results import Result, read_result
 from redraft.runs.driver import Driver, Reviewer, stop_saver, streaming
 from redraft.runs.execute import carry_out, check_summaries, may_gain
-from redraft.runs.inputs import Sources, document_of, draft_of_round, summary_of
+from redraft.runs.inputs import Sources, document_asked_about, document_of, draft_of_round, summary_of
 from redraft.runs.job import JobFactory
 from redraft.runs.lineage import retraced, trace, trace_losses
 from redraft.runs.manager import RunManager, put_on_record
 from redraft.runs.model_pool import ModelLike, model_roles
 from redraft.runs.models import resolve
 from redraft.runs.prepare import RunSpec
-from redraft.runs.request import RunRequest
+from redraft.runs.request import RunRequest, asking
 from redraft.settings import (
     BuildKeyfacts,
     BuildQuestions,
@@ -181,6 +182,30 @@ class Session:
         `review=True` the run stops before each revision with status `waiting`, unless there is a `reviewer`."""
         asked = self._with(settings, judging, refinement, metrics, options)
         return await self._made(source, asked, "refine", given=summary, findings=tuple(findings))
+
+    async def ask(
+        self,
+        source: Sources,
+        question: str,
+        *,
+        settings: DraftConfig | None = None,
+        judging: JudgeConfig | None = None,
+        **options: Unpack[Options],
+    ) -> Answer:
+        """Answer a question about a document from the document alone, with citations.
+
+        `source` may also be the id of a run, for its document. Where the document does not say, the answer is
+        `redraft.Answer.answered` False. With judges its sentences are judged for consistency, as those of a summary
+        are; the model that answers judges them only with `allow_self_check=True`.
+        """
+        asked = self._with(settings, judging, None, (), options)
+        settings = self._model_roles.settings(asked.settings)
+        panel = self._model_roles.judging(asked.judging, settings)
+        allowed = asked.refinement is not None and asked.refinement.allow_self_check
+        settings, order = asking(settings, panel, question, allow_self_check=allowed)
+        document = await off_loop(document_asked_about, self.store, source)
+        result = await self.begin_order(document, settings, order)
+        return await off_loop(read_answer, self.store, result.run.id)
 
     async def compare(
         self,

@@ -14,10 +14,11 @@ from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import models, packs, run_views
+from redraft.studio import models, packs, questions, run_views
 from redraft.studio.batch_api import BATCHES
 from redraft.studio.context import Work, context_of, read, run_of, streamed, work_of
 from redraft.studio.contracts import (
+    AnswerList,
     Created,
     Offer,
     OpinionGiven,
@@ -27,6 +28,7 @@ from redraft.studio.contracts import (
     PendingReview,
     Pieces,
     PlanTotals,
+    Question,
     Review,
     RunResult,
     SentenceEvidence,
@@ -113,6 +115,14 @@ def ordered(order: Callable[[Work, str], Awaitable[object]]) -> Callable[[Reques
     return handler
 
 
+async def ask(request: Request) -> Started:
+    """Begin the run that answers a question."""
+    given = checked(Question, await json_of(request))
+    order = await read(request, questions.order_of, await run_of(request), given.question)
+    run = await work_of(request).start(*order)
+    return Started(run=run, events=f"/api/runs/{run}/events")
+
+
 async def question(request: Request) -> PendingReview:
     """The question that a waiting run asks."""
     return PendingReview(question=await work_of(request).session.question((await run_of(request)).id))
@@ -188,6 +198,8 @@ ENDPOINTS = (
     Endpoint("GET", f"{_RUN}/events", "The events of a run, until it stops.", events, kind=EVENT_STREAM),
     Endpoint("POST", f"{_RUN}/stop", "Stop a run. Finished work is kept.", ordered(Work.stop), Status),
     Endpoint("POST", f"{_RUN}/resume", "Resume a run.", ordered(Work.resume), Status),
+    Endpoint("POST", f"{_RUN}/ask", "Ask a question about the document of a run.", ask, Started, Question, 201),
+    Endpoint("GET", f"{_RUN}/answers", "Questions and answers.", of_run(questions.answers_of), AnswerList),
     Endpoint(
         "GET", f"{_RUN}/review", "The question of a run that waits for a review.", question, PendingReview, works=True
     ),

@@ -11,6 +11,7 @@ from redraft.domain import Piece
 from redraft.graphs.review import ReviewQuestion
 from redraft.report.dossier.contents import FindingEntry, SentenceEntry
 from redraft.report.entry import Entry, Line
+from redraft.report.history.answers import AnswerCitation, AnswerSentence
 from redraft.report.history.summaries import RunSummary
 from redraft.runs.dry_run import Stage
 from redraft.store.batches import ItemStates, State
@@ -104,6 +105,38 @@ class Pieces(BaseModel):
     total: int
     pieces: tuple[Piece, ...]
     draft: str | None
+
+
+class Question(RequestBody):
+    """A question about the document of a run."""
+
+    question: str = Field(min_length=1, max_length=2000)
+
+
+class AskedQuestion(Entry):
+    """A question about a document, with its answer once there is one."""
+
+    run: str
+    question: Line
+    status: str
+    trouble: Line
+    """Why there is no answer."""
+    answered: bool | None
+    """Whether the document answers it; null while that is not known."""
+    answer: Line
+    sentences: tuple[AnswerSentence, ...]
+    citations: tuple[AnswerCitation, ...]
+    judged: Line
+    """The score of the answer and who gave it; empty where nobody has judged it."""
+    findings: tuple[Line, ...]
+    """What the judge found wrong with it."""
+    notes: tuple[Line, ...]
+
+
+class AnswerList(BaseModel):
+    """The questions about a document, newest first."""
+
+    answers: tuple[AskedQuestion, ...]
 
 
 class PendingReview(BaseModel):

@@ -171,7 +171,7 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(names).items()))
 
 
-DRAFTED = frozenset({"summarize", "evaluate", "refine"})
+DRAFTED = frozenset({"summarize", "evaluate", "refine", "ask"})
 """The kinds of runs that a dossier is about."""
 _RESUMABLE = frozenset({"stopped", "failed", "interrupted", "killed"})
 _MOST_PIECES = 40

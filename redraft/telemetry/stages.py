@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from redraft.errors import UsageError
-from redraft.prompts import arbitration, coherence, decision, factual, origins, qa, revision, summarization
+from redraft.prompts import arbitration, asking, coherence, decision, factual, origins, qa, revision, summarization
 from redraft.prompts.contract import Prompt
 
 _ADDRESSES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -55,6 +55,7 @@ _STAGES: Mapping[ModuleType, str] = {
     decision: "deciding",
     revision: "revising",
     origins: "tracing",
+    asking: "answering",
 }
 _OF = {one.name: stage for where, stage in _STAGES.items() for one in vars(where).values() if isinstance(one, Prompt)}
 STAGES = (*dict.fromkeys(_STAGES.values()), OTHER)

@@ -38,15 +38,16 @@ class _FoldedText(NamedTuple):
     offsets: npt.NDArray[np.int64]
 
 
-def locate(text: str, quote: str, within: Sequence[Span]) -> Span | None:
+def locate(text: str, quote: str, within: Sequence[Span], *, exact: bool = False) -> Span | None:
     """Return where in `text` the `quote` stands, or None: literally, then without case, spaces and punctuation, each
-    time in the spans `within` first; else the sentence of `within` that shares most of the quote's terms."""
+    time in the spans `within` first; unless `exact`, else the sentence of `within` that shares most of the quote's
+    terms."""
     quote = quote.strip()
     if not quote:
         return None
     places = [*within, Span(0, len(text))]
     found = (find(text, quote, span) for find in (_to_the_letter, _loosely) for span in places)
-    return next((span for span in found if span), None) or _paraphrased(text, quote, within)
+    return next((span for span in found if span), None) or (None if exact else _paraphrased(text, quote, within))
 
 
 def quoted_in(text: str, quote: str) -> Span | None:

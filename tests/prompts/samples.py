@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from redraft.domain import Task
-from redraft.prompts import arbitration, coherence, decision, factual, origins, qa, revision, summarization
+from redraft.prompts import arbitration, asking, coherence, decision, factual, origins, qa, revision, summarization
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Lines
@@ -237,6 +237,9 @@ GIVEN: dict[str, BaseModel] = {
             qa.AnswerPair(id=7, question="Who came?", reference="Hester.", answer="Ann."),
             qa.AnswerPair(id=3, question="Who left?", reference="Nobody.", answer="No one."),
         ]
+    ),
+    "write_answer": asking.AnswerGiven(
+        passages=["The lamp went out.", "It was 1924."], question="Who put it out?", words=120
     ),
     "prefer_summary": coherence.PreferGiven(
         document="The lamp went out.", first="Hester put it out.", second="It was 1924."

@@ -17,6 +17,7 @@ from redraft.domain import Task, TextKind
 from redraft.errors import PromptError, UsageError
 from redraft.prompts import summarization
 from redraft.prompts.arbitration import RULE_ON_FINDINGS
+from redraft.prompts.asking import WRITE_ANSWER
 from redraft.prompts.book import PromptBook, neutralize
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
@@ -28,7 +29,7 @@ from redraft.settings import DraftConfig
 from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, rendered
 
 _TYPED = (ASK_TYPED, ANSWER_QUESTIONS, JUDGE_ANSWERS)
-_OTHERS = (FIND_CONFUSION, PREFER_SUMMARY, RULE_ON_FINDINGS, TRACE_SENTENCES, SPLIT_FACTS, *_TYPED)
+_OTHERS = (WRITE_ANSWER, FIND_CONFUSION, PREFER_SUMMARY, RULE_ON_FINDINGS, TRACE_SENTENCES, SPLIT_FACTS, *_TYPED)
 JUDGED = sorted(prompt.name for prompt in (*JUDGING, *FACTUAL, *_OTHERS))
 # In their replies there are no words.
 WORDLESS = {"align_facts", "find_confusion", "prefer_summary", "rank_questions", "trace_sentences"}

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.domain import Level
-from redraft.prompts import arbitration, coherence, decision, factual, origins, qa, summarization
+from redraft.prompts import arbitration, asking, coherence, decision, factual, origins, qa, summarization
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FactsGiven
@@ -211,6 +211,16 @@ def _cases() -> dict[str, Case]:
                 "answers",
                 lambda n: {"reason": f"{NAMES[n]} it is.", "verdict": ("right", "wrong")[n % 2]},
             ),
+        ),
+        "write_answer": (
+            asking.AnswerGiven(document="They lit it.", question="Who lit it?", words=120),
+            {
+                "answered": True,
+                "sentences": [
+                    {"quote": "They lit it.", "sentence": "Ann and Ben lit the lamp."},
+                    {"quote": "It was dark.", "sentence": "They did so in the dark."},
+                ],
+            },
         ),
         "find_confusion": (
             confusion,

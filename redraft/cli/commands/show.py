@@ -69,7 +69,7 @@ def show(
     """Show RUN: its summary on stdout, its scores and what it took on stderr. The beginning of its id is enough.
 
     What was found wrong with the summary is shown by `redraft trace RUN`. Of a run that built a pack or key facts these
-    are shown, and of one that compared two summaries what came of it.
+    are shown, of one that compared two summaries the verdict, and of one that asked the answer with its citations.
     """
     from redraft.cli.views import render
     from redraft.cli.views.outcome import finish, hand_over
@@ -152,7 +152,10 @@ def _cite(
 
 
 def _comparison(store: Store, result: Result) -> dict[str, object]:
+    from redraft.report.history.answers import read_answer
     from redraft.report.history.results import compared
 
+    if result.run.kind == "ask" and result.draft:
+        return {"answer": read_answer(store, result.run.id).to_json()}
     done = result.run.kind == "compare" and result.status == "done"
     return {"comparison": compared(store, result).to_json()} if done else {}

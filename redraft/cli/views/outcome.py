@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from redraft.cli.views.preferences import comparison_lines
 from redraft.domain import Document, Pack
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.evaluators.reference.pack_file import keyfacts_json, pack_json
+from redraft.report.history.answers import read_answer
 from redraft.report.history.results import Result, built, built_keyfacts, compared, document_read
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
 from redraft.report.outputs.paper import Paper, paper_of
@@ -85,6 +86,8 @@ def finish(
         _judgment(store, result, as_json=as_json, quiet=quiet, show_all=show_all)
     elif result.run.kind == "compare":
         _preference(store, result, as_json=as_json, quiet=quiet)
+    elif result.run.kind == "ask":
+        _answer(store, result, target or Target(None, "text", as_json), quiet=quiet, show_all=show_all)
     elif result.run.kind == "pack":
         return _questions(store, result, as_json=as_json, quiet=quiet)
     elif result.run.kind == "keyfacts":
@@ -102,6 +105,40 @@ def _summary(store: Store, result: Result, target: Target, *, quiet: bool) -> No
             say(line)
         if result.settings.model == EXTRACTIVE:
             say("no language model has written this; for those that there are: redraft models")
+
+
+def _answer(store: Store, result: Result, target: Target, *, quiet: bool, show_all: bool) -> None:
+    answer = read_answer(store, result.run.id)
+    text = prose(answer.text) + "\n"
+    if target.output:
+        said = json_text(answer.to_json()) + "\n" if target.form == "json" else text
+        write(Path(target.output).expanduser(), said, _STORED)
+    if target.printed == "json":
+        render.echo_json(answer.to_json())
+    elif target.printed:
+        click.echo(text, nl=False)
+    if quiet:
+        return
+    if judged := answer.consistency:
+        document, rest = document_read(store, result.run), hints.about("trace", result.run.id, "--all")
+        shown = None if show_all else findings.SHOWN
+        say("")
+        for line in findings.evaluation(judged, document, shown=shown, rest=rest):
+            say(line)
+    render.closing(result, target.output)
+    for line in (*answer.notes, *_by_itself(result)):
+        say(line)
+
+
+def _by_itself(result: Result) -> Iterator[str]:
+    """Who has answered and who has judged that, where it is the same model or none."""
+    judging = result.run.judging
+    if result.settings.model == EXTRACTIVE:
+        yield "no language model was used: the answer is the sentences with most words of the question (redraft models)"
+    elif judging is None:
+        yield "the answer was not judged: name a --judge, or add --allow-self-check"
+    elif not judging.judges or set(judging.judges) == {result.settings.model}:
+        yield "the model that answered has judged its own answer: --judge names another"
 
 
 def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_all: bool) -> None:

@@ -29,7 +29,7 @@ _TITLE, _CHAPTER = 60, 50
 # Runs that make no draft, and what they build instead.
 BUILDS = {"pack": "questions", "keyfacts": "key facts"}
 # Runs that come to something else than a summary, and to what.
-OTHERWISE = {**BUILDS, "compare": "verdict"}
+OTHERWISE = {**BUILDS, "compare": "verdict", "ask": "answer"}
 _GO_ON = {"killed": "it was killed", "interrupted": "it was interrupted", "waiting": "it waits for your answer"}
 
 
@@ -92,7 +92,7 @@ def roles(result: Result) -> Iterator[str]:
 def _by_whom(result: Result) -> Iterator[str]:
     judging = result.run.judging
     if result.settings.model == EXTRACTIVE:
-        chosen = result.run.kind == "summarize"
+        chosen = result.run.kind in ("summarize", "ask")
         yield f"model: extractive (built in, no LLM){': every sentence is taken from the document' if chosen else ''}"
     if judging and judging.judges:
         who = ", ".join(in_words(one, judging) for one in judging.judges)

@@ -1,0 +1,126 @@
+"""The answerer: answers a reader's question from the document, each sentence with a quote that is looked up there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from redraft.agents.accounts import Entries
+from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, document_fields
+from redraft.agents.judge import Judge
+from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
+from redraft.domain import Span
+from redraft.errors import IncompleteError
+from redraft.llm.reply_reader import declines
+from redraft.prompts import asking
+from redraft.prompts.silence import is_answer
+from redraft.text.quotes import locate
+from redraft.text.sanitizer import one_line
+from redraft.text.words import count_words, is_unspaced
+
+_MOST_SENTENCES = 12
+_LONGEST_SENTENCE, _LONGEST_QUOTE = 600, 200
+# The words of a sentence with its quote, of which a reply may have several.
+_WORDS_A_SENTENCE = 15
+# A single word stands somewhere in every document.
+_FEWEST_WORDS = 2
+_GAP = re.compile(r"…|\.\.\.|\[…\]")
+
+
+class CitedSentence(BaseModel):
+    """A sentence of an answer, and the place that it cites; or the quote that is not in the document."""
+
+    text: str
+    start: int | None = None
+    end: int | None = None
+    lost: str = ""
+
+
+class FoundAnswer(CitedPlace):
+    """An answer, as stored. Its place is the first that it cites."""
+
+    answered: bool
+    sentences: tuple[CitedSentence, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Return the answer as a text."""
+        texts = [one.text for one in self.sentences]
+        return ("" if is_unspaced("".join(texts)) else " ").join(texts)
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Return the cited places, each once."""
+        cited = ((one.start, one.end) for one in self.sentences)
+        return list(dict.fromkeys((a, b) for a, b in cited if a is not None and b is not None))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what was dropped, in words."""
+        dropped = (one.lost for one in self.sentences if one.lost)
+        return tuple(f"dropped a quote that is not in the document: “{quote}”" for quote in dict.fromkeys(dropped))
+
+
+@dataclass(frozen=True, slots=True)
+class Answerer:
+    """Answers questions about one document."""
+
+    judge: Judge
+    reader: EvidenceReader
+    language: str | None = None
+
+    async def answer(self, question: str, words: int) -> FoundAnswer:
+        """Return the answer. More is read before the document is said to hold none: all of it, part by part. Raises
+        `IncompleteError` where no reply can be read."""
+        each = EntryBudget(frame=60, words=words, sentences=1 + words // _WORDS_A_SENTENCE)
+        room = min(self.judge.needs(each), self.judge.longest_reply)
+
+        async def ask(reading: EvidenceReading) -> Entries[FoundAnswer]:
+            given = asking.AnswerGiven(
+                **document_fields(self.reader, reading.spans),
+                question=question,
+                words=words,
+                language=self.language,
+                again=reading.attempt.again,
+            )
+            label = "reading more for the answer" if reading.wide else "answer"
+            reply = await self.judge.ask(asking.WRITE_ANSWER, given, room, label, reading.attempt)
+            found = self._found(reply.value, reading.spans)
+            last = reading.attempt.again or reply.repaired
+            return Entries.of(reply, [(0, found if last or not found.answered or found.places else None)])
+
+        wanted = EvidenceQuery(question)
+        plan = ReadingPlan(self.reader, [wanted], room, 1, 1)
+        search = EvidenceSearch(plan, ask, lambda one: not one.answered or not one.places)
+        item = [*self.reader.key(wanted), words, self.language]
+        account = await self.judge.remembered(asking.WRITE_ANSWER, FoundAnswer, [item], search.verdicts)
+        if 0 not in account.verdicts:
+            hint = "try another --model, or --prompts simple for a weak one"
+            raise IncompleteError(f"there is no answer: {account.trouble or 'the replies disagree'}", hint=hint)
+        found = account.verdicts[0]
+        # What nothing in the document bears out is no answer from it.
+        return found if found.places else found.model_copy(update={"answered": False})
+
+    def _found(self, reply: asking.WrittenAnswer, spans: Sequence[Span]) -> FoundAnswer:
+        """Return what a reply says, with its quotes located."""
+        said = [one for one in reply.sentences if is_answer(one.sentence) and not declines(one.sentence)]
+        if reply.answered is False or not said:
+            return FoundAnswer(answered=False)
+        sentences = tuple(self._cited(one, spans) for one in said[:_MOST_SENTENCES])
+        found = FoundAnswer(answered=True, sentences=sentences)
+        first = next(iter(found.places), None)
+        return found.model_copy(update=CitedPlace.fields_of(self.reader.place(Span(*first)))) if first else found
+
+    def _cited(self, said: asking.AnswerSentence, spans: Sequence[Span]) -> CitedSentence:
+        text = one_line(said.sentence, _LONGEST_SENTENCE)
+        quote = max(_GAP.split(said.quote), key=len).strip()
+        place = None
+        if count_words(quote) >= _FEWEST_WORDS:
+            place = locate(self.reader.document.text, quote, spans, exact=True)
+        if place is None:
+            return CitedSentence(text=text, lost=one_line(said.quote, _LONGEST_QUOTE))
+        whole = self.reader.sentences_at(place).span or place
+        return CitedSentence(text=text, start=whole.start, end=whole.end)

@@ -1,0 +1,136 @@
+"""The answer of a run that asks, as it is stored: its sentences, and the places of the document that they cite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from redraft.agents.answerer import FoundAnswer
+from redraft.domain import Document, Evaluation, Span, Totals
+from redraft.errors import RunError
+from redraft.report.history.results import Result, document_read, evaluation_json, read_result
+from redraft.settings import ANSWER
+from redraft.store.store import Store
+from redraft.text.places import chapter_of, document_of, pages_of, place_of
+from redraft.text.sanitizer import one_line
+from redraft.text.words import is_unspaced
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCitation:
+    """A place of the document that an answer cites."""
+
+    number: int
+    quote: str
+    span: Span
+    """From one character of the document to another."""
+    place: str
+    """The place in words: chapter, page, and how far into the document it is."""
+    chapter: str
+    pages: str
+    document: str
+    """Which of several documents it is; empty where there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSentence:
+    """A sentence of an answer, with the number of its citation; None without one."""
+
+    text: str
+    citation: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to a question about a document."""
+
+    result: Result
+    question: str
+    answered: bool
+    """Whether the document answers the question."""
+    sentences: tuple[AnswerSentence, ...]
+    citations: tuple[AnswerCitation, ...]
+
+    @property
+    def run(self) -> str:
+        """The id of the run."""
+        return self.result.run.id
+
+    @property
+    def answer(self) -> str:
+        """The answer as a text; "The document does not say." where that is so."""
+        return self.result.summary or ""
+
+    @property
+    def consistency(self) -> Evaluation | None:
+        """The judgment on the answer, with its score and findings; None where nobody has judged it."""
+        return self.result.evaluations.get("consistency")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was dropped from the answer: quotes that are not in the document."""
+        return self.result.draft.notes if self.result.draft else ()
+
+    @property
+    def usage(self) -> Totals:
+        """What the run took."""
+        return self.result.usage
+
+    @property
+    def text(self) -> str:
+        """The answer with the numbers of its citations, and the citations below."""
+        if not self.answered:
+            return self.answer
+        gap = "" if is_unspaced(self.answer) else " "
+        marked = (f"{one.text}{gap}[{one.citation}]" if one.citation else one.text for one in self.sentences)
+        rows = [f"[{one.number}] {one.place}: “{one.quote}”" for one in self.citations]
+        return "\n\n".join([gap.join(marked), "\n".join(rows)])
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of `ask --json`; fields are added to it, never changed."""
+        judged, certificate = self.consistency, self.result.certificates.get("consistency")
+        return {
+            "run": self.run,
+            "status": self.result.status,
+            "source": self.result.source,
+            "model": self.result.settings.model,
+            "judges": self.result.judges if self.result.run.judging else [],
+            "question": self.question,
+            "answered": self.answered,
+            "answer": self.answer,
+            "sentences": [asdict(one) for one in self.sentences],
+            "citations": [asdict(one) | {"span": list(one.span)} for one in self.citations],
+            "consistency": evaluation_json(judged, self.result.outline) if judged else None,
+            "certificate": certificate.to_json() if certificate else None,
+            "self_check": bool(self.result.self_checked),
+            "notes": list(self.notes),
+            "usage": asdict(self.usage),
+        }
+
+
+def read_answer(store: Store, key: str) -> Answer:
+    """The answer of a run, by its id or the beginning of it. Raises a `RunError` where it has none."""
+    result = read_result(store, key)
+    run = result.run
+    kept = store.judgments.of(run.draft).get(ANSWER) if run.kind == "ask" and run.draft else None
+    if kept is None:
+        hint = f"redraft resume {run.id}" if run.kind == "ask" else "`redraft runs --kind ask` lists those that have"
+        raise RunError(f"run {run.id} has no answer", hint=hint)
+    found = FoundAnswer.model_validate(dict(kept.details))
+    if not found.answered:
+        return Answer(result, run.settings.query or "", answered=False, sentences=(), citations=())
+    places: dict[tuple[int | None, int | None], int] = {place: n for n, place in enumerate(found.places, 1)}
+    told = (AnswerSentence(one.text, places.get((one.start, one.end))) for one in found.sentences)
+    cited = tuple(_cited(document_read(store, run), found))
+    return Answer(result, run.settings.query or "", answered=True, sentences=tuple(told), citations=cited)
+
+
+_LONGEST_QUOTE = 600
+
+
+def _cited(document: Document, found: FoundAnswer) -> Iterator[AnswerCitation]:
+    for number, place in enumerate(found.places, 1):
+        span = Span(*place)
+        quote = one_line(document.text[span.start : span.end], _LONGEST_QUOTE)
+        where = (chapter_of(document, span), pages_of(document, span), document_of(document, span))
+        yield AnswerCitation(number, quote, span, place_of(document, span), *where)

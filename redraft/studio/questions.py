@@ -1,0 +1,50 @@
+"""Questions about the document of a run: asked of the model that made the run, and listed with their answers."""
+
+from __future__ import annotations
+
+from redraft.domain import Document
+from redraft.report.history.answers import read_answer
+from redraft.report.history.results import document_read
+from redraft.report.pages.formatting import score
+from redraft.runs.prepare import RunSpec
+from redraft.runs.request import asking
+from redraft.settings import DraftConfig, JudgeConfig
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.studio.contracts import AnswerList, AskedQuestion
+from redraft.text.sanitizer import scrubbed
+
+_MOST = 20
+
+
+def order_of(store: Store, run: Run, question: str) -> tuple[Document, DraftConfig, RunSpec]:
+    """The run that answers a question about the document of a run, with its model and its judges."""
+    settings = run.settings.model_copy(update={"words": None, "chosen": "", "query": None})
+    judging = (run.judging or JudgeConfig()).model_copy(update={"pack": None, "keyfacts": None, "reference": None})
+    return document_read(store, run), *asking(settings, judging, question)
+
+
+def answers_of(store: Store, run: str) -> AnswerList:
+    """The latest questions about the document of a run."""
+    document = store.runs.get(run).document
+    found = store.runs.latest(_MOST, documents=[document], wanted=lambda one: one.kind == "ask")
+    return AnswerList(answers=tuple(_asked(store, one) for one in found))
+
+
+def _asked(store: Store, run: Run) -> AskedQuestion:
+    answer = read_answer(store, run.id) if run.draft else None
+    judged = answer.consistency if answer else None
+    by = ", ".join(run.judging.judges or (run.settings.model,)) if run.judging else ""
+    return AskedQuestion(
+        run=run.id,
+        question=run.settings.query or "",
+        status=store.status(run),
+        trouble=scrubbed((run.error or {}).get("message", "")),
+        answered=answer.answered if answer else None,
+        answer=answer.answer if answer else "",
+        sentences=answer.sentences if answer else (),
+        citations=answer.citations if answer else (),
+        judged=f"consistency {score(judged.score)}, judged by {by}" if judged and judged.score is not None else "",
+        findings=tuple(f"{one.explanation} {one.expected}".strip() for one in judged.findings) if judged else (),
+        notes=answer.notes if answer else (),
+    )

@@ -1,0 +1,134 @@
+"""`redraft ask` from the command line: what is printed, where, and with which exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from redraft.domain import NOT_SAID
+from tests.cli.inside import Inside, keepers_court
+from tests.judges import Keepers, Said, Sheet, named
+from tests.support import SAMPLE
+
+ANSWER = "The keeper number 5 is called Tom5."
+
+
+class Boastful(Keepers):
+    """Adds to some answers what the document does not have."""
+
+    def write_answer(self, sheet: Sheet) -> Said:
+        said = super().write_answer(sheet)
+        assert isinstance(said, dict)
+        if "6" in sheet.within("question"):
+            said["sentences"].append({"quote": "words of nobody", "sentence": "The keeper number 5 is called Bob."})
+        return said
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
+    with keepers_court(tmp_path_factory.mktemp("asking"), Boastful()) as made:
+        yield made
+
+
+def test_the_answer_is_printed_with_numbered_citations_and_the_rest_goes_to_stderr(command: Inside) -> None:
+    done = command.run("ask", "book.md", named(5))
+    assert done.code == 0, done.err
+    quote = "The keeper number 5 is called Tom5 and lives at station 35 by the cold sea for 8 years."
+    assert " ".join(done.out.split()) == f"{ANSWER} [1] [1] at 33 % of the document: “{quote}”"
+    assert ": 7 words of The Keepers · 1 call · " in done.err
+    assert "the answer was not judged: name a --judge, or add --allow-self-check" in done.err
+
+    quiet = command.run("ask", "book.md", named(5), "-q")
+    assert (quiet.out, quiet.err) == (done.out, "")
+
+
+def test_a_judge_says_what_is_wrong_with_an_answer_and_what_was_dropped_is_named(command: Inside) -> None:
+    done = command.run("ask", "book.md", named(6), "--judge", "openai:j")
+    assert done.code == 0, done.err
+    assert "called Tom6. [1] The keeper number 5 is called Bob." in done.out
+    assert "consistency 0.50: 2 claims judged, 1 finding" in done.err
+    assert "inconsistent: What is keeper number 5 called?" in done.err
+    assert "dropped a quote that is not in the document: “words of nobody”" in done.err
+
+    itself = command.run("ask", "book.md", named(5), "--allow-self-check")
+    assert "consistency  1.00" in itself.err
+    assert "the model that answered has judged its own answer" in itself.err
+
+
+def test_what_the_document_does_not_say_is_told_and_is_no_failure(command: Inside) -> None:
+    done = command.run("ask", "book.md", named(99), "--judge", "openai:j")
+    assert (done.code, done.out) == (0, f"{NOT_SAID}\n")
+
+
+def test_the_json_and_the_file_have_the_same_and_the_run_is_listed_and_shown(command: Inside) -> None:
+    done = command.run("ask", "book.md", named(5), "--judge", "openai:j", "--json", "-q", "-o", "answer.json")
+    told = done.json
+    assert (command.folder / "answer.json").read_text("utf-8") == done.out
+    assert (told["answered"], told["answer"], told["question"]) == (True, ANSWER, named(5))
+    assert told["sentences"] == [{"text": ANSWER, "citation": 1}]
+    (cited,) = told["citations"]
+    assert set(cited) == {"number", "quote", "span", "place", "chapter", "pages", "document"}
+    assert told["consistency"]["score"] == 1.0
+    assert told["judges"] == ["openai:j"]
+
+    listed = command.run("runs", "--json").json["runs"][0]
+    assert (listed["run"], listed["kind"], listed["scores"]) == (told["run"], "ask", {"consistency": 1.0})
+    assert command.run("show", told["run"], "--json").json["answer"]["citations"] == told["citations"]
+    shown = command.run("show", told["run"])
+    assert shown.out.startswith(f"{ANSWER} [1]\n\n[1] ")
+    assert "consistency  1.00" in command.run("trace", told["run"]).out
+    again = command.run("ask", told["run"], named(5), "-q", "-o", "answer.txt")
+    assert (again.code, again.out) == (0, "")
+    assert (command.folder / "answer.txt").read_text("utf-8") == shown.out
+    (latest, *_) = command.run("runs", "--json", "--kind", "ask").json["runs"]
+    assert command.run("resume", latest["run"], "--json").json["answer"] == ANSWER
+
+
+def test_a_dry_run_tells_the_price_and_asks_nobody(command: Inside) -> None:
+    before = len(command.run("runs", "--json").json["runs"])
+    done = command.run("ask", "book.md", named(5), "--dry-run", "--judge", "openai:j")
+    assert done.code == 0, done.err
+    rows = {line.partition(" ")[0]: line for line in done.out.splitlines()}
+    assert "about 1 call, " in rows["answering"]
+    assert "about " in rows["consistency"]
+    told = command.run("ask", "book.md", named(5), "--dry-run", "--json").json
+    assert (told["calls"], told["stages"][0]["name"]) == (1, "answering")
+    assert len(command.run("runs", "--json").json["runs"]) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("book.md", " "), "the question is empty"),
+        (("book.md", "Who?", "-o", "a.pdf"), "an answer is written as text or JSON"),
+        (("abcd", "Who?"), "there is no file 'abcd', and no run begins with 'abcd'"),
+        (("book.md", "Who?", "-m", "nli:x"), "cannot write"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(command: Inside, arguments: tuple[str, ...], said: str) -> None:
+    done = command.run("ask", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+
+
+def test_no_draft_is_made_by_the_strategy_that_answers(command: Inside) -> None:
+    done = command.run("summarize", "book.md", "--strategy", "answer")
+    assert done.code == 2
+    assert "the strategy `answer` makes no draft" in done.err
+
+
+@pytest.mark.slow
+def test_the_built_in_model_quotes_what_bears_on_the_question_and_else_abstains(tmp_path: Path) -> None:
+    command = Inside(tmp_path, COLUMNS="200")
+    done = command.run("ask", str(SAMPLE), "Why did Crane ring the bell?")
+    assert done.code == 0, done.err
+    quotes = [line.partition("“")[2].rstrip("”") for line in done.out.splitlines() if line.startswith("[")]
+    text = " ".join(SAMPLE.read_text("utf-8").split())
+    assert quotes
+    assert all(quote in text for quote in quotes)
+    assert "no language model was used" in done.err
+
+    silent = command.run("ask", str(SAMPLE), "Which volcano erupted near the airport?")
+    assert silent.out == f"{NOT_SAID}\n"

@@ -1,0 +1,141 @@
+"""A question to the document of a run, asked in the studio: through the API, and in the box of the run's page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from redraft.domain import NOT_SAID
+from redraft.settings import ModelSettings
+from redraft.studio.contracts import AnswerList
+from tests.browser import browser, serious
+from tests.chatserver import ChatServer, Seen
+from tests.judges import KEY, Keepers, Said, Sheet, fact_of, island, named, seen_on
+from tests.studio.served import Served, at_rest, begin, served
+
+EVIL = "<img src=x onerror=\"document.title='pwned'\">"
+
+
+class Evil(Keepers):
+    """Answers with markup, and quotes once what the document does not have."""
+
+    def write_answer(self, sheet: Sheet) -> Said:
+        said = super().write_answer(sheet)
+        assert isinstance(said, dict)
+        if said["answered"]:
+            said["sentences"].append({"quote": f"words {EVIL} of nobody", "sentence": f"He wrote {EVIL}."})
+        return said
+
+
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    script = Evil()
+
+    def serve(seen: Seen) -> str:
+        said = script(seen_on(seen))
+        return said if isinstance(said, str) else json.dumps(said)
+
+    with pytest.MonkeyPatch.context() as patch, ChatServer(serve) as chat:
+        patch.setenv("OPENAI_API_KEY", KEY)
+        models = {name: ModelSettings(model=f"openai:{name}", base_url=chat.base_url) for name in ("m", "j")}
+        with served(tmp_path_factory.mktemp("asking"), models=models) as made:
+            yield made
+
+
+@pytest.fixture(scope="module")
+def client(at: Served) -> Iterator[httpx.Client]:
+    with at.client() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def run(client: httpx.Client) -> str:
+    """A run that has judged a summary of the keepers, by a judge of its own."""
+    asked = {"kind": "evaluate", "summary": fact_of(3), "metrics": ["consistency"], "model": "m", "judge": "j"}
+    made = begin(client, **{**asked, "text": island().text, "title": "The Keepers"})
+    assert at_rest(client, made)["status"] == "done"
+    return made
+
+
+@pytest.mark.slow
+def test_a_question_is_answered_by_the_model_of_the_run_and_judged_by_its_judge(
+    at: Served, client: httpx.Client, run: str
+) -> None:
+    begun = client.post(f"/api/runs/{run}/ask", json={"question": named(5)})
+    assert begun.status_code == 201, begun.text
+    made = begun.json()["run"]
+    assert at_rest(client, made)["kind"] == "ask"
+    client.post(f"/api/runs/{run}/ask", json={"question": named(99)})
+    silent, found = AnswerList.model_validate(client.get(f"/api/runs/{made}/answers").json()).answers[:2]
+
+    assert (found.run, found.question, found.answered, found.status) == (made, named(5), True, "done")
+    assert found.answer.startswith(fact_of(5))
+    assert [one.citation for one in found.sentences] == [1, None]
+    assert island().text[slice(*found.citations[0].span)] == found.citations[0].quote
+    assert found.judged == "consistency 1.00, judged by j"
+    assert "dropped a quote" in found.notes[0]
+    at_rest(client, silent.run)
+    (silent, *_) = AnswerList.model_validate(client.get(f"/api/runs/{run}/answers").json()).answers
+    assert (silent.answered, silent.answer, silent.citations, silent.judged) == (False, NOT_SAID, (), "")
+
+    page = client.get(f"/runs/{made}")
+    assert page.status_code == 200
+    with at.stranger() as stranger:
+        assert stranger.post(f"/api/runs/{run}/ask", json={"question": named(5)}).status_code == 403
+
+
+@pytest.mark.slow
+def test_what_is_no_question_is_refused(client: httpx.Client, run: str) -> None:
+    before = client.get("/api/runs?all=true").json()["total"]
+    for question in ("", "?", "x" * 2001, None, ["a"]):
+        reply = client.post(f"/api/runs/{run}/ask", json={"question": question})
+        assert (reply.status_code, reply.json()["error"]["code"]) == (422, "usage"), question
+    assert client.post("/api/runs/ffff/ask", json={"question": "Who?"}).status_code == 404
+    assert client.get("/api/runs?all=true").json()["total"] == before
+
+
+@pytest.mark.slow
+def test_who_only_reads_sees_answers_and_asks_nothing(at: Served, client: httpx.Client, run: str) -> None:
+    folder = Path(str(at.told.database)).parent
+    with served(folder, read_only=True, models=at.told.models) as reading, reading.client() as reader:
+        assert reader.get(f"/api/runs/{run}/answers").status_code == 200
+        assert reader.post(f"/api/runs/{run}/ask", json={"question": named(5)}).status_code in (404, 405)
+        page = reader.get(f"/runs/{run}").text
+    assert "data-answers" in page
+    assert "data-question" not in page
+    assert "data-question" in client.get(f"/runs/{run}").text
+
+
+@pytest.mark.nightly
+def test_the_box_on_the_page_of_a_run_answers_and_leads_to_the_places(at: Served, run: str) -> None:
+    with browser() as chrome:
+        for width in (1280, 390):
+            page: Any = chrome.new_context(viewport={"width": width, "height": 800}).new_page()
+            troubles: list[str] = []
+            page.on("pageerror", lambda error, troubles=troubles: troubles.append(str(error)))
+            page.goto(at.entrance)
+            page.goto(f"{at.url}/runs/{run}")
+            page.wait_for_selector("html[data-asked=yes][data-ready=yes]", state="attached")
+            number = 7 if width > 1000 else 8
+            page.fill("[name=question]", named(number))
+            page.press("[name=question]", "Enter")
+            first = "[data-answers] > li:first-child"
+            page.wait_for_selector(f"{first} .prose:has-text('is called Tom{number}')")
+            page.wait_for_selector("[data-question] button:enabled")
+            assert page.input_value("[name=question]") == ""
+            assert EVIL in page.inner_text(first)
+            assert page.locator(f"{first} img").count() == 0
+            assert "consistency 1.00, judged by j" in page.inner_text(first)
+            assert "dropped a quote" in page.inner_text(first)
+            page.click(f"{first} .sources a.jump")
+            assert page.evaluate("[...CSS.highlights.get('here')][0].toString()").startswith(fact_of(number)[:-1])
+            assert page.locator("[data-pane=document]").is_visible()
+            page.evaluate("location.hash = ''")
+            assert serious(page) == []
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+            assert troubles == []
