@@ -34,6 +34,8 @@ class StageStarted:
     kind: ClassVar[str] = "stage"
     name: str
     planned: int
+    waves: tuple[int, ...] = ()
+    """How many of them can be under way at the same time, one wave after the other; empty where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class CallStarted:
     """The name of what it is asked."""
     waited: float | None = None
     """The seconds for which it has waited: for a place, for a limit a minute, for the budget."""
+    tokens: int = 0
+    """About how many tokens its prompt has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What came of a batch in tables, read item by item: of a hundred thousand no more is in memory than of a hundred."""
+"""The outcome of a batch in tables, read item by item: the memory used does not grow with their number."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from redraft.report.dossier.comparison.sides import LEAST, interval_of_mean
 from redraft.report.tables import Cell, Report, Table
 from redraft.store.store import Store
 
+WORDS = "words of the summary"
+"""The first of the figures that are no scores."""
 _EXAMPLES = 12
 _RESAMPLED = 500
 """So many values are kept to be drawn from. Of more the mean is as good as normal, and its interval is reckoned."""
@@ -71,7 +73,7 @@ class BatchTotals:
             self.examples.setdefault(which, (item.source, f"{item.error['message']}; {item.error['hint']}"))
         if item.state != "done" or item.title is None:
             return
-        told = {"words of the summary": item.words, "calls": item.calls, "USD": item.cost_usd}
+        told = {WORDS: item.words, "calls": item.calls, "USD": item.cost_usd}
         told |= {"prompt tokens": item.prompt_tokens, "reply tokens": item.completion_tokens}
         for name, value in {**item.scores, **told, "seconds": item.seconds}.items():
             if value is not None:
@@ -155,4 +157,7 @@ def _items(standing: BatchStanding) -> Table:
 def _line(standing: BatchStanding) -> str:
     cost = "" if not standing.cost_usd else f", ${standing.cost_usd:.4f}"
     counts = standing.counts
-    return f"{standing.stage}: {counts.done:,} of {counts.all:,} documents done, {standing.calls:,} calls{cost}"
+    failed = f", {counts.failed + counts.aside:,} failed" if counts.failed + counts.aside else ""
+    short = f", {counts.short:,} of them short of what was asked" if counts.short else ""
+    calls = f"{standing.calls:,} call{'s' * (standing.calls != 1)}{cost}"
+    return f"{standing.stage}: {counts.done:,} of {counts.all:,} documents done{short}{failed}; {calls}"

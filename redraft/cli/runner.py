@@ -20,7 +20,6 @@ from redraft.cli.terminal import say
 from redraft.cli.views.outcome import finish
 from redraft.cli.views.plans import show_plan
 from redraft.cli.views.progress import Display, open_progress
-from redraft.cli.views.render import count
 from redraft.domain import Document
 from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
@@ -60,10 +59,7 @@ def carry_out(
             quiet=quiet,
         )
         shown = given.get("show_all", False)
-        code = finish(store, result, target=target, as_json=as_json, quiet=quiet, show_all=shown, pruned=pruned)
-        if order.given is not None and order.refinement and given["words"] is None and not quiet:
-            say(f"limit: {count(result.settings.words or 0, 'word')} (--words N for another)")
-        return code
+        return finish(store, result, target=target, as_json=as_json, quiet=quiet, show_all=shown, pruned=pruned)
 
 
 def _with_packs(order: RunSpec, store: Store) -> RunSpec:

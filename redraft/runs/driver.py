@@ -18,7 +18,7 @@ from langgraph.types import Command, StateSnapshot
 from typing_extensions import override
 
 from redraft.errors import BudgetError, RunError, StoreError
-from redraft.events import Event, streamed
+from redraft.events import Event, Observer, StageStarted, streamed
 from redraft.graphs import assembly
 from redraft.graphs.nodes import SessionProtocol
 from redraft.graphs.review import ReviewQuestion
@@ -91,7 +91,9 @@ Reviewer = Callable[[ReviewQuestion], Awaitable[Mapping[str, Any] | None]]
 
 
 class Watcher(Protocol):
-    """Told of a run that something has ended besides its nodes."""
+    """Told of a run that something has begun or ended besides its nodes."""
+
+    observe: Observer
 
     async def stopped(self, run: str, error: BaseException) -> None:
         """An error has."""
@@ -103,6 +105,8 @@ class Watcher(Protocol):
 # LangGraph's own limit is for graphs that loop by mistake: a node a chunk, and twice that with compression.
 _STEPS_A_CHUNK, _STEPS_A_ROUND, _STEPS = 3, 24, 100
 
+_STAGES = {"metric": "judging", "gather": "judging", "confirm": "second look", "contest": "second look"}
+"""The nodes at which a run may go on, and which do not themselves say what begins there."""
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
@@ -153,6 +157,8 @@ class Driver:
             await self._session.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
             return
         entry = await self._entry(run, snapshot, config, answer)
+        if entry is None and (stages := [_STAGES[name] for name in snapshot.next if name in _STAGES]):
+            self._watcher.observe(StageStarted(stages[0], 0))
         while True:
             await graph.ainvoke(entry, config, context=self._session, durability="sync")
             question = _question(await graph.aget_state(config))

@@ -68,7 +68,7 @@ def test_a_batch_from_its_plan_to_its_results(command: Inside, server: ChatServe
     cut = command.run("batch", "in", *_OPTIONS, "--max-calls", "2")
     assert cut.code == 3, cut.err
     assert "stopped: --max-calls 2 is used up" in cut.err
-    assert "go on with a higher limit: redraft batch resume mine" in cut.err
+    assert "Resume with a higher limit: redraft batch resume mine" in cut.err
     assert len(server.seen) == 2
 
     done = command.run("batch", "resume", "mine", "--max-calls", "100", "--json")
@@ -86,7 +86,10 @@ def test_a_batch_from_its_plan_to_its_results(command: Inside, server: ChatServe
     (tmp_path / "in" / "report.txt").write_text(story(5).text, "utf-8")
     again = command.run("batch", "in", *_OPTIONS)
     assert again.code == 0, again.err
-    assert "| done  |     4 |" in again.out
+    assert again.out.startswith("done: 4 of 4 documents done; ")
+    assert "resamples" not in again.out
+    assert "Details: redraft batch status mine" in again.err
+    assert "| done  |     4 |" in command.run("batch", "status", "mine").out
     assert len(server.seen) > asked
     assert (tmp_path / "out" / "light-1.md").exists()
     assert (tmp_path / "out" / "report-summary.md").read_text("utf-8").strip()

@@ -63,7 +63,7 @@ sentences          4      5
     behind = " ".join(done.out.partition("\njudged by: ")[2].split())
     assert re.match(r"openai:m; prompts standard \w{8}; 0% without a verdict; not checked against people ", behind)
     assert max(map(len, done.out.splitlines())) <= 100
-    assert ": two summaries of The Keepers · 4 calls · " in done.err
+    assert " · 4 calls · " in done.err
 
 
 def test_the_other_way_round_the_other_wins_and_nobody_is_asked_again(command: Inside, done: Done) -> None:

@@ -163,7 +163,7 @@ async def test_what_it_decides_is_done_and_on_record(court: Open) -> None:
     lines = list(trace_lines(trace, opened.document, show_all=False))
     assert [line for line in lines if "why:" in line or "told" in line] == [
         "  why: These are the worst.",
-        "  told the reviser: Write it in one go.",
+        "  instruction to the reviser: Write it in one go.",
         "  why: It will do.",
     ]
     assert any("the model that leads it saw nothing more to gain" in line for line in lines)

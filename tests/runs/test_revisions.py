@@ -225,7 +225,7 @@ async def test_what_is_no_revision_is_not_taken_by_the_policy_that_takes_all_eit
 def again_by(result: Result) -> str:
     """What the footer says of the rounds without a revision."""
     rounds = ", ".join(map(str, result.lost))
-    return f"no revision came back in round {rounds}; `redraft resume {result.run.id}` tries again"
+    return f"no usable revision in round {rounds}\nTry again: redraft resume {result.run.id}"
 
 
 LOST = {

@@ -54,7 +54,7 @@ def _heading(turn: Turn, by_draft: dict[str, Turn]) -> str:
     if made.accepted is None:
         verdict = "not judged yet"
     else:
-        verdict = f"{'taken' if made.accepted else 'refused'}: {one_line(made.reason, 200)}"
+        verdict = f"{'accepted' if made.accepted else 'rejected'}: {one_line(made.reason, 200)}"
     return f"round {made.number} · {origin}{aims} · {words} · {verdict}"
 
 
@@ -75,13 +75,14 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
         shown = None if show_all else findings.SHOWN
         for name, one in turn.evaluations.items():
             behind = turn.certificates.get(name)
-            lines = findings.evaluation(one, document, behind, shown=shown, rest="--all shows them")
+            checked = behind is not None and behind.self_check
+            lines = findings.evaluation(one, document, self_checked=checked, shown=shown, rest="see --all")
             yield from terminal.indented(lines)
     else:
         yield from _found(turn)
         yield from _withdrawn(turn)
-        if turn.draft.id == result.run.draft:
-            yield from terminal.indented(render.certificate_lines(result.certificates))
+    if turn.draft.id == result.run.draft:
+        yield from terminal.indented(render.certificate_lines(result.certificates))
 
 
 def _answered(turn: Turn) -> Iterator[str]:
@@ -121,7 +122,7 @@ def _looked_up(lookups: Sequence[Lookup]) -> Iterator[str]:
 
 def _reasons(made: Round) -> Iterator[str]:
     """Why a model has decided on this round, and what it told the reviser."""
-    for name, text in (("why", made.why), ("told the reviser", made.instruction)):
+    for name, text in (("why", made.why), ("instruction to the reviser", made.instruction)):
         if text:
             yield from terminal.wrapped(one_line(text), f"  {name}: ")
 
@@ -141,7 +142,7 @@ def _found(turn: Turn) -> Iterator[str]:
         if parts:
             yield f"  found in {name}: {', '.join(parts)}"
         for trouble in one.missing:
-            yield from terminal.wrapped(f"missing in what {name} rests on: {one_line(trouble, 200)}", "  ", "    ")
+            yield from terminal.wrapped(f"{name} could not use everything: {one_line(trouble, 200)}", "  ", "    ")
 
 
 def _listed(title: str, those: Sequence[Finding], few: int | None) -> Iterator[str]:
@@ -161,7 +162,7 @@ def _changes(found: DraftDiff, few: int | None) -> Iterator[str]:
 
 def _rest(number: int, few: int | None) -> Iterator[str]:
     if few is not None and number > few:
-        yield f"    ... and {number - few:,} more (--all shows them)"
+        yield f"    ... and {number - few:,} more (see --all)"
 
 
 def _numbers(found: DraftDiff) -> str:
@@ -181,25 +182,27 @@ def _text(change: SentenceChange) -> str:
 def _end(trace: RunTrace) -> Iterator[str]:
     result, run = trace.result, trace.run
     if run.kind in render.BUILDS:
-        yield f"this run built the {render.BUILDS[run.kind]} of a document: {hints.about('show', run.id)}"
+        yield f"this run built the {render.BUILDS[run.kind]} of a document: see {hints.about('show', run.id)}"
     elif run.kind == "compare":
-        yield f"this run compared two summaries: {hints.about('show', run.id)}"
+        yield f"this run compared two summaries: see {hints.about('show', run.id)}"
     elif run.judging is None:
-        yield "this run was made without judging, so there is no more to tell"
+        yield "this draft was not judged"
         if trace.turns:
-            yield f"refine its summary: {hints.about('fork', run.id, '--round', '0')}"
+            yield f"Refine it: {hints.about('fork', run.id, '--round', '0')}"
     elif run.refinement and result.status == "done":
         best = trace.number(run.draft)
-        yield f"{render.why_stopped(result)}; the result is the draft of round {best}"
+        yield f"stopped: {render.why_stopped(result)}; the result is the draft of round {best}"
         yield from _compared(result)
         yield from _looked_up(trace.lookups)
         if run.why:
             yield from terminal.wrapped(one_line(run.why), "  why: ")
     elif result.status != "done":
         yield render.why_stopped(result)
+        if result.status != "running":
+            yield f"Resume: {hints.resuming(run.id, run.limits, (run.error or {}).get('message', ''))}"
     yield from render.besides(result.usage)
     if len(trace.turns) > 1:
-        yield f"sentence by sentence: {hints.about('diff', run.id)}"
+        yield f"Changes by sentence: {hints.about('diff', run.id)}"
 
 
 def diff_lines(found: DraftDiff, before: Turn, after: Turn, document: Document) -> Iterator[str]:

@@ -19,7 +19,6 @@ from redraft.evaluators.reference.pack_file import keyfacts_json, pack_json
 from redraft.report.history.results import Result, built, built_keyfacts, compared, document_read
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
 from redraft.report.outputs.paper import Paper, paper_of
-from redraft.settings import EXTRACTIVE
 from redraft.sources import write
 from redraft.store.store import Store
 from redraft.text.places import place_of
@@ -100,8 +99,6 @@ def _summary(store: Store, result: Result, target: Target, *, quiet: bool) -> No
         render.closing(result, target.output)
         for line in render.chapter_lines(result):
             say(line)
-        if result.settings.model == EXTRACTIVE:
-            say("no language model has written this; for those that there are: redraft models")
 
 
 def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_all: bool) -> None:
@@ -110,11 +107,14 @@ def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_
     else:
         document = document_read(store, result.run)
         shown = None if show_all else findings.SHOWN
-        rest = f"--all shows them, and so does {hints.about('trace', result.run.id, '--all')}"
+        rest = f"see --all, or {hints.about('trace', result.run.id, '--all')}"
         for number, (name, one) in enumerate(result.evaluations.items()):
             click.echo("\n" * bool(number), nl=False)
-            for line in findings.evaluation(one, document, result.certificates.get(name), shown=shown, rest=rest):
+            checked = name in result.self_checked
+            for line in findings.evaluation(one, document, self_checked=checked, shown=shown, rest=rest):
                 click.echo(line)
+        for line in ("", *render.certificate_lines(result.certificates)) if result.certificates else ():
+            click.echo(line)
     if not quiet:
         render.closing(result, None, scores=False)
 
@@ -130,8 +130,8 @@ def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> i
     pack, document = built(store, result), document_read(store, result.run)
     render.show(pack_json(document, pack, None), pack_lines(pack, document), as_json=as_json)
     if not quiet:
-        render.closing(result, None)
-        say(f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}")
+        said = f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}"
+        render.closing(result, None, said=said)
     return SHORT if pack.missing else DONE
 
 
@@ -140,8 +140,8 @@ def _keyfacts(store: Store, result: Result, *, as_json: bool, quiet: bool, prune
     lines = history.keyfacts_lines(keyfacts, document, pruned=pruned)
     render.show(keyfacts_json(document, keyfacts), lines, as_json=as_json)
     if not quiet:
-        render.closing(result, None)
-        say(f"key facts {keyfacts.id}: {history.measure(keyfacts)}, {history.by_whom(keyfacts)}")
+        said = f"key facts {keyfacts.id}: {history.measure(keyfacts)}, {history.by_whom(keyfacts)}"
+        render.closing(result, None, said=said)
     return SHORT if keyfacts.missing else DONE
 
 
