@@ -251,7 +251,12 @@ def _goals(words: Collection[str]) -> dict[str, float]:
         try:
             goals[metric.strip()] = float(value)
         except ValueError:
-            raise UsageError(f"--goal: {word!r} is no goal", hint="write METRIC=VALUE, such as coverage=0.8") from None
+            raise UsageError(
+                f"--goal: {word!r} is not a goal", hint="write METRIC=VALUE, such as coverage=0.8"
+            ) from None
+        if 1 < goals[metric.strip()] <= 100:
+            meant = f"{metric.strip()}={goals[metric.strip()] / 100:g}"
+            raise UsageError(f"--goal: {word} is above 1, the best score", hint=f"did you mean {meant}?")
     if len(goals) < len(words):
         raise UsageError("--goal: a metric has two goals", hint="give one for each metric")
     return goals

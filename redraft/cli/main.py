@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator, MutableMapping, Sequence
+from difflib import get_close_matches
 from pkgutil import resolve_name
 from typing import NamedTuple
 
@@ -165,6 +166,8 @@ def _run(words: Sequence[str]) -> int:
     try:
         code = app.main(words, prog_name="redraft", standalone_mode=False)
     except click.ClickException as error:
+        if isinstance(error, click.NoSuchOption) and error.possibilities:
+            error.possibilities = _likely(error.option_name, error.possibilities)
         if not _as_json(words):
             error.show()
         return _tell(words, "usage", error.format_message(), "see `redraft --help`", WRONG_USAGE, shown=True)
@@ -173,6 +176,11 @@ def _run(words: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _tell(words, "interrupted", "interrupted", "", INTERRUPTED)
     return int(code or DONE)
+
+
+def _likely(option: str, known: Sequence[str]) -> list[str]:
+    """Of the options that look like one that there is not, those that begin as it does, or else the nearest."""
+    return [one for one in known if one.startswith(option)] or get_close_matches(option, known, 1, 0.0)
 
 
 def _as_json(words: Sequence[str]) -> bool:

@@ -217,6 +217,13 @@ setup_options = grouped(
     reasoning_tokens,
     draw_options,
 )
+model = grouped(
+    of_field(DraftConfig, "model"),
+    of_field(DraftConfig, "base_url"),
+    of_field(DraftConfig, "key_env"),
+    of_field(DraftConfig, "context_tokens"),
+)
+"""A model, with where it is served and how much it reads at once."""
 model_options = grouped(of_field(DraftConfig, "model"), setup_options)
 embeddings = of_field(JudgeConfig, "embeddings")
 

@@ -61,6 +61,12 @@ def target(output: str | None, form: Format | None, *, as_json: bool) -> Target:
     if output is None:
         _check_stdout(form, as_json=as_json)
         return Target(None, form or "text", as_json or form == "json")
+    suffix = Path(output).suffix.lower()
+    if form is None and suffix in _OTHERS - {".docx"}:
+        raise UsageError(
+            f"{output}: {suffix[1:].upper()} files cannot be written",
+            hint="name a .docx, .html, .md or .txt file, or choose with --format",
+        )
     return Target(output, form or format_of(output), as_json)
 
 

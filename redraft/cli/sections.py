@@ -76,6 +76,24 @@ class Command(click.Command):
     def options(self) -> list[SectionOption]:
         return [one for one in self.params if isinstance(one, SectionOption)]
 
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Parse the words; of several arguments the one is missing that was not given, and not the first."""
+        words = list(args)
+        try:
+            return super().parse_args(context, args)
+        except click.MissingParameter as error:
+            arguments = [one for one in self.params if isinstance(one, click.Argument)]
+            if not arguments or error.param is not arguments[0] or arguments[0].nargs != -1:
+                raise
+            values, _, _ = self.make_parser(context).parse_args(words)
+            given = sum(isinstance(values.get(str(one.name)), str) for one in arguments[1:])
+            if not given:
+                raise
+            missing = arguments[given].make_metavar(context)
+            usage = " ".join(self.collect_usage_pieces(context)[1:])
+            message = f"{missing} is missing: {context.command_path} {usage}"
+            raise click.UsageError(message, context) from None
+
     def invoke(self, context: click.Context) -> Any:
         """Run it; an error that tells how to go on tells it so that it can be copied as it stands."""
         try:

@@ -72,6 +72,7 @@ def checked_tables(tables: object, place: str) -> dict[str, ModelSettings]:
 def _checked(name: str, table: object, place: str) -> ModelSettings:
     from pydantic import ValidationError
 
+    from redraft.fields import in_words
     from redraft.settings import EXTRACTIVE, ModelSettings
 
     at = f"{place} [{MODELS}.{name}]"
@@ -95,9 +96,8 @@ def _checked(name: str, table: object, place: str) -> ModelSettings:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        said: Any = first["msg"].removeprefix("Value error, ")
         hint = _PRICE if first["loc"][0] == "price" else ""
-        raise UsageError(f"{where}: {said[:1].lower()}{said[1:]}", place=at, hint=hint) from None
+        raise UsageError(f"{where}: {in_words(first)}", place=at, hint=hint) from None
 
 
 def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:

@@ -31,16 +31,16 @@ price = { prompt = 1.0, completion = 2 }
     ("lines", "words"),
     [
         ('[models.a]\nmodel = "openai:w"\ntemprature = 1', r"redraft.toml \[models.a\]: unknown field temprature"),
-        ('[models.a]\nmodel = "openai:w"\ntemperature = 3', r"\[models.a\]: temperature: input should be less than"),
-        ('[models.a]\nmodel = "openai:w"\ntop_p = 0', r"\[models.a\]: top_p: input should be greater than 0"),
+        ('[models.a]\nmodel = "openai:w"\ntemperature = 3', r"\[models.a\]: temperature: must be at most 2"),
+        ('[models.a]\nmodel = "openai:w"\ntop_p = 0', r"\[models.a\]: top_p: must be more than 0"),
         (
             '[models.a]\nmodel = "openai:w"\ncontext_tokens = "8k"',
-            r"\[models.a\]: context_tokens: input should be a valid int",
+            r"\[models.a\]: context_tokens: must be a whole number",
         ),
-        ('[models.a]\nmodel = "openai:w"\nreplies = "yaml"', r"\[models.a\]: replies: input should be 'schema'"),
+        ('[models.a]\nmodel = "openai:w"\nreplies = "yaml"', r"\[models.a\]: replies: must be 'schema'"),
         (
             '[models.a]\nmodel = "openai:w"\nprice = { prompt = 1 }',
-            r"\[models.a\]: price.completion: field required",
+            r"\[models.a\]: price.completion: is missing",
         ),
         ('[models.a]\nmodel = "openai:w"\nprice = { prompt = nan, completion = 1 }', r"\[models.a\]: price.prompt: "),
         ('[models.a]\nmodel = "openai:w"\nkey_env = ""', r"\[models.a\]: key_env: it names no variable"),
