@@ -364,14 +364,14 @@ class Round:
 
 STOPS = {
     "goals_met": "every goal is met",
-    "rounds": "no more rounds are allowed",
-    "no_progress": "two revisions in a row were refused",
-    "nothing_to_fix": "there is nothing left to try",
+    "rounds": "the limit of rounds was reached",
+    "no_progress": "two revisions in a row were rejected",
+    "nothing_to_fix": "nothing is left to try",
     "unsure": "too few items have a verdict to tell whether every goal is met",
-    "decided": "the model that leads it saw nothing more to gain",
-    "first_draft_preferred": "the first draft reads better than the best of the revisions, and is the result",
+    "decided": "the deciding model saw nothing more to gain",
+    "first_draft_preferred": "the first draft reads better than the best revision, so it is the result",
     "budget": "the budget is used up",
-    "cancelled": "it was stopped",
+    "cancelled": "you stopped it",
 }
 """Why runs go no further, in words, by the reason that is on record for it."""
 

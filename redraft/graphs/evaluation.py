@@ -148,7 +148,7 @@ async def compare(state: State, job: Job) -> Update:
     await off_loop(job.store.rulings.keep_comparison, made)
     if not made.first_won:
         return {"next": "finish"}
-    job.observe(Noted("the first draft reads better than the best of the revisions, so it is handed out"))
+    job.observe(Noted("the first draft reads better than the best revision, so it is the result"))
     return {
         "next": "finish",
         "best": first.id,

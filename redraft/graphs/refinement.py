@@ -318,17 +318,20 @@ async def review(state: State, job: Job) -> Update:
     answer = _ask(asked)
     if answer.stop or not answer.go:
         return {"stop": "cancelled", "findings": [], "why": "", **await _ending(state, job)}
+    added = requests(answer.add)
+    if added:
+        await off_loop(job.store.judgments.keep, best, reviewed(judged.get(REVIEW), added))
     if answer.edited is not None:
+        # Requests beside it are for the revision after this one.
         await job.go_on_from(state["round"], best)
         edited = await job.add_draft(answer.edited, "edited by hand", number, parents=[Parent.of_draft(draft)])
         by_hand: Update = {"aims": [], "findings": [], "why": "", "instruction": "", "by_hand": True}
         return {**by_hand, "draft": edited, "round": number, "next": "judge"}
-    dropped, added = [str(one) for one in answer.drop], requests(answer.add)
+    dropped = [str(one) for one in answer.drop]
     left = [finding for finding in state["findings"] if finding not in dropped]
     passed: Update = {"dropped": [*state["dropped"], *dropped]}
     if not added:
         return {**passed, "findings": left, "next": "revise" if left else "decide"}
-    await off_loop(job.store.judgments.keep, best, reviewed(judged.get(REVIEW), added))
     wanted = [*(finding.id for finding in added), *left]
     aims = list(dict.fromkeys([REVIEW, *(state["aims"] if left else [])]))
     return {**passed, "findings": wanted, "aims": aims, "next": "revise"}

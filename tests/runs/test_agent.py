@@ -166,7 +166,7 @@ async def test_what_it_decides_is_done_and_on_record(court: Open) -> None:
         "  instruction to the reviser: Write it in one go.",
         "  why: It will do.",
     ]
-    assert any("the model that leads it saw nothing more to gain" in line for line in lines)
+    assert any("the deciding model saw nothing more to gain" in line for line in lines)
     shown = trace.to_json()
     assert isinstance(shown["rounds"], list)
     assert [(one["why"], one["instruction"]) for one in shown["rounds"]] == [("", ""), (made.why, made.instruction)]

@@ -8,13 +8,13 @@ from itertools import groupby
 
 from redraft.cli import hints, terminal
 from redraft.cli.views import figures, findings, render
-from redraft.domain import Document, Finding, KeyFact, KeyFacts, Round, Span, Tree
+from redraft.domain import REVIEW, Document, Finding, KeyFact, KeyFacts, Round, Span, Tree
 from redraft.evaluators.metric_info import is_unheard, withdrawn
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
 from redraft.report.history.results import Result
 from redraft.report.history.trace import RunTrace, Turn
-from redraft.rulings import Lookup
+from redraft.rulings import Lookup, PointAnswer
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_said
 from redraft.text.sanitizer import one_line
 
@@ -89,11 +89,25 @@ def _answered(turn: Turn) -> Iterator[str]:
     """What became of the findings that were not simply mended, as the reviser says."""
     known = {finding.id: finding for finding in turn.mending}
     for one in turn.made.answers:
+        if one.finding in known and known[one.finding].metric == REVIEW:
+            yield from _request(known[one.finding], one, turn.made)
+            continue
         if one.became == "mended" or one.finding not in known:
             continue
         said = f"“{one.said}”" if one.became == "kept" else one.said or "no reason was given"
         about = f"{one.became}: {findings.brief(known[one.finding])} · {one_line(said, _LONGEST)}"
         yield from terminal.wrapped(about, "    ")
+
+
+def _request(finding: Finding, answer: PointAnswer, made: Round) -> Iterator[str]:
+    """Whether what a person asked for was done."""
+    if answer.became != "mended":
+        said = f"not met: {answer.said or 'no reason was given'}"
+    elif not made.accepted:
+        said = f"not met: {made.reason or 'the revision was not judged'}"
+    else:
+        said = "met, as far as the reviser reports"
+    yield from terminal.wrapped(f"request: {one_line(finding.explanation, _LONGEST)} · {said}", "    ")
 
 
 def _withdrawn(turn: Turn) -> Iterator[str]:
