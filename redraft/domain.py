@@ -376,6 +376,8 @@ STOPS = {
 """Why runs go no further, in words, by the reason that is on record for it."""
 
 
+SHORTENED = "shortened"
+"""The node of a draft whose sentences were chosen from summaries that no model would make shorter."""
 REVISION_OF = "revision of "
 """How the node of a draft begins that the reviser has written; the id of what it revises follows."""
 NO_REVISION_OF = "no revision of "

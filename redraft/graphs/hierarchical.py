@@ -16,10 +16,10 @@ import numpy as np
 from langgraph.graph import START, StateGraph
 
 from redraft.agents.structured_writer import MIN_WORDS, Stage, tolerated
-from redraft.domain import Chunk, Document, Parent, Piece, Span, Usage
+from redraft.domain import SHORTENED, Chunk, Document, Parent, Piece, Span, Usage
 from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
 from redraft.events import Noted
-from redraft.graphs.job import Job
+from redraft.graphs.job import Job, best_so_far
 from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
 from redraft.graphs.state import Drafting, Update
@@ -479,14 +479,25 @@ class TreeState(TreeOutput, total=False):
 
 
 async def build_tree(state: TreeState, job: Job) -> Update:
-    """Summarize the chunks and merge the summaries, every level at once."""
+    """Summarize the chunks and merge the summaries, every level at once; where merges do not get shorter, keep the best
+    text there is."""
     tree = SummaryTree(job)
-    top = await tree.build()
+    try:
+        top = await tree.build()
+    except NotShrinkingError as error:
+        best = best_so_far(await off_loop(job.store.runs.pieces, job.run.id), job.plan.words)
+        if best is None:
+            raise
+        note = f"merging did not make it shorter, so its sentences were chosen from the summaries: {error.message}"
+        job.observe(Noted(f"{note}; {error.hint}"))
+        return {"text": "", "draft": await job.keep(best.text, SHORTENED, (note,), best.pieces), "pieces": tree.pieces}
     return {"text": await job.keep_text(top.text), "pieces": tree.pieces}
 
 
 async def tidy(state: TreeState, job: Job) -> Update:
     """Remove the traces of the process from the top of the tree, and keep the result as the run's draft."""
+    if not state["text"]:
+        return {}
     written = await job.writer.tidy(await job.text(state["text"]), "tidy")
     top = await job.as_parent(state["text"])
     return {"draft": await job.keep(written.text, "hierarchical", (written.flaw,) if written.flaw else (), [top])}

@@ -18,6 +18,7 @@ import pytest
 from tests.cli.inside import Inside, keepers_court
 from tests.command import Done
 from tests.judges import told
+from tests.support import SAMPLE
 
 # There are words left for one more fact in the first revision, and for another in the second.
 REFINE = ("refine", "book.md", "poor.md", "--goal", "coverage=1", "--goal", "consistency=1", "--words", "50")
@@ -83,21 +84,13 @@ def test_a_request_in_words_reaches_the_reviser_and_the_trace_says_whether_it_wa
     said = " ".join(command.run("trace", done.json["run"]).out.split())
     assert "request: Say how the story ends. · met, as far as the reviser reports" in said
 
-    (command.folder / "first.md").write_text("The keeper of 1 is called Tom1.", "utf-8")
-    asked = (
-        "refine",
-        "book.md",
-        "first.md",
-        "-m",
-        "extractive",
-        "-g",
-        "coverage=0.9",
-        "--allow-self-check",
-        "-w",
-        "60",
-    )
-    alone = command.run(*asked, "--review", "--json", stdin=b"a Say how the story ends.\n\ns\n")
-    said = " ".join(command.run("trace", alone.json["run"]).out.split())
+
+@pytest.mark.nightly
+def test_the_built_in_model_says_that_it_cannot_follow_a_request(tmp_path: Path) -> None:
+    asked = ("refine", str(SAMPLE), str(SAMPLE.parent / "a-first-summary.md"), "-w", "150", "-g", "consistency=0.95")
+    answers = b"a Say how the story ends.\n\n\n"
+    alone = Inside(tmp_path).run(*asked, "--allow-self-check", "--review", "--json", stdin=answers)
+    said = " ".join(Inside(tmp_path).run("trace", alone.json["run"]).out.split())
     assert "request: Say how the story ends. · not met: the built-in model cannot follow requests in words" in said
 
 

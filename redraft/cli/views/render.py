@@ -9,7 +9,7 @@ import click
 
 from redraft.cli import hints
 from redraft.cli.terminal import json_text, prose, say, wrapped
-from redraft.domain import STOPS, Pack, Piece, Totals
+from redraft.domain import SHORTENED, STOPS, Pack, Piece, Totals
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.questions import TypedQuestions
 from redraft.report.history.certificates import UNCHECKED, Certificate
@@ -167,7 +167,8 @@ def _warnings(result: Result, scores: bool) -> Iterator[str]:
     for what in dict.fromkeys(map(tuple, result.missing.values())):
         metrics = " and ".join(metric for metric, found in result.missing.items() if tuple(found) == what)
         yield f"{metrics} could not use everything: {one_line(what[0], 200)}{_more(what)}"
-    for note in result.draft.notes if result.draft and result.run.status == "stopped" else ():
+    cut = result.draft is not None and (result.run.status == "stopped" or result.draft.node == SHORTENED)
+    for note in result.draft.notes if result.draft and cut else ():
         yield f"note: {note}"
 
 
