@@ -99,7 +99,7 @@ class BatchTotals:
             (named[name], one.n, self.unscored[name], one.sum / one.n, *one.interval(), one.least, one.most, one.sum)
             for name, one in self.figures.items()
         )
-        caption = "What is said of the documents that are done. A score that is missing counts as none, and not as 0."
+        caption = "Figures on the documents that are done. Missing scores are left out."
         basis = (
             "What runs took from the cache they have not used again: calls, tokens and USD are their own. Low and high"
             f" have 95 % of the means of {RESAMPLES:,} resamples of the documents between them, or of as many as there"
@@ -114,7 +114,7 @@ class BatchTotals:
         rows = tuple((name, one["met"], one["missed"], one["unsure"]) for name, one in self.goals.items())
         basis = "Unsure is where too few items have a verdict."
         return Table(
-            "goals", "Goals", "How many documents meet each goal.", basis, ("goal", "met", "missed", "unsure"), rows
+            "goals", "Goals", "Documents that meet each goal.", basis, ("goal", "met", "missed", "unsure"), rows
         )
 
     def _troubles(self) -> Table:
@@ -122,7 +122,7 @@ class BatchTotals:
             (state, code, n, *self.examples[state, code]) for (state, code), n in self.troubles.most_common(_EXAMPLES)
         )
         columns = ("state", "code", "items", "such as", "which says")
-        basis = "`redraft batch results` has the sentence of each."
+        basis = "`redraft batch results` has the message of each."
         return Table("troubles", "What went wrong", "By state and kind of error.", basis, columns, rows)
 
 
@@ -151,7 +151,7 @@ def _items(standing: BatchStanding) -> Table:
         ("all", counts.all),
     ]
     kept = tuple(row for row in rows if row[1] or row[0] in ("done", "all"))
-    return Table("items", "Items", "How the documents stand.", "One item is one document.", ("state", "items"), kept)
+    return Table("items", "Items", "Documents by state.", "One item is one document.", ("state", "items"), kept)
 
 
 def _line(standing: BatchStanding) -> str:

@@ -26,7 +26,7 @@ from redraft.text.words import count, count_words
 
 _KEYS = (
     ("enter", "revise the draft now"),
-    ("d 2 4", "drop findings 2 and 4: they are not mended in this run"),
+    ("d 2 4", "drop findings 2 and 4: they are not fixed in this run"),
     ("a TEXT", "add a request in your own words"),
     ("e", "edit the draft in your editor ($EDITOR) instead of having it revised"),
     ("p", "print the draft and its findings again"),
@@ -111,7 +111,7 @@ class _Review:
             for name, text in (("why", self._request["why"]), ("instruction", self._request["instruction"])):
                 if text:
                     say(f"{name}: {one_line(text)}")
-            say(f"\nThis revision is to mend {count(len(self._answer.findings), 'finding')}:")
+            say(f"\nThis revision is to fix {count(len(self._answer.findings), 'finding')}:")
             for number, finding in enumerate(self._answer.findings, 1):
                 for line in looks.numbered(number, finding, document):
                     say(line)

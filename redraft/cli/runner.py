@@ -112,12 +112,12 @@ def work(
             return asyncio.run(until_stopped(worked()))
         except (KeyboardInterrupt, asyncio.CancelledError):
             if run:
-                raise StoppedError(f"go on with: {hints.about('resume', run)}") from None
+                raise StoppedError(f"Resume: {hints.about('resume', run)}") from None
             raise KeyboardInterrupt from None
         except RedraftError as error:
             # A run cannot be told to mean something else: one that was begun with a mistake is begun again.
             if run and not isinstance(error, UsageError) and f"redraft resume {run}" not in error.hint:
-                error.hint = f"{error.hint}\n  go on with: {hints.resuming(run, limits, error.message)}".strip()
+                error.hint = f"{error.hint}\n  Resume: {hints.resuming(run, limits, error.message)}".strip()
             raise
 
 
@@ -134,7 +134,7 @@ class StoppedError(RedraftError):
     code = "interrupted"
 
     def __init__(self, hint: str) -> None:
-        super().__init__("stopped; what was done is kept", hint=hint)
+        super().__init__("stopped; finished work is kept", hint=hint)
 
 
 async def until_stopped(task: Coroutine[Any, Any, T]) -> T:

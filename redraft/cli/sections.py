@@ -139,7 +139,7 @@ def _mind_tracing(context: click.Context) -> None:
     elif not context.params.get("dry_run"):
         from redraft.llm.langsmith import destination
 
-        say(f"the texts of the document and of all replies are sent to LangSmith: {destination()}")
+        say(f"sending the document's text and all replies to LangSmith: {destination()}")
 
 
 def write_sections(records: Sequence[tuple[Section, Record]], formatter: click.HelpFormatter) -> None:

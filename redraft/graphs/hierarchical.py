@@ -266,7 +266,9 @@ class SummaryTree:
         if 0 not in self._totals:
             raise await self._job.nothing_written()
         if self._silent:
-            self._job.observe(Noted(f"{self._silent} of {len(self._job.chunks)} chunks have nothing on the question"))
+            self._job.observe(
+                Noted(f"{self._silent} of {len(self._job.chunks)} chunks do not help to answer the question")
+            )
 
     async def _scheduled_leaf(self, chunk: Chunk) -> Piece | None:
         await self._scheduler.enter()
@@ -404,7 +406,7 @@ class SummaryTree:
             )
         if job.writer.says_nothing(written.text):
             first, last = group[0].first_chunk + 1, group[-1].last_chunk + 1
-            job.observe(Noted(f"{place}: chunks {first} to {last} have nothing on the question"))
+            job.observe(Noted(f"{place}: chunks {first} to {last} do not help to answer the question"))
             return None
         context = [Parent.of_piece(previous, "context", len(before))] if previous and before else []
         read = [Parent("evidence", job.document.id, span) for spans in shown for span in spans]

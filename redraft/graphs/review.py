@@ -97,9 +97,9 @@ def answered(given: Any, asked: ReviewQuestion) -> ReviewAnswer | str:
         return f"drop: there is no finding {one_line(str(unknown[0]), 40)!r}; {there}"
     edited = None if answer.edited is None else clean(answer.edited).strip()
     if edited is not None and not has_words(edited):
-        return "edited: an empty draft is none; leave it out, or give the text"
+        return "edited: the draft is empty; leave it out, or give the text"
     if any(not text.strip() for text in answer.add):
-        return "add: a request without words; leave it out, or write what is to be changed"
+        return "add: a request is empty; leave it out, or say what to change"
     return answer.model_copy(update={"drop": list(dict.fromkeys(ids[one] for one in answer.drop)), "edited": edited})
 
 

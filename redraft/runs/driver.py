@@ -93,7 +93,9 @@ Reviewer = Callable[[ReviewQuestion], Awaitable[Mapping[str, Any] | None]]
 class Watcher(Protocol):
     """Told of a run that something has begun or ended besides its nodes."""
 
-    observe: Observer
+    @property
+    def observe(self) -> Observer:
+        """Where events go."""
 
     async def stopped(self, run: str, error: BaseException) -> None:
         """An error has."""

@@ -147,7 +147,9 @@ def tools(session: Session) -> list[BaseTool]:
             runner.findings,
         ),
         _tool("current_draft", "Show the best draft of the summary so far, with its scores.", OfRun, runner.draft),
-        _tool("revise", "Have findings mended in a revision, which is taken only if it gains.", Mending, runner.revise),
+        _tool(
+            "revise", "Have findings fixed in a revision, which is accepted only if it gains.", Mending, runner.revise
+        ),
         _tool("finish", "Bring the run to its end with the best draft.", Ending, runner.finish),
     ]
     return made + [

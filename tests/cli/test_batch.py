@@ -114,8 +114,8 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_asked(
         (("gone.md",), "no such file"),
         (("*.pdf",), "no file fits the pattern"),
         (("odd.jsonl",), "two lines have the id 'a'"),
-        (("odder.jsonl",), "a document has either a text or a path"),
-        (("in", "--refine", "--pack", "1f2e"), "--pack is about one document"),
+        (("odder.jsonl",), "a line needs either a text or a path"),
+        (("in", "--refine", "--pack", "1f2e"), "--pack applies to one document only"),
         (("in", "--goal", "coverage=0.5"), "add --refine"),
         (("in", "--dossiers"), "dossiers need a folder"),
         (("in/light-0.md", "-o", "in"), "light-0.md is in the folder for the summaries"),
@@ -159,7 +159,7 @@ def test_parquet_needs_its_library_and_a_file(command: Inside) -> None:
 
     with Store(command.database) as store:
         store.batches.open(Batch("b", {}, {}))
-    assert "nothing for stdout" in command.run("batch", "results", "b", "--format", "parquet").err
+    assert "not written to stdout" in command.run("batch", "results", "b", "--format", "parquet").err
     pytest.importorskip("pyarrow", reason="redraft itself does not bring it")
     assert command.run("batch", "results", "b", "--format", "parquet", "-o", "b.parquet").code == 0
 

@@ -306,7 +306,7 @@ def test_a_stop_is_clean_and_tells_how_to_go_on(command: Command, stop: signal.S
 
         assert process.returncode == 130
         assert out == ""
-        assert f"go on with: redraft resume {run['run']}" in err
+        assert f"Resume: redraft resume {run['run']}" in err
         assert "Traceback" not in err
         assert run["status"] == "interrupted"
         assert served.run("resume", run["run"]).code == 0

@@ -398,14 +398,14 @@ def test_what_a_document_or_a_judge_says_is_harmless_on_a_terminal(tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("summarize", "book.md", "--rounds", "2"), 2, "--rounds is about"),
+        (("summarize", "book.md", "--rounds", "2"), 2, "--rounds only applies when"),
         (("summarize", "-", "--refine", "--review"), 2, "answers from stdin"),
         (("evaluate", "-", "-"), 2, "cannot both be stdin"),
         (("evaluate", "book.md", "missing.md"), 1, "no such file"),
         (("evaluate", "book.md", "book.md", "--metric", "beauty"), 2, f"{NO_METRIC} spread, position and statistics"),
         (("evaluate", "book.md", "book.md", "--similarity", "cosine"), 2, "needs an embedding model"),
         (("evaluate", "book.md", "book.md", "--pack", "ffff"), 1, "no pack begins with"),
-        (("refine", "book.md", "book.md", "--goal", "coverage"), 2, "is no goal"),
+        (("refine", "book.md", "book.md", "--goal", "coverage"), 2, "is not a goal"),
         (("refine", "book.md", "book.md", "--goal", "coverage=nan"), 2, "--goal"),
         (("refine", "book.md", "book.md", "--goal", "coverage=80"), 2, "--goal"),
         (("refine", "book.md", "book.md", "--goal", "beauty=1"), 2, f"{NO_GOAL} and spread"),

@@ -76,7 +76,7 @@ def test_the_key_facts_are_shown_as_trees_with_their_places(command: Inside) -> 
      └─ The keeper number 12 is called Tom12. (at 92 % of the document)
   narrative: Who came after whom """
     assert tree in done.out
-    assert COUNTS + "--pruned shows what was pruned, and why\n" in done.out
+    assert COUNTS + "see --pruned for what was pruned, and why\n" in done.out
     assert NOBODY not in done.out
     assert "21 key facts in 2 trees, found and validated by openai:m" in done.err
 
@@ -270,7 +270,7 @@ def test_an_answer_is_judged_by_the_tree_whose_query_it_answers(command: Inside,
 def test_a_query_that_no_metric_looks_at_is_a_mistake_only_where_it_is_typed(command: Inside, tmp_path: Path) -> None:
     typed = command.run("evaluate", "book.md", "poor.md", "--query", "Who?", "--json")
     assert typed.code == 2
-    assert typed.json["error"]["message"] == "--query makes no difference to coverage and consistency"
+    assert typed.json["error"]["message"] == "--query is not used by coverage and consistency"
     assert fresh(command, tmp_path, REDRAFT_QUERY="Who?").run("evaluate", "book.md", "poor.md", "-q").code == 0
 
 
@@ -292,9 +292,9 @@ def test_a_refinement_by_key_facts_is_told_round_by_round(command: Inside) -> No
         assert line in traced
     diff = command.run("diff", run).out
     assert (
-        "+ The keeper number 5 is called Tom5.\n    mends · missing root: The keeper number 5 is called Tom5.\n" in diff
+        "+ The keeper number 5 is called Tom5.\n    fixes · missing root: The keeper number 5 is called Tom5.\n" in diff
     )
-    assert "    mends · entity: “The keeper number 2 is called Bob.” -> The sentence says Bob, the" in diff
+    assert "    fixes · entity: “The keeper number 2 is called Bob.” -> The sentence says Bob, the" in diff
 
 
 def plan(command: Inside, *arguments: str) -> Any:
@@ -425,7 +425,7 @@ def test_what_an_imported_pack_says_is_harmless_on_a_terminal() -> None:
         (("keyfacts", "missing.md"), 1, "no such file"),
         (("evaluate", "book.md", "book.md", *BOTH, "--validator", "gpt-5"), 2, "there is no model 'gpt-5'"),
         (("evaluate", "book.md", "book.md", *BOTH, "--keyfacts", "ffff"), 1, "no key facts have an id that begins"),
-        (("summarize", "book.md", "--perspective", "both"), 2, "--perspective is about judging"),
+        (("summarize", "book.md", "--perspective", "both"), 2, "--perspective only applies when"),
     ],
 )
 def test_mistakes_are_told_before_anything_is_stored(

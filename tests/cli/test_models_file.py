@@ -43,13 +43,13 @@ price = { prompt = 1.0, completion = 2 }
             r"\[models.a\]: price.completion: is missing",
         ),
         ('[models.a]\nmodel = "openai:w"\nprice = { prompt = nan, completion = 1 }', r"\[models.a\]: price.prompt: "),
-        ('[models.a]\nmodel = "openai:w"\nkey_env = ""', r"\[models.a\]: key_env: it names no variable"),
-        ("[models.a]\ntemperature = 1", r"\[models.a\]: it does not say which model it is about"),
+        ('[models.a]\nmodel = "openai:w"\nkey_env = ""', r"\[models.a\]: key_env is empty"),
+        ("[models.a]\ntemperature = 1", r"\[models.a\]: model is missing"),
         ('[models.a]\nmodel = "extractive"', r"\[models.a\]: model: the built-in model has no settings"),
         ('[models."openai:x"]\nmodel = "openai:w"', "a model cannot be named 'openai:x'"),
         ('[models.extractive]\nmodel = "openai:w"', "a model cannot be named 'extractive'"),
-        ('models = "openai:w"', "`models` is no table"),
-        ('[models]\nmodel = "openai:w"', "`model` under `models` is no table"),
+        ('models = "openai:w"', "`models` is not a table"),
+        ('[models]\nmodel = "openai:w"', "`model` under `models` is not a table"),
     ],
 )
 def test_what_makes_no_sense_is_said_with_its_place(tmp_path: Path, lines: str, words: str) -> None:

@@ -185,4 +185,4 @@ def test_on_a_terminal_the_progress_line_is_out_of_the_way_and_ctrl_c_ends_the_w
     assert process.wait(timeout=20) == (130 if stop else 3)
     assert b"Traceback" not in shown
     last = shown[asked:].decode()
-    assert ("go on with: redraft resume" if stop else "you stopped it") in last
+    assert ("Resume: redraft resume" if stop else "you stopped it") in last

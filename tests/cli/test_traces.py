@@ -124,7 +124,7 @@ def test_an_evaluation_has_one_round_and_a_plain_summary_says_what_to_do(command
     assert [made["scores"] for made in rounds] == [{"coverage": pytest.approx(2 / 3), "consistency": 0.75}]
 
     plain = command.run("summarize", "book.md", "--words", "50", "--model", "extractive", "--json").json["run"]
-    assert "made without judging" in command.run("trace", plain).out
+    assert "this draft was not judged" in command.run("trace", plain).out
     assert f"redraft fork {plain} --round 0" in command.run("trace", plain).out
     assert command.run("trace", plain, "--json").json["rounds"][0]["scores"] == {}
 
@@ -136,12 +136,12 @@ def test_a_difference_tells_which_findings_each_change_answered(command: Inside,
     assert "round 0 (28 words) -> round 2 (42)" in done.out
     answered = done.out.replace("\n\n", "\n").splitlines()
     assert answered[answered.index("~ The keeper number 2 is called [-Bob.-] {+Tom2.+}") + 1 :] == [
-        "    mends · contradicted: What is keeper number 2 called? -> Tom2",
-        "    mends · inconsistent: What is keeper number 2 called? -> Tom2",
+        "    fixes · contradicted: What is keeper number 2 called? -> Tom2",
+        "    fixes · inconsistent: What is keeper number 2 called? -> Tom2",
         "+ The keeper number 5 is called Tom5.",
-        "    mends · unanswered: What is keeper number 5 called? -> Tom5",
+        "    fixes · unanswered: What is keeper number 5 called? -> Tom5",
         "+ The keeper number 6 is called Tom6.",
-        "    mends · unanswered: What is keeper number 6 called? -> Tom6",
+        "    fixes · unanswered: What is keeper number 6 called? -> Tom6",
     ]
 
     backwards = command.run("diff", refined["run"], "1", "0", "--json").json

@@ -400,7 +400,7 @@ def test_an_installed_metric_is_asked_for_on_the_command_line_as_any_other(insta
     assert better["goals"] == {"mentions": {"at_least": 0.9, "met": True, "judged_share": 1.0}}
     assert planned["stages"] == []
     assert wrong["error"]["message"].endswith("faithfulness, booookscore, spread and mentions")
-    assert query["error"]["message"] == "--query makes no difference to mentions"
+    assert query["error"]["message"] == "--query is not used by mentions"
     assert "booookscore, spread, position, statistics, mentions; may be repeated" in helped
 
 

@@ -112,8 +112,8 @@ WRONG = {
     "a wrong type": ({"drop": "1"}, "drop: must be a list"),
     "words for a truth": ({"stop": "yes"}, "stop: must be true or false"),
     "an extra key": ({"dropp": [1]}, "dropp: is not known here"),
-    "an empty draft": ({"edited": " \n "}, "edited: an empty draft is none"),
-    "an empty request": ({"add": [" "]}, "add: a request without words"),
+    "an empty draft": ({"edited": " \n "}, "edited: the draft is empty"),
+    "an empty request": ({"add": [" "]}, "add: a request is empty"),
     "a text": ("go on", "give an object such as"),
     "a list": ([1, 3], "give an object such as"),
 }

@@ -194,7 +194,7 @@ async def test_why_auto_has_drafted_as_it_has_is_told(tmp_path: Path) -> None:
 
     told = result.to_json()
     assert told["strategy"] == result.settings.strategy
-    assert str(told["strategy_reason"]).startswith(("drafted directly", "drafted part by part"))
+    assert str(told["strategy_reason"]).startswith(("drafting directly", "drafting part by part"))
     assert named.to_json()["strategy_reason"] == ""
     trace = read_trace(desk.store, result.run.id)
     assert trace.to_json()["strategy_reason"] == told["strategy_reason"]

@@ -458,7 +458,7 @@ async def test_a_useless_decision_is_made_as_weakest_first_and_noted(
     assert told_of(result) == told_of(weakest)
     assert result.run.stop_reason == "goals_met"
     why = result.rounds[1].why
-    assert why.endswith("so it is decided as weakest-first does")
+    assert why.endswith("using weakest-first instead")
     assert f"revision 1: {why}" in [one.message for one in events if isinstance(one, Noted)]
 
 

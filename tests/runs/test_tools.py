@@ -349,4 +349,4 @@ async def test_an_agent_s_revision_keeps_to_the_limit_because_it_may_be_the_last
     hands.court.script = Saying(told(1, 2, 3, 4, 5, 6))
 
     made = await hands.use("revise", run, findings=await hands.missing(run))
-    assert (made.accepted, made.reason) == (False, "the revision was of no use: 42 words, over the limit of 40")
+    assert (made.accepted, made.reason) == (False, "the revision could not be used: 42 words, over the limit of 40")

@@ -72,7 +72,7 @@ def _panel(one: Evaluation) -> Iterator[str]:
     for each in judges if isinstance(judges, list) else []:
         yield f"    {one_line(str(each['judge']), 50)} {score(each['score'])}, {each['judged']} judged"
     if isinstance(trouble := one.details.get("trouble"), str):
-        yield from wrapped(f"not all was judged: {one_line(trouble, 300)}", "  ", "    ")
+        yield from wrapped(f"not everything was judged: {one_line(trouble, 300)}", "  ", "    ")
 
 
 def numbered(number: int, finding: Finding, document: Document) -> Iterator[str]:

@@ -63,7 +63,7 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
     yield from _looked_up(turn.lookups)
     yield from _reasons(turn.made)
     if base is not None:
-        yield from _listed("to mend", turn.mending, few)
+        yield from _listed("to fix", turn.mending, few)
         yield from _answered(turn)
         if turn.draft.text == base.draft.text:
             return
@@ -231,9 +231,9 @@ def diff_lines(found: DraftDiff, before: Turn, after: Turn, document: Document) 
         yield ""
         yield from terminal.wrapped(_text(change), _MARKS[change.kind])
         for finding in change.answers:
-            yield from terminal.wrapped(findings.brief(finding), "    mends · ")
-    yield from _apart(f"mended by no single change since round {one}", found.answered, document)
-    yield from _apart(f"found in round {other}, and not in round {one}", found.new, document)
+            yield from terminal.wrapped(findings.brief(finding), "    fixes · ")
+    yield from _apart(f"fixed since round {one}, by no single change", found.answered, document)
+    yield from _apart(f"new in round {other}", found.new, document)
 
 
 def _apart(title: str, those: Sequence[Finding], document: Document) -> Iterator[str]:
@@ -257,7 +257,7 @@ def keyfacts_lines(keyfacts: KeyFacts, document: Document, *, pruned: bool) -> I
         yield ""
     yield from _pruning(keyfacts.trees)
     if not pruned and any(not fact.kept for tree in keyfacts.trees for fact in tree.facts):
-        yield "--pruned shows what was pruned, and why"
+        yield "see --pruned for what was pruned, and why"
     for trouble in keyfacts.missing:
         yield from terminal.wrapped(f"missing: {one_line(trouble, _LONGEST)}", "", "  ")
 
@@ -281,7 +281,7 @@ def _tree(tree: Tree, document: Document, *, pruned: bool) -> Iterator[str]:
         if pruned or fact.kept:
             below[fact.parent].append(fact)
     if not below:
-        yield f"  {_LAST_TWIG}(nothing was kept)"
+        yield f"  {_LAST_TWIG}(no facts kept)"
     yield from _facts(below[None], below, document, "  ")
 
 

@@ -177,7 +177,7 @@ def _section_line(one: FilledSection) -> str:
         words = f"{one.result.draft.words} of at most {one.section.words} words{scores}{run}"
         if one.result.complete:
             return words
-        return f"{words}, not all that was asked for: {hints.about('show', one.result.run.id)}"
+        return f"{words}, incomplete: see {hints.about('show', one.result.run.id)}"
     if one.silent:
         return f"the document says nothing about it{run}"
     return f"failed{run}: {one.failure.message}" if one.failure else "not drafted"
@@ -204,7 +204,7 @@ def show_form_plan(template: Template, each: Sequence[Spending], *, as_json: boo
             f" about {render.count(one.calls, 'call')},"
             f" {one.prompt_tokens:,} tokens in, {one.completion_tokens:,} out"
         )
-    price = "cost unknown (give the model's price with --prices)" if cost is None else f"${cost:.4f}"
+    price = "cost unknown (set the model's price with --prices)" if cost is None else f"${cost:.4f}"
     click.echo(f"about {render.count(calls, 'call')}, {tokens:,} tokens in, {written:,} out, {price}")
-    click.echo("\nReplies that must be asked for again come on top.")
+    click.echo("\nRetries are not included.")
     return DONE
