@@ -326,8 +326,8 @@ def test_a_saved_figure_stands_behind_the_scores_of_that_judge_and_of_no_other(
         ("sentences", "balanced accuracy"),
     }
     run = json.loads(done.out)["run"]
-    for shown in (command.run("show", run).err, command.run("trace", run).out):
-        assert "agrees with people 1.00" in _plain(shown)
+    assert "agreement with people: consistency 1.00" in _plain(command.run("show", run).err)
+    assert "agrees with people 1.00" in _plain(command.run("trace", run).out)
     assert json.loads(command.run("show", run, "--json").out)["certificates"]["consistency"] == behind
     [turn] = json.loads(command.run("trace", run, "--json").out)["rounds"]
     assert turn["certificates"]["consistency"] == behind

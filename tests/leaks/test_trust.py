@@ -190,8 +190,8 @@ def test_on_a_terminal_it_is_asked_once(found: Found, answer: bytes, code: int) 
 
     left, shown = on_terminal()
     assert left == code, shown
-    assert b"Do you trust it" in shown
+    assert b"Trust it from now on" in shown
     assert found.stranger.base_url.encode() in shown
     assert bool(found.stranger.seen) == (code == 0)
     if code == 0:
-        assert b"Do you trust it" not in on_terminal()[1]
+        assert b"Trust it from now on" not in on_terminal()[1]

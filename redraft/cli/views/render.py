@@ -64,7 +64,7 @@ def closing(result: Result, output: str | None, *, scores: bool = True, said: st
     that makes no summary."""
     say("")
     line = said or (_outcome(result, output) if scores else "")
-    for one in (*filter(None, [line]), _cost(result), *_warnings(result, scores), *_next(result)):
+    for one in (*filter(None, [line]), _cost(result, scores), *_warnings(result, scores), *_next(result)):
         say(one)
 
 
@@ -126,7 +126,7 @@ def revisions(result: Result) -> str:
     return f"{len(made)} revisions, {accepted} accepted"
 
 
-def _cost(result: Result) -> str:
+def _cost(result: Result, scores: bool) -> str:
     """Which models worked on it, and what that took, in one line."""
     judging, model, kind = result.run.judging, result.settings.model, result.run.kind
     writes = kind in ("summarize", "refine")
@@ -136,7 +136,7 @@ def _cost(result: Result) -> str:
         who = "itself" if writes and not judging.judges else ", ".join(names)
         behind = [f"{metric} {one.agreement.value:.2f}" for metric, one in result.certificates.items() if one.agreement]
         checked = f"agreement with people: {', '.join(behind)}" if behind else UNCHECKED
-        certified = f" ({checked})" if writes and result.certificates else ""
+        certified = f" ({checked})" if scores and result.certificates else ""
         parts.append(f"{'asked' if kind in BUILDS else 'judged by'} {who}{certified}")
     return " · ".join([*parts, usage(result.usage)])
 
