@@ -364,18 +364,20 @@ class Round:
 
 STOPS = {
     "goals_met": "every goal is met",
-    "rounds": "no more rounds are allowed",
-    "no_progress": "two revisions in a row were refused",
-    "nothing_to_fix": "there is nothing left to try",
+    "rounds": "the limit of rounds was reached",
+    "no_progress": "two revisions in a row were rejected",
+    "nothing_to_fix": "nothing is left to try",
     "unsure": "too few items have a verdict to tell whether every goal is met",
-    "decided": "the model that leads it saw nothing more to gain",
-    "first_draft_preferred": "the first draft reads better than the best of the revisions, and is the result",
+    "decided": "the deciding model saw nothing more to gain",
+    "first_draft_preferred": "the first draft reads better than the best revision, so it is the result",
     "budget": "the budget is used up",
-    "cancelled": "it was stopped",
+    "cancelled": "you stopped it",
 }
 """Why runs stop, in words, by stop reason."""
 
 
+SHORTENED = "shortened"
+"""The node of a draft whose sentences were chosen from summaries that no model would make shorter."""
 REVISION_OF = "revision of "
 """The prefix of the node of a revised draft; the id of the draft it revises follows."""
 NO_REVISION_OF = "no revision of "

@@ -34,6 +34,8 @@ class StageStarted:
     kind: ClassVar[str] = "stage"
     name: str
     planned: int
+    waves: tuple[int, ...] = ()
+    """How many of them can be under way at the same time, one wave after the other; empty where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,8 @@ class CallStarted:
     """The name of the prompt."""
     waited: float | None = None
     """Seconds that it waited for a free slot, a rate limit or the budget."""
+    tokens: int = 0
+    """The approximate tokens of its prompt."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
@@ -85,4 +85,35 @@ def complaint(error: ValidationError, named: Callable[[str], str] = str, between
     first = error.errors()[0]
     field, *inside = [str(part) for part in first["loc"] if part != "[key]"] or [""]
     where = between.join([named(field) if field else "", *inside])
-    return f"{where}: {first['msg']}" if where else str(first["msg"])
+    return f"{where}: {in_words(first)}" if where else in_words(first)
+
+
+_FAULTS = {
+    "less_than_equal": "must be at most {le:g}",
+    "less_than": "must be less than {lt:g}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "greater_than": "must be more than {gt:g}",
+    "literal_error": "must be {expected}",
+    "finite_number": "must be a number",
+    "string_type": "must be text",
+    "string_too_short": "must not be empty",
+    "string_pattern_mismatch": "has characters that are not allowed here, or too many of them",
+    "extra_forbidden": "is not known here",
+    "missing": "is missing",
+    "too_long": "must have at most {max_length} entries",
+    "too_short": "must not be empty",
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "must be a whole number"),
+    **dict.fromkeys(("float_parsing", "float_type"), "must be a number"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "must be true or false"),
+    **dict.fromkeys(("list_type", "tuple_type"), "must be a list"),
+    **dict.fromkeys(("dict_type", "model_type", "dataclass_type"), "must be an object"),
+}
+
+
+def in_words(error: Mapping[str, Any]) -> str:
+    """What is wrong with a value, as a person would say it of what stands before: one entry of a `ValidationError`."""
+    said = _FAULTS.get(error["type"])
+    if said is None:
+        said = str(error["msg"]).removeprefix("Value error, ")
+        return f"{said[:1].lower()}{said[1:]}"
+    return said.format(**error.get("ctx") or {})

@@ -94,11 +94,11 @@ class ModelSettings(BaseModel):
 
     model: str = Field(min_length=1)
     base_url: str | None = setting(
-        None, "Where the model is served; for openai:NAME the default is OPENAI_BASE_URL.", "model", "URL"
+        None, "Address of the model's server; for openai:NAME the default is OPENAI_BASE_URL.", "model", "URL"
     )
     key_env: str | None = setting(
         None,
-        "The environment variable with the key for openai:NAME, in place of OPENAI_API_KEY.",
+        "Environment variable with the key for openai:NAME, instead of OPENAI_API_KEY.",
         "model",
         "VARIABLE",
     )
@@ -106,11 +106,11 @@ class ModelSettings(BaseModel):
     context_tokens: int | None = Field(default=None, ge=64)
     """The token limit of a prompt and its reply."""
     temperature: float | None = setting(
-        None, "For every prompt that the writer is asked, in place of each one's own.", "model", "T", ge=0, le=2
+        None, "The writer's temperature, instead of each prompt's own.", "model", "T", ge=0, le=2
     )
     top_p: float | None = setting(
         None,
-        "The writer draws each word from the likeliest ones that together have this probability.",
+        "The writer samples from the likeliest tokens that together have this probability.",
         "model",
         "P",
         said="the model's own",
@@ -121,19 +121,19 @@ class ModelSettings(BaseModel):
     """The maximum tokens of a reply."""
     reasoning_tokens: int | None = setting(
         None,
-        "Most tokens that a model may think for in each call, besides its reply.",
+        "Most reasoning tokens per call, besides the reply.",
         "model",
         "N",
-        said="as its name and its replies tell",
+        said="from the model's name and replies",
         ge=0,
     )
     prompts: PathOrName | None = None
     """A set of prompts or a directory; by default the run's."""
     replies: ReplyForm | None = setting(
         None,
-        "How structured replies are asked for: by a JSON schema, by function calling, or in words alone.",
+        "How structured replies are requested: JSON schema, function calling, or plain text.",
         "model",
-        said="the first of these that the server takes",
+        said="the first that the server supports",
     )
     price: Price | None = None
     """The price of the model, overriding price tables."""
@@ -158,26 +158,26 @@ class DraftConfig(BaseModel):
 
     strategy: str = setting(
         AUTO,
-        "How the summary is drafted: {listed}. auto drafts directly what fits the model's window and is no long story,"
-        " and else merges summaries of the parts.",
+        "How the summary is drafted: {listed}. auto drafts directly what fits the model's window, unless it is a long"
+        " story, and otherwise merges summaries of the parts.",
         "summary",
         "NAME",
     )
     chosen: str = ""
     """Why this strategy was chosen automatically."""
     words: int | None = setting(
-        None, "Limit of the summary; without it, one that fits.", "summary", "N", "--words", "-w", ge=10
+        None, "Most words of the summary.", "summary", "N", "--words", "-w", said="chosen for the document", ge=10
     )
     by_chapter: bool = setting(
         False,
-        "One summary of each chapter, side by side, and one of all made from them. --words is that of all; a chapter's"
-        " has half as many at most, and a third of the chapter.",
+        "Summarize each chapter, and the whole from these. --words limits the whole; a chapter's summary has at most"
+        " half as many words, and a third of the chapter's.",
         "summary",
         environment=False,
     )
     until: int | None = setting(
         None,
-        "Read the first N tokens of the document and no more, up to the end of a sentence.",
+        "Read only the first N tokens of the document, up to the end of a sentence.",
         "summary",
         "N",
         said="all",
@@ -185,31 +185,32 @@ class DraftConfig(BaseModel):
     )
     query: str | None = setting(
         None,
-        "The question that the summary answers. Where a tree of `redraft keyfacts` has it, its facts are what counts.",
+        "Question that the summary answers. If a tree of `redraft keyfacts` has it, its facts are what is judged.",
         "summary",
         "TEXT",
     )
     language: str | None = setting(
         None,
-        "Language to write in, by its English name, such as German; without it, the document's own (see"
-        " --source-language for that).",
+        "Language to write in, by its English name, such as German.",
         "summary",
         "NAME",
+        said="the document's",
         pattern=LANGUAGE_NAME,
     )
     source_language: str | None = setting(
         None,
-        "The language that SOURCE is in, such as de; without it, what the file says, or the text shows.",
+        "Language of SOURCE, such as de.",
         "source",
         "CODE",
+        said="detected",
         environment=False,
         pattern=_LANGUAGES,
     )
     """Stored with a run as detected; for several documents, separated by commas."""
     model: str = setting(
         EXTRACTIVE,
-        "Who writes, and judges unless --judge says who: extractive (built in), openai:NAME, PROVIDER:NAME, or the NAME"
-        " of a [models.NAME] in redraft.toml.",
+        "Model that writes, and judges unless there is a --judge: extractive (built in), openai:NAME, PROVIDER:NAME, or"
+        " the NAME of a [models.NAME] in redraft.toml.",
         "model",
         "NAME",
         "--model",
@@ -221,21 +222,20 @@ class DraftConfig(BaseModel):
     chunk_tokens: int = setting(2048, "Most tokens of a chunk.", "summary", "N", ge=16)
     chunking: Chunking = setting(
         "natural",
-        "natural: chunks end at chapters, scenes or paragraphs, and what surrounds the text (thanks, notes on the"
-        " author, references) is left out of the draft; fixed: all of it, in chunks as large as they may be.",
+        "natural: chunks end at chapters, scenes or paragraphs, and front and back matter (thanks, notes on the author,"
+        " references) is left out; fixed: the whole text, in chunks of full size.",
         "summary",
     )
     merge: Merging = setting(
         "summaries",
-        "What a merge of summaries has in view: these alone, or beside each the paragraphs of the document that it"
-        " rests on, in a third of the room.",
+        "What a merge reads: summaries only, or with each the paragraphs of the document that it rests on, in a third"
+        " of the window.",
         "summary",
     )
     drafts: int = setting(
         1,
-        "Make K drafts and go on with the best: by its scores where it is judged, else, and where these are equal, by"
-        " comparing two at a time. With --strategy auto one is drafted in another way, where the document fits the"
-        " window.",
+        "Make K drafts and keep the best: by score if drafts are judged, otherwise (or if equal) by comparing"
+        " pairs. With --strategy auto, one of them is drafted another way if the document fits the window.",
         "summary",
         "K",
         ge=1,
@@ -243,10 +243,10 @@ class DraftConfig(BaseModel):
     )
     context_tokens: int = setting(
         ASSUMED_WINDOW,
-        "The writer's window: most tokens of a prompt with its reply.",
+        "The writer's window: most tokens of a prompt and its reply.",
         "model",
         "N",
-        said=f"the model's own where that is known, else {ASSUMED_WINDOW}",
+        said=f"the model's own if known, else {ASSUMED_WINDOW}",
         ge=64,
     )
     temperature: float | None = same(ModelSettings, "temperature")
@@ -256,8 +256,10 @@ class DraftConfig(BaseModel):
     reasoning_tokens: int | None = same(ModelSettings, "reasoning_tokens")
     price: Price | None = None
     """The price of the model, overriding price tables."""
-    prompts: PathOrName = setting("standard", "standard, simple (weak models), or a directory.", "model", "SET|DIR")
-    sample: int = setting(0, "Another number, another draw.", "model", "N", ge=0)
+    prompts: PathOrName = setting(
+        "standard", "Prompts to use: standard, simple (for weak models), or a directory.", "model", "SET|DIR"
+    )
+    sample: int = setting(0, "Seed: another number gives other replies.", "model", "N", ge=0)
     """Another number draws different replies to the same requests."""
     replies: ReplyForm | None = same(ModelSettings, "replies")
 
@@ -306,9 +308,9 @@ class JudgeConfig(BaseModel):
 
     metrics: tuple[str, ...] = setting(
         (),
-        "{listed}; may be repeated. booookscore is about coherence, spread and position about where in the document the"
-        " summary comes from, and statistics are always there. The key facts for keyfact_recall cost about ten readings"
-        " of the document, once.",
+        "Metric to judge by: {listed}; may be repeated. booookscore measures coherence; spread and position,"
+        " which parts of the document the summary covers. statistics are always included. keyfact_recall needs key"
+        " facts, which cost about ten readings of the document, once.",
         "judging",
         "NAME",
         "--metric",
@@ -316,8 +318,8 @@ class JudgeConfig(BaseModel):
     )
     judges: tuple[str, ...] = setting(
         (),
-        "Model that judges, in place of --model; several decide by majority. The first asks the questions and finds the"
-        " key facts.",
+        "Model that judges, instead of --model; several decide by majority. The first one also writes the questions and"
+        " finds the key facts.",
         "judging",
         "NAME",
         "--judge",
@@ -325,54 +327,56 @@ class JudgeConfig(BaseModel):
     models: dict[str, ModelSettings] = {}
     """The settings of named judges, validator and decider. A name without an entry is a model name."""
     base_url: str | None = setting(
-        None, "Where the judges are served, if elsewhere.", "judging", "URL", "--judge-base-url"
+        None, "Address of the judges' server, if another.", "judging", "URL", "--judge-base-url"
     )
     """By default, judges of the writer's provider use the writer's address."""
-    repeat: int = setting(1, "Let each judge judge K times.", "judging", "K", ge=1, le=50)
+    repeat: int = setting(1, "Number of times that each judge judges.", "judging", "K", ge=1, le=50)
     questions: Questions = setting(
         40,
-        "Most questions about the document: their number grows with the root of its length, up to N. Or from A to B"
-        " about each stretch of it, as in 9-15.",
+        "Most questions about the document; their number grows with the square root of its length. Or A-B questions"
+        " about each stretch of it, such as 9-15.",
         "judging",
         "N|A-B",
     )
     stretch_tokens: int = setting(
-        6144, "Most tokens of the document that questions are asked about at once.", "judging", "N", ge=256
+        6144, "Most tokens of a stretch that questions are written about at once.", "judging", "N", ge=256
     )
     claims: int = setting(120, "Most questions about one summary.", "judging", "N", ge=1, le=10_000)
     batch: int = setting(
         10,
-        "Sentences of the summary judged at once for booookscore; 1 is the paper's way.",
+        "Sentences per request for booookscore; the paper uses 1.",
         "judging",
         "N",
         ge=1,
         le=100,
     )
-    top_k: int | None = setting(None, "Judge by the K most important questions only.", "judging", "K", ge=1)
+    top_k: int | None = setting(None, "Use only the K most important questions.", "judging", "K", ge=1)
     similarity: SimilarityName = setting(
         "judge",
-        "How answers are compared: by the judge, or by a measure, as LongSumEval does; cosine needs --embeddings.",
+        "How answers are compared: by the judge, or by a measure as in LongSumEval; cosine needs --embeddings.",
         "judging",
     )
-    threshold: float = setting(0.6, "Answers no more alike than this differ.", "judging", "X", ge=0, lt=1)
+    threshold: float = setting(
+        0.6, "Answers with no more than this similarity count as different.", "judging", "X", ge=0, lt=1
+    )
     evidence: EvidenceName = setting(
         "auto",
-        "What is read before something is said to be missing from the document: all of it (auto; whole: to confirm a"
-        " contradiction as well), or only passages that a search finds, whose silence leaves a claim undecided.",
+        "What is read before a claim counts as not in the document: all of it (auto; whole also does so to confirm a"
+        " contradiction), or only passages found by search, which may leave a claim undecided.",
         "judging",
     )
     """`auto` reads the document at once where it fits a judge's window, and part by part otherwise."""
     second_look: bool = setting(
         True,
-        "Before answers are said to differ, have the judge compare them in words, with more of the document read.",
+        "Before answers count as different, have the judge compare them again with more of the document.",
         "judging",
         None,
         "--second-look/--no-second-look",
-        said="second look",
+        said="on",
     )
     embeddings: PathOrName | None = setting(
         None,
-        "A sentence-transformers model, by name or path, to find passages and origins by too.",
+        "A sentence-transformers model, by name or path, that helps to find passages and sources.",
         "judging",
         "MODEL",
     )
@@ -380,18 +384,18 @@ class JudgeConfig(BaseModel):
     reference: str | None = None
     """Another summary of the document, whose position figures are shown for comparison."""
     pack: str | None = setting(
-        None, "Judge by these questions, not by the document's own: see `redraft pack list`.", "judging", "ID"
+        None, "Questions to judge by, instead of the document's own: see `redraft pack list`.", "judging", "ID"
     )
     """The id of a pack; by default the document's is used or built."""
-    keyfacts: str | None = setting(None, "Judge by these key facts, not by the document's own.", "judging", "ID")
+    keyfacts: str | None = setting(None, "Key facts to judge by, instead of the document's own.", "judging", "ID")
     """The id of key facts; by default the document's are used or built."""
     perspective: PerspectiveName = setting(
         "both",
-        "Key facts of what the document means and argues (analytical), of what happens in it (narrative), or both.",
+        "Key facts of what the document argues (analytical), of what happens in it (narrative), or both.",
         "judging",
     )
     validator: str | None = setting(
-        None, "Model that validates key facts, in place of the first judge, who finds them.", "judging", "NAME"
+        None, "Model that validates key facts, instead of the first judge.", "judging", "NAME"
     )
 
     def asks(self) -> dict[str, object]:
@@ -413,20 +417,20 @@ class RefineConfig(BaseModel):
 
     goals: dict[str, Annotated[float, Field(ge=0, le=1)]] = setting(
         ...,
-        "Least score that satisfies, such as coverage=0.8; may be repeated.",
+        "Goal: the lowest acceptable score, such as coverage=0.8; may be repeated.",
         "refining",
         "METRIC=VALUE",
         "--goal",
         "-g",
     )
-    policy: PolicyName = setting("consistency-first", "What is mended first; with agent a model decides.", "refining")
+    policy: PolicyName = setting("consistency-first", "What to fix first; with agent a model decides.", "refining")
     rounds: int = setting(4, "Most revisions.", "refining", "N", ge=1, le=100)
     tolerance: float = setting(
-        0.02, "How far another goal's metric may fall in a revision that is taken.", "refining", "X", ge=0, le=1
+        0.02, "How far the score of another goal may fall in an accepted revision.", "refining", "X", ge=0, le=1
     )
     judged_share: float = setting(
         0.8,
-        "On which share of a metric's items there must be a verdict for its goal to be met.",
+        "Least share of a metric's items that must have a verdict for its goal to count as met.",
         "refining",
         "X",
         ge=0.5,
@@ -434,25 +438,25 @@ class RefineConfig(BaseModel):
     )
     review: bool = setting(
         False,
-        "Before each revision, show what it is to mend, and let you drop findings, add some, or edit the draft.",
+        "Before each revision, show draft and findings, and let you drop findings, add requests, or edit the draft.",
         "refining",
         None,
         "--review/--no-review",
     )
     final_comparison: bool = setting(
         True,
-        "In the end, let the language models that judge compare the first draft with the best one, and return the one"
-        " that they prefer.",
+        "At the end, have the judges (if language models) compare the first draft with the best one, and return the one"
+        " they prefer.",
         "refining",
         None,
         "--final-comparison/--no-final-comparison",
-        said="they do",
+        said="on",
     )
     allow_self_check: bool = setting(
-        False, "Refine for goals even where the built-in model writes and judges itself.", "refining"
+        False, "Allow goals even if the built-in model judges its own summary.", "refining"
     )
     decider: str | None = setting(
-        None, "Model that decides with --policy agent, in place of --model.", "refining", "NAME"
+        None, "Model that decides with --policy agent, instead of --model.", "refining", "NAME"
     )
 
 
@@ -464,14 +468,14 @@ class Limits(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
-    concurrency: int = setting(16, "Most requests at once.", "limits", "N", ge=1, le=1000)
-    requests_per_minute: int | None = setting(None, "Most requests a minute.", "limits", "N", ge=1)
-    tokens_per_minute: int | None = setting(None, "Most tokens a minute.", "limits", "N", ge=1)
-    max_cost: float | None = setting(None, "Stop before it costs more.", "limits", "USD", gt=0)
-    max_calls: int | None = setting(None, "Stop before there are more calls.", "limits", "N", ge=1)
-    timeout: float = setting(300.0, "Most seconds a request may take.", "limits", "SECONDS", gt=0)
+    concurrency: int = setting(16, "Most requests at the same time.", "limits", "N", ge=1, le=1000)
+    requests_per_minute: int | None = setting(None, "Most requests per minute.", "limits", "N", ge=1)
+    tokens_per_minute: int | None = setting(None, "Most tokens per minute.", "limits", "N", ge=1)
+    max_cost: float | None = setting(None, "Stop before the cost exceeds this.", "limits", "USD", gt=0)
+    max_calls: int | None = setting(None, "Stop before there are more calls than this.", "limits", "N", ge=1)
+    timeout: float = setting(300.0, "Time limit of a request.", "limits", "SECONDS", gt=0)
     provider_batch: bool = setting(
-        False, "Hand requests over as jobs of the provider's batch API: cheaper, within a day.", "limits"
+        False, "Use the provider's batch API: cheaper, but replies may take a day.", "limits"
     )
 
     @property

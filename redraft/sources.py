@@ -55,10 +55,10 @@ def read_file(path: Path, most: int | None = None) -> bytes:
     """Return the bytes of a file; raises `OSError` where it is missing, larger than `most`, or not a regular file (a
     pipe or device could block forever)."""
     if (kind := stat.S_IFMT(path.stat().st_mode)) in _KINDS:
-        raise OSError(errno.EINVAL, f"it is {_KINDS[kind]}, and no file", str(path))
+        raise OSError(errno.EINVAL, f"it is {_KINDS[kind]}, not a file", str(path))
     with open(path, "rb", opener=_without_waiting) as file:
         if stat.S_IFMT(os.fstat(file.fileno()).st_mode) in _KINDS:
-            raise OSError(errno.EINVAL, "it is no file", str(path))
+            raise OSError(errno.EINVAL, "it is not a file", str(path))
         return _at_most(file, most, str(path))
 
 
@@ -81,9 +81,9 @@ def _at_most(file: BinaryIO, most: int | None, place: str) -> bytes:
     limit = _allowed.get() if most is None else most
     data = file.read(limit + 1)
     if data is None:
-        raise OSError(errno.EINVAL, "it is no file, for there is nothing to read in it yet", place)
+        raise OSError(errno.EINVAL, "it is not a file: there is nothing to read yet", place)
     if len(data) > limit:
-        raise OSError(errno.EFBIG, f"it has more than {size(limit)}", place)
+        raise OSError(errno.EFBIG, f"it is larger than {size(limit)}", place)
     return data
 
 

@@ -245,7 +245,7 @@ class Reviser:
             at_worst=at_worst,
         )
         if not written.flaw and _is_something_else(written.text, request, self.structured_writer.language):
-            written = replace(written, flaw="it has hardly a word in common with the summary")
+            written = replace(written, flaw="it has almost nothing in common with the summary")
         return Revision(written, tuple(self._answered(request, given, said)))
 
     def _answered(
@@ -257,7 +257,7 @@ class Reviser:
             became, words_said = said.get(tags.tag("points", point.id), ("mended", ""))
             words_said = one_line(words_said, _LONGEST_SAID)
             if became == "kept" and quoted_in(self.reader.document.text, words_said) is None:
-                became, words_said = "left", f"the document does not have its quote: {words_said or 'it has none'}"
+                became, words_said = "left", f"its quote is not in the document: {words_said or 'there is none'}"
             if finding.metric != INSTRUCTION:
                 yield PointAnswer(finding.id, became, words_said)
 

@@ -294,7 +294,7 @@ class StructuredWriter:
     def foreign(self, text: str, source: str, words: int) -> Flaw | None:
         """Return the flaw of a text that is no summary of its source."""
         strange = source and is_no_summary(text, source, words, self.language)
-        return Flaw("foreign", "has hardly a word in common with its source") if strange else None
+        return Flaw("foreign", "has almost nothing in common with its source") if strange else None
 
     def temperature_of(self, prompt: Prompt[Any, str]) -> float:
         """Return the temperature of a prompt."""

@@ -174,10 +174,10 @@ def _asked(
     """Return the settings for all documents; raises for options that concern a single document or ask a person."""
     own, order = session.order(metrics, settings, judging, refinement, options)
     if order.judging is not None and (stray := [one for one in _ABOUT_ONE if getattr(order.judging, one)]):
-        raise UsageError(f"{stray[0]} is about one document", hint="leave it out: each document has its own")
+        raise UsageError(f"{stray[0]} applies to one document only", hint="leave it out")
     if order.refinement is not None and order.refinement.review:
         raise UsageError(
-            "nobody can be asked about all documents of a batch",
+            "a review works on one summary, and a batch has many",
             hint="leave out review; a summary can be refined with it afterwards",
         )
     return BatchRequest(own, order.judging, order.refinement)
@@ -188,7 +188,7 @@ def _check_workers(session: Session, workers: int | None) -> None:
     if workers is None:
         return
     if workers < 1:
-        raise UsageError(f"{workers} workers do nothing", hint="give 1 or more, or leave workers out")
+        raise UsageError("there must be at least 1 worker", hint="give 1 or more, or leave workers out")
     terms, hint = session.terms, "leave workers out, and the batch is worked on in this process"
     if terms.model_roles.objects or terms.own:
         which = next(iter({**terms.model_roles.objects, **terms.own}))
@@ -199,7 +199,7 @@ def _check_workers(session: Session, workers: int | None) -> None:
             hint=f"give the price of a model in its ModelSettings, or {hint}",
         )
     if session.store.address == _MEMORY:
-        raise UsageError("nobody else sees a database in memory", hint=f"name a file, or {hint}")
+        raise UsageError("other workers cannot see a database in memory", hint=f"name a file, or {hint}")
 
 
 def _meant(store: Store, sources: Sequence[Source]) -> list[str | NewItem]:

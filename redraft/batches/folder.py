@@ -38,7 +38,7 @@ def folder_named(given: str | Path | None, *, dossiers: bool = False) -> str:
     try:
         (folder / FOLDER if dossiers else folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"the directory cannot be made: {error.strerror}", place=str(given)) from error
+        raise UsageError(f"the directory cannot be created: {error.strerror}", place=str(given)) from error
     return str(folder)
 
 

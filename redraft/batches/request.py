@@ -156,9 +156,9 @@ def plan_table(sources: Sequence[str], asked: BatchRequest, prices: PriceTable) 
     rows += [(f"cannot be read: {message}", n) for message, n in troubles.most_common()]
     return Table(
         "plan",
-        "What it comes to",
-        "About so much, where the same was never asked before.",
-        "Nothing was asked and nothing stored. Replies that must be asked for again come on top.",
+        "Estimated cost",
+        "Estimate, if nothing is cached.",
+        "Nothing was asked and nothing stored. Retries are not included.",
         ("what", "all documents"),
         tuple(rows),
     )

@@ -253,7 +253,7 @@ def _of_text(source: str, name: str, made: Callable[[], Document], priority: int
     try:
         document = _kept(store, made()) if store else None
     except DocumentError as error:
-        told = {"code": error.code, "message": error.message, "hint": "mend the text, and repeat this"}
+        told = {"code": error.code, "message": error.message, "hint": "fix the text, and repeat this"}
         return NewItem(source, file_name(name), priority, error=told)
     return NewItem(source, file_name(name), priority, document)
 
@@ -281,9 +281,9 @@ def _entry(line: bytes, place: str) -> Mapping[str, Any]:
     try:
         entry = json.loads(line.decode("utf-8-sig", "replace"))
     except ValueError:
-        raise UsageError("this is no line of JSON", place=place, hint=_HINT) from None
+        raise UsageError("this is not a line of JSON", place=place, hint=_HINT) from None
     if not isinstance(entry, Mapping) or ("text" in entry) == ("path" in entry):
-        raise UsageError("a document has either a text or a path", place=place, hint=_HINT)
+        raise UsageError("a line needs either a text or a path", place=place, hint=_HINT)
     for name, kind in _FIELDS.items():
         if name in entry and (not isinstance(entry[name], kind) or isinstance(entry[name], bool)):
             raise UsageError(f"{name} is no {'number' if kind is int else 'text'}", place=place, hint=_HINT)

@@ -15,6 +15,8 @@ from redraft.report.dossier.comparison.sides import LEAST, interval_of_mean
 from redraft.report.tables import Cell, Report, Table
 from redraft.store.store import Store
 
+WORDS = "words of the summary"
+"""The first of the figures that are no scores."""
 _EXAMPLES = 12
 _RESAMPLED = 500
 """How many values are kept for resampling. For more, the interval of the mean is computed from the normal distribution.
@@ -72,7 +74,7 @@ class BatchTotals:
             self.examples.setdefault(which, (item.source, f"{item.error['message']}; {item.error['hint']}"))
         if item.state != "done" or item.title is None:
             return
-        told = {"words of the summary": item.words, "calls": item.calls, "USD": item.cost_usd}
+        told = {WORDS: item.words, "calls": item.calls, "USD": item.cost_usd}
         told |= {"prompt tokens": item.prompt_tokens, "reply tokens": item.completion_tokens}
         for name, value in {**item.scores, **told, "seconds": item.seconds}.items():
             if value is not None:
@@ -98,7 +100,7 @@ class BatchTotals:
             (named[name], one.n, self.unscored[name], one.sum / one.n, *one.interval(), one.least, one.most, one.sum)
             for name, one in self.figures.items()
         )
-        caption = "What is said of the documents that are done. A score that is missing counts as none, and not as 0."
+        caption = "Figures on the documents that are done. Missing scores are left out."
         basis = (
             "What runs took from the cache they have not used again: calls, tokens and USD are their own. Low and high"
             f" have 95 % of the means of {RESAMPLES:,} resamples of the documents between them, or of as many as there"
@@ -113,7 +115,7 @@ class BatchTotals:
         rows = tuple((name, one["met"], one["missed"], one["unsure"]) for name, one in self.goals.items())
         basis = "Unsure is where too few items have a verdict."
         return Table(
-            "goals", "Goals", "How many documents meet each goal.", basis, ("goal", "met", "missed", "unsure"), rows
+            "goals", "Goals", "Documents that meet each goal.", basis, ("goal", "met", "missed", "unsure"), rows
         )
 
     def _troubles(self) -> Table:
@@ -121,7 +123,7 @@ class BatchTotals:
             (state, code, n, *self.examples[state, code]) for (state, code), n in self.troubles.most_common(_EXAMPLES)
         )
         columns = ("state", "code", "items", "such as", "which says")
-        basis = "`redraft batch results` has the sentence of each."
+        basis = "`redraft batch results` has the message of each."
         return Table("troubles", "What went wrong", "By state and kind of error.", basis, columns, rows)
 
 
@@ -150,10 +152,13 @@ def _items(standing: BatchStanding) -> Table:
         ("all", counts.all),
     ]
     kept = tuple(row for row in rows if row[1] or row[0] in ("done", "all"))
-    return Table("items", "Items", "How the documents stand.", "One item is one document.", ("state", "items"), kept)
+    return Table("items", "Items", "Documents by state.", "One item is one document.", ("state", "items"), kept)
 
 
 def _line(standing: BatchStanding) -> str:
     cost = "" if not standing.cost_usd else f", ${standing.cost_usd:.4f}"
     counts = standing.counts
-    return f"{standing.stage}: {counts.done:,} of {counts.all:,} documents done, {standing.calls:,} calls{cost}"
+    failed = f", {counts.failed + counts.aside:,} failed" if counts.failed + counts.aside else ""
+    short = f", {counts.short:,} of them short of what was asked" if counts.short else ""
+    calls = f"{standing.calls:,} call{'s' * (standing.calls != 1)}{cost}"
+    return f"{standing.stage}: {counts.done:,} of {counts.all:,} documents done{short}{failed}; {calls}"

@@ -18,7 +18,7 @@ from redraft.store.store import Store
 _TO_END = 20.0
 """Seconds that a stopping worker gets to clean up."""
 _LOOK_AGAIN = 0.05
-_RESUME = "mend that, then go on with `redraft batch resume`: what was stored is safe"
+_RESUME = "fix that, then run `redraft batch resume`: what was stored is safe"
 _VAIN_STARTS = 3
 """Give up after this many consecutive workers that died early without leasing an item."""
 _SOON = 30.0
@@ -71,7 +71,7 @@ class WorkerPool:
             if ended is not None:
                 self._running.remove(worker)
                 if ended.for_good:
-                    raise RedraftError(f"no worker can go on: {ended.died}", hint=_RESUME)
+                    raise RedraftError(f"no worker can continue: {ended.died}", hint=_RESUME)
                 if ended.died:
                     self._lost(worker, ended.died)
         waiting = [worker for worker in self._running if worker.waits()]
@@ -88,7 +88,7 @@ class WorkerPool:
         waited = [time.monotonic() - worker.since for worker in waiting]
         late = sum(seconds > _TO_BEGIN for seconds in waited)
         if late:
-            self._hear(f"{late} of {self.terms.of} workers have not begun yet; they do as soon as there is room")
+            self._hear(f"{late} of {self.terms.of} workers wait for room")
         if late == len(self._running) and waited and min(waited) > _NO_ROOM:
             raise RedraftError(
                 f"in {_NO_ROOM / 60:.0f} minutes there was no room for a single worker",
@@ -103,7 +103,7 @@ class WorkerPool:
         self._vain = self._vain + 1 if soon and not leased else 0
         if self._vain >= _VAIN_STARTS:
             raise RedraftError(
-                f"workers cannot be started: of the last, {how}", hint="repeat the command when that is mended"
+                f"workers cannot be started: of the last, {how}", hint="fix that, then repeat the command"
             )
         self._start(worker.terms.number)
 

@@ -10,6 +10,7 @@ from redraft.builtin.draft import standing_alone
 from redraft.builtin.prose import LAST_RESORT, cut, read
 from redraft.builtin.references import details
 from redraft.prompts.revision import Point, ReviseGiven
+from redraft.prompts.tags import Tags
 from redraft.text.languages import is_foreign, language_of
 from redraft.text.pagerank import rank
 from redraft.text.sentences import ends_sentence, sentences
@@ -57,7 +58,20 @@ def revise(given: ReviseGiven) -> str:
     reviser = _Reviser(_read(tuple(texts or [given.summary])), given, whole=bool(given.document))
     for point in given.points:
         reviser.apply(point)
-    return reviser.within()
+    text = reviser.within()
+    if not (asked := [point for point in given.points if _is_in_words(point)]):
+        return text
+    tags = Tags(given)
+    left = "\n".join(f"{tags.tag('points', point.id)}: left: {_NOT_UNDERSTOOD}" for point in asked)
+    return f"<points>\n{left}\n</points>\n<revision>\n{text}\n</revision>"
+
+
+_NOT_UNDERSTOOD = "the built-in model cannot follow requests in words"
+
+
+def _is_in_words(point: Point) -> bool:
+    """Whether a point only says in words what is wanted, with no sentence that it is about and none that would do."""
+    return point.task == "change" and not (point.sentence or point.question or point.evidence)
 
 
 class _Reviser:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from redraft.store.store import Store
 
 
-_GO_ON = "repeat the command: what is done is not done again"
+_GO_ON = "repeat the command; finished work is reused"
 
 D = TypeVar("D")
 T = TypeVar("T")
@@ -34,7 +34,7 @@ output = options.typed_option(
     "-o",
     section="output",
     metavar="DIR",
-    help="Write the report, its tables, pictures and items there; stdout has what matters.",
+    help="Write the report with its tables, pictures and items there; print only the main results.",
 )
 
 
@@ -87,9 +87,9 @@ def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bo
         return DONE
     if not quiet:
         say(
-            f"{stopped.message}\n  go on: repeat the command with a higher limit"
+            f"{stopped.message}\n  repeat the command with a higher limit to continue"
             if stopped
-            else f"something failed: see the last table\n  go on: {_GO_ON}"
+            else f"something failed: see the last table\n  {_GO_ON}"
         )
     return SHORT if stopped or done else FAILED
 
@@ -113,7 +113,7 @@ def work(
         try:
             return asyncio.run(until_stopped(task(ExperimentRunner(store, limits, prices, display.observe))))
         except (KeyboardInterrupt, asyncio.CancelledError):
-            raise StoppedError(f"go on: {_GO_ON}") from None
+            raise StoppedError(_GO_ON) from None
 
 
 def show_plan(plan: Table, *, as_json: bool) -> int:
@@ -135,7 +135,7 @@ def folder(output: str | None) -> Path | None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"the directory cannot be made: {error.strerror}", place=output) from error
+        raise UsageError(f"the directory cannot be created: {error.strerror}", place=output) from error
     return folder
 
 

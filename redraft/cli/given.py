@@ -129,8 +129,8 @@ def refined(given: Given, what: str) -> tuple[JudgeConfig | None, RefineConfig |
     """How drafts are judged and refined with `--refine`; without it, options about that are refused."""
     if not given["refine"]:
         if stray := typed(given):
-            name, them = next(iter(stray)).replace("_", "-"), "them" if what.endswith("ies") else "it"
-            raise UsageError(f"--{name} is about judging {what} and refining {them}", hint="add --refine")
+            name, are = next(iter(stray)).replace("_", "-"), "are" if what.endswith("ies") else "is"
+            raise UsageError(f"--{name} only applies when {what} {are} judged and refined", hint="add --refine")
         return None, None
     wanted = refinement(given)
     return judging(given, wanted), wanted
@@ -147,9 +147,7 @@ def check_query(given: Given, judging: JudgeConfig) -> None:
 
     if typed(given, ("query",)) and not any(one.heeds_query for one in metrics(judging.metrics)):
         heeding = (f"--metric {name}" for name, one in BUILT_IN.items() if one.heeds_query)
-        raise UsageError(
-            f"--query makes no difference to {' and '.join(judging.metrics)}", hint=f"add {', or '.join(heeding)}"
-        )
+        raise UsageError(f"--query is not used by {' and '.join(judging.metrics)}", hint=f"add {', or '.join(heeding)}")
 
 
 def draft(
@@ -174,7 +172,7 @@ def findings(source: str | None, *, review: bool = False) -> tuple[Finding, ...]
 
 def _check_review(read: Sequence[str], *, review: bool) -> None:
     if review and read:
-        raise UsageError(f"--review reads your answers from stdin, as {read[0]}", hint="give them as files")
+        raise UsageError(f"--review reads your answers from stdin, and so does {read[0]}", hint="give them as files")
 
 
 def text(source: str, *, quiet: bool) -> str:
@@ -238,8 +236,8 @@ def _usual_goals() -> dict[str, float]:
     others = [one for one in context.meta.get(METRICS_OF_A_PRESET, ()) if one not in DEFAULT_GOALS]
     if others and context.get_parameter_source("metric") in (None, ParameterSource.DEFAULT_MAP):
         raise UsageError(
-            f"the preset has no goals for {' and '.join(others)}, by which it judges",
-            hint=f"add {' '.join(f'-g {one}=VALUE' for one in others)}, with values from 0 to 1",
+            f"the preset judges by {' and '.join(others)}, and has no goals for them",
+            hint=f"add {' '.join(f'-g {one}=VALUE' for one in others)}, with scores from 0 to 1",
         )
     return dict(DEFAULT_GOALS)
 
@@ -251,7 +249,12 @@ def _goals(words: Collection[str]) -> dict[str, float]:
         try:
             goals[metric.strip()] = float(value)
         except ValueError:
-            raise UsageError(f"--goal: {word!r} is no goal", hint="write METRIC=VALUE, such as coverage=0.8") from None
+            raise UsageError(
+                f"--goal: {word!r} is not a goal", hint="write METRIC=VALUE, such as coverage=0.8"
+            ) from None
+        if 1 < goals[metric.strip()] <= 100:
+            meant = f"{metric.strip()}={goals[metric.strip()] / 100:g}"
+            raise UsageError(f"--goal: {word} is above 1, the best score", hint=f"did you mean {meant}?")
     if len(goals) < len(words):
         raise UsageError("--goal: a metric has two goals", hint="give one for each metric")
     return goals

@@ -51,5 +51,5 @@ def _listen(ear: int) -> None:
     time.sleep(_PATIENCE)
     shown = _CURSOR if is_interactive() else ""
     with suppress(OSError):  # there may be no stderr any more
-        os.write(2, f"{shown}\nredraft: stopped at once; what was stored is kept\n".encode())
+        os.write(2, f"{shown}\nredraft: stopped; finished work is kept\n".encode())
     os._exit(INTERRUPTED)

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Iterator, MutableMapping, Sequence
+from difflib import get_close_matches
 from pkgutil import resolve_name
 from typing import NamedTuple
 
@@ -98,32 +99,34 @@ class Overview(click.Group):
 COMMANDS = {
     "summarize": Listed("summarize:summarize", "Summarize a document."),
     "evaluate": Listed("evaluate:evaluate", "Judge a summary of a document."),
-    "ask": Listed("ask:ask", "Ask a document a question; the answer has citations."),
-    "compare": Listed("compare:compare", "Ask which of two summaries is the better one."),
+    "ask": Listed("ask:ask", "Ask a question about a document; the answer has citations."),
+    "compare": Listed("compare:compare", "Ask which of two summaries is better."),
     "refine": Listed("refine:refine", "Refine a summary until it meets its goals."),
     "batch": Listed("batch:batch", "Summarize any number of documents, by several workers."),
-    "resume": Listed("resume:resume", "Go on with a run that stopped; nothing is paid for twice."),
-    "fork": Listed("fork:fork", "Take up a round of a run in another way."),
+    "resume": Listed("resume:resume", "Resume a run that stopped; nothing is paid for twice."),
+    "fork": Listed("fork:fork", "Refine a draft of a run again, with other settings."),
     "keyfacts": Listed("keyfacts:keyfacts", "Find the key facts of a document, as trees."),
-    "pack": Listed("pack:pack", "Build, export, import and list what summaries are judged by."),
-    "experiment": Listed("experiment.group:experiment", "Experiments of the papers, on your documents and models."),
-    "agree": Listed("agree:agree", "How far do judges agree with people?"),
-    "data": Listed("data:data", "Public sets: list, check and describe them."),
-    "doctor": Listed("doctor:doctor", "Does a judge say what it should? Controls whose outcome is known."),
+    "pack": Listed("pack:pack", "Build, share and list questions and key facts."),
+    "experiment": Listed(
+        "experiment.group:experiment", "Run the experiments of the papers on your documents and models."
+    ),
+    "agree": Listed("agree:agree", "Measure how far judges agree with people."),
+    "data": Listed("data:data", "List, check and describe public data sets."),
+    "doctor": Listed("doctor:doctor", "Test a judge on summaries whose faults are known."),
     "read": Listed("read:read", "Show what redraft reads of a file."),
-    "studio": Listed("studio:studio", "Look at runs, begin and review them in the browser."),
+    "studio": Listed("studio:studio", "Start, watch and review runs in the browser."),
     "runs": Listed("runs:runs", "List the latest runs."),
-    "show": Listed("show:show", "Show what came of a run."),
+    "show": Listed("show:show", "Show the result of a run."),
     "trace": Listed("trace:trace", "Show a run round by round."),
     "diff": Listed("diff:diff", "Show what changed from one draft of a run to another."),
     "lineage": Listed("lineage:lineage", "Show where each sentence of a summary comes from."),
-    "export": Listed("export:export", "Write a run as one file to look at."),
-    "compare-runs": Listed("compare_runs:compare_runs", "Hold runs against each other: scores, flips, places."),
+    "export": Listed("export:export", "Export a run as one file: page, Markdown or JSON."),
+    "compare-runs": Listed("compare_runs:compare_runs", "Compare runs side by side: scores, items, places."),
     "models": Listed("models:models", "Show the models of all roles, and what answers on this machine."),
     "prompts": Listed("prompts:prompts", "List, show and export the prompts."),
     "forget": Listed("forget:forget", "Remove runs and documents for good."),
     "store": Listed("store:store", "Copy a database to another place."),
-    "trust": Listed("trust:trust", "Trust the redraft.toml of this directory: addresses, folders, prices."),
+    "trust": Listed("trust:trust", "Trust the redraft.toml of this directory."),
     "help": Listed("help:help_", "Show all options of a command, or of all commands."),
 }
 
@@ -167,6 +170,9 @@ def _run(words: Sequence[str]) -> int:
     try:
         code = app.main(words, prog_name="redraft", standalone_mode=False)
     except click.ClickException as error:
+        if isinstance(error, click.NoSuchOption) and error.possibilities:
+            likely = _likely(error.option_name, error.possibilities)
+            error = click.NoSuchOption(error.option_name, possibilities=likely, ctx=error.ctx)
         if not _as_json(words):
             error.show()
         return _tell(words, "usage", error.format_message(), "see `redraft --help`", WRONG_USAGE, shown=True)
@@ -175,6 +181,11 @@ def _run(words: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _tell(words, "interrupted", "interrupted", "", INTERRUPTED)
     return int(code or DONE)
+
+
+def _likely(option: str, known: Sequence[str]) -> list[str]:
+    """Of the options that look like one that there is not, those that begin as it does, or else the nearest."""
+    return [one for one in known if one.startswith(option)] or get_close_matches(option, known, 1, 0.0)
 
 
 def _as_json(words: Sequence[str]) -> bool:

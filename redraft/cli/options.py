@@ -110,7 +110,7 @@ class Size(click.ParamType[int]):
         """The number of bytes that is meant."""
         found = _SIZE.fullmatch(str(value))
         if not found:
-            self.fail(f"{value!r} is no size. Write it as 50MB or 2GB.", param, ctx)
+            self.fail(f"{value!r} is not a size. Write it as 50MB or 2GB.", param, ctx)
         return int(float(found[1]) * _UNITS[found[2].upper()])
 
 
@@ -130,9 +130,7 @@ class Count(click.ParamType["int | tuple[int, int]"]):
         found = _COUNT.fullmatch(str(value))
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
         if found is None or not 1 <= first <= last <= self._most:
-            self.fail(
-                f"{value!r} is no number from 1 to {self._most:,}, and no range of them such as 9-15.", param, ctx
-            )
+            self.fail(f"{value!r} is not a number from 1 to {self._most:,} or a range such as 9-15.", param, ctx)
         return (first, last) if found[2] else first
 
 
@@ -153,7 +151,7 @@ sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True
 
 db = option("--db", section="output", metavar="FILE", help="The database, or its postgresql:// address.")
 as_json = typed_option("--json", "as_json", section="output", is_flag=True, help="Print JSON.")
-quiet = option("--quiet", "-q", section="output", is_flag=True, help="No narration and no progress on stderr.")
+quiet = option("--quiet", "-q", section="output", is_flag=True, help="Print no progress and no notes to stderr.")
 output = typed_option(
     "--output", "-o", section="output", metavar="FILE", help="Write the summary to a file instead of stdout."
 )
@@ -164,23 +162,21 @@ summary_output = grouped(
         "form",
         section="output",
         type=click.Choice(["text", "markdown", "bullets", "json", "html", "docx"]),
-        help="Without it, as FILE is called, or else text; html and docx have notes on where each sentence comes from.",
+        help="By default FILE's ending decides, else text; html and docx cite the document.",
     ),
 )
-show_all = typed_option(
-    "--all", "show_all", section="output", is_flag=True, help="Show every finding, however many there are."
-)
+show_all = typed_option("--all", "show_all", section="output", is_flag=True, help="Show all findings.")
 dry_run = typed_option(
     "--dry-run",
     section="limits",
     is_flag=True,
-    help="Show the plan: about how many calls and tokens, and how much money. Nothing is asked and nothing stored.",
+    help="Estimate calls, tokens and cost. No model is called and nothing is stored.",
 )
 prices = option(
     "--prices",
     section="limits",
     metavar="FILE",
-    help="TOML file with prices of models; goes before the built-in table.",
+    help="TOML file with prices of models; overrides the built-in table.",
 )
 
 words = of_field(DraftConfig, "words")
@@ -201,7 +197,7 @@ drafting_options = grouped(
 
 def window(otherwise: str) -> Callable[[F], F]:
     """Return --context-tokens for a command in which its default is `otherwise`."""
-    text = f"Most tokens of a prompt with its reply.  [default: {otherwise}]"
+    text = f"Most tokens of a prompt and its reply.  [default: {otherwise}]"
     return of_field(DraftConfig, "context_tokens", default=None, help=text)
 
 
@@ -218,6 +214,13 @@ setup_options = grouped(
     reasoning_tokens,
     draw_options,
 )
+model = grouped(
+    of_field(DraftConfig, "model"),
+    of_field(DraftConfig, "base_url"),
+    of_field(DraftConfig, "key_env"),
+    of_field(DraftConfig, "context_tokens"),
+)
+"""A model, with where it is served and how much it reads at once."""
 model_options = grouped(of_field(DraftConfig, "model"), setup_options)
 embeddings = of_field(JudgeConfig, "embeddings")
 
@@ -229,7 +232,7 @@ max_source = option(
     default="200MB",
     expose_value=False,
     callback=allow,
-    help="Most bytes of a file or of stdin; what has more is refused.",
+    help="Largest file or stdin accepted.",
 )
 
 part_options = grouped(
@@ -237,9 +240,9 @@ part_options = grouped(
         "--chapters",
         section="source",
         metavar="RANGE",
-        help="Read these chapters alone: 3-12, or 1,4-6, or 3-.",
+        help="Read only these chapters: 3-12, or 1,4-6, or 3-.",
     ),
-    typed_option("--pages", section="source", metavar="RANGE", help="Read these pages alone, by printed number."),
+    typed_option("--pages", section="source", metavar="RANGE", help="Read only these pages, by printed number."),
     option(
         "--skip",
         section="source",
@@ -252,7 +255,7 @@ part_options = grouped(
         "--partial",
         section="source",
         is_flag=True,
-        help="Read a damaged file even where less than 90 % of its text can be read.",
+        help="Read a damaged file even if less than 90 % of its text is readable.",
     ),
 )
 """Which part of a document is read."""
@@ -264,13 +267,14 @@ limit_options = grouped(
         "--trace-to-langsmith",
         section="model",
         is_flag=True,
-        help="Send all that is read and written to LangSmith, as its own variables say; they alone send nothing.",
+        help="Send all texts and replies to LangSmith, as its environment variables say. Without this option"
+        " nothing is sent.",
     ),
     option(
         "--send-spans",
         section="model",
         is_flag=True,
-        help="Send how long what took to the collector in OTEL_EXPORTER_OTLP_ENDPOINT; no text is in it.",
+        help="Send timings, without texts, to the collector in OTEL_EXPORTER_OTLP_ENDPOINT.",
     ),
 )
 
@@ -319,14 +323,14 @@ reference = option(
     "--reference",
     section="judging",
     metavar="FILE",
-    help="Another summary of SOURCE; --metric position shows its figures too.",
+    help="Another summary of SOURCE, for comparison by --metric position.",
 )
 
 findings = option(
     "--findings",
     section="refining",
     metavar="FILE",
-    help="What to mend first, whatever the goals: findings as `lineage RUN --lost --json` or `evaluate --json` prints"
+    help="Findings to fix first, whatever the goals, as `lineage RUN --lost --json` or `evaluate --json` prints"
     " them; - reads stdin.",
 )
 decider = of_field(RefineConfig, "decider")

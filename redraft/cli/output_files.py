@@ -34,7 +34,7 @@ def check_output(output: str | None) -> None:
     path = Path(output).expanduser()
     if path.is_dir() or not path.parent.is_dir():
         what = "it is a directory" if path.is_dir() else "its directory does not exist"
-        raise UsageError(f"it cannot be written: {what}", place=output)
+        raise UsageError(f"cannot be written: {what}", place=output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,12 @@ def target(output: str | None, form: Format | None, *, as_json: bool) -> Target:
     if output is None:
         _check_stdout(form, as_json=as_json)
         return Target(None, form or "text", as_json or form == "json")
+    suffix = Path(output).suffix.lower()
+    if form is None and suffix in _OTHERS - {".docx"}:
+        raise UsageError(
+            f"{output}: {suffix[1:].upper()} files cannot be written",
+            hint="name a .docx, .html, .md or .txt file, or choose with --format",
+        )
     return Target(output, form or format_of(output), as_json)
 
 
@@ -68,9 +74,9 @@ def _check_stdout(form: Format | None, *, as_json: bool) -> None:
     if as_json and form not in (None, "json"):
         raise UsageError(f"--json prints JSON, and --format {form} is another format", hint="write one to a file: -o")
     if form == "docx":
-        raise UsageError("a .docx file is nothing to print", hint="name it with -o, as in -o summary.docx")
+        raise UsageError("a .docx file cannot be printed", hint="name it with -o, as in -o summary.docx")
     if form == "html" and sys.stdout.isatty():
-        raise UsageError("a page is nothing for a terminal", hint="name a file with -o, as in -o summary.html")
+        raise UsageError("HTML is not printed to a terminal", hint="name a file with -o, as in -o summary.html")
 
 
 Form = Literal["html", "markdown", "json"]
@@ -86,14 +92,14 @@ _OTHERS = frozenset({".docx", ".doc", ".odt", ".rtf", ".pdf", ".epub", ".xlsx", 
 
 form_options = options.grouped(
     options.typed_option(
-        "--output", "-o", section="output", metavar="FILE", help="Write it there instead of to stdout."
+        "--output", "-o", section="output", metavar="FILE", help="Write to this file instead of stdout."
     ),
     options.typed_option(
         "--format",
         "form",
         section="output",
         type=click.Choice(["html", "markdown", "json"]),
-        help="A page, Markdown, or all of it for programs; without it, as FILE is called, or else a page.",
+        help="The format; by default FILE's ending decides, else a page.",
     ),
 )
 
@@ -108,7 +114,7 @@ def form_of(form: Form | None, output: str | None, hint: str) -> Form:
         )
     wanted = form or _BY_SUFFIX.get(suffix, "html")
     if output is None and wanted == "html" and sys.stdout.isatty():
-        raise UsageError("a page is nothing for a terminal", hint=hint)
+        raise UsageError("HTML is not printed to a terminal", hint=hint)
     return wanted
 
 

@@ -76,7 +76,7 @@ def usual_preset(default: str | None) -> Callable[[F], F]:
         expose_value=False,
         callback=_lay_under,
         listing=_names,
-        help=f"The settings of a paper ({LISTED}), wherever you set nothing else: see docs/presets.md.",
+        help=f"Default to the settings of a paper ({LISTED}): see docs/presets.md.",
     )
 
 

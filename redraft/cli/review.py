@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from redraft.cli.terminal import say
+from redraft.cli.terminal import on_stderr, say
 from redraft.cli.views import findings as looks
 from redraft.cli.views import render
 from redraft.cli.views.progress import Display
@@ -22,14 +22,18 @@ from redraft.report.history.results import document_read, read_result
 from redraft.runs.driver import Reviewer
 from redraft.store.store import Store
 from redraft.text.sanitizer import clean, one_line
-from redraft.text.words import count_words
+from redraft.text.words import count, count_words
 
-_HELP = """  enter      go on with what is left
-  d 2 4      drop findings 2 and 4: they will not be mended in this run
-  a TEXT     add a request in your own words
-  e          edit the draft in your editor ($EDITOR); it is judged instead of a revision
-  s          stop here, with the best draft so far
-  ?          this help"""
+_KEYS = (
+    ("enter", "revise the draft now"),
+    ("d 2 4", "drop findings 2 and 4: they are not fixed in this run"),
+    ("a TEXT", "add a request in your own words"),
+    ("e", "edit the draft in your editor ($EDITOR) instead of having it revised"),
+    ("p", "print the draft and its findings again"),
+    ("s", "stop here and keep the best draft so far"),
+    ("?", "show this table"),
+)
+_PROMPT = "enter: revise now, or d, a, e, p, s, ?: "
 
 
 @dataclass
@@ -47,10 +51,14 @@ class _Answer:
         numbers = words.replace(",", " ").split()
         known = {str(number) for number in range(1, len(self.findings) + 1)}
         if not numbers or not known.issuperset(numbers):
-            return f"write the numbers of findings, such as: d 1 (there are {len(self.findings)})"
+            return f"give the numbers of findings, such as: d 1 (there are {len(self.findings)})"
         self.dropped |= {int(number) for number in numbers}
         left = len(self.findings) - len(self.dropped)
-        return f"{render.count(left, 'finding')} left" if left else "none left: something else is looked for, if any"
+        return (
+            f"{count(left, 'finding')} left"
+            if left
+            else "none left: the next findings are looked for, if there are any"
+        )
 
 
 def reviewer(store: Store, display: Display) -> Reviewer:
@@ -79,10 +87,10 @@ class _Review:
         """Show, and take commands until one of them ends it. At the end of input the run waits to be resumed."""
         self._show()
         while not self._answer.stop:
-            click.echo("enter to go on, or d, a, e, s, ?: ", err=True, nl=False)
+            click.echo(_PROMPT, err=True, nl=False)
             line = sys.stdin.buffer.readline()
             if not line:
-                say("\nthere is no answer, so the run waits for one")
+                say("\nno answer: the run waits for your review")
                 return None
             command, _, rest = one_line(line.decode("utf-8", "replace")).partition(" ")
             if not command:
@@ -93,17 +101,20 @@ class _Review:
     def _show(self) -> None:
         result = read_result(self._store, self._draft.run)
         document = document_read(self._store, result.run)
-        words = render.count(self._draft.words, "word")
-        say(f"\nbefore revision {self._request['round']}, the best draft ({words}) has")
-        for line in render.score_lines(result.scores, {}, result.goals, result.self_checked):
-            say(f"  {line}")
-        for name, text in (("why these", self._request["why"]), ("to the reviser", self._request["instruction"])):
-            if text:
-                say(f"{name}: {one_line(text)}")
-        say(f"{render.count(len(self._answer.findings), 'finding')} to be mended:")
-        for number, finding in enumerate(self._answer.findings, 1):
-            for line in looks.numbered(number, finding, document):
+        with on_stderr():
+            say(f"\nBefore revision {self._request['round']}: the best draft ({count(self._draft.words, 'word')})\n")
+            for line in self._draft.text.split("\n"):
                 say(line)
+            say("")
+            for line in render.score_lines(result.scores, {}, result.goals, result.self_checked):
+                say(line)
+            for name, text in (("why", self._request["why"]), ("instruction", self._request["instruction"])):
+                if text:
+                    say(f"{name}: {one_line(text)}")
+            say(f"\nThis revision is to fix {count(len(self._answer.findings), 'finding')}:")
+            for number, finding in enumerate(self._answer.findings, 1):
+                for line in looks.numbered(number, finding, document):
+                    say(line)
 
     def _take(self, command: str, rest: str) -> None:
         match command.lower():
@@ -113,15 +124,18 @@ class _Review:
                 self._answer.added.append(rest)
                 say(f"  added: {rest}")
             case "a":
-                say("  write what is to be changed, such as: a Say more about the flood.")
+                say("  say what to change, such as: a Say more about the flood.")
             case "e":
                 say(f"  {self._edit()}")
             case "s":
                 self._answer.stop = True
+            case "p":
+                self._show()
             case "?":
-                say(_HELP)
+                for line in render.aligned([("  KEY", "WHAT IT DOES"), *((f"  {key}", does) for key, does in _KEYS)]):
+                    say(line)
             case _:
-                say(f"  there is no {one_line(command, 20)!r}; ? tells what there is")
+                say(f"  {one_line(command, 20)!r} is not a key; ? lists them")
 
     def _edit(self) -> str:
         """Let the person edit the draft; what to say to that."""
@@ -132,18 +146,18 @@ class _Review:
             return one_line(str(error), 200)
         edited = clean(text or "").strip()
         if text is not None and not edited:
-            return "an empty draft is none: nothing was changed"
+            return "the text is empty: nothing was changed"
         if text is None or edited == before:
             return "nothing was changed"
         self._answer.edited = edited
-        return f"edited ({render.count(count_words(edited), 'word')}); enter has it judged instead of a revision"
+        return f"edited ({count(count_words(edited), 'word')}); enter judges it"
 
     def _result(self) -> Mapping[str, Any]:
         answer = self._answer
         if answer.stop:
             return {"stop": True}
         if answer.edited is not None:
-            return {"edited": answer.edited}
+            return {"edited": answer.edited, "add": answer.added}
         return {"drop": [answer.findings[number - 1].id for number in sorted(answer.dropped)], "add": answer.added}
 
 

@@ -20,7 +20,6 @@ from redraft.cli.terminal import say
 from redraft.cli.views.outcome import finish
 from redraft.cli.views.plans import show_plan
 from redraft.cli.views.progress import Display, open_progress
-from redraft.cli.views.render import count
 from redraft.domain import Document
 from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
@@ -60,10 +59,7 @@ def carry_out(
             quiet=quiet,
         )
         shown = given.get("show_all", False)
-        code = finish(store, result, target=target, as_json=as_json, quiet=quiet, show_all=shown, pruned=pruned)
-        if order.given is not None and order.refinement and given["words"] is None and not quiet:
-            say(f"limit: {count(result.settings.words or 0, 'word')} (--words N for another)")
-        return code
+        return finish(store, result, target=target, as_json=as_json, quiet=quiet, show_all=shown, pruned=pruned)
 
 
 def _with_packs(order: RunSpec, store: Store) -> RunSpec:
@@ -116,12 +112,12 @@ def work(
             return asyncio.run(until_stopped(worked()))
         except (KeyboardInterrupt, asyncio.CancelledError):
             if run:
-                raise StoppedError(f"go on with: {hints.about('resume', run)}") from None
+                raise StoppedError(f"Resume: {hints.about('resume', run)}") from None
             raise KeyboardInterrupt from None
         except RedraftError as error:
             # A run cannot be told to mean something else: one that was begun with a mistake is begun again.
             if run and not isinstance(error, UsageError) and f"redraft resume {run}" not in error.hint:
-                error.hint = f"{error.hint}\n  go on with: {hints.resuming(run, limits, error.message)}".strip()
+                error.hint = f"{error.hint}\n  Resume: {hints.resuming(run, limits, error.message)}".strip()
             raise
 
 
@@ -138,7 +134,7 @@ class StoppedError(RedraftError):
     code = "interrupted"
 
     def __init__(self, hint: str) -> None:
-        super().__init__("stopped; what was done is kept", hint=hint)
+        super().__init__("stopped; finished work is kept", hint=hint)
 
 
 async def until_stopped(task: Coroutine[Any, Any, T]) -> T:

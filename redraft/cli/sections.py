@@ -76,6 +76,24 @@ class Command(click.Command):
     def options(self) -> list[SectionOption]:
         return [one for one in self.params if isinstance(one, SectionOption)]
 
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Parse the words; of several arguments the one is missing that was not given, and not the first."""
+        words = list(args)
+        try:
+            return super().parse_args(context, args)
+        except click.MissingParameter as error:
+            arguments = [one for one in self.params if isinstance(one, click.Argument)]
+            if not arguments or error.param is not arguments[0] or arguments[0].nargs != -1:
+                raise
+            values, _, _ = self.make_parser(context).parse_args(words)
+            given = sum(isinstance(values.get(str(one.name)), str) for one in arguments[1:])
+            if not given:
+                raise
+            missing = arguments[given].make_metavar(context)
+            usage = " ".join(self.collect_usage_pieces(context)[1:])
+            message = f"{missing} is missing: {context.command_path} {usage}"
+            raise click.UsageError(message, context) from None
+
     def invoke(self, context: click.Context) -> Any:
         """Run it; an error that tells how to go on tells it so that it can be copied as it stands."""
         try:
@@ -121,7 +139,7 @@ def _mind_tracing(context: click.Context) -> None:
     elif not context.params.get("dry_run"):
         from redraft.llm.langsmith import destination
 
-        say(f"the texts of the document and of all replies are sent to LangSmith: {destination()}")
+        say(f"sending the document's text and all replies to LangSmith: {destination()}")
 
 
 def write_sections(records: Sequence[tuple[Section, Record]], formatter: click.HelpFormatter) -> None:

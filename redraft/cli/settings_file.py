@@ -65,39 +65,39 @@ def model_tables() -> dict[str, ModelSettings]:
 def checked_tables(tables: object, place: str) -> dict[str, ModelSettings]:
     """What stands under `models` in a file at `place`. Whatever is wrong with any of it is said in a sentence."""
     if not isinstance(tables, Mapping):
-        raise UsageError("`models` is no table", place=place, hint=_TABLES)
+        raise UsageError("`models` is not a table", place=place, hint=_TABLES)
     return {str(name): _checked(str(name), table, place) for name, table in tables.items()}
 
 
 def _checked(name: str, table: object, place: str) -> ModelSettings:
     from pydantic import ValidationError
 
+    from redraft.fields import in_words
     from redraft.settings import EXTRACTIVE, ModelSettings
 
     at = f"{place} [{MODELS}.{name}]"
     if not isinstance(table, Mapping):
-        raise UsageError(f"`{name}` under `{MODELS}` is no table", place=place, hint=_TABLES)
+        raise UsageError(f"`{name}` under `{MODELS}` is not a table", place=place, hint=_TABLES)
     if not _NAME.fullmatch(name) or name == EXTRACTIVE:
         raise UsageError(
             f"a model cannot be named {name!r}",
             place=at,
-            hint="a name is letters, digits, dots, dashes and underscores, and none that means another model",
+            hint="use letters, digits, dots, dashes and underscores, and no other model's name",
         )
     if unknown := sorted({*table} - ModelSettings.model_fields.keys()):
         known = ", ".join(ModelSettings.model_fields)
-        raise UsageError(f"unknown field {', '.join(map(str, unknown))}", place=at, hint=f"there are: {known}")
+        raise UsageError(f"unknown field {', '.join(map(str, unknown))}", place=at, hint=f"known fields: {known}")
     if table.get("key_env") == "":
-        raise UsageError("key_env: it names no variable", place=at, hint="name one, or leave it out")
+        raise UsageError("key_env is empty", place=at, hint="name a variable, or leave it out")
     if "model" not in table:
-        raise UsageError("it does not say which model it is about", place=at, hint='add model = "openai:NAME"')
+        raise UsageError("model is missing", place=at, hint='add model = "openai:NAME"')
     try:
         return ModelSettings.model_validate(table, strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        said: Any = first["msg"].removeprefix("Value error, ")
         hint = _PRICE if first["loc"][0] == "price" else ""
-        raise UsageError(f"{where}: {said[:1].lower()}{said[1:]}", place=at, hint=hint) from None
+        raise UsageError(f"{where}: {in_words(first)}", place=at, hint=hint) from None
 
 
 def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from redraft.settings import DraftConfig, Limits, Purpose
 
 
-_STORED = "what is drafted is stored: repeat the command with another file"
+_STORED = "the drafts are stored: repeat the command with another file"
 
 
 def fill_form(
@@ -54,14 +54,16 @@ def _template(given: Mapping[str, Any], settings: DraftConfig, purpose: Purpose)
     from redraft.report.outputs.formats import read_template
 
     if settings.query is not None:
-        raise UsageError("--template has a question for each section, and --query another", hint="leave one out")
+        raise UsageError(
+            "--query cannot be combined with --template", hint="each section of the template is a question"
+        )
     if settings.by_chapter:
-        raise UsageError("--template has sections of its own, and --by-chapter others", hint="leave one out")
+        raise UsageError("--by-chapter cannot be combined with --template", hint="leave one out")
     if purpose.refinement and purpose.refinement.review:
-        raise UsageError("--review asks about one summary, and a form has several", hint="leave it out")
+        raise UsageError("--review works on one summary, and a form has several", hint="leave it out")
     named = purpose.judging.metrics if purpose.judging else ()
     if whole := [one.name for one in metrics(named) if one.needs]:
-        said = f"{' and '.join(whole)} asks about all of the document, and a section answers one question"
+        said = f"{' and '.join(whole)} judges the whole document, and a section answers one question"
         raise UsageError(said, hint="judge sections by what they say, as with -g consistency=0.9")
     path = given["template"]
     return read_template(asked.text(path, quiet=True), path, settings.words)

@@ -6,9 +6,9 @@ import codecs
 import json
 import os
 import re
-import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TextIO, cast
 
@@ -22,6 +22,7 @@ DONE, FAILED, WRONG_USAGE, SHORT, INTERRUPTED = 0, 1, 2, 3, 130
 _WIDEST, _NARROWEST = 100, 40
 _HARD_SPACE = "\xa0"
 _margin: ContextVar[str] = ContextVar("margin", default="")
+_to_stderr: ContextVar[bool] = ContextVar("to_stderr", default=False)
 # What JSON need not escape, and terminals and readers obey all the same: DEL and C1, marks of direction, line ends.
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 # They turn what stands beside them, and are nothing to see themselves.
@@ -85,10 +86,31 @@ def json_text(content: object, indent: int | None = 2) -> str:
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+def columns_of(stream: TextIO) -> int:
+    """How wide the terminal behind a stream is; COLUMNS overrides it, and what is no terminal has the widest lines."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isdecimal() and int(said):
+        return int(said)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _WIDEST
+    except (OSError, ValueError, AttributeError):
+        return _WIDEST
+
+
 def width() -> int:
     """How wide lines may be: as the terminal is, within reason, less the margin that they are put behind."""
-    columns = shutil.get_terminal_size((_WIDEST, 24)).columns
-    return max(_NARROWEST, min(_WIDEST, columns)) - len(_margin.get())
+    stream = sys.stderr if _to_stderr.get() else sys.stdout
+    return max(_NARROWEST, min(_WIDEST, columns_of(stream))) - len(_margin.get())
+
+
+@contextmanager
+def on_stderr() -> Iterator[None]:
+    """Within, lines are wrapped for stderr, and not for stdout."""
+    token = _to_stderr.set(True)
+    try:
+        yield
+    finally:
+        _to_stderr.reset(token)
 
 
 def indented(lines: Iterable[str], margin: str = "  ") -> list[str]:
@@ -124,7 +146,8 @@ def prose(text: str) -> str:
 
 def say(line: str) -> None:
     """Narration goes to stderr. On a terminal it is wrapped, but for a command, which is there to be copied."""
-    click.echo(_folded(line) if sys.stderr.isatty() and "redraft " not in line else line, err=True)
+    with on_stderr():
+        click.echo(_folded(line) if sys.stderr.isatty() and "redraft " not in line else line, err=True)
 
 
 def reading(*sources: str, quiet: bool) -> None:

@@ -115,9 +115,9 @@ def check_trusted(context: click.Context) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty() and _agreed(path, places)):
         listed = ", ".join(f"{key} = {value}" for key, value in places.items())
         raise UsageError(
-            f"it says where documents and keys go, or what is loaded ({listed}), and you have not said that it may",
+            f"it sets addresses, keys or files ({listed}) and is not trusted yet",
             place=str(path),
-            hint="if you trust it: redraft trust\nor name it yourself: REDRAFT_CONFIG=redraft.toml",
+            hint="to trust it: redraft trust\nor name it yourself: REDRAFT_CONFIG=redraft.toml",
         )
     trust(path, places)
 
@@ -208,8 +208,8 @@ def _remembered() -> dict[str, Places]:
 
 
 def _agreed(path: Path, places: Places) -> bool:
-    say(f"{path} says where your documents and keys go, or what is loaded:")
+    say(f"{path} sets where your documents and keys go, or which files are loaded:")
     for key, value in places.items():
         say(f"  {key} = {value}")
-    click.echo("Do you trust it, from now on? [y/N] ", err=True, nl=False)
+    click.echo("Trust it from now on? [y/N] ", err=True, nl=False)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}

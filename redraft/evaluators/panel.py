@@ -21,6 +21,7 @@ from redraft.evaluators.reference.keyfact_builder import Gardener
 from redraft.evaluators.reference.questions import Quantity, build_pack, pack_key, shows_outline
 from redraft.evaluators.similarity import is_same
 from redraft.events import Noted, Observer
+from redraft.fields import in_words
 from redraft.llm.fakes import ScriptError
 from redraft.prompts.summarization import Outline
 from redraft.rulings import Ruling
@@ -338,6 +339,6 @@ def _reason(error: Exception, metric: str) -> str:
     if isinstance(error, ValidationError) and error.title in ("Evaluation", "Finding", "Evidence"):
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
-        given = f"gave no sound {error.title}: {where}: {first['msg']}, not {first['input']!r:.80}"
+        given = f"returned an invalid {error.title}: {where}: {in_words(first)}, not {first['input']!r:.80}"
         return f"ValueError: the metric {metric} {given}"
     return f"{type(error).__name__}: {error}"

@@ -13,11 +13,13 @@ from langgraph.runtime import Runtime, get_runtime
 from redraft.errors import UsageError
 from redraft.events import StageStarted
 from redraft.graphs.evaluation import add_judging, choose
+from redraft.graphs.job import Job
 from redraft.graphs.nodes import Node, SessionProtocol, node, session_of, streaming
 from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import GraphOutput, Scope, State, Task, Update
 from redraft.graphs.strategies import STRATEGIES, strategy_named
-from redraft.settings import AUTO
+from redraft.settings import AUTO, MERGING
+from redraft.store.connection import off_loop
 
 Graph = StateGraph[State, Any, Task, GraphOutput]
 _OWN_DRAFT = "given"
@@ -105,8 +107,6 @@ def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node
             run = state.get("recorded") or await opened.begin({**state, "strategy": strategy}, scope)
             async with opened.at_work(run) as job:
                 given = await job.given_draft() if strategy == _OWN_DRAFT else None
-                if given is None and job.plan.calls:
-                    job.observe(StageStarted(job.plan.strategy, job.plan.calls - job.plan.compressions))
                 # A thread may have been used for another run before.
                 new: Update = {"run": job.run.id, "round": 0, "best": "", "judged": {}, "stop": "", "next": ""}
                 return {**new, **({"draft": given} if given else {})}
@@ -122,6 +122,8 @@ def _draft(strategy: str, session: SessionProtocol | None) -> Node:
     async def draft(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
         """Draft by the strategy, and stream its events."""
         with streaming(runtime):
+            async with session_of(runtime, session).at_work(state["run"]) as job:
+                await _tell_stage(job)
             return dict(await drafting.ainvoke(state, config))
 
     return draft
@@ -135,10 +137,28 @@ def _draft_as_chosen(session: SessionProtocol | None) -> Node:
         """Draft by the strategy that was chosen for the document."""
         with streaming(runtime):
             async with session_of(runtime, session).at_work(state["run"]) as job:
+                await _tell_stage(job)
                 chosen = job.plan.strategy
             return dict(await known[chosen].ainvoke(state, config))
 
     return draft
+
+
+async def _tell_stage(job: Job) -> None:
+    """Say that drafting begins or goes on, and how many calls are left of those that are planned."""
+    plan = job.plan
+    planned = plan.calls - plan.compressions
+    waves = [level.pieces for level in (plan.levels[1:] if job.run.settings.by_chapter else plan.levels)]
+    if sum(waves) > planned or plan.strategy != MERGING:
+        waves = []
+    # Outlines are asked for by and by, and tidying comes last.
+    waves += [1] * (planned - sum(waves)) if waves else []
+    done = len(await off_loop(job.store.runs.pieces, job.run.id))
+    left = max(0, planned - done)
+    while waves and sum(waves) > left:
+        waves[0] -= 1
+        waves = waves if waves[0] else waves[1:]
+    job.observe(StageStarted(plan.strategy, left, tuple(waves)))
 
 
 def _finish(session: SessionProtocol | None) -> Node:

@@ -149,7 +149,7 @@ async def compare(state: State, job: Job) -> Update:
     await off_loop(job.store.rulings.keep_comparison, made)
     if not made.first_won:
         return {"next": "finish"}
-    job.observe(Noted("the first draft reads better than the best of the revisions, so it is handed out"))
+    job.observe(Noted("the first draft reads better than the best revision, so it is the result"))
     return {
         "next": "finish",
         "best": first.id,
@@ -197,7 +197,7 @@ async def choose(state: State, job: Job) -> Update:
     settled: list[DraftCandidate] = []
     for one in known:
         draft = drafts.get(one.number, "")
-        reason = (why if one.number == best else "") if draft else one.reason or "nothing came of it, or the same text"
+        reason = (why if one.number == best else "") if draft else one.reason or "it gave no text, or the same text"
         settled.append(replace(one, draft=draft, chosen=one.number == best, reason=reason))
         job.observe(Noted(_said(settled[-1], len(known), judged.get(one.number, {}))))
     await off_loop(job.store.candidates.settle, job.run.id, settled)
@@ -242,7 +242,7 @@ async def _best(drafts: Mapping[int, str], judged: Mapping[int, Scores], job: Jo
     equal = [one for one in drafts if not attained or attained[one] >= top - job.refinement.tolerance - 1e-9]
     first = max(equal, key=lambda one: (attained.get(one, 0.0), -one))
     if len(equal) == 1 or not job.referees:
-        return first, "by its scores" if attained else "nobody is there to compare them"
+        return first, "by its scores" if attained else "no model can compare them"
     best, tokens = equal[0], job.tokenizer.count(job.document.text)
     job.observe(StageStarted("comparing the candidates", 2 * len(job.referees) * (len(equal) - 1)))
     for other in equal[1:]:

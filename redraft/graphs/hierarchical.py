@@ -16,10 +16,10 @@ import numpy as np
 from langgraph.graph import START, StateGraph
 
 from redraft.agents.structured_writer import MIN_WORDS, Stage, tolerated
-from redraft.domain import Chunk, Document, Parent, Piece, Span, Usage
+from redraft.domain import SHORTENED, Chunk, Document, Parent, Piece, Span, Usage
 from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
 from redraft.events import Noted
-from redraft.graphs.job import Job
+from redraft.graphs.job import Job, best_so_far
 from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
 from redraft.graphs.state import Drafting, Update
@@ -266,7 +266,9 @@ class SummaryTree:
         if 0 not in self._totals:
             raise await self._job.nothing_written()
         if self._silent:
-            self._job.observe(Noted(f"{self._silent} of {len(self._job.chunks)} chunks have nothing on the question"))
+            self._job.observe(
+                Noted(f"{self._silent} of {len(self._job.chunks)} chunks do not help to answer the question")
+            )
 
     async def _scheduled_leaf(self, chunk: Chunk) -> Piece | None:
         await self._scheduler.enter()
@@ -404,7 +406,7 @@ class SummaryTree:
             )
         if job.writer.says_nothing(written.text):
             first, last = group[0].first_chunk + 1, group[-1].last_chunk + 1
-            job.observe(Noted(f"{place}: chunks {first} to {last} have nothing on the question"))
+            job.observe(Noted(f"{place}: chunks {first} to {last} do not help to answer the question"))
             return None
         context = [Parent.of_piece(previous, "context", len(before))] if previous and before else []
         read = [Parent("evidence", job.document.id, span) for spans in shown for span in spans]
@@ -479,14 +481,25 @@ class TreeState(TreeOutput, total=False):
 
 
 async def build_tree(state: TreeState, job: Job) -> Update:
-    """Summarize the chunks and merge the summaries, every level at once."""
+    """Summarize the chunks and merge the summaries, every level at once; where merges do not get shorter, keep the best
+    text there is."""
     tree = SummaryTree(job)
-    top = await tree.build()
+    try:
+        top = await tree.build()
+    except NotShrinkingError as error:
+        best = best_so_far(await off_loop(job.store.runs.pieces, job.run.id), job.plan.words)
+        if best is None:
+            raise
+        note = f"merging did not make it shorter, so its sentences were chosen from the summaries: {error.message}"
+        job.observe(Noted(f"{note}; {error.hint}"))
+        return {"text": "", "draft": await job.keep(best.text, SHORTENED, (note,), best.pieces), "pieces": tree.pieces}
     return {"text": await job.keep_text(top.text), "pieces": tree.pieces}
 
 
 async def tidy(state: TreeState, job: Job) -> Update:
     """Remove the traces of the process from the top of the tree, and keep the result as the run's draft."""
+    if not state["text"]:
+        return {}
     written = await job.writer.tidy(await job.text(state["text"]), "tidy")
     top = await job.as_parent(state["text"])
     return {"draft": await job.keep(written.text, "hierarchical", (written.flaw,) if written.flaw else (), [top])}

@@ -147,7 +147,7 @@ class Job:
         await off_loop(self.store.runs.add_piece, self.run.id, piece, _made_from(parents))
         self.observe(PieceDone(level, index, *chunks, piece.words, piece.flaw))
         if written.flaw:
-            what = f"level {level}, summary {index + 1}: after {written.attempts} tries the closest was kept"
+            what = f"level {level}, summary {index + 1}: kept the best of {written.attempts} tries"
             self.observe(Noted(f"{what} ({written.flaw})"))
         return piece
 
@@ -170,8 +170,8 @@ class Job:
         if gaps and {gap.code for gap in gaps} == {CutThought.code}:
             hint = "give the model more room with --reasoning-tokens, or turn its thinking off"
         if not gaps:
-            hint = "ask it otherwise, or leave --query out; another --model may find more"
-            return NothingSaidError("the document says nothing that helps to answer the question", hint=hint)
+            hint = "rephrase --query or leave it out; another --model may find more"
+            return NothingSaidError("nothing in the document helps to answer the question", hint=hint)
         if self.run.settings.query is None or len(gaps) == count:
             return IncompleteError(f"none of the {count} chunks could be summarized: {reasons}", hint=hint)
         what = f"{len(gaps)} of the {count} chunks could not be summarized, and the others do not help to answer"
@@ -203,7 +203,7 @@ class Job:
         drafts = await off_loop(self.store.runs.drafts, self.run.id)
         given = next((draft.id for draft in drafts if draft.node == GIVEN), None)
         if given is None:
-            raise RunError(f"the summary of run {self.run.id} was never stored", hint="begin it anew")
+            raise RunError(f"the summary of run {self.run.id} was never stored", hint="start it again")
         return given
 
     async def draft(self, key: str) -> Draft:

@@ -305,7 +305,7 @@ def chapter_words(words: int, of_chapter: int | None = None) -> int:
 def fitting_words(wanted: int | None, document_words: int) -> int:
     """Return the length of the summary: as wanted, or a default that shortens even a short document."""
     if document_words < _FEWEST_WORDS:
-        raise PlanError(f"the document has only {document_words} words", hint="give one that is worth summarizing")
+        raise PlanError(f"the document has only {document_words} words", hint="give a longer document")
     if wanted is None:
         return max(10, min(DEFAULT_WORDS, document_words // 3))
     if wanted >= document_words:
@@ -353,11 +353,11 @@ def _chosen(
     text = document.text[slice(*read)]
     tokens, kind = tokenizer.count(text), kind_by_form(text)
     if kind == "narrative" and tokens > _CHUNKS_OF_A_LONG_STORY * settings.chunk_tokens:
-        return MERGING, f"drafted part by part: it is a long story ({tokens:,} tokens)"
+        return MERGING, f"draft in parts: it is a long story ({tokens:,} tokens)"
     it, window = _CALLED.get(kind, "the document"), settings.context_tokens
     try:
         whole = [Chunk(0, read, tokens)]
         Planner(document, whole, settings.model_copy(update={"strategy": DIRECT}), tokenizer, book).direct()
     except PlanError:
-        return MERGING, f"drafted part by part: {it} ({tokens:,} tokens) does not fit the model's window ({window:,})"
-    return DIRECT, f"drafted directly: {it} fits the model's window ({tokens:,} of {window:,} tokens)"
+        return MERGING, f"draft in parts: {it} ({tokens:,} tokens) does not fit the model's window ({window:,})"
+    return DIRECT, f"direct draft: {it} fits the model's window ({tokens:,} of {window:,} tokens)"

@@ -174,7 +174,7 @@ def acceptance(
     fall is measured from the better of the revised draft and the first one, so that small falls do not add up.
     Without a score, the verdicts that are certain are counted."""
     if policy.follows:
-        return AcceptanceDecision(True, "the policy takes every revision")
+        return AcceptanceDecision(True, "the policy accepts every revision")
     had, first, has = scores_of(before), scores_of(start), scores_of(after)
     known = {metric for one in (had, first) for metric, score in one.items() if score is not None}
     if unscored := [metric for metric in goals if has.get(metric) is None and metric in known]:
@@ -182,7 +182,7 @@ def acceptance(
     for metric in goals:
         if has.get(metric) is None:
             if _sure(after, metric, aims) < max(_sure(draft, metric, aims) for draft in (before, start)):
-                return AcceptanceDecision(False, f"{metric}, which has no score, is surely worse")
+                return AcceptanceDecision(False, f"{metric}, which has no score, is certainly worse")
             continue
         floor = max((score for one in (had, first) if (score := one.get(metric)) is not None), default=0.0)
         fall = floor - (has.get(metric) or 0.0)
@@ -203,7 +203,7 @@ def _gain(wanted: Sequence[str], aims: Aims, before: Judged, after: Judged) -> A
         if was is not None and now is not None:
             gains[metric] = now - was
         elif _sure(after, metric, aims) > _sure(before, metric, aims):
-            mended.append(f"{metric}, which had no score, is surely better")
+            mended.append(f"{metric}, which had no score, is certainly better")
     gained = [f"{metric} gained {gain:.3f}" for metric, gain in gains.items() if gain > 1e-9]
     if mended or (sum(gains.values()) > 1e-9 and gained):
         return AcceptanceDecision(True, ", ".join(gained + mended))

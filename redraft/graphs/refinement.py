@@ -83,7 +83,7 @@ def too_long(words: int, limit: int) -> Finding:
 
 def _by_sentences(base: Draft, job: Job) -> tuple[str, str]:
     """Return the draft without its least important sentences, and a note, where the model has not shortened it."""
-    return shortened([base.text], job.plan.words), "sentences were left out to keep to the limit of words"
+    return shortened([base.text], job.plan.words), "sentences were left out to keep to the word limit"
 
 
 async def _rule_on_shortened(state: State, job: Job, policy: Policy) -> tuple[AcceptanceDecision, str]:
@@ -91,11 +91,11 @@ async def _rule_on_shortened(state: State, job: Job, policy: Policy) -> tuple[Ac
     of the two."""
     fitting = await job.latest_within_limit()
     if fitting is None:
-        return AcceptanceDecision(True, "shortened to the limit of words"), state["best"]
+        return AcceptanceDecision(True, "shortened to the word limit"), state["best"]
     goals, tolerance = job.refinement.goals, job.refinement.tolerance
     before, start, after = [await job.judged(one) for one in (fitting, state["first"], state["draft"])]
     ruling = acceptance(policy, list(goals), goals, job.judges.aims, before, start, after, tolerance)
-    reason = f"shortened to the limit of words{'' if policy.follows else f': {ruling.reason}'}"
+    reason = f"shortened to the word limit{'' if policy.follows else f': {ruling.reason}'}"
     return AcceptanceDecision(ruling.accepted, reason), fitting
 
 
@@ -136,7 +136,10 @@ async def contest(state: State, job: Job) -> Update:
     kept = {one.finding: one.said for one in rounds[-1].answers if one.became == "kept"}
     judged = await job.judged(state["best"])
     ruling_requests = [RulingRequest(one, kept[one.id]) for one in findings_in(judged, list(kept))]
-    return {"next": "judge", **await contested(state, job, ruling_requests, f"what revision {state['round']} contests")}
+    return {
+        "next": "judge",
+        **await contested(state, job, ruling_requests, f"sentences that revision {state['round']} kept"),
+    }
 
 
 async def contested(state: State, job: Job, ruling_requests: Sequence[RulingRequest], label: str) -> Update:
@@ -160,15 +163,15 @@ async def ruled_on(
     await off_loop(job.store.rulings.keep, rulings)
     if overruled := [one for one in rulings if one.overruled]:
         of = f"{len(overruled)} of {len(ruling_requests)} finding{'s' * (len(ruling_requests) != 1)}"
-        job.observe(Noted(f"{label}: {of} withdrawn, for the document says so"))
+        job.observe(Noted(f"{label}: {of} withdrawn, since the document says so"))
     best = state["best"]
     changed = [await job.judges.apply_rulings(draft) for draft in dict.fromkeys((best, state["first"]))]
     return {**draft_standing(await job.judged(best), job.refinement)} if any(changed) else {}
 
 
 NO_DOCUMENT = (
-    "the document does not fit into the window of the model that revises: it reads the passages around what was found"
-    " (--context-tokens, if the model has a larger window)"
+    "the document does not fit the reviser's window, so it reads the passages around the findings"
+    " (if the model's window is larger, set --context-tokens)"
 )
 
 _NO_ROOM = "the reviser had no room for"
@@ -224,7 +227,7 @@ async def _rule_on_revision(state: State, job: Job, policy: Policy) -> Acceptanc
     if revised.text == base.text:
         # Without a revision there is nothing to accept, whatever the policy.
         flaws = [note for note in revised.notes if not note.startswith(_NO_ROOM)]
-        failed = f"the revision was of no use: {flaws[0]}" if flaws else ""
+        failed = f"the revision could not be used: {flaws[0]}" if flaws else ""
         return AcceptanceDecision(policy.follows and not failed, failed or "nothing was changed")
     before, start, after = [await job.judged(one) for one in (base.id, state["first"], revised.id)]
     return acceptance(policy, state["aims"], settings.goals, job.judges.aims, before, start, after, settings.tolerance)
@@ -251,7 +254,7 @@ async def decide(state: State, job: Job) -> Update:
     )
     if chosen is None or stop:
         if chosen is not None and chosen.metrics == (REVIEW,):
-            job.observe(Noted("no rounds are left for all that was asked for (--rounds N for more)"))
+            job.observe(Noted("no rounds are left for all requests (use a higher --rounds)"))
         end = await _ending(state, job)
         # A shortened draft may have new findings.
         reason = {"stop": stop or "nothing_to_fix"} if end["next"] == "finish" else {}
@@ -274,7 +277,7 @@ async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Ev
     if found.stop:
         return {"stop": "decided", **await _ending(state, job), "why": found.why}
     if not found.findings:
-        why = f"{found.why}; so it is decided as weakest-first does"
+        why = f"{found.why}; using weakest-first instead"
         job.observe(Noted(f"revision {number + 1}: {why}"))
         return {**_aimed(otherwise.metrics, otherwise.findings), "why": why}
     metrics = dict.fromkeys(one.metric for one in found.findings)
@@ -318,17 +321,20 @@ async def review(state: State, job: Job) -> Update:
     answer = _ask(asked)
     if answer.stop or not answer.go:
         return {"stop": "cancelled", "findings": [], "why": "", **await _ending(state, job)}
+    added = requests(answer.add)
+    if added:
+        await off_loop(job.store.judgments.keep, best, reviewed(judged.get(REVIEW), added))
     if answer.edited is not None:
+        # Requests beside it are for the revision after this one.
         await job.go_on_from(state["round"], best)
         edited = await job.add_draft(answer.edited, "edited by hand", number, parents=[Parent.of_draft(draft)])
         by_hand: Update = {"aims": [], "findings": [], "why": "", "instruction": "", "by_hand": True}
         return {**by_hand, "draft": edited, "round": number, "next": "judge"}
-    dropped, added = [str(one) for one in answer.drop], requests(answer.add)
+    dropped = [str(one) for one in answer.drop]
     left = [finding for finding in state["findings"] if finding not in dropped]
     passed: Update = {"dropped": [*state["dropped"], *dropped]}
     if not added:
         return {**passed, "findings": left, "next": "revise" if left else "decide"}
-    await off_loop(job.store.judgments.keep, best, reviewed(judged.get(REVIEW), added))
     wanted = [*(finding.id for finding in added), *left]
     aims = list(dict.fromkeys([REVIEW, *(state["aims"] if left else [])]))
     return {**passed, "findings": wanted, "aims": aims, "next": "revise"}
@@ -347,13 +353,13 @@ async def revise(state: State, job: Job) -> Update:
     """Mend the chosen findings in the best draft, or only shorten it."""
     number = state["round"] + 1
     await job.go_on_from(state["round"], state["best"])
-    purpose = "to keep to the limit of words" if state.get("shortening") else f"for {' and '.join(state['aims'])}"
+    purpose = "to keep to the word limit" if state.get("shortening") else f"for {' and '.join(state['aims'])}"
     job.observe(StageStarted(f"revision {number}, {purpose}", 1))
     base = await job.draft(state["best"])
     text, note, unread, read, said = await _revision(base, state, job, number)
     made = REVISION_OF if text or state.get("shortening") else NO_REVISION_OF
     if note:
-        job.observe(Noted(f"revision {number} is of no use: {note}"))
+        job.observe(Noted(f"revision {number} could not be used: {note}"))
         text, read = base.text, ()
         if state.get("shortening"):
             text, note = _by_sentences(base, job)

@@ -10,6 +10,7 @@ from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
 from redraft.domain import REVIEW, Draft, Evaluation, Finding
+from redraft.fields import in_words
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import has_words
 
@@ -89,16 +90,16 @@ def answered(given: Any, asked: ReviewQuestion) -> ReviewAnswer | str:
         wanted = "give an object such as {'drop': [1, 3], 'add': ['...'], 'edited': 'text', 'stop': false}"
         if not where:
             return f"an answer is no {type(given).__name__}; {wanted}"
-        return f"{where}: {first['msg']}; {wanted}"
+        return f"{where}: {in_words(first)}; {wanted}"
     ids = {key: one["id"] for one in asked["findings"] for key in (one["number"], one["id"])}
     if unknown := [one for one in answer.drop if one not in ids or isinstance(one, bool)]:
         there = f"they are numbered from 1 to {len(asked['findings'])}" if asked["findings"] else "there is none"
         return f"drop: there is no finding {one_line(str(unknown[0]), 40)!r}; {there}"
     edited = None if answer.edited is None else clean(answer.edited).strip()
     if edited is not None and not has_words(edited):
-        return "edited: an empty draft is none; leave it out, or give the text"
+        return "edited: the draft is empty; leave it out, or give the text"
     if any(not text.strip() for text in answer.add):
-        return "add: a request without words; leave it out, or write what is to be changed"
+        return "add: a request is empty; leave it out, or say what to change"
     return answer.model_copy(update={"drop": list(dict.fromkeys(ids[one] for one in answer.drop)), "edited": edited})
 
 

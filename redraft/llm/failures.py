@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
+from urllib.parse import urlsplit
 
 from redraft.domain import Usage
 from redraft.errors import (
@@ -49,6 +50,7 @@ _CLIENTS = frozenset({"langchain_core", "langchain_openai", "openai", "httpx", "
 _LOST = frozenset({"TransportError", "APIConnectionError", "ClientConnectionError"})
 _UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "ClientConnectorError"})
 _LATE = frozenset({"TimeoutError", "ReadTimeout", "WriteTimeout", "APITimeoutError", "ReadTimeoutError"})
+_REFUSED = re.compile(r"all connection attempts failed|connection refused|connect call failed", re.IGNORECASE)
 _NO_CREDIT = "the account has no credit left; add some, then resume the run"
 
 
@@ -73,14 +75,17 @@ def translate(
     message = redact(str(error) or type(error).__name__, secrets)
     status = status_of(error)
     if status is not None and status >= 300:
-        return _of_status(status, error, message, used)
+        return _of_status(status, error, message, used, address)
     if _is_connection_trouble(error):
         cause = redact(str(error.__cause__), secrets) if error.__cause__ else ""
         names = {type(one).__name__ for one in _causes(error)}
+        message = "connection lost" if message == "Connection error." else message
         said = f"{message} {f'({cause})' if cause and cause not in message else ''}".strip()
         if names & _UNREACHED:
-            said = f"nothing answers at {redact(address, secrets)}: {said}" if address else said
-            return Unreached(said, hint="`redraft models` shows what answers, and where")
+            last = redact(str([*_causes(error)][-1]), secrets)
+            why = "connection refused" if any(_REFUSED.search(repr(one)) for one in _causes(error)) else last
+            where = f"nothing answers at {redact(address, secrets)}: " if address else ""
+            return Unreached(f"{where}{why}", hint="`redraft models` shows what answers, and where")
         return (TimedOut if names & _LATE else TransientError)(said)
     if status is not None or (speaks_openai and _is_no_completion(error)):
         return TransientError(f"the server's answer is not a chat completion ({type(error).__name__}: {message})")
@@ -118,7 +123,19 @@ def _raised_at(error: Exception) -> tuple[str, str, int] | None:
     return next(theirs, None)
 
 
-def _of_status(status: int, error: Exception, message: str, used: frozenset[str]) -> ModelError:
+def web_page(address: str) -> ProviderError:
+    """Return the error for a web page in place of a reply: to ask again is of no use."""
+    return ProviderError(f"{address} is a web page, and not a model", hint=_check_address(address))
+
+
+def _check_address(address: str) -> str:
+    """Return what may be wrong with an address: mostly the end of its path is missing."""
+    if address and not re.search(r"/v\d", urlsplit(address).path):
+        return f"did you mean {plain_address(address)}/v1?"
+    return "check the model's name and the base URL"
+
+
+def _of_status(status: int, error: Exception, message: str, used: frozenset[str], address: str) -> ModelError:
     if status < 400:
         return _redirected(status, error)
     if status == 429 or (status in (503, 529) and _retry_after(error) is not None):
@@ -131,14 +148,14 @@ def _of_status(status: int, error: Exception, message: str, used: frozenset[str]
         return ProviderError(message, hint="check the API key and what it may use")
     if status == 402:
         return ProviderError(message, hint=_NO_CREDIT)
-    if status == 404:
-        return ProviderError(message, hint="check the model's name and the base URL")
+    if status in (404, 405):
+        return ProviderError(f"HTTP {status}: {message}", hint=_check_address(address))
     if status in (400, 413, 422):
         # It may be this one request, so others are still sent.
         return RejectedRequest(message, hint="the provider refuses the request; see its message")
     if status >= 500 or status in (408, 409, 425):
         return TransientError(f"HTTP {status}: {message}")
-    return ProviderError(f"HTTP {status}: {message}", hint="check the model's name and the base URL")
+    return ProviderError(f"HTTP {status}: {message}", hint=_check_address(address))
 
 
 def _redirected(status: int, error: Exception) -> ProviderError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 import warnings
 from contextlib import AsyncExitStack
@@ -17,12 +18,18 @@ from typing_extensions import override
 
 from redraft.llm.chat import ChatModel
 from redraft.llm.envelope import ODD, normalized_completion
+from redraft.llm.failures import web_page
 from redraft.llm.http_client import limit_response
 from redraft.llm.provider_batch import BatchClient, JobTransport, shared_client
 from redraft.llm.reasoning_budget import THOUGHTS
 from redraft.llm.structured_output import modes_for
 from redraft.settings import ReplyForm
 from redraft.store.batches import ByJob
+
+_PAGE = re.compile(r"\s*<(?:!doctype|html|head|body)\b", re.IGNORECASE)
+_VERSION = re.compile(r"/v\d")
+# Whoever does not listen by then is taken to be down.
+_CONNECTING = 5.0
 
 
 class _ChatOpenAI(ChatOpenAI):
@@ -33,6 +40,10 @@ class _ChatOpenAI(ChatOpenAI):
         self, response: dict[str, Any] | openai.BaseModel, generation_info: dict[str, Any] | None = None
     ) -> ChatResult:
         told: Any = response
+        address = str(self.openai_api_base or "")
+        # At a right address a page is what a gateway says for a moment.
+        if isinstance(told, str) and _PAGE.match(told) and not _VERSION.search(address):
+            raise web_page(address)
         sent = told.model_dump(warnings=False) if isinstance(told, openai.BaseModel) else told
         if not isinstance(sent, dict):
             return super()._create_chat_result(response, generation_info)
@@ -52,8 +63,12 @@ def _tls() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
+def _waiting(seconds: float) -> httpx2.Timeout:
+    return httpx2.Timeout(seconds, connect=min(seconds, _CONNECTING))
+
+
 def _client(seconds: float) -> httpx2.AsyncClient:
-    return openai.DefaultAsyncHttpx2Client(timeout=seconds, follow_redirects=False, verify=_tls())
+    return openai.DefaultAsyncHttpx2Client(timeout=_waiting(seconds), follow_redirects=False, verify=_tls())
 
 
 def open_openai(
@@ -91,7 +106,7 @@ def open_openai(
         http_async_client=client,
         # Otherwise LangChain warns that a proxy of the environment is not used, which our client does use.
         http_socket_options=(),
-        timeout=None if by_job else seconds,
+        timeout=None if by_job else _waiting(seconds),
         max_retries=0,
         use_responses_api=False,
     )

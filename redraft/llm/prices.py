@@ -12,6 +12,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from redraft.errors import UsageError
+from redraft.fields import in_words
 from redraft.settings import Price
 from redraft.sources import MOST_OF_SETTINGS, read_file
 
@@ -78,5 +79,5 @@ def _reason(error: KeyError | ValueError) -> str:
         return "it has no [prices]"
     if isinstance(error, ValidationError):
         first = error.errors()[0]
-        return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+        return f"{'.'.join(str(part) for part in first['loc'])}: {in_words(first)}"
     return str(error)

@@ -257,7 +257,8 @@ class RecordedModel:
                 yield _PendingCall(began, sent, size, reservation, replace(call, waited=sent - since), most_out)
 
     async def _attempt(self, request: Request[Given_, Value_], pending: _PendingCall) -> Reply[Value_]:
-        self._observer(CallStarted(request.label, self.identity, request.prompt.name, pending.call.waited))
+        tokens = max(1, pending.size // _BYTES_A_TOKEN_AS_A_RULE)
+        self._observer(CallStarted(request.label, self.identity, request.prompt.name, pending.call.waited, tokens))
         pending.reservation.sent = True
         ATTEMPT.set(attempt_of(pending.call.key, pending.call.attempt))
         thought = self._inner.thought if isinstance(self._inner, ReasoningModel) else 0

@@ -7,7 +7,16 @@ from collections import Counter
 from dataclasses import dataclass
 
 from redraft.domain import Usage
-from redraft.errors import CapabilityError, CutThought, LateReply, ModelError, RateLimited, TimedOut, UnreadableReply
+from redraft.errors import (
+    CapabilityError,
+    CutThought,
+    LateReply,
+    ModelError,
+    RateLimited,
+    TimedOut,
+    Unreached,
+    UnreadableReply,
+)
 
 _TRANSIENT_TRIES = 6
 _RATE_LIMIT_TRIES = 30
@@ -15,6 +24,8 @@ _CAPABILITY_TRIES = 6
 _THOUGHT_TRIES = 8
 # A reply that times out twice will time out again.
 _LATE_TRIES = 2
+# A server that is down is mostly down for longer than anybody wants to wait.
+_UNREACHED_TRIES, _UNREACHED_PAUSE = 2, 2.0
 _MOST_IN_A_ROW = 8
 FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
@@ -63,6 +74,8 @@ class RetryPolicy:
         if isinstance(error, RateLimited) and error.retry_after is not None and error.retry_after >= FIRST_PAUSE:
             # The limiter holds everyone back until then.
             return 0.0
+        if isinstance(error, Unreached):
+            return _UNREACHED_PAUSE
         # Jitter keeps tasks that failed together from retrying together.
         pause: float = min(_LONGEST_PAUSE, FIRST_PAUSE * 2 ** (tries - 1))
         return pause * random.uniform(0.6, 1.4)
@@ -72,6 +85,8 @@ class RetryPolicy:
             # Prose cannot be asked for in parts; while others are answered it may only have waited.
             waits = not self._structured and self._patience.answers > self._answers
             return _TRANSIENT_TRIES if waits else _LATE_TRIES
+        if isinstance(error, Unreached):
+            return _UNREACHED_TRIES
         return _RATE_LIMIT_TRIES if isinstance(error, RateLimited) else _TRANSIENT_TRIES
 
     def ended_by(self, error: ModelError) -> ModelError:

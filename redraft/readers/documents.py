@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -159,6 +160,9 @@ def _bytes(path: Path | None, source: str, max_bytes: int | None) -> bytes:
         return read_stdin(max_bytes) if path is None else read_file(path, max_bytes)
     except FileNotFoundError:
         raise DocumentError("no such file", place=source, hint="check the path, or use - for stdin") from None
+    except IsADirectoryError:
+        hint = f"to summarize each file in it: redraft batch {shlex.quote(source)}"
+        raise DocumentError("it is a directory", place=source, hint=hint) from None
     except OSError as error:
         raise DocumentError(
             error.strerror or str(error), place=source, hint=_ADVICE.get(error.errno or 0, _CHECK)

@@ -230,12 +230,17 @@ def chosen(document: Document, wanted: Choice) -> Document:
     notes = [*document.notes]
     if wanted.chapters:
         spans = _chapters(document, wanted.chapters)
-        document, notes = only(document, spans), [*notes, f"only chapters {wanted.chapters} are read"]
+        document, notes = only(document, spans), [*notes, _only("chapter", wanted.chapters)]
     if wanted.pages:
         spans = _pages(document, wanted.pages)
-        document, notes = only(document, spans), [*notes, f"only pages {wanted.pages} are read"]
+        document, notes = only(document, spans), [*notes, _only("page", wanted.pages)]
     left, told = _skipped(document, wanted.skip)
     return replace(left, notes=(*notes, *told))
+
+
+def _only(what: str, ranges: str) -> str:
+    several = "s" if any(mark in ranges for mark in ",-") else ""
+    return f"reading {what}{several} {ranges} only"
 
 
 def _skipped(document: Document, kinds: Sequence[MarkKind]) -> tuple[Document, list[str]]:

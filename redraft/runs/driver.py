@@ -18,7 +18,7 @@ from langgraph.types import Command, StateSnapshot
 from typing_extensions import override
 
 from redraft.errors import BudgetError, RunError, StoreError, UsageError
-from redraft.events import Event, streamed
+from redraft.events import Event, Observer, StageStarted, streamed
 from redraft.graphs import assembly
 from redraft.graphs.nodes import SessionProtocol
 from redraft.graphs.review import ReviewQuestion
@@ -103,7 +103,11 @@ Reviewer = Callable[[ReviewQuestion], Awaitable[Mapping[str, Any] | None]]
 
 
 class Watcher(Protocol):
-    """Notified when something other than its own nodes ends a run."""
+    """Notified when something other than its own nodes starts or ends a run."""
+
+    @property
+    def observe(self) -> Observer:
+        """Return the observer of events."""
 
     async def stopped(self, run: str, error: BaseException) -> None:
         """Called when an error ends the run."""
@@ -115,6 +119,8 @@ class Watcher(Protocol):
 # LangGraph's default limit guards against endless loops; a draft needs a step per chunk, or two with compression.
 _STEPS_A_CHUNK, _STEPS_A_ROUND, _STEPS = 3, 24, 100
 
+_STAGES = {"metric": "judging", "gather": "judging", "confirm": "second look", "contest": "second look"}
+"""The stages of nodes at which a run may resume without reporting one itself."""
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
@@ -175,6 +181,8 @@ class Driver:
             await self._session.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
             return
         entry = await self._entry(run, snapshot, config, answer)
+        if entry is None and (stages := [_STAGES[name] for name in snapshot.next if name in _STAGES]):
+            self._watcher.observe(StageStarted(stages[0], 0))
         while True:
             await graph.ainvoke(entry, config, context=self._session, durability="sync")
             question = _question(await graph.aget_state(config))

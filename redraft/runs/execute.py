@@ -59,7 +59,7 @@ def check_summaries(first: str, second: str) -> None:
     """Refuse a summary that says nothing: there is no preference for silence."""
     for name, text in (("A", first), ("B", second)):
         if not count_words(text):
-            raise UsageError("there is not one word in it", place=f"summary {name}")
+            raise UsageError("it has no words", place=f"summary {name}")
 
 
 async def compare(manager: RunManager, run: Run) -> None:
@@ -68,7 +68,7 @@ async def compare(manager: RunManager, run: Run) -> None:
     store = manager.store
     made = {draft.node: draft for draft in await off_loop(store.runs.drafts, run.id)}
     if not {GIVEN, OTHER} <= made.keys():
-        raise RunError(f"the summaries of run {run.id} were never stored", hint="begin it anew")
+        raise RunError(f"the summaries of run {run.id} were never stored", hint="start it again")
     first, second = made[GIVEN], made[OTHER]
     if first.text.strip() == second.text.strip():
         await _of_one_text(manager, run, first, second)

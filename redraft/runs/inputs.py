@@ -13,6 +13,7 @@ from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationE
 
 from redraft.domain import REVIEW, Document, Evidence, Finding
 from redraft.errors import RunError, UsageError
+from redraft.fields import in_words
 from redraft.readers.documents import CleanText, check_sources, finished, load, read_text, together
 from redraft.report.history.results import document_read
 from redraft.sources import STDIN, read_file, read_stdin
@@ -127,7 +128,7 @@ def read_findings(source: str) -> tuple[Finding, ...]:
     try:
         found = _FILE.validate_python(json.loads(data))
     except (ValueError, RecursionError) as error:
-        said = f": {error.errors()[0]['msg']}" if isinstance(error, ValidationError) else ""
+        said = f": {in_words(error.errors()[0])}" if isinstance(error, ValidationError) else ""
         raise UsageError(f"there are no findings in it{said}", place=source, hint=_WANTED) from error
     parts = found if isinstance(found, list) else [one for some in _parts(found) for one in some.findings]
     return tuple(parts[:MOST])

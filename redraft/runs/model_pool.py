@@ -106,7 +106,7 @@ def by_identity(models: Iterable[Model]) -> dict[str, Model]:
 
 def _confused(identity: str) -> UsageError:
     return UsageError(
-        f"two models have the identity {identity}, so nobody could tell their answers apart",
+        f"two models have the identity {identity}, so their answers could not be told apart",
         hint="give each its own, with ChatModel(chat, identity=...), or let one judge several times with repeat",
     )
 
@@ -141,10 +141,10 @@ def _check_jobs(assigned: Sequence[ModelRole]) -> None:
     asked = [one for one in assigned if one.model is not None or reads_prompts(one.settings.model)]
     others = [one.settings.model for one in asked if one.model or provider_of(one.settings.model) != OPENAI]
     if others or not asked:
-        what = f"{others[0]} is asked in another" if others else "nobody here is asked by it"
+        what = f"{others[0]} uses another" if others else "no model here supports it"
         raise UsageError(
-            f"--provider-batch goes by OpenAI's protocol, and {what}",
-            hint="leave it out, or take models of openai:NAME",
+            f"--provider-batch needs OpenAI's protocol, and {what}",
+            hint="leave it out, or use openai:NAME models",
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from redraft import plugins
@@ -57,14 +58,32 @@ def _check_provider(provider: str, model: str, name: str) -> None:
     from redraft.llm.providers import check_provider, providers
 
     if not name or provider not in providers():
-        others = "".join(f"{plugin}:..., " for plugin in plugins.names("models"))
-        raise UsageError(
-            f"there is no model {model!r}",
-            hint=f"use extractive; openai:NAME, such as openai:gpt-5-mini; {others}nli:MODEL as a judge; or"
-            f" PROVIDER:NAME with one of"
-            f" {', '.join(providers())}",
-        )
+        own = plugins.names("models")
+        meant = _meant(model, provider, name, (OPENAI, *own, *providers()))
+        others = "".join(f"{plugin}:NAME, " for plugin in own)
+        usual = f"openai:NAME, {others}PROVIDER:NAME ({_SOME}, ...), nli:MODEL as a judge, or extractive"
+        raise UsageError(f"there is no model {model!r}", hint=f"did you mean {meant}?" if meant else f"use {usual}")
     check_provider(provider, model)
+
+
+_SOME = "anthropic, google_genai, mistralai, ollama"
+_FAMILIES = {
+    "openai": ("gpt", "chatgpt", "o1", "o3", "o4"),
+    "anthropic": ("claude",),
+    "google_genai": ("gemini",),
+    "mistralai": ("mistral", "magistral", "codestral"),
+    "deepseek": ("deepseek",),
+    "xai": ("grok",),
+}
+
+
+def _meant(model: str, provider: str, name: str, known: Sequence[str]) -> str:
+    """The model that is likely meant: with the provider of its family, or with a provider that is written so."""
+    if name:
+        near = get_close_matches(provider.lower(), known, 1)
+        return f"{near[0]}:{name}" if near else ""
+    of_family = (family for family, begins in _FAMILIES.items() if model.lower().startswith(begins))
+    return next((f"{family}:{model.lower()}" for family in of_family), "") if ":" not in model else ""
 
 
 def tokenizer_of(settings: DraftConfig) -> tuple[Tokenizer, str]:

@@ -209,11 +209,11 @@ def _settle(document: Document, settings: DraftConfig, model: Model | None, give
     if settings.by_chapter and settings.drafts > 1:
         raise UsageError("several drafts are made of a whole document, and not by chapter", hint="leave out --drafts")
     if not has_words(document.text):
-        raise DocumentError("there is not one word in the document", place=document.source)
+        raise DocumentError("the document has no words", place=document.source)
     tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
     warnings = [warning] if warning else []
     if settings.language and settings.model == EXTRACTIVE and settings.strategy != GIVEN_STRATEGY:
-        warnings.append(f"the built-in model cannot write in {settings.language}: it takes sentences as they stand")
+        warnings.append(f"the built-in model cannot write in {settings.language}: it only copies sentences")
     end, length = len(document.text), len(document.text)
     if settings.until is not None and settings.strategy != GIVEN_STRATEGY:
         end = beginning(document.text, tokenizer, settings.until)
@@ -241,7 +241,7 @@ def check_judging(order: RunSpec, prepared: Prepared, store: Store) -> None:
     check_writer(prepared.settings, order.refinement)
     if order.refinement and order.refinement.review and prepared.settings.by_chapter:
         raise UsageError(
-            "nobody can be asked about all chapters at once",
+            "--review works on one summary, and there is one per chapter",
             hint="leave out --review; a chapter's summary can be refined with it afterwards",
         )
     if order.refinement and prepared.settings.until is not None:

@@ -90,7 +90,7 @@ def windowed(
         if found is None and _is_bounded(one):
             option = "--context-tokens N, or " if one is writer else ""
             notes.append(
-                f"the window of {one.settings.model} is not known: {otherwise:,} tokens{whose} are assumed"
+                f"the window of {one.settings.model} is unknown: {otherwise:,} tokens{whose} are assumed"
                 f" ({option}{WINDOW} of its own settings, a table [models.NAME], says what it is)"
             )
         return found or otherwise

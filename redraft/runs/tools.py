@@ -15,6 +15,7 @@ from redraft.agents import decider
 from redraft.domain import Draft, Finding
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import self_checks
+from redraft.fields import in_words
 from redraft.graphs.evaluation import metric_verdict
 from redraft.report.history.results import document_read
 from redraft.runs import job
@@ -181,7 +182,7 @@ def _tool(name: str, what: str, given: type[BaseModel], work: Callable[..., Awai
 
 def _complaint(error: ValidationError | OldValidationError) -> str:
     first = error.errors()[0]
-    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+    return f"{'.'.join(str(part) for part in first['loc'])}: {in_words(first)}"
 
 
 class _Bench:

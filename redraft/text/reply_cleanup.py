@@ -204,7 +204,7 @@ _LONG_TURN, _LONGEST_TURN = 25, 200
 
 def unlooped(text: str) -> str:
     """Return the text with one of each sentence or line that occurs three times or more, and without a final loop."""
-    text = _without_stutter(text)
+    text = _without_cycles(_without_stutter(text))
     parts = list(_parts(text))
     said = [_said(text, part) for part in parts]
     loops = {key for key, times in Counter(said).items() if times >= _OFTEN and len(set(key)) >= _FEWEST}
@@ -257,6 +257,39 @@ def _without_stutter(text: str) -> str:
     while start and text[start - 1] == text[start - 1 + length]:
         start -= 1
     return text[: start + length].rstrip()
+
+
+# How often a run of two words is repeated in a loop, one of three, and of more.
+_CYCLES = (4, 4, *[3] * 9)
+_SPACED = re.compile(r"\S+")
+
+
+def _without_cycles(text: str) -> str:
+    """Return the text with one turn of each loop of a few words, such as `the man, the man, the man, the man`."""
+    found = list(_SPACED.finditer(text))
+    keys = [re.sub(r"\W+", "", one[0]).casefold() for one in found]
+    cuts: list[tuple[int, int]] = []
+    for length, times in enumerate(_CYCLES, 2):
+        row = 0
+        for at in range(length, len(keys) + 1):
+            if at < len(keys) and keys[at] and keys[at] == keys[at - length]:
+                row += 1
+                continue
+            turn = keys[at - length : at]
+            if row >= length * (times - 1) and len(set(turn)) > 1 and not "".join(turn).isdigit():
+                cuts.append((at - row, at))
+            row = 0
+    apart: list[tuple[int, int]] = []
+    for cut in sorted(cuts):
+        # Six times two words are also three times four.
+        if not apart or cut[0] >= apart[-1][1]:
+            apart.append(cut)
+    for first, end in reversed(apart):
+        # What stood behind the last turn, such as the end of the sentence, stands behind the one that is kept.
+        tail = re.search(r"\W*$", found[end - 1][0])
+        before = re.sub(r"\W+$", "", text[: found[first - 1].end()])
+        text = before + (tail[0] if tail else "") + text[found[end - 1].end() :]
+    return text
 
 
 def _turn_at_end(text: str) -> int:

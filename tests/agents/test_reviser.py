@@ -33,7 +33,7 @@ TEXTS = {
     ),
 }
 
-NO_REVISION = "it has hardly a word in common with the summary"
+NO_REVISION = "it has almost nothing in common with the summary"
 
 
 def request(task: str = "Tell when.") -> Finding:

@@ -77,7 +77,7 @@ def test_other_machines_need_nothing_of_that_of_the_command(made: Cluster) -> No
     out, err = command.communicate(timeout=300)
     done = json.loads(out)
     assert (done["items"]["done"], done["items"]["failed"]) == (12, 1), err.decode()
-    assert "reading 13 files into the database, for workers on other machines" in err.decode()
+    assert "storing 13 files in the database for workers on other machines" in err.decode()
     seen = requests_seen(model)
     assert {one["authorization"] for one in seen} == {f"Bearer {KEY}"}
     assert {one.address for one in others} <= {one["caller"] for one in seen}

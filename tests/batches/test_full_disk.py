@@ -98,7 +98,7 @@ def test_no_worker_is_put_in_the_place_of_one_that_ended_for_a_full_disk(
     opened(store, folder)
 
     with (
-        pytest.raises(RedraftError, match="no worker can go on: disk is full"),
+        pytest.raises(RedraftError, match="no worker can continue: disk is full"),
         WorkerPool(store, Processes(), WorkerTerms(str(store.path), "b", "", 0, 2), str) as worker_pool,
     ):
         worker_pool.mend()

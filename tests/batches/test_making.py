@@ -173,9 +173,9 @@ async def test_who_is_cancelled_hands_back_what_was_at_work(
         ({"model": FirstWords()}, {"workers": 2}, "first-words:1 is an object of this process"),
         ({"metrics": [SaysKeeper()]}, {"workers": 2}, "says_keeper is an object of this process"),
         ({"prices": redraft.price_table(None)}, {"workers": 2}, "a table of prices is an object"),
-        ({}, {"workers": 0}, "0 workers do nothing"),
-        ({}, {"goals": {"coverage": 0.5}, "review": True}, "nobody can be asked about all documents"),
-        ({}, {"goals": {"coverage": 0.5}, "pack": "1f2e"}, "pack is about one document"),
+        ({}, {"workers": 0}, "there must be at least 1 worker"),
+        ({}, {"goals": {"coverage": 0.5}, "review": True}, "a review works on one summary"),
+        ({}, {"goals": {"coverage": 0.5}, "pack": "1f2e"}, "pack applies to one document only"),
         ({}, {"wordz": 5}, "there is no option 'wordz'"),
         ({}, {"sources": ["nowhere.md"]}, "no such file"),
         ({}, {"sources": []}, "no document was given"),
@@ -196,7 +196,7 @@ async def test_what_cannot_be_meant_is_refused_and_nothing_begun(
 async def test_nobody_else_sees_a_database_in_memory() -> None:
     async with Session(":memory:") as session:
         memo = Document.from_text(told(1), "One")
-        with pytest.raises(UsageError, match="nobody else sees a database in memory"):
+        with pytest.raises(UsageError, match="other workers cannot see a database in memory"):
             await redraft.batch(session, [memo], workers=2)
         assert (await redraft.batch(session, [memo], words=20)).complete
 

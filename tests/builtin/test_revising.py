@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from redraft.agents.reviser import read_reply
 from redraft.builtin.revise import revise
 from redraft.domain import Task
 from redraft.prompts.revision import Point, ReviseGiven
@@ -141,8 +142,10 @@ def test_what_is_kept_stays_and_the_first_points_go_first() -> None:
     assert _revised(_correct(SENTENCES[3], "x", "y"), keep=[SENTENCES[3]]) == SUMMARY
 
 
-def test_an_instruction_that_it_cannot_follow_changes_nothing() -> None:
-    assert _revised(Point(id=1, task="change", instruction="Make it sadder.")) == SUMMARY
+def test_an_instruction_that_it_cannot_follow_changes_nothing_and_is_reported_as_left() -> None:
+    reply = read_reply(_revised(Point(id=1, task="change", instruction="Make it sadder.")))
+    assert reply.text == SUMMARY
+    assert [*reply.points.values()] == [("left", "the built-in model cannot follow requests in words")]
     asked = Point(id=1, task="change", instruction="Tell of the flood.", evidence=SENTENCES[4])
     assert SENTENCES[4] in _revised(asked)
 

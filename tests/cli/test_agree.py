@@ -316,7 +316,7 @@ def test_a_saved_figure_stands_behind_the_scores_of_that_judge_and_of_no_other(
     (tmp_path / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
     judge = ("evaluate", "book.md", "poor.md", "--metric", "consistency", "-m")
     assert "not checked against people" in _plain(command.run(*judge, "openai:fair").out)
-    assert "figures are on record" in command.run(*JUDGED, "--save", "--title", "Keepers").err
+    assert "figures stored" in command.run(*JUDGED, "--save", "--title", "Keepers").err
     done = command.run(*judge, "openai:fair", "--json")
     behind = json.loads(done.out)["metrics"]["consistency"]["certificate"]
     assert behind["agrees"] == "agrees with people 1.00 (1.00 to 1.00) on Keepers, 6 summaries"
@@ -326,8 +326,8 @@ def test_a_saved_figure_stands_behind_the_scores_of_that_judge_and_of_no_other(
         ("sentences", "balanced accuracy"),
     }
     run = json.loads(done.out)["run"]
-    for shown in (command.run("show", run).err, command.run("trace", run).out):
-        assert "agrees with people 1.00" in _plain(shown)
+    assert "agreement with people: consistency 1.00" in _plain(command.run("show", run).err)
+    assert "agrees with people 1.00" in _plain(command.run("trace", run).out)
     assert json.loads(command.run("show", run, "--json").out)["certificates"]["consistency"] == behind
     [turn] = json.loads(command.run("trace", run, "--json").out)["rounds"]
     assert turn["certificates"]["consistency"] == behind
@@ -347,5 +347,5 @@ def test_what_was_stopped_is_not_put_on_record(inside: tuple[Inside, ChatServer]
     command, _ = inside
     done = command.run(*JUDGED, "--save", "--max-calls", "5", "--concurrency", "1")
     assert done.code == 3
-    assert "nothing is on record" in done.err
+    assert "nothing stored" in done.err
     assert "fair" not in command.run("agree", "list").out

@@ -38,7 +38,7 @@ def test_the_answer_is_printed_with_numbered_citations_and_the_rest_goes_to_stde
     quote = "The keeper number 5 is called Tom5 and lives at station 35 by the cold sea for 8 years."
     assert " ".join(done.out.split()) == f"{ANSWER} [1] [1] at 33 % of the document: “{quote}”"
     assert ": 7 words of The Keepers · 1 call · " in done.err
-    assert "the answer was not judged: name a --judge, or add --allow-self-check" in done.err
+    assert "The answer was not judged: name a --judge, or add --allow-self-check" in done.err
 
     quiet = command.run("ask", "book.md", named(5), "-q")
     assert (quiet.out, quiet.err) == (done.out, "")
@@ -54,7 +54,7 @@ def test_a_judge_says_what_is_wrong_with_an_answer_and_what_was_dropped_is_named
 
     itself = command.run("ask", "book.md", named(5), "--allow-self-check")
     assert "consistency  1.00" in itself.err
-    assert "the model that answered has judged its own answer" in itself.err
+    assert "The model judged its own answer" in itself.err
 
 
 def test_what_the_document_does_not_say_is_told_and_is_no_failure(command: Inside) -> None:

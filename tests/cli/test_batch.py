@@ -68,7 +68,7 @@ def test_a_batch_from_its_plan_to_its_results(command: Inside, server: ChatServe
     cut = command.run("batch", "in", *_OPTIONS, "--max-calls", "2")
     assert cut.code == 3, cut.err
     assert "stopped: --max-calls 2 is used up" in cut.err
-    assert "go on with a higher limit: redraft batch resume mine" in cut.err
+    assert "Resume with a higher limit: redraft batch resume mine" in cut.err
     assert len(server.seen) == 2
 
     done = command.run("batch", "resume", "mine", "--max-calls", "100", "--json")
@@ -86,7 +86,10 @@ def test_a_batch_from_its_plan_to_its_results(command: Inside, server: ChatServe
     (tmp_path / "in" / "report.txt").write_text(story(5).text, "utf-8")
     again = command.run("batch", "in", *_OPTIONS)
     assert again.code == 0, again.err
-    assert "| done  |     4 |" in again.out
+    assert again.out.startswith("done: 4 of 4 documents done; ")
+    assert "resamples" not in again.out
+    assert "Details: redraft batch status mine" in again.err
+    assert "| done  |     4 |" in command.run("batch", "status", "mine").out
     assert len(server.seen) > asked
     assert (tmp_path / "out" / "light-1.md").exists()
     assert (tmp_path / "out" / "report-summary.md").read_text("utf-8").strip()
@@ -111,8 +114,8 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_asked(
         (("gone.md",), "no such file"),
         (("*.pdf",), "no file fits the pattern"),
         (("odd.jsonl",), "two lines have the id 'a'"),
-        (("odder.jsonl",), "a document has either a text or a path"),
-        (("in", "--refine", "--pack", "1f2e"), "--pack is about one document"),
+        (("odder.jsonl",), "a line needs either a text or a path"),
+        (("in", "--refine", "--pack", "1f2e"), "--pack applies to one document only"),
         (("in", "--goal", "coverage=0.5"), "add --refine"),
         (("in", "--dossiers"), "dossiers need a folder"),
         (("in/light-0.md", "-o", "in"), "light-0.md is in the folder for the summaries"),
@@ -156,7 +159,7 @@ def test_parquet_needs_its_library_and_a_file(command: Inside) -> None:
 
     with Store(command.database) as store:
         store.batches.open(Batch("b", {}, {}))
-    assert "nothing for stdout" in command.run("batch", "results", "b", "--format", "parquet").err
+    assert "not written to stdout" in command.run("batch", "results", "b", "--format", "parquet").err
     pytest.importorskip("pyarrow", reason="redraft itself does not bring it")
     assert command.run("batch", "results", "b", "--format", "parquet", "-o", "b.parquet").code == 0
 

@@ -77,7 +77,7 @@ def test_it_prints_the_report_and_writes_it_with_its_tables(inside: Inside, serv
     assert "| openai:x         |      83.333 | 0.833 |" in (results / "report.md").read_text("utf-8")
     assert done.out.startswith("# BooookScore: how confusing summaries are")
     assert "openai:x: BooookScore 83.333 (95% from" in done.out
-    assert "6/6 " in done.err
+    assert "6 of 6 done: " in done.err
     assert "14 files written to" in done.err
     tables = json.loads((results / "tables.json").read_text("utf-8"))["tables"]
     assert {path.stem for path in results.glob("*.csv")} - {"items"} == {table["name"] for table in tables}
@@ -161,7 +161,7 @@ def test_with_failures_it_is_told_from_one_that_came_to_nothing(inside: Inside, 
         (("--summaries", "summaries.json", "--batch", "0"), "'--batch'"),
         (("--summaries", "summaries.json", "--judge", "openai:x", "--context-tokens", "64"), "does not fit"),
         (("--summaries", "summaries.json", "--judge", "openai:x", "--max-cost", "1"), "price of openai:x"),
-        (("--summaries", "summaries.json", "-o", "summaries.json"), "cannot be made"),
+        (("--summaries", "summaries.json", "-o", "summaries.json"), "cannot be created"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_one_sentence(
@@ -226,4 +226,4 @@ def test_a_stop_says_how_to_go_on(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "go on: repeat the command" in said
+    assert "repeat the command; finished work is reused" in said

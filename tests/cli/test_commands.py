@@ -71,7 +71,7 @@ def test_the_sample_is_summarized_without_key_or_network(command: Command, strat
     assert done.code == 0, done.err
     assert 120 <= count_words(done.out) <= 200
     assert "Hester" in done.out
-    assert "extractive (built in, no LLM)" in done.err
+    assert "\nNo language model was used. See `redraft models`.\n" in done.err
 
 
 def test_json_of_a_summary_keeps_the_contract(command: Command) -> None:
@@ -306,7 +306,7 @@ def test_a_stop_is_clean_and_tells_how_to_go_on(command: Command, stop: signal.S
 
         assert process.returncode == 130
         assert out == ""
-        assert f"go on with: redraft resume {run['run']}" in err
+        assert f"Resume: redraft resume {run['run']}" in err
         assert "Traceback" not in err
         assert run["status"] == "interrupted"
         assert served.run("resume", run["run"]).code == 0
@@ -409,7 +409,7 @@ def test_checkpoints_that_cannot_be_used_are_an_error_with_advice(command: Comma
 def test_progress_is_a_live_line_on_a_terminal_and_plain_lines_elsewhere(command: Command) -> None:
     arguments = ("summarize", "book.md", "--words", "60", "--chunk-tokens", "128")
     plain = command.run(*arguments).err
-    assert "hierarchical: " in plain
+    assert "drafting (hierarchical): " in plain
     assert "\x1b" not in plain
 
     controller, terminal = pty.openpty()

@@ -55,7 +55,7 @@ words              28     35
 sentences          4      5
 """
     )
-    assert "\nwarning: of 2 judgings the order decides structure in 2. " in done.out
+    assert "\nwarning: in 2 judgings the order decides structure in 2. " in done.out
     first = f"openai:m@{done.out.partition('openai:m@')[2].split(',')[0]}, A is the first: "
     assert f"\n{first}overall B, detail B, structure A, logic B\n  They tell of 3 and 5 keepers.\n" in done.out
     assert ", B is the first: overall B, detail B, structure B, logic B\n  They tell of 5 and 3 keepers.\n" in done.out
@@ -63,7 +63,7 @@ sentences          4      5
     behind = " ".join(done.out.partition("\njudged by: ")[2].split())
     assert re.match(r"openai:m; prompts standard \w{8}; 0% without a verdict; not checked against people ", behind)
     assert max(map(len, done.out.splitlines())) <= 100
-    assert ": two summaries of The Keepers · 4 calls · " in done.err
+    assert " · 4 calls · " in done.err
 
 
 def test_the_other_way_round_the_other_wins_and_nobody_is_asked_again(command: Inside, done: Done) -> None:
@@ -109,7 +109,7 @@ def test_show_runs_and_trace_know_a_comparison(command: Inside, done: Done) -> N
         ("compare", "b", {})
     ]
     assert re.search(r"  compare +openai:m +B preferred +The Keepers\n", command.run("runs").out)
-    assert f"this run compared two summaries: redraft show {run}" in command.run("trace", run).out
+    assert f"this run compared two summaries: see redraft show {run}" in command.run("trace", run).out
     refused = command.run("diff", run)
     assert refused.code == 1
     assert "has no rounds" in refused.err
@@ -147,7 +147,7 @@ def test_one_text_twice_is_a_tie_for_which_no_key_is_needed(command: Inside) -> 
 
     assert done.code == 0, done.err
     assert done.out.startswith("overall    tie\ndetail     tie\n")
-    assert "A and B are the same text: nobody was asked\n" in done.out
+    assert "A and B are the same text; no model was asked\n" in done.out
 
 
 @pytest.mark.slow
@@ -224,10 +224,10 @@ def test_the_built_in_model_says_that_it_cannot_tell(tmp_path: Path) -> None:
     [
         (("-", "poor.md", "-"), 2, "only one of SOURCE, A and B can be stdin"),
         (("book.md", "-", "-"), 2, "only one of SOURCE, A and B can be stdin"),
-        (("book.md", "empty.md", "poor.md"), 2, "summary A: there is not one word in it"),
-        (("book.md", "poor.md", "empty.md", "--dry-run"), 2, "summary B: there is not one word in it"),
+        (("book.md", "empty.md", "poor.md"), 2, "summary A: it has no words"),
+        (("book.md", "poor.md", "empty.md", "--dry-run"), 2, "summary B: it has no words"),
         (("book.md", "poor.md", "missing.md"), 1, "no such file"),
-        (("empty.md", "poor.md", "good.md"), 1, "there is not one word in the document"),
+        (("empty.md", "poor.md", "good.md"), 1, "the document has no words"),
         (("book.md", "poor.md", "good.md", "--judge", "gpt-5"), 2, "there is no model"),
     ],
 )

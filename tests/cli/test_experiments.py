@@ -102,7 +102,7 @@ def test_hamlet_prints_the_report_and_writes_it_with_its_tables(inside: Inside, 
     items = json.loads((results / "items.json").read_text("utf-8"))
     assert [item["model"] for item in items] == ["openai:whole", "openai:half"]
     assert items[0]["keyfact_recall"]["levels"]["all"]["value"] == 1.0
-    assert "2/2 The Keepers, chunk" in done.err
+    assert "2 of 2 done: The Keepers, chunk" in done.err
     notes = [line for line in done.err.splitlines() if line.startswith("note: ") and "token counts" in line]
     assert notes, "nobody knows how these models count"
     assert len(notes) == len({*notes}), "what holds for all runs is said once"
@@ -244,7 +244,7 @@ def test_a_dry_run_of_chunk_sizes_counts_each_chunk_before_each_judge(inside: In
         ),
         ((*A_BY_X, "--queries", "0"), "'--queries'"),
         ((*A_BY_X, "--max-cost", "1"), "price of openai:a"),
-        ((*A_BY_X, "-o", "book.md"), "cannot be made"),
+        ((*A_BY_X, "-o", "book.md"), "cannot be created"),
         ((*X_ALONE, "--sizes", "1024,many"), "is no list of sizes"),
         ((*X_ALONE, "--sizes", "8"), "a chunk of 8 tokens is too small"),
         ((*X_ALONE, "--judge", "openai:x"), "is named twice"),
@@ -295,4 +295,4 @@ def test_a_stop_says_how_to_go_on(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert "go on: repeat the command" in said
+    assert "repeat the command; finished work is reused" in said

@@ -78,7 +78,7 @@ def test_where_nobody_can_be_asked_it_wants_a_word(inside: Inside) -> None:
 @pytest.mark.slow
 def test_old_runs_are_forgotten_but_for_those_that_are_worked_on(inside: Inside) -> None:
     runs = [summarized(inside, "book.md", "--sample", str(n))["run"] for n in range(3)]
-    assert inside.run("forget", "--older-than", "1d").err == "nothing is forgotten\n"
+    assert inside.run("forget", "--older-than", "1d").err == "nothing to remove\n"
     with plain(inside.database) as database:
         database.execute("UPDATE runs SET updated = '2025-01-01' WHERE id <> ?", (runs[2],))
     with started(_WORKING, inside.database, runs[0]):
@@ -112,9 +112,9 @@ def test_a_document_is_forgotten_with_all_that_was_made_of_it(inside: Inside) ->
     [
         ((), "name RUNs, or give --older-than, or --document"),
         (("abc", "--older-than", "3d"), "name RUNs, or give --older-than, or --document"),
-        (("--older-than", "soon"), "'soon' is no age"),
-        (("--older-than", "-3d"), "'-3d' is no age"),
-        (("--older-than", "999999w"), "is no age"),
+        (("--older-than", "soon"), "'soon' is not an age"),
+        (("--older-than", "-3d"), "'-3d' is not an age"),
+        (("--older-than", "999999w"), "is not an age"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(inside: Inside, arguments: tuple[str, ...], message: str) -> None:

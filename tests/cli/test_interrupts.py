@@ -72,7 +72,7 @@ def test_while_it_reads_in_a_thread(command: Command) -> None:
     with started(command, "summarize", "-") as process:
         assert seconds_to_end(process, 1) < 1
         assert process.stderr is not None
-        assert "stopped at once; what was stored is kept" in process.stderr.read()
+        assert "stopped; finished work is kept" in process.stderr.read()
 
 
 @pytest.mark.nightly

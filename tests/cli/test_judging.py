@@ -71,7 +71,7 @@ def test_the_built_in_model_judges_and_refines_without_key_or_network(command: I
 
     assert done.code in {0, 3}, done.err
     assert 50 < count_words(done.out) <= 150
-    assert "model: extractive (built in, no LLM)\n" in done.err
+    assert " · built-in model · judged by itself (agreement with people: coverage " in done.err
     shown = inside.run("trace", inside.run("runs", "--json").json["runs"][0]["run"]).out
     assert "round 1 · from round 0, for " in shown
     judged = inside.run("evaluate", str(SAMPLE), "first.md").out
@@ -164,7 +164,7 @@ def test_long_lists_are_cut_and_all_shows_the_rest(command: Inside) -> None:
     short = command.run("evaluate", "book.md", "-", "--metric", "consistency", stdin=wrong)
     whole = command.run("evaluate", "book.md", "-", "--metric", "consistency", "--all", stdin=wrong)
 
-    assert "... and 2 more (--all shows them" in short.out
+    assert "... and 2 more (see --all, or redraft trace " in short.out
     assert "  12  " in whole.out
     assert "more (" not in whole.out
 
@@ -185,10 +185,9 @@ def test_a_refinement_prints_the_summary_and_tells_what_became_of_the_goals(comm
     assert again.out == ""
     assert (command.folder / "better.md").read_text() == result["summary"] + "\n"
     for line in (
-        "coverage     0.66 -> 1.00  goal 1: met",
-        "consistency  0.75 -> 1.00  goal 1: met",
-        "1 revision, taken; it stopped because every goal is met",
-        "more about it: redraft trace ",
+        "coverage 0.66 -> 1.00 (goal 1 met); consistency 0.75 -> 1.00 (goal 1 met)",
+        "; 1 revision, accepted; every goal is met\n",
+        "Details: redraft trace ",
     ):
         assert line in again.err
 
@@ -198,9 +197,9 @@ def test_a_goal_that_is_missed_is_exit_code_3_and_the_best_draft_is_printed(comm
 
     assert done.code == 3
     assert "Bob" not in done.out
-    assert "coverage     0.66 -> " in done.err
-    assert "goal 0.8: missed" in done.err
-    assert "goal 0.85: met" in done.err
+    assert "; coverage 0.66 -> " in done.err
+    assert "(goal 0.8 missed)" in done.err
+    assert "(goal 0.85 met)" in done.err
 
 
 def test_a_summary_is_drafted_and_refined_in_one_run(command: Inside) -> None:
@@ -311,7 +310,7 @@ def test_without_a_revision_only_why_it_stopped_is_told(command: Inside) -> None
     done = command.run("refine", "book.md", "poor.md", "--goal", "coverage=0.1")
 
     assert done.code == 0, done.err
-    assert "\nit stopped because every goal is met\n" in done.err
+    assert "; every goal is met\n" in done.err
     assert "revision" not in done.err
 
 
@@ -321,8 +320,8 @@ def test_the_limit_is_told_where_it_was_not_given(command: Inside) -> None:
     silent = command.run(*arguments)
     limit = command.run(*arguments, "--json").json["settings"]["words"]
 
-    assert f"limit: {limit} words (--words N for another)" in silent.err
-    assert "limit:" not in command.run(*arguments, "--words", "100").err
+    assert f" words (limit {limit}) of The Keepers; " in silent.err
+    assert "(limit 100)" in command.run(*arguments, "--words", "100").err
     assert command.run(*arguments, "-q").err == ""
 
 
@@ -354,13 +353,15 @@ def test_a_goal_that_too_few_verdicts_speak_of_is_unsure(tmp_path: Path) -> None
         asked = ("refine", "book.md", "good.md", "--goal", "coverage=0.8", "--words", "100")
         done = command.run(*asked)
         assert done.code == 3, done.err
-        assert "coverage  1.00 -> 1.00  goal 0.8: unsure, 67% of its items have a verdict\n" in done.err
-        assert "it stopped because too few items have a verdict to tell whether every goal is met\n" in done.err
+        assert "coverage 1.00 -> 1.00 (goal 0.8 unsure, 67% of its items have a verdict)" in done.err
+        assert "; too few items have a verdict to tell whether every goal is met\n" in done.err
         run = command.run(*asked, "--json").json
         assert (run["stop_reason"], run["goals"]["coverage"]["met"]) == ("unsure", None)
-        assert f"not sure of coverage: `redraft resume {run['run'][:4]}" in command.run("resume", run["run"]).err
+        resumed = command.run("resume", run["run"]).err
+        assert "\nundecided: coverage; " in resumed
+        assert f"\nTry again: redraft resume {run['run'][:4]}" in resumed
         lenient = command.run(*asked, "--judged-share", "0.6")
-        assert (lenient.code, "goal 0.8: met" in lenient.err) == (0, True)
+        assert (lenient.code, "goal 0.8 met" in lenient.err) == (0, True)
         refused = command.run(*asked, "--judged-share", "0.4")
         assert (refused.code, "--judged-share" in refused.err) == (2, True)
 
@@ -397,14 +398,14 @@ def test_what_a_document_or_a_judge_says_is_harmless_on_a_terminal(tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("summarize", "book.md", "--rounds", "2"), 2, "--rounds is about"),
+        (("summarize", "book.md", "--rounds", "2"), 2, "--rounds only applies when"),
         (("summarize", "-", "--refine", "--review"), 2, "answers from stdin"),
         (("evaluate", "-", "-"), 2, "cannot both be stdin"),
         (("evaluate", "book.md", "missing.md"), 1, "no such file"),
         (("evaluate", "book.md", "book.md", "--metric", "beauty"), 2, f"{NO_METRIC} spread, position and statistics"),
         (("evaluate", "book.md", "book.md", "--similarity", "cosine"), 2, "needs an embedding model"),
         (("evaluate", "book.md", "book.md", "--pack", "ffff"), 1, "no pack begins with"),
-        (("refine", "book.md", "book.md", "--goal", "coverage"), 2, "is no goal"),
+        (("refine", "book.md", "book.md", "--goal", "coverage"), 2, "is not a goal"),
         (("refine", "book.md", "book.md", "--goal", "coverage=nan"), 2, "--goal"),
         (("refine", "book.md", "book.md", "--goal", "coverage=80"), 2, "--goal"),
         (("refine", "book.md", "book.md", "--goal", "beauty=1"), 2, f"{NO_GOAL} and spread"),
@@ -462,8 +463,8 @@ def test_a_metric_that_fails_is_shown_beside_those_that_have_scores(tmp_path: Pa
     assert again.code == 3
     said = " ".join(again.err.split())
     assert "too few items have a verdict to tell whether every goal is met" in said
-    assert "no score of keyfact_recall: The Keepers: not one key fact came of it" in said
-    assert "not sure of keyfact_recall: `redraft resume" in said
+    assert "no keyfact_recall score: The Keepers: not one key fact came of it" in said
+    assert "undecided: keyfact_recall; another --judge may decide it Try again: redraft resume" in said
 
 
 @pytest.mark.slow
@@ -495,9 +496,9 @@ def test_a_pack_with_holes_says_so_wherever_it_is_shown(tmp_path: Path) -> None:
     assert f"\n  missing: {hole}" in judged.out
     assert refined.json["missing"] == {"coverage": exported.json["missing"]}
     for text in (shown.err, refined.err, judged.err):
-        assert f"missing in what coverage rests on: {hole}" in text
-    assert f"`redraft resume {run}` tries again" in shown.err
-    assert f"\n  missing in what coverage rests on: {hole}" in traced.out
+        assert f"coverage could not use everything: {hole}" in text
+    assert f"Try again: redraft resume {run}" in shown.err
+    assert f"\n  coverage could not use everything: {hole}" in traced.out
 
 
 RETOLD = (
@@ -514,11 +515,9 @@ def test_what_the_built_in_judge_can_tell_nothing_of_is_refined_to_nothing_and_s
 
     assert (done.code, done.out.strip()) == (3, RETOLD.strip())
     said = " ".join(done.err.split())
-    assert (
-        "no score of consistency: no judge can tell of any item; the built-in judge sees only near-quotations" in said
-    )
+    assert "no consistency score: no judge can tell of any item; the built-in judge sees only near-quotations" in said
     assert "a language model or a local entailment model as judge (--judge openai:MODEL, --judge nli:MODEL)" in said
-    assert "it stopped because too few items have a verdict to tell whether every goal is met" in said
+    assert "too few items have a verdict to tell whether every goal is met" in said
     as_json = Inside(tmp_path).run(*asked, "--json").json
     assert (as_json["stop_reason"], as_json["goals"]["consistency"]["met"]) == ("unsure", None)
     assert "takes a language model" in as_json["unscored"]["consistency"]

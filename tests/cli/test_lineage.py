@@ -60,7 +60,7 @@ def test_a_sentence_without_a_place_is_said_beside_the_citations(court: tuple[In
     shown = command.run("show", odd, "--cite")
 
     assert "[1]" not in shown.out
-    assert shown.err.startswith(f"of 1 sentence no place is found in the document: redraft lineage {odd}")
+    assert shown.err.startswith(f"no place in the document for 1 sentence: redraft lineage {odd}")
 
 
 def test_what_cannot_be_meant_is_refused(court: tuple[Inside, str]) -> None:
@@ -163,7 +163,7 @@ def test_what_the_judge_has_found_in_the_summary_is_not_lost(judged: tuple[Insid
     assert (len(found["kept"]), [one["by"] for one in found["lost"]]) == (3, ["judge"] * 3)
     assert all(one["sentences"] for one in said.values() if one["kept"])
     shown = command.run("lineage", run, "--lost").out
-    assert "note: which of them the summary states is what its judge has found\n" in shown
+    assert "note: a judge said which of them the summary states\n" in shown
 
 
 def test_citations_say_which_of_them_a_judge_has_confirmed(judged: tuple[Inside, str]) -> None:

@@ -114,5 +114,5 @@ def test_a_status_that_there_is_not_is_answered_with_those_that_there_are(tmp_pa
     assert command.run("runs", "--status", "done").code == 0
     done = command.run("runs", "--status", "nonsense")
     assert done.code == 2
-    assert "no run is ever 'nonsense'" in done.err
+    assert "'nonsense' is not a status" in done.err
     assert "running, waiting, done, stopped, failed, interrupted, killed" in done.err

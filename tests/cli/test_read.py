@@ -31,7 +31,7 @@ def test_what_is_read_of_a_file_is_shown(command: Inside, tmp_path: Path) -> Non
     as_json = command.run("read", str(path), "--chapters", "2", "--json").json
     assert [one["chapter"] for one in as_json["sections"] if one["chapter"]] == [2]
     assert as_json["sections"][-1]["pages"]
-    assert "only chapters 2 are read" in as_json["notes"]
+    assert "reading chapter 2 only" in as_json["notes"]
     text = command.run("read", str(path), "--chapters", "2", "--text", "-q").out
     assert text.startswith("## Chapter 2: The Counting House\n")
 

@@ -18,6 +18,7 @@ import pytest
 from tests.cli.inside import Inside, keepers_court
 from tests.command import Done
 from tests.judges import told
+from tests.support import SAMPLE
 
 # There are words left for one more fact in the first revision, and for another in the second.
 REFINE = ("refine", "book.md", "poor.md", "--goal", "coverage=1", "--goal", "consistency=1", "--words", "50")
@@ -48,20 +49,26 @@ def test_enter_goes_on_and_s_stops(command: Inside) -> None:
     assert done.code == 3, done.err
     assert done.json["stop_reason"] == "cancelled"
     assert done.json["rounds"] == 1
-    assert "before revision 1, the best draft (28 words) has" in done.err
+    assert "Before revision 1: the best draft (28 words)\n\n" in done.err
+    assert done.err.index("called Bob.") < done.err.index("   1  inconsistent"), "the draft before the findings"
     assert "consistency  0.75  goal 1: missed" in done.err
     assert "   1  inconsistent: What is keeper number 2 called?" in done.err
-    assert "before revision 2" in done.err
-    assert "it was stopped by you" in done.err
+    assert "Before revision 2" in done.err
+    assert "; you stopped it\n" in done.err
 
 
 @pytest.mark.slow
 def test_findings_are_dropped_and_requests_are_added(command: Inside) -> None:
     done = review(command, "?", "d 4", "d 1 2", "what", "a", "a Say more about the station.", "", "s")
 
-    for answer in ("drop findings 2 and 4", "such as: d 1 (there are 2)", "none left", "there is no 'what'"):
+    for answer in (
+        "\n  d 2 4   drop findings 2 and 4",
+        "such as: d 1 (there are 2)",
+        "none left",
+        "'what' is not a key",
+    ):
         assert answer in done.err
-    assert "write what is to be changed" in done.err
+    assert "say what to change" in done.err
     first = traced(command, done)[0]
     made = traced(command, done)[1]
     assert made["aims"] == ["review"]
@@ -71,10 +78,36 @@ def test_findings_are_dropped_and_requests_are_added(command: Inside) -> None:
 
 
 @pytest.mark.slow
+def test_a_request_in_words_reaches_the_reviser_and_the_trace_says_whether_it_was_met(command: Inside) -> None:
+    done = review(command, "d 1 2", "a Say how the story ends.", "", "s")
+
+    said = " ".join(command.run("trace", done.json["run"]).out.split())
+    assert "request: Say how the story ends. · met, as far as the reviser reports" in said
+
+
+@pytest.mark.nightly
+def test_the_built_in_model_says_that_it_cannot_follow_a_request(tmp_path: Path) -> None:
+    asked = ("refine", str(SAMPLE), str(SAMPLE.parent / "a-first-summary.md"), "-w", "150", "-g", "consistency=0.95")
+    answers = b"a Say how the story ends.\n\n\n"
+    alone = Inside(tmp_path).run(*asked, "--allow-self-check", "--review", "--json", stdin=answers)
+    said = " ".join(Inside(tmp_path).run("trace", alone.json["run"]).out.split())
+    assert "request: Say how the story ends. · not met: the built-in model cannot follow requests in words" in said
+
+
+@pytest.mark.slow
+def test_a_request_beside_an_edited_draft_is_for_the_next_revision(command: Inside) -> None:
+    done = review(command, "a Say how the story ends.", "e", "", "", "s")
+
+    rounds = traced(command, done)
+    assert [one["reason"] for one in rounds][1] == "edited by hand"
+    assert rounds[2]["aims"] == ["review"]
+
+
+@pytest.mark.slow
 def test_the_draft_is_edited_and_judged_instead_of_a_revision(command: Inside) -> None:
     done = review(command, "e", "", "s")
 
-    assert "edited (28 words); enter has it judged instead of a revision" in done.err
+    assert "edited (28 words); enter judges it" in done.err
     assert done.json["summary"] == told(1, 2, 3, 4)
     assert done.json["scores"]["consistency"] == 1
     assert [(one["reason"], one["accepted"]) for one in traced(command, done)][1] == ("edited by hand", True)
@@ -97,16 +130,16 @@ def test_at_the_end_of_input_the_run_waits_and_resume_asks_again(command: Inside
     assert done.code == 3, done.err
     assert (done.json["status"], done.json["stop_reason"], done.json["error"]) == ("waiting", "review", None)
     assert done.json["summary"] == told(1, 3, 4, wrong={2: "Bob"}), "the best draft so far"
-    run = re.findall(r"it waits for your answer: redraft resume (\w+)", done.err)[0]
+    run = re.findall(r"\nResume: redraft resume (\w+)", done.err)[0]
     assert command.run("runs", "--json").json["runs"][0]["status"] == "waiting"
     assert run in command.run("runs", "--status", "waiting").out
     assert command.run("show", run, "--json").json["status"] == "waiting"
-    assert "it waits for your answer: redraft resume" in command.run("trace", run).out
+    assert f"waiting for your review\nResume: redraft resume {run}" in command.run("trace", run).out
 
     again = command.run("resume", run)
     assert again.code == 3, again.err
-    assert "before revision 1" in again.err
-    assert f"it waits for your answer: redraft resume {run}" in again.err
+    assert "Before revision 1" in again.err
+    assert f"Resume: redraft resume {run}" in again.err
 
     resumed = command.run("resume", run, "--json", stdin=b"\ns\n")
     assert resumed.json["stop_reason"] == "cancelled"
@@ -114,7 +147,7 @@ def test_at_the_end_of_input_the_run_waits_and_resume_asks_again(command: Inside
     assert resumed.json["scores"]["consistency"] == 1
     forked = command.run("fork", run, "--round", "0", stdin=b"s\n")
     assert forked.code == 3, forked.err
-    assert "before revision 1" in forked.err
+    assert "Before revision 1" in forked.err
     assert command.run("fork", run, "--round", "0", "--no-review", "-q").out == told(1, 2, 3, 4, 5, 6) + "\n"
 
 
@@ -135,7 +168,7 @@ def test_on_a_terminal_the_progress_line_is_out_of_the_way_and_ctrl_c_ends_the_w
     ) as process:
         os.close(terminal)
         shown = b""
-        while b"or d, a, e, s, ?: " not in shown:
+        while b"or d, a, e, p, s, ?: " not in shown:
             shown += os.read(controller, 65_536)
         asked = len(shown)
         # Long enough for a live line to be drawn again, if it were still alive.
@@ -152,4 +185,4 @@ def test_on_a_terminal_the_progress_line_is_out_of_the_way_and_ctrl_c_ends_the_w
     assert process.wait(timeout=20) == (130 if stop else 3)
     assert b"Traceback" not in shown
     last = shown[asked:].decode()
-    assert ("go on with: redraft resume" if stop else "it was stopped by you") in last
+    assert ("Resume: redraft resume" if stop else "you stopped it") in last

@@ -56,7 +56,7 @@ def test_a_dumb_terminal_gets_plain_lines(command: Command) -> None:
 
     assert "\x1b[" in lively
     assert "\x1b" not in dumb
-    assert "hierarchical: " in dumb
+    assert "drafting (hierarchical): " in dumb
     assert max(map(len, dumb.splitlines())) <= 80
 
 

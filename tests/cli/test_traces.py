@@ -63,19 +63,19 @@ def test_a_trace_tells_the_story_round_by_round(command: Inside, refined: Any) -
         "round 0 · the first draft · 28 words",
         "found in coverage: 2 unanswered, 1 contradicted",
         "found in consistency: 1 inconsistent",
-        "round 1 · from round 0, for consistency · 28 words · taken: consistency gained 0.250",
+        "round 1 · from round 0, for consistency · 28 words · accepted: consistency gained 0.250",
         "· inconsistent: What is keeper number 2 called? -> Tom2",
         "changed: 1 sentence changed, 3 as before",
         "~ The keeper number 2 is called [-Bob.-] {+Tom2.+}",
         "+ The keeper number 5 is called Tom5.",
         "coverage     0.66 -> 1.00  goal 1: met",
         "  statistics: 6 sentences, compression ",
-        "it stopped because every goal is met; the result is the draft of round 2",
+        "stopped: every goal is met; the result is the draft of round 2",
     ):
         assert line in done.out
     assert max(len(line) for line in done.out.splitlines()) <= 100
     whole = command.run("trace", refined["run"], "--all").out
-    assert "shows them" not in whole
+    assert "(see --all)" not in whole
     assert len(whole) > len(done.out)
 
 
@@ -124,7 +124,7 @@ def test_an_evaluation_has_one_round_and_a_plain_summary_says_what_to_do(command
     assert [made["scores"] for made in rounds] == [{"coverage": pytest.approx(2 / 3), "consistency": 0.75}]
 
     plain = command.run("summarize", "book.md", "--words", "50", "--model", "extractive", "--json").json["run"]
-    assert "made without judging" in command.run("trace", plain).out
+    assert "this draft was not judged" in command.run("trace", plain).out
     assert f"redraft fork {plain} --round 0" in command.run("trace", plain).out
     assert command.run("trace", plain, "--json").json["rounds"][0]["scores"] == {}
 
@@ -136,12 +136,12 @@ def test_a_difference_tells_which_findings_each_change_answered(command: Inside,
     assert "round 0 (28 words) -> round 2 (42)" in done.out
     answered = done.out.replace("\n\n", "\n").splitlines()
     assert answered[answered.index("~ The keeper number 2 is called [-Bob.-] {+Tom2.+}") + 1 :] == [
-        "    mends · contradicted: What is keeper number 2 called? -> Tom2",
-        "    mends · inconsistent: What is keeper number 2 called? -> Tom2",
+        "    fixes · contradicted: What is keeper number 2 called? -> Tom2",
+        "    fixes · inconsistent: What is keeper number 2 called? -> Tom2",
         "+ The keeper number 5 is called Tom5.",
-        "    mends · unanswered: What is keeper number 5 called? -> Tom5",
+        "    fixes · unanswered: What is keeper number 5 called? -> Tom5",
         "+ The keeper number 6 is called Tom6.",
-        "    mends · unanswered: What is keeper number 6 called? -> Tom6",
+        "    fixes · unanswered: What is keeper number 6 called? -> Tom6",
     ]
 
     backwards = command.run("diff", refined["run"], "1", "0", "--json").json
@@ -165,9 +165,9 @@ def test_runs_and_show_know_what_was_judged(command: Inside, refined: Any, evalu
 
     shown = command.run("show", refined["run"])
     assert shown.out == refined["summary"] + "\n"
-    assert "consistency  0.75 -> 1.00  goal 1: met" in shown.err
+    assert "consistency 0.75 -> 1.00 (goal 1 met)" in shown.err
     assert command.run("show", refined["run"], "--json").json == refined
-    assert "consistency  0.75" in command.run("show", evaluated["run"]).err
+    assert "; consistency 0.75" in command.run("show", evaluated["run"]).err
     assert "3 findings" in command.run("resume", evaluated["run"]).out
 
 

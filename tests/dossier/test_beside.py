@@ -244,14 +244,22 @@ def test_what_has_no_verdict_in_one_run_counts_nowhere(keepers: Shelf) -> None:
         (["first"], "you gave only one run"),
         (["first", "first"], "is given twice"),
         (["first", "elsewhere"], "no two of these runs are of the same document"),
-        (["plain", "plainer"], "none of these runs has a score"),
-        (["first", "plain"], "no metric gives a score to two"),
         (["first", "pack"], "made no summary: it builds questions"),
     ],
 )
 def test_what_cannot_be_compared_is_told(keepers: Shelf, keys: list[str], said: str) -> None:
     with Store(keepers.database) as store, pytest.raises(UsageError, match=said):
         read_beside(store, [getattr(keepers, key) for key in keys])
+
+
+@pytest.mark.parametrize("keys", [("plain", "plainer"), ("first", "plain")])
+def test_runs_that_no_metric_has_both_scored_are_compared_and_that_is_said(
+    keepers: Shelf, keys: tuple[str, str]
+) -> None:
+    with Store(keepers.database) as store:
+        found = read_beside(store, [getattr(keepers, key) for key in keys])
+    assert len(found.contestants) == 2
+    assert found.warnings[0].startswith("No metric has scored two of these runs")
 
 
 def test_a_metric_without_a_score_is_named_with_its_reason(keepers: Shelf) -> None:

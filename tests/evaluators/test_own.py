@@ -278,10 +278,10 @@ UNSOUND: dict[str, Any] = {
     "the score 0.5 with the outcome failed": Evaluation("giving", 1, "failed", 0.5),
     "judged -1 items": lambda one: one.scored(0.5, judged=-1),
     "a finding in the name of coverage": lambda one: one.scored(0.5, findings=[replace(FINDING, metric="coverage")]),
-    "task: Input should be 'add', 'correct'": lambda one: one.scored(0.5, findings=[replace(FINDING, task="burn")]),
-    "sentence: Input should be a valid string": lambda one: one.scored(0.5, findings=[replace(FINDING, sentence=None)]),
-    "findings.0: Input should be a dictionary or an instance of Finding": lambda one: one.scored(0.5, findings=["bad"]),
-    "held.0: Input should be a valid string": lambda one: one.scored(0.5, held=[3]),
+    "task: must be 'add', 'correct'": lambda one: one.scored(0.5, findings=[replace(FINDING, task="burn")]),
+    "sentence: must be text": lambda one: one.scored(0.5, findings=[replace(FINDING, sentence=None)]),
+    "findings.0: must be an object": lambda one: one.scored(0.5, findings=["bad"]),
+    "held.0: must be text": lambda one: one.scored(0.5, held=[3]),
     "details that are no JSON": lambda one: one.scored(0.5, details={"x": object()}),
     "Out of range float": lambda one: one.measured({"x": float("inf")}),
 }
@@ -400,7 +400,7 @@ def test_an_installed_metric_is_asked_for_on_the_command_line_as_any_other(insta
     assert better["goals"] == {"mentions": {"at_least": 0.9, "met": True, "judged_share": 1.0}}
     assert planned["stages"] == []
     assert wrong["error"]["message"].endswith("faithfulness, booookscore, spread and mentions")
-    assert query["error"]["message"] == "--query makes no difference to mentions"
+    assert query["error"]["message"] == "--query is not used by mentions"
     assert "booookscore, spread, position, statistics, mentions; may be repeated" in helped
 
 

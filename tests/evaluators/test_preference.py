@@ -277,7 +277,7 @@ async def test_of_one_text_twice_nobody_is_asked(bench: Bench) -> None:
 
 @pytest.mark.parametrize(("a", "b", "name"), [("", B, "A"), (A, " ... \n", "B")])
 async def test_a_summary_without_words_is_refused_by_name(bench: Bench, a: str, b: str, name: str) -> None:
-    with pytest.raises(UsageError, match=f"summary {name}: there is not one word in it"):
+    with pytest.raises(UsageError, match=f"summary {name}: it has no words"):
         await bench.compare(a, b)
     assert bench.court.store.runs.latest(1) == []
 

@@ -108,12 +108,12 @@ async def test_a_draft_edited_by_hand_is_judged(bench: Bench) -> None:
 WRONG = {
     "an unknown number": ({"drop": [9]}, "drop: there is no finding '9'; they are numbered from 1 to 5"),
     "an unknown id": ({"drop": ["none"]}, "drop: there is no finding 'none'"),
-    "a number that is true": ({"drop": [True]}, "drop: Input should be a valid integer"),
-    "a wrong type": ({"drop": "1"}, "drop: Input should be a valid list"),
-    "words for a truth": ({"stop": "yes"}, "stop: Input should be a valid boolean"),
-    "an extra key": ({"dropp": [1]}, "dropp: Extra inputs are not permitted"),
-    "an empty draft": ({"edited": " \n "}, "edited: an empty draft is none"),
-    "an empty request": ({"add": [" "]}, "add: a request without words"),
+    "a number that is true": ({"drop": [True]}, "drop: must be a whole number"),
+    "a wrong type": ({"drop": "1"}, "drop: must be a list"),
+    "words for a truth": ({"stop": "yes"}, "stop: must be true or false"),
+    "an extra key": ({"dropp": [1]}, "dropp: is not known here"),
+    "an empty draft": ({"edited": " \n "}, "edited: the draft is empty"),
+    "an empty request": ({"add": [" "]}, "add: a request is empty"),
     "a text": ("go on", "give an object such as"),
     "a list": ([1, 3], "give an object such as"),
 }

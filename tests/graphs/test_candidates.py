@@ -194,10 +194,10 @@ async def test_why_auto_has_drafted_as_it_has_is_told(tmp_path: Path) -> None:
 
     told = result.to_json()
     assert told["strategy"] == result.settings.strategy
-    assert str(told["strategy_reason"]).startswith(("drafted directly", "drafted part by part"))
+    assert str(told["strategy_reason"]).startswith(("direct draft", "draft in parts"))
     assert named.to_json()["strategy_reason"] == ""
     trace = read_trace(desk.store, result.run.id)
     assert trace.to_json()["strategy_reason"] == told["strategy_reason"]
     lines = [*trace_lines(trace, story(200), show_all=False)]
-    assert any(line.startswith("drafted ") for line in lines)
+    assert any(line.startswith(("direct draft", "draft in parts")) for line in lines)
     assert any(line.startswith("candidate 2 of 2: ") for line in lines)

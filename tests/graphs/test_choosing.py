@@ -19,9 +19,9 @@ STORY = Document.from_text(SAMPLE.read_text("utf-8"), "The Salt Ledger")
 @pytest.mark.parametrize(
     ("document", "window", "strategy", "why"),
     [
-        (story(60), 8192, "direct", "drafted directly: the document fits the model's window ("),
+        (story(60), 8192, "direct", "direct draft: the document fits the model's window ("),
         (story(200), 1024, "hierarchical", "does not fit the model's window (1,024)"),
-        (STORY, 128_000, "hierarchical", "drafted part by part: it is a long story ("),
+        (STORY, 128_000, "hierarchical", "draft in parts: it is a long story ("),
     ],
 )
 async def test_what_fits_and_is_no_long_story_is_drafted_directly(

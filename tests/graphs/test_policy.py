@@ -263,13 +263,13 @@ def few(metric: str, right: int, wrong: int, score: float | None = None) -> dict
 @pytest.mark.parametrize(
     ("metric", "before", "after", "accepted", "reason"),
     [
-        (CONSISTENCY, (3, 2), (3, 1), True, "consistency, which had no score, is surely better"),
+        (CONSISTENCY, (3, 2), (3, 1), True, "consistency, which had no score, is certainly better"),
         (CONSISTENCY, (3, 2), (3, 2), False, "no gain on consistency"),
-        (CONSISTENCY, (3, 2), (9, 3), False, "consistency, which has no score, is surely worse"),
-        (COVERAGE, (3, 2), (4, 1), True, "coverage, which had no score, is surely better"),
+        (CONSISTENCY, (3, 2), (9, 3), False, "consistency, which has no score, is certainly worse"),
+        (COVERAGE, (3, 2), (4, 1), True, "coverage, which had no score, is certainly better"),
         # Of what is no longer known to be missing nobody knows whether it is there.
         (COVERAGE, (3, 2), (3, 0), False, "no gain on coverage"),
-        (COVERAGE, (3, 2), (2, 0), False, "coverage, which has no score, is surely worse"),
+        (COVERAGE, (3, 2), (2, 0), False, "coverage, which has no score, is certainly worse"),
     ],
 )
 @pytest.mark.parametrize("policy", STRICT)

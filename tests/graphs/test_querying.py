@@ -82,7 +82,7 @@ async def test_where_no_merge_has_anything_to_say_the_document_has_no_answer(tmp
     def answer(request: Request[Any, Any]) -> Line:
         return "The text does not say." if request.label.startswith("level") else obedient(request)
 
-    with pytest.raises(IncompleteError, match="nothing that helps to answer the question"):
+    with pytest.raises(IncompleteError, match="nothing in the document helps to answer the question"):
         await Desk(tmp_path, answer).summarize(story(90), query=QUERY)
 
 
@@ -97,7 +97,7 @@ async def test_until_something_is_found_the_running_summary_is_to_be_begun(tmp_p
 async def test_a_document_without_an_answer_is_told_as_such(tmp_path: Path, strategy: str) -> None:
     desk = Desk(tmp_path, knowing())
 
-    with pytest.raises(IncompleteError, match="nothing that helps to answer the question") as caught:
+    with pytest.raises(IncompleteError, match="nothing in the document helps to answer the question") as caught:
         await desk.summarize(story(40), strategy=strategy, query=QUERY, context_tokens=4096)
     assert "--query" in caught.value.hint
 

@@ -120,7 +120,7 @@ def test_a_dry_run_reads_no_folder_either(tmp_path: Path) -> None:
     (tmp_path / "redraft.toml").write_text('prompts = "./theirs"\n', "utf-8")
     done = Inside(tmp_path, XDG_CONFIG_HOME=str(tmp_path / "config")).run("summarize", "book.md", "--dry-run")
     assert done.code == 2
-    assert "you have not said that it may" in done.err
+    assert "is not trusted yet" in done.err
 
 
 def test_all_that_needs_the_word_is_shown_before_it_is_given() -> None:

@@ -71,7 +71,7 @@ def test_it_does_when_it_is_told_to_and_says_where_it_goes(scene: Scene, way: st
 
     assert done.code == 0, done.err
     assert scene.heard()
-    assert f"sent to LangSmith: {scene.listener.url}, project leak" in done.err
+    assert f"to LangSmith: {scene.listener.url}, project leak" in done.err
 
 
 def embedded(scene: Scene, *ways: str, **environment: str) -> None:

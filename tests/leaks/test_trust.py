@@ -56,7 +56,7 @@ def found(tmp_path: Path) -> Iterator[Found]:
 def refused(found: Found, *arguments: str) -> str:
     done = found.run(*arguments)
     assert done.code == 2, done.err
-    assert "you have not said that it may" in done.err
+    assert "is not trusted yet" in done.err
     assert "redraft trust" in done.err
     assert found.stranger.seen == []
     return done.err
@@ -126,7 +126,7 @@ def test_the_word_is_remembered_outside_and_holds_for_what_was_said(found: Found
     other = tmp_path / "other"
     found.command.folder.rename(other)
     moved = Inside(other, **{name: value for name, value in found.command.environment.items() if name != "REDRAFT_DB"})
-    assert "you have not said" in moved.run(*RUN).err
+    assert "is not trusted yet" in moved.run(*RUN).err
 
 
 @pytest.mark.slow
@@ -190,8 +190,8 @@ def test_on_a_terminal_it_is_asked_once(found: Found, answer: bytes, code: int) 
 
     left, shown = on_terminal()
     assert left == code, shown
-    assert b"Do you trust it" in shown
+    assert b"Trust it from now on" in shown
     assert found.stranger.base_url.encode() in shown
     assert bool(found.stranger.seen) == (code == 0)
     if code == 0:
-        assert b"Do you trust it" not in on_terminal()[1]
+        assert b"Trust it from now on" not in on_terminal()[1]

@@ -180,7 +180,7 @@ def test_a_run_shows_who_answered_in_place_of_its_model(tmp_path: Path) -> None:
     (odd,) = done.json["oddities"]
     assert odd.endswith("'small' answered in place of 'm'")
     shown = command.run("show", done.json["run"])
-    assert "odd replies: openai:m@" in shown.err
+    assert "unexpected in replies: openai:m@" in shown.err
     assert "'small' answered in place of 'm'" in shown.err
 
 

@@ -342,7 +342,7 @@ def test_jobs_go_by_openais_protocol(tmp_path: Path) -> None:
     done = command.run("summarize", "book.md", "--provider-batch")
 
     assert done.code == 2
-    assert "nobody here is asked by it" in done.err
+    assert "no model here supports it" in done.err
 
 
 def test_at_openai_a_job_costs_half_and_a_price_of_ones_own_holds(tmp_path: Path) -> None:

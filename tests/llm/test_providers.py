@@ -385,12 +385,31 @@ async def test_a_factory_that_fails_is_named(install: Install, model: str, words
             pass
 
 
-@pytest.mark.parametrize("model", ["claude", "openai:", "nobody:x", "anthropic:", "brush"])
+@pytest.mark.parametrize(
+    ("model", "meant"),
+    [
+        ("gpt-5", "openai:gpt-5"),
+        ("GPT-5-mini", "openai:gpt-5-mini"),
+        ("claude-sonnet-4-5", "anthropic:claude-sonnet-4-5"),
+        ("gemini-3", "google_genai:gemini-3"),
+        ("opanai:gpt-5", "openai:gpt-5"),
+        ("antropic:claude", "anthropic:claude"),
+        ("brus:x", "brush:x"),
+    ],
+)
+def test_of_a_name_that_is_nearly_right_it_says_what_is_likely_meant(install: Install, model: str, meant: str) -> None:
+    install({"paint": PLUGIN}, "brush = paint:brush")
+    with pytest.raises(UsageError, match=f"there is no model '{model}'") as caught:
+        resolve(DraftConfig(model=model))
+    assert caught.value.hint == f"did you mean {meant}?"
+
+
+@pytest.mark.parametrize("model", ["llama", "openai:", "nobody:x", "anthropic:", "brush"])
 def test_an_unknown_name_lists_what_there_is(install: Install, model: str) -> None:
     install({"paint": PLUGIN}, "brush = paint:brush")
     with pytest.raises(UsageError, match=f"there is no model '{model}'") as caught:
         resolve(DraftConfig(model=model))
-    for name in ("extractive", "openai:NAME", "brush:", "anthropic", "google_genai", "ollama", "mistralai"):
+    for name in ("extractive", "openai:NAME", "brush:NAME", "anthropic", "google_genai", "ollama", "mistralai"):
         assert name in caught.value.hint
 
 

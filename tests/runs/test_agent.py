@@ -163,10 +163,10 @@ async def test_what_it_decides_is_done_and_on_record(court: Open) -> None:
     lines = list(trace_lines(trace, opened.document, show_all=False))
     assert [line for line in lines if "why:" in line or "told" in line] == [
         "  why: These are the worst.",
-        "  told the reviser: Write it in one go.",
+        "  instruction to the reviser: Write it in one go.",
         "  why: It will do.",
     ]
-    assert any("the model that leads it saw nothing more to gain" in line for line in lines)
+    assert any("the deciding model saw nothing more to gain" in line for line in lines)
     shown = trace.to_json()
     assert isinstance(shown["rounds"], list)
     assert [(one["why"], one["instruction"]) for one in shown["rounds"]] == [("", ""), (made.why, made.instruction)]
@@ -458,7 +458,7 @@ async def test_a_useless_decision_is_made_as_weakest_first_and_noted(
     assert told_of(result) == told_of(weakest)
     assert result.run.stop_reason == "goals_met"
     why = result.rounds[1].why
-    assert why.endswith("so it is decided as weakest-first does")
+    assert why.endswith("using weakest-first instead")
     assert f"revision 1: {why}" in [one.message for one in events if isinstance(one, Noted)]
 
 

@@ -88,7 +88,7 @@ async def test_without_rounds_for_all_of_them_it_says_so(tmp_path: Path) -> None
             book(), SUMMARY, words=200, goals=GOALS, allow_self_check=True, findings=several, rounds=1
         )
     assert result.run.stop_reason == "rounds"
-    assert any("no rounds are left for all that was asked for" in one for one in said)
+    assert any("no rounds are left for all requests" in one for one in said)
 
 
 async def test_what_was_lost_on_the_way_of_a_run_can_be_handed_over(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ async def test_of_a_first_draft_with_too_few_verdicts_what_is_sure_is_mended(tmp
     coverage = result.evaluations["coverage"]
     assert (coverage.outcome, coverage.score, coverage.judged, coverage.unjudged) == ("failed", None, 2, 4)
     assert [(made.accepted, made.reason, len(made.findings)) for made in result.rounds[1:]] == [
-        (True, "coverage, which had no score, is surely better", 1)
+        (True, "coverage, which had no score, is certainly better", 1)
     ]
     assert (told(2) in result.draft.text, coverage.findings) == (True, ())
     assert (result.run.status, result.run.stop_reason) == ("done", "unsure")

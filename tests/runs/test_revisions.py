@@ -108,7 +108,7 @@ async def test_without_room_for_the_document_it_reads_around_what_was_found(cour
     assert {1, 2, 3, 4} <= keepers_in(passage).keys()
     assert 40 not in keepers_in(passage)
     assert passage in opened.document.text
-    assert any("does not fit into the window of the model that revises" in one for one in noted)
+    assert any("does not fit the reviser's window" in one for one in noted)
 
 
 @pytest.mark.nightly
@@ -216,7 +216,7 @@ async def test_what_is_no_revision_is_not_taken_by_the_policy_that_takes_all_eit
         )
 
     assert stories(result) == [(0, (), True), (1, ("coverage",), False), (2, ("coverage",), True)]
-    assert result.rounds[1].reason.startswith("the revision was of no use: ")
+    assert result.rounds[1].reason.startswith("the revision could not be used: ")
     assert result.rounds[2].base == result.rounds[0].draft
     assert result.rounds[2].findings == result.rounds[1].findings
     assert result.summary == GOOD
@@ -225,7 +225,7 @@ async def test_what_is_no_revision_is_not_taken_by_the_policy_that_takes_all_eit
 def again_by(result: Result) -> str:
     """What the footer says of the rounds without a revision."""
     rounds = ", ".join(map(str, result.lost))
-    return f"no revision came back in round {rounds}; `redraft resume {result.run.id}` tries again"
+    return f"no usable revision in round {rounds}\nTry again: redraft resume {result.run.id}"
 
 
 LOST = {
@@ -306,7 +306,7 @@ async def test_a_summary_in_another_language_than_the_document_s_is_revised_in_i
 
 
 def _count(event: object, rounds_failed: list[int]) -> None:
-    if "is of no use" in getattr(event, "message", ""):
+    if "could not be used" in getattr(event, "message", ""):
         rounds_failed.append(1)
 
 
@@ -353,7 +353,7 @@ async def test_a_revision_a_few_words_over_the_limit_is_taken_and_shortened_in_t
     assert shortens(second)
     assert (second.within("summary"), second.limit(r"at most (\d+) words")) == (LONG, 40)
     assert [(made.aims, made.accepted) for made in result.rounds[1:]] == [(("consistency",), True), ((), True)]
-    assert result.rounds[2].reason.startswith("shortened to the limit of words: coverage gained")
+    assert result.rounds[2].reason.startswith("shortened to the word limit: coverage gained")
     assert (result.summary, result.run.stop_reason) == (SHORT, "goals_met")
     assert result.scores == {"coverage": 1.0, "consistency": 1.0}
 
@@ -387,7 +387,7 @@ async def test_what_the_model_does_not_shorten_is_shortened_by_sentences(court: 
     assert count_words(result.summary or "") <= 40
     assert len(keepers_in(result.summary or "")) == 5
     assert opened.store.runs.draft(result.rounds[2].draft).notes == (
-        "sentences were left out to keep to the limit of words",
+        "sentences were left out to keep to the word limit",
     )
     assert set((result.summary or "")[:-1].split(". ")) < set(LONG[:-1].split(". "))
     assert result.run.stop_reason == "rounds"
@@ -421,8 +421,8 @@ async def test_the_policy_that_takes_all_hands_out_the_last_within_the_limit(cou
     result = await opened.refine(POOR, settings=FORTY, policy="paper", rounds=1)
 
     assert [made.reason for made in result.rounds[1:]] == [
-        "the policy takes every revision",
-        "shortened to the limit of words",
+        "the policy accepts every revision",
+        "shortened to the word limit",
     ]
     assert result.summary == SHORT
 

@@ -233,10 +233,10 @@ async def test_finish_ends_a_run_that_waits(hands: Hands) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "sentence"),
     [
-        ("find_passages", {"query": "sea", "count": 11}, "count: Input should be less than or equal to 10"),
-        ("find_passages", {"query": ""}, "query: String should have at least 1 character"),
-        ("find_passages", {"query": "sea", "where": "here"}, "where: Extra inputs are not permitted"),
-        ("read_span", {"start": -1, "end": 5}, "start: Input should be greater than or equal to 0"),
+        ("find_passages", {"query": "sea", "count": 11}, "count: must be at most 10"),
+        ("find_passages", {"query": ""}, "query: must not be empty"),
+        ("find_passages", {"query": "sea", "where": "here"}, "where: is not known here"),
+        ("read_span", {"start": -1, "end": 5}, "start: must be at least 0"),
         (
             "read_span",
             {"start": 9, "end": 9},
@@ -249,7 +249,7 @@ async def test_finish_ends_a_run_that_waits(hands: Hands) -> None:
             "judged by 'beauty', but by consistency, coverage (each metric",
         ),
         ("revise", {"findings": ["f1"]}, "there is no finding 'f1' on the best draft (list_findings has their ids)"),
-        ("revise", {"findings": []}, "findings: List should have at least 1 item"),
+        ("revise", {"findings": []}, "findings: must not be empty"),
     ],
 )
 async def test_what_goes_wrong_is_a_sentence_and_harms_no_run(
@@ -349,4 +349,4 @@ async def test_an_agent_s_revision_keeps_to_the_limit_because_it_may_be_the_last
     hands.court.script = Saying(told(1, 2, 3, 4, 5, 6))
 
     made = await hands.use("revise", run, findings=await hands.missing(run))
-    assert (made.accepted, made.reason) == (False, "the revision was of no use: 42 words, over the limit of 40")
+    assert (made.accepted, made.reason) == (False, "the revision could not be used: 42 words, over the limit of 40")

@@ -205,7 +205,7 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
     page.fill("[data-edited]", "  ")
     page.click("button:has-text('Use my edited draft')")
     page.wait_for_selector("[role=alert]")
-    assert "an empty draft is none" in page.inner_text("[role=alert]")
+    assert "the draft is empty" in page.inner_text("[role=alert]")
     assert not page.locator("li.finding").nth(0).locator("[name=mend]").is_checked()
     assert page.input_value("[name=add]") == "Name the auditor."
     ready(page)

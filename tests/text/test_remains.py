@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from redraft.text.reply_cleanup import ends_in_loop
+from redraft.text.reply_cleanup import ends_in_loop, unlooped
 
 ENTRY = {"question": "Who keeps the lamp?", "kind": "who", "answer": "Hester", "quote": "Hester keeps the lamp."}
 
@@ -41,3 +41,18 @@ def test_what_was_said_over_and_over_up_to_the_end_is_a_loop(text: str) -> None:
 )
 def test_what_goes_on_or_has_no_words_is_none(text: str) -> None:
     assert not ends_in_loop(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "once"),
+    [
+        ("He saw the man, the man, the man, the man, and left. It rained.", "He saw the man, and left. It rained."),
+        ("She is of the house of the house of the house of the house.", "She is of the house."),
+        ("The lamp " * 12 + "was all.", "The lamp was all."),
+        (f"To the sea and back{', to the sea and back' * 2}. End.", "To the sea and back. End."),
+        ("It was very, very, very cold.",) * 2,
+        ("The years 0 0 0 0 0 0 0 are zeros.",) * 2,
+    ],
+)
+def test_a_loop_within_a_reply_is_cut_to_one_turn(text: str, once: str) -> None:
+    assert unlooped(text) == once

@@ -106,7 +106,7 @@ class Set(NamedTuple):
     @property
     def is_asked(self) -> bool:
         """Whether it is the user's word that is missing."""
-        return "you have not said that it may" in self.refused
+        return "is not trusted yet" in self.refused
 
 
 def taken(path: Command, content: str) -> Set:

@@ -42,7 +42,7 @@ def _formats() -> str:
 
 @command(
     "with",
-    short_help="Judges beside people's annotations of summaries.",
+    short_help="Compare judges with people's annotations.",
     epilog=_WITH_EPILOG,
     first=("format", "human", "metric", "model", "judge", "sweep", "save", "dry-run", "output", "json"),
 )
@@ -54,29 +54,29 @@ def _formats() -> str:
     metavar="NAME",
     default="jsonl",
     listing=_formats,
-    help=f"How the file is written: {LISTED}.",
+    help=f"Format of FILE: {LISTED}.",
 )
 @options.typed_option(
     "--documents",
     section="summary",
     metavar="PATH",
-    help="Where the documents are, if not in the file itself or beside it: a file of texts by id, or a folder.",
+    help="The documents, if not in FILE or beside it: a file of texts by id, or a folder.",
 )
 @options.typed_option(
     "--human",
     section="summary",
     metavar="FIELD",
-    help="What people were asked.  [default: what the metric measures]",
+    help="Which of the annotations to use.  [default: what the metric measures]",
 )
 @options.typed_option(
     "--items",
     section="summary",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Only so many items, of documents drawn at random, always the same ones.",
+    help="Number of items, of documents drawn at random (always the same).  [default: all]",
 )
 @options.typed_option(
-    "--metric", section="judging", metavar="NAME", default="consistency", help="The metric to hold against people."
+    "--metric", section="judging", metavar="NAME", default="consistency", help="Metric to compare with people."
 )
 @options.typed_option(
     "--sweep",
@@ -90,13 +90,13 @@ def _formats() -> str:
     "--save",
     section="output",
     is_flag=True,
-    help="Put the figures on record: from then on they stand behind the scores of these judges.",
+    help="Store the agreement: from then on it is shown with these judges' scores.",
 )
 @options.typed_option(
     "--title",
     section="output",
     metavar="TEXT",
-    help="What the annotations are called in the report and on record.  [default: the format and the file]",
+    help="Name of the annotations.  [default: format and file]",
 )
 @options.judging_options
 @options.model_options
@@ -113,8 +113,8 @@ def with_(
     quiet: bool,
     **given: Any,
 ) -> int:
-    """Hold judges against what people say of the summaries in FILE: correlation by summary, by document and by system,
-    balanced accuracy, the area under the curve, mistakes against how much is judged, and judges among each other.
+    """Compare judges with people's annotations in FILE: correlation by summary, document and system, balanced accuracy,
+    area under the curve, error against share judged, and agreement among judges.
     """
     reading(file, quiet=quiet)
     require_agreement("redraft agree")
@@ -134,9 +134,7 @@ def with_(
         kept = saved(outcome, store) if save else []
     delivery.deliver(agree_report(outcome), folder, as_json=as_json, quiet=quiet)
     if save and not quiet:
-        say(
-            f"{len(kept)} figures are on record" if kept else "nothing is on record: it was stopped, or says too little"
-        )
+        say(f"{len(kept)} figures stored" if kept else "nothing stored: stopped early, or too few verdicts")
     done = any(said.outcome for column in outcome.columns for said in column.said)
     return delivery.closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
 
@@ -162,9 +160,9 @@ Examples:
   redraft agree sheet 3fa2c1d0 --what facts --sample 600 -o facts.csv
   redraft agree sheet 3fa2 77b0 --what verification --people 3 -o sheet.csv
 
-What the judge has said is not in the sheet. People fill in yes or no, each in a
-column, or each in a copy; `redraft agree read` takes one file or several. What
-somebody has said of findings in the studio stands in the first column already.
+The judge's verdicts are not in the sheet. People fill in yes or no, each in a
+column, or each in a copy; `redraft agree read` takes one file or several. Answers
+given in the studio are in the first column already.
 """
 _READ = """\b
 Examples:
@@ -173,7 +171,7 @@ Examples:
 """
 
 
-@command("sheet", short_help="Write a sheet on which people say what is right.", epilog=_SHEET)
+@command("sheet", short_help="Write a sheet for people to fill in.", epilog=_SHEET)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @options.typed_option(
     "--what",
@@ -192,20 +190,20 @@ Examples:
     metavar="N",
     help="Most rows, drawn at random from all RUNs; 600 are HAMLET's.",
 )
-@options.typed_option("--seed", section="summary", type=int, default=0, metavar="N", help="Another number, other rows.")
+@options.typed_option("--seed", section="summary", type=int, default=0, metavar="N", help="Seed of the random draw.")
 @options.typed_option(
     "--people",
     section="summary",
     type=click.IntRange(1, 20),
     default=3,
     metavar="N",
-    help="Columns for answers.",
+    help="Number of columns for answers.",
 )
-@options.typed_option("--output", "-o", section="output", metavar="FILE", help="Write it there instead of stdout.")
+@options.typed_option("--output", "-o", section="output", metavar="FILE", help="Write to this file instead of stdout.")
 @options.db
 @options.quiet
 def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool, **given: Any) -> int:
-    """Write a sheet, as CSV, on which people say of what RUNs have built or judged whether it is right."""
+    """Write a CSV sheet on which people mark what RUNs built or judged as right or wrong."""
     from redraft.lab.agreement.sheets import answers, drawn, margin_of, questions, written
 
     with store_to_read(db) as store:
@@ -216,16 +214,16 @@ def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool
     put(text, output)
     if not quiet:
         margin = margin_of(len(chosen), len(everything)) or 0.0
-        say(f"{len(chosen)} of {len(everything)} rows: a share of them is off by up to ±{margin:.1%}, 95 times in 100")
+        say(f"{len(chosen)} of {len(everything)} rows; shares are accurate to ±{margin:.1%} (95 %)")
     return 0
 
 
-@command("read", short_help="Read what people have filled in.", epilog=_READ)
+@command("read", short_help="Read filled-in sheets.", epilog=_READ)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @delivery.output
 @options.store_options
 def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool) -> int:
-    """Read the sheets that people have filled in: what most of them say, beside what the judge has said."""
+    """Read filled-in sheets, and compare the majority with the judge."""
     require_agreement("redraft agree read")
     from redraft.lab.agreement.sheets import read_sheets, sheet_report
 
@@ -237,11 +235,11 @@ def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bo
     return SHORT if answers.troubles else DONE
 
 
-@command("list", short_help="How far judges were found to agree with people.")
+@command("list", short_help="List stored agreements.")
 @options.db
 @options.as_json
 def list_(db: str | None, as_json: bool) -> int:
-    """All the figures that stand behind scores: those that --save has put on record, and the built-in judge's own."""
+    """List the agreements shown with scores: those stored with --save, and the built-in judge's own."""
     from redraft.cli.views.render import aligned, echo_json
     from redraft.report.history.certificates import in_words, packaged
 
@@ -250,7 +248,7 @@ def list_(db: str | None, as_json: bool) -> int:
     if as_json:
         echo_json([{**asdict(one.standing), "prompts": one.standing.prompts or None, **one.to_json()} for one in found])
     elif not found:
-        click.echo("no judge has been checked against people: `redraft agree FILE --save` does so")
+        click.echo("no judge has been checked against people yet: see `redraft agree FILE --save`")
     else:
         rows = [
             [one.standing.judge, f"{one.standing.metric} {one.standing.version}", in_words(one), one.measured]
@@ -273,7 +271,7 @@ Examples:
 
 @click.group(cls=CommandGroup, usual="with", epilog=_EPILOG)
 def agree() -> None:
-    """How far do judges agree with people?
+    """Measure how far judges agree with people.
 
     `redraft agree FILE` is short for `redraft agree with FILE`.
     """

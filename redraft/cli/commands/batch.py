@@ -60,7 +60,7 @@ worker_options = options.grouped(
         section="limits",
         type=click.IntRange(1, 256),
         metavar="N",
-        help="How many work on it; all limits hold for them together.  [default: 2, or one for each processor]",
+        help="Number of workers; limits apply to all of them together.  [default: 2, or one per processor]",
     ),
     options.option(
         "--engine",
@@ -68,13 +68,13 @@ worker_options = options.grouped(
         metavar="NAME",
         default="local",
         listing=_engines,
-        help=f"Where its workers are: processes on this machine, actors of Ray, or what a package brings: {LISTED}.",
+        help=f"Where workers run: {LISTED}. local is this machine, ray a Ray cluster.",
     ),
     options.option(
         "--address",
         section="limits",
         metavar="WHERE",
-        help="Of Ray: auto, ray://HOST:10001, or local for a Ray of its own.  [default: auto, or else local]",
+        help="Address of the Ray cluster: auto, ray://HOST:10001, or local to start one.  [default: auto, else local]",
     ),
 )
 
@@ -83,7 +83,7 @@ metrics_option = options.option(
     section="limits",
     type=click.IntRange(1, 65535),
     metavar="PORT",
-    help="Offer metrics for Prometheus to this machine while it is worked on, at /metrics.",
+    help="Serve Prometheus metrics at /metrics on this machine while the batch runs.",
 )
 
 
@@ -113,7 +113,7 @@ metrics_option = options.option(
     is_flag=True,
     expose_value=False,
     callback=_allow_paths,
-    help="Let the lines of a .jsonl file name files outside its folder.",
+    help="Allow a .jsonl file to name files outside its folder.",
 )
 @options.max_source
 @options.prices
@@ -121,19 +121,19 @@ metrics_option = options.option(
 @metrics_option
 @options.dry_run
 @options.typed_option(
-    "--output", "-o", section="output", metavar="DIR", help="Write the summaries there, a file for each document."
+    "--output", "-o", section="output", metavar="DIR", help="Write the summaries there, one file per document."
 )
 @options.typed_option(
-    "--dossiers", section="output", is_flag=True, help="Write the dossiers, too, into the folder dossiers in DIR."
+    "--dossiers", section="output", is_flag=True, help="Also write dossiers, to the folder dossiers in DIR."
 )
 @options.typed_option(
-    "--name", section="output", metavar="NAME", help="What the batch is called; without it, by what is asked of it."
+    "--name", section="output", metavar="NAME", help="Name of the batch.  [default: made from its settings]"
 )
 @options.store_options
 def run(sources: tuple[str, ...], **given: Any) -> int:
-    """Summarize the documents of all SOURCEs, by several workers, under one budget.
+    """Summarize all SOURCEs with several workers, under one budget.
 
-    What is done is not done again when the command is repeated; what failed is tried again.
+    Repeat the command to continue: finished documents are kept, failed ones are tried again.
     """
     reading(*sources[:3], *(["..."] if len(sources) > 3 else []), quiet=given["quiet"])
     from redraft.batches.folder import folder_named
@@ -153,7 +153,7 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
         return _worked(store, engine, opened.name, limits, given)
 
 
-@command(short_help="Go on with a batch; what failed is tried again.")
+@command(short_help="Resume a batch; failed documents are tried again.")
 @click.argument("name")
 @options.limit_options
 @options.max_source
@@ -162,9 +162,9 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
 @metrics_option
 @options.store_options
 def resume(name: str, **given: Any) -> int:
-    """Go on with the batch NAME where it stopped: nothing is paid for twice, and what failed is tried again.
+    """Resume the batch NAME where it stopped. Nothing is paid for twice; failed documents are tried again.
 
-    It keeps the settings that it began with, and its folder. Limits given here replace its own.
+    It keeps its settings and its folder. Limits given here replace its own.
     """
     from redraft.batches.request import open_again
 
@@ -180,7 +180,7 @@ def _asked(given: Mapping[str, Any]) -> BatchRequest:
     from redraft.batches.request import BatchRequest
 
     if stray := [option for name, option in _ABOUT_ONE.items() if given[name]]:
-        raise UsageError(f"{stray[0]} is about one document", hint="leave it out: each document has its own")
+        raise UsageError(f"{stray[0]} applies to one document only", hint="leave it out")
     judged, refinement = asked_for.refined(given, "the summaries")
     return BatchRequest(asked_for.settings(given), judged, refinement, asked_for.part(given))
 
@@ -219,7 +219,7 @@ def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapp
             with open_watch(quiet=given["quiet"]) as watch:
                 standing = drive(store, engine, terms, watch.tell, watch.see)
     except KeyboardInterrupt:
-        raise StoppedError(f"go on with: {going_on(name)}") from None
+        raise StoppedError(f"Resume: {going_on(name)}") from None
     return finish(store, standing, as_json=given["as_json"], quiet=given["quiet"])
 
 
@@ -231,7 +231,7 @@ def _keep_texts(store: Store, name: str, *, quiet: bool) -> None:
 
     if files := count_files(store, name):
         if not quiet:
-            say(f"reading {count(files, 'file')} into the database, for workers on other machines")
+            say(f"storing {count(files, 'file')} in the database for workers on other machines")
         keep_texts(store, name, BatchRequest.from_json(store.batches.get(name).asked).reading)
 
 
@@ -266,12 +266,12 @@ Examples:
 """
 
 
-@command(short_help="Show how batches stand.")
+@command(short_help="Show the status of batches.")
 @click.argument("name", required=False)
 @options.db
 @options.as_json
 def status(name: str | None, db: str | None, as_json: bool) -> int:
-    """Show how the batch NAME stands, with tables of what came of it so far; or without it, all batches."""
+    """Show the status and the results so far of the batch NAME; without NAME, list all batches."""
     from redraft.batches.status import standing_of
     from redraft.cli.views.batches import batch_lines, show
     from redraft.cli.views.render import show_list
@@ -286,7 +286,7 @@ def status(name: str | None, db: str | None, as_json: bool) -> int:
     return 0
 
 
-@command(short_help="Print what came of each document.", epilog=_RESULTS_EPILOG)
+@command(short_help="Print the result for each document.", epilog=_RESULTS_EPILOG)
 @click.argument("name")
 @options.typed_option(
     "--format",
@@ -294,19 +294,19 @@ def status(name: str | None, db: str | None, as_json: bool) -> int:
     section="output",
     type=click.Choice(["jsonl", "csv", "parquet"]),
     default="jsonl",
-    help="An object a line, a table for spreadsheets, or a table for programs.",
+    help="jsonl: one object per line; csv: for spreadsheets; parquet: for data tools.",
 )
-@options.typed_option("--output", "-o", section="output", metavar="FILE", help="Write it there instead of to stdout.")
+@options.typed_option("--output", "-o", section="output", metavar="FILE", help="Write to this file instead of stdout.")
 @options.typed_option(
     "--dossiers",
     section="output",
     is_flag=True,
-    help="Write the dossiers first, into the folder dossiers in the batch's own, or beside FILE.",
+    help="Also write dossiers, to the folder dossiers in the batch's folder or beside FILE.",
 )
 @options.db
 @options.quiet
 def results(name: str, form: str, output: str | None, dossiers: bool, db: str | None, quiet: bool) -> int:
-    """Print what came of each document of the batch NAME: its summary, its scores, its run, or why there is none."""
+    """Print a line for each document of the batch NAME: summary, scores and run, or the error."""
     from redraft.batches.sources import items_of
     from redraft.report.tables import items_csv
 
@@ -345,7 +345,7 @@ def _line(row: Mapping[str, Any]) -> str:
 def _write_parquet(rows: Iterator[Mapping[str, Any]], output: str | None) -> None:
     """Write a table of Parquet, by a library that is no part of redraft."""
     if output is None:
-        raise UsageError("a Parquet file is nothing for stdout", hint="name a file with -o")
+        raise UsageError("Parquet is not written to stdout", hint="name a file with -o")
     try:
         from pyarrow import Table, parquet
     except ImportError:
@@ -367,37 +367,37 @@ def _flat(row: Mapping[str, Any]) -> dict[str, object]:
     return flat | parts | {f"error.{key}": error.get(key) for key in ("code", "message", "hint")} | {"error": None}
 
 
-@command(short_help="Begin no more documents of a batch.")
+@command(short_help="Pause a batch.")
 @click.argument("name")
 @options.db
 @options.quiet
 def pause(name: str, db: str | None, quiet: bool) -> int:
-    """Begin no more documents of the batch NAME; those that workers are at are brought to their end."""
+    """Pause the batch NAME: start no more documents, and finish those in progress."""
     from redraft.cli.views.batches import going_on
 
     leased = _set_status(name, db, "paused")
     if not quiet:
-        at_work = f"; {leased} at work are brought to their end" if leased else ""
+        at_work = f"; {leased} in progress will be finished" if leased else ""
         say(f"batch {name} is paused{at_work}")
-        say(f"go on with: {going_on(name)}")
+        say(f"Resume: {going_on(name)}")
     return 0
 
 
-@command(short_help="Stop a batch, and what its workers are at.")
+@command(short_help="Stop a batch and its workers.")
 @click.argument("name")
 @options.db
 @options.quiet
 def cancel(name: str, db: str | None, quiet: bool) -> int:
-    """Stop the batch NAME, and what its workers are at; what is done is kept.
+    """Stop the batch NAME and its workers; finished summaries are kept.
 
-    Requests that are in flight may be paid for, and are asked again if the batch is resumed after all.
+    Requests in flight may be charged, and are repeated if the batch is resumed.
     """
     from redraft.cli.views.batches import going_on
 
     _set_status(name, db, "cancelled")
     if not quiet:
-        say(f"batch {name} is cancelled; what is done is kept")
-        say(f"go on all the same with: {going_on(name)}")
+        say(f"batch {name} is cancelled; finished summaries are kept")
+        say(f"Resume it anyway: {going_on(name)}")
     return 0
 
 
@@ -423,8 +423,8 @@ Examples:
 def batch() -> None:
     """Summarize any number of documents, by several workers, under one budget.
 
-    `redraft batch FILES...` is short for `redraft batch run FILES...`. A batch that was stopped, killed or cut off by
-    its budget goes on when its command is repeated.
+    `redraft batch FILES...` is short for `redraft batch run FILES...`. Repeat the command to
+    continue a batch that stopped, for whatever reason.
     """
 
 

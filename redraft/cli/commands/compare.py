@@ -22,9 +22,9 @@ Examples:
   redraft summarize book.txt -q | redraft compare book.txt mine.md - --json
 
 A judge that prefers one summary in one order and sees a tie in the other leans
-to it; one that prefers whichever comes first, or last, has no preference: both
-count as a tie, and are shown. A judge reads the document where it fits beside
-the summaries (--context-tokens). The exit code is 3 when no judge gave a verdict
+to it; one that prefers whichever comes first, or last, has no preference. Both
+count as a tie, and are shown. A judge reads the document if it fits beside the
+summaries (--context-tokens). The exit code is 3 when no judge gave a verdict
 in both orders, or the budget is used up.
 """
 
@@ -41,10 +41,10 @@ in both orders, or the budget is used up.
 @options.asking_options
 @options.store_options
 def compare(sources: tuple[str, ...], first: str, second: str, **given: Any) -> int:
-    """Ask which of A and B is the better summary of SOURCE, or of several. One of them may be - for stdin.
+    """Ask which of A and B is the better summary of SOURCE. One of them may be - for stdin.
 
-    Every judge says it four times over: overall, and by the level of detail, the structure and the logic. It is asked
-    twice, with A first and with B first, because judges prefer a place as well.
+    Each judge decides overall, and on detail, structure and logic. It is asked twice, with A first and with B first,
+    since judges may favour a position.
     """
     quiet = given["quiet"]
     reading(*sources, first, second, quiet=quiet)

@@ -15,10 +15,9 @@ Examples:
   redraft compare-runs first=3fa2 refined=9b1c --format markdown
   redraft compare-runs 3fa2 9b1c 77d0 e41a 05cc 6a8e -o models.html
 
-Runs on one document are held against each other item by item: what flipped
-comes first. Runs on several documents are those of contestants: what has model,
-strategy and settings in common, or the NAME that is given. They are paired by
-document. Nobody is asked anything.
+Runs on one document are compared item by item. Runs on several documents are
+grouped by model, strategy and settings, or by the NAME that is given, and paired
+by document. No model is called.
 """
 
 
@@ -31,8 +30,8 @@ document. Nobody is asked anything.
 def compare_runs(
     runs: tuple[str, ...], output: str | None, form: Form | None, embeddings: str | None, db: str | None, quiet: bool
 ) -> int:
-    """Hold two judged runs or more against each other: scores with intervals, the questions and facts that flipped,
-    paired differences, score against cost, and where in the document they differ.
+    """Compare two runs or more: scores with intervals, the questions and facts on which they differ, paired
+    differences, score against cost, and where in the document they differ.
     """
     from redraft.report.dossier.comparison.build import read_beside
     from redraft.report.pages.comparison import comparison_page

@@ -27,7 +27,7 @@ Examples:
   redraft data describe dev.jsonl --sample 5
   redraft data convert xsum.jsonl --join-tokens 128000 -o long.jsonl
 
-redraft fetches nothing: fetch-help says what a person downloads from where.
+redraft downloads nothing itself: fetch-help says what to download from where.
 Whatever `check` can read is a SOURCE of every experiment.
 """
 
@@ -37,7 +37,7 @@ def data() -> None:
     """Public sets of long documents: where to get them, and what a file of one holds."""
 
 
-@command("list", short_help="List the public sets whose files can be read.")
+@command("list", short_help="List the public data sets that can be read.")
 @options.as_json
 def list_(as_json: bool) -> int:
     """List the public sets whose files can be read, with the forms in which they are published."""
@@ -51,19 +51,19 @@ def list_(as_json: bool) -> int:
     return 0
 
 
-@command("fetch-help", short_help="Say where a person gets a set.")
+@command("fetch-help", short_help="Show how to download a set.")
 @click.argument("name", metavar="NAME")
 def fetch_help(name: str) -> int:
-    """Say what to download from where to have the set NAME, and its licence as far as it is known."""
+    """Show where to download the set NAME, and its licence as far as known."""
     from redraft.lab.experiments.data.sets import SETS
 
     if name not in SETS:
-        raise UsageError(f"there is no set {name!r}", hint=f"there are: {', '.join(SETS)}")
+        raise UsageError(f"there is no data set {name!r}", hint=f"there are: {', '.join(SETS)}")
     one = SETS[name]
     click.echo(f"{one.title}\n{one.about}\n")
     for number, step in enumerate(one.where, 1):
         click.echo(f"{number}. {step}")
-    click.echo(f"\nlicence: {one.licence} Read it where the set is published.")
+    click.echo(f"\nlicence: {one.licence} Check it where the set is published.")
     for file, count in one.published.items():
         click.echo(f"published: {file}, {count:,}")
     click.echo("then: redraft data check FILE")
@@ -144,7 +144,7 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet:
     if not quiet:
         say(f"{len(examples):,} documents written to {output}, made of {read:,}")
         if left_out:
-            say(f"left out: {left_out:,} that cannot be read; `redraft data check` names them")
+            say(f"left out: {left_out:,} entries that cannot be read; `redraft data check` lists them")
     return SHORT if left_out else DONE
 
 

@@ -27,7 +27,7 @@ Examples:
 @options.db
 @options.as_json
 def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) -> int:
-    """Show what changed between the drafts of rounds A and B of RUN, and which findings each change answered.
+    """Show what changed between the drafts of rounds A and B of RUN, and which findings each change fixed.
 
     Without A and B these are the first draft and the run's result.
     """
@@ -39,7 +39,7 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     from redraft.text.languages import reading
 
     if len(rounds) not in {0, 2}:
-        raise UsageError("give two rounds, or none", hint="see `redraft diff --help`")
+        raise UsageError("give two rounds or none", hint="see `redraft diff --help`")
     with store_to_read(db) as store:
         read = read_trace(store, run_id)
         document = document_read(store, read.run)

@@ -22,8 +22,8 @@ Examples:
   redraft doctor --judge openai:a --judge openai:b --max-cost 1
   redraft doctor --judge openai:a --metric faithfulness --json
 
-The judges are examined one by one, each by its own verdicts. Every control is a
-run, which `redraft runs --all` lists. The exit code is 3 when a control fails, or
+Judges are tested one by one. Every control is a run, which `redraft runs --all`
+lists. The exit code is 3 when a control fails, or
 the budget is used up. Repeat the command, with a higher limit, to go on.
 """
 
@@ -46,7 +46,7 @@ the budget is used up. Repeat the command, with a higher limit, to go on.
 @options.of_field(
     JudgeConfig,
     "judges",
-    help="Judge to examine: extractive, openai:NAME, or PROVIDER:NAME; may be repeated.  [default: extractive]",
+    help="Judge to test: extractive, openai:NAME, or PROVIDER:NAME; may be repeated.  [default: extractive]",
 )
 @options.judge_base_url
 @options.typed_option(
@@ -54,9 +54,9 @@ the budget is used up. Repeat the command, with a higher limit, to go on.
     section="judging",
     multiple=True,
     metavar="NAME",
-    help="Metric to examine it by; may be repeated.  [default: those of redraft's with a score that the judge serves]",
+    help="Metric to test it by; may be repeated.  [default: all that the judge supports]",
 )
-@options.window("the judge's own window where that is known, else 8192")
+@options.window("the judge's own if known, else 8192")
 @options.prompt_set
 @options.replies
 @options.limit_options
@@ -64,10 +64,10 @@ the budget is used up. Repeat the command, with a higher limit, to go on.
 @options.dry_run
 @options.store_options
 def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
-    """Put summaries before a judge of which it is known what is to be said of them, and see whether it says so.
+    """Test a judge on summaries whose faults are known.
 
-    The document itself, an empty summary, a shuffled one, another document's, planted errors in copied and in reworded
-    sentences, an order hidden in the summary or in the document, a refusal, and the same summary twice.
+    They are: the document itself, an empty summary, a shuffled one, one of another document, planted errors in copied
+    and in reworded sentences, a hidden instruction, a refusal, and the same summary twice.
     """
     reading("the controls", quiet=quiet)
     from redraft.cli.views.plans import show

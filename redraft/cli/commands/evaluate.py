@@ -44,7 +44,7 @@ The exit code is 3 when a metric could not be judged, or the budget is used up.
 @options.show_all
 @options.store_options
 def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **given: Any) -> int:
-    """Judge SUMMARY, a summary of SOURCE, or of all of several. One of them may be - for stdin."""
+    """Judge SUMMARY, a summary of SOURCE. One of them may be - for stdin."""
     quiet = given["quiet"]
     reading(*sources, summary, quiet=quiet)
     from redraft.cli.runner import carry_out

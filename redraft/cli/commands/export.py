@@ -16,8 +16,8 @@ Examples:
   redraft export 3fa2 --format markdown | less
   redraft export 3fa2 --format json > run.json
 
-The HTML file stands alone: it opens from a disk, asks no network for anything,
-and has the document's text in it unless --no-source is given.
+The HTML file is self-contained: it works offline, and includes the document's
+text unless --no-source is given.
 """
 
 
@@ -28,7 +28,7 @@ and has the document's text in it unless --no-source is given.
     "--no-source",
     section="output",
     is_flag=True,
-    help="Leave the document's text out, but for the passages that are cited.",
+    help="Leave out the document's text, except for cited passages.",
 )
 @options.embeddings
 @options.db
@@ -42,8 +42,8 @@ def export(
     db: str | None,
     quiet: bool,
 ) -> int:
-    """Write RUN as one file: its summary beside the document, each sentence with its sources, findings and what became
-    of them, rounds, key facts, partial summaries, calls, settings and prompts.
+    """Export RUN as one file: the summary beside the document, the sources of each sentence, findings, rounds, key
+    facts, partial summaries, calls, settings and prompts.
     """
     from redraft.report.dossier.build import read_dossier
     from redraft.report.pages.dossier import dossier_page

@@ -26,10 +26,10 @@ Examples:
   redraft forget --older-than 30d --dry-run
   redraft forget --document 9b1c --yes
 
-Replies that other runs use stay, and a run that was forked from one that goes
-keeps all that it has. A document goes with its last run, unless there are
-questions or key facts of it. What judges said of a document goes with it;
-what they said before redraft noted of which document stays.
+Replies that other runs use are kept, and so are forks of a removed run. A
+document is removed with its last run, unless it has questions or key facts.
+Verdicts on a document are removed with it; those of versions that did not note
+the document are kept.
 """
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _KIB = 1024
@@ -39,7 +39,7 @@ _FEW = 4
 @command(epilog=_EPILOG)
 @click.argument("run_ids", nargs=-1, metavar="[RUN]...")
 @options.typed_option(
-    "--older-than", section="output", metavar="AGE", help="All runs that nothing happened in for so long: 30d, 12h, 8w."
+    "--older-than", section="output", metavar="AGE", help="All runs idle for this long: 30d, 12h, 8w."
 )
 @options.typed_option(
     "--document",
@@ -47,7 +47,9 @@ _FEW = 4
     metavar="ID",
     help="A document with all its runs, questions, key facts and verdicts.",
 )
-@options.typed_option("--dry-run", section="output", is_flag=True, help="Show what would go. Nothing is removed.")
+@options.typed_option(
+    "--dry-run", section="output", is_flag=True, help="Show what would be removed, and remove nothing."
+)
 @options.typed_option("--yes", section="output", is_flag=True, help="Do not ask.")
 @options.store_options
 def forget(
@@ -60,9 +62,9 @@ def forget(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Remove RUNs for good, with their drafts, checkpoints and replies, and the texts that nobody else needs.
+    """Remove RUNs for good, with their drafts, checkpoints and replies, and texts that no other run uses.
 
-    The beginning of an id is enough. A run that is being worked on is not removed.
+    The beginning of an id is enough. A run in progress is not removed.
     """
     from redraft.cli.views.render import echo_json
     from redraft.store.copy import Freed
@@ -93,7 +95,7 @@ def _agreed(freed: Freed) -> bool:
     for line in _told(freed, "would free"):
         say(line)
     if not sys.stdin.isatty():
-        raise UsageError("nobody can be asked here whether to remove them", hint="add --yes")
+        raise UsageError("there is no terminal to confirm the removal on", hint="add --yes")
     return click.confirm("Remove them for good?", err=True)
 
 
@@ -101,7 +103,7 @@ def _idle(store: Store, age: str) -> list[str]:
     """The runs that are old enough, but for those that are being worked on."""
     found = re.fullmatch(rf"(\d{{1,5}})([{''.join(_UNITS)}])", age.strip())
     if found is None:
-        raise UsageError(f"--older-than: {age!r} is no age", hint="write a number and m, h, d or w, such as 30d")
+        raise UsageError(f"--older-than: {age!r} is not an age", hint="write a number and m, h, d or w, such as 30d")
     moment = datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
     old = store.runs.unchanged_since(moment.isoformat(timespec="milliseconds"))
     return [run.id for run in old if not store.is_claimed(run.id)]
@@ -111,13 +113,13 @@ def _told(freed: Freed, verb: str) -> Iterator[str]:
     from redraft.cli.views.render import count
 
     if not freed.runs and not freed.documents:
-        yield "nothing is forgotten"
+        yield "nothing to remove"
         return
     runs = count(len(freed.runs), "run") + (f" ({', '.join(freed.runs)})" if len(freed.runs) <= _FEW else "")
     documents = f" and {count(len(freed.documents), 'document')}" if freed.documents else ""
     yield f"{verb} {runs}{documents}: {count(freed.replies, 'reply')}, {count(freed.texts, 'text')}, {_size(freed)}"
     if freed.trouble:
-        yield f"the files are as large as before: {freed.trouble}"
+        yield f"the files could not be made smaller: {freed.trouble}"
 
 
 def _size(freed: Freed) -> str:

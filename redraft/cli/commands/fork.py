@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,12 +15,14 @@ from redraft.cli.terminal import reading
 
 if TYPE_CHECKING:
     from redraft.report.outputs.formats import Format
+    from redraft.store.runs import Run
 
 _EPILOG = """\b
 Examples:
   redraft fork 3fa2c1d0 --round 1 -g consistency=0.9
   redraft fork 3fa2c1d0 --round 0 --policy all --rounds 8
   redraft fork 3fa2c1d0 --round 2 --findings lost.json
+  redraft fork 3fa2c1d0 --round 0 -m openai:gpt-5 -w 300
 
 `redraft trace RUN` shows the rounds.
 """
@@ -27,7 +30,7 @@ Examples:
 
 @command(
     epilog=_EPILOG,
-    first=("round", "goal", "rounds", "policy", "tolerance", "review", "max-cost", "output", "json", "quiet"),
+    first=("round", "model", "words", "goal", "policy", "review", "max-cost", "output", "json", "quiet"),
 )
 @click.argument("run_id", metavar="RUN")
 @options.typed_option(
@@ -39,6 +42,8 @@ Examples:
     metavar="N",
     help="The round whose draft to begin with.",
 )
+@options.words
+@options.model
 @options.findings
 @options.refining_options
 @options.limit_options
@@ -54,10 +59,10 @@ def fork(
     quiet: bool,
     **given: Any,
 ) -> int:
-    """Refine the draft of a round of RUN anew, in a run of its own.
+    """Refine the draft of a round of RUN again, as a new run.
 
-    The goals given here are added to those of RUN or replace them; everything else is as it was there, unless it is
-    given on the command line. What was judged is not asked again.
+    Goals given here are added to those of RUN or replace them. Everything else stays as it was, judges included, unless
+    it is given on the command line. Drafts that are judged already are not judged again.
     """
     reading(f"run {run_id}", quiet=quiet)
     from redraft.cli.runner import work
@@ -69,10 +74,11 @@ def fork(
         before = store.runs.get(run_id)
         # What a settings file says is meant for new runs; this one has its settings from the other.
         refinement = asked.refinement(asked.typed(given), before.refinement)
+        changed = _changed(given, before)
         limits, wanted = asked.limits(given, before.limits), asked.findings(findings, review=refinement.review)
         result = work(
             store,
-            lambda session: session.fork(run_id, number, refinement=refinement, findings=wanted),
+            lambda session: session.fork(run_id, number, refinement=refinement, findings=wanted, **changed),
             limits=limits,
             prices=table,
             quiet=quiet,
@@ -80,3 +86,14 @@ def fork(
             decider=asked.models_named(asked.typed(given)).get(refinement.decider or ""),
         )
         return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
+
+
+def _changed(given: Mapping[str, Any], before: Run) -> Any:
+    """What a fork has otherwise: its length, and another writer with its address. Whoever judged goes on judging."""
+    typed = asked.typed(given, ("words", "model", "base_url", "key_env", "context_tokens"))
+    if typed.keys() <= {"words"}:
+        return typed
+    made = asked.settings({"model": before.settings.model, **typed})
+    changed = {name: getattr(made, name) for name in ("model", "base_url", "key_env", *made.model_fields_set)}
+    judging = before.judging
+    return changed if judging is None or judging.judges else {**changed, "judges": (before.settings.model,)}

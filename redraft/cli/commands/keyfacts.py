@@ -20,7 +20,7 @@ Examples:
 
 `redraft evaluate --metric keyfact_recall` judges by them, and
 `redraft evaluate --query TEXT` by one tree, when TEXT is its query.
-`redraft pack export` hands them on.
+`redraft pack export` shares them.
 """
 
 
@@ -30,16 +30,16 @@ Examples:
 )
 @options.sources
 @options.keyfact_options
-@options.typed_option("--pruned", section="output", is_flag=True, help="Show the facts that were pruned too, and why.")
+@options.typed_option("--pruned", section="output", is_flag=True, help="Also show pruned facts, and why.")
 @options.judge_options
 @preset_option
 @options.asking_options
 @options.store_options
 def keyfacts(sources: tuple[str, ...], pruned: bool, **given: Any) -> int:
-    """Find the key facts of SOURCE, or of several, unless they are known already, and show them as trees.
+    """Find the key facts of SOURCE, unless they are stored already, and show them as trees.
 
     In each chunk there are main facts (roots), those that support them (branches) and details (leaves). A validator
-    prunes what the text does not bear out, what is opinion, and what does not matter. They are built once, and frozen.
+    prunes what the text does not support, opinions, and what does not matter. Key facts are built once and then kept.
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.cli.runner import carry_out

@@ -24,9 +24,9 @@ Examples:
   redraft lineage 3fa2 --trace openai:gpt-5-mini
   redraft lineage 3fa2 --lost --trace openai:gpt-5-mini
 
-Without --trace no model is asked. With it one is asked about those sentences
-that words alone do not trace, with --lost also about the facts that words alone
-do not find, and uses at most 12 % of the tokens that the summary took to draft.
+Without --trace no model is called. With it, a model is asked about sentences (and
+with --lost, facts) that cannot be found by their words. It uses at most 12 % of
+the tokens that drafting the summary took.
 """
 
 
@@ -39,15 +39,14 @@ do not find, and uses at most 12 % of the tokens that the summary took to draft.
     "--lost",
     section="output",
     is_flag=True,
-    help="Show what the document has and the summary has not, of its key facts or else its questions, and at which step"
-    " each was lost.",
+    help="Show key facts (or else questions) of the document that the summary lacks, and at which step each was lost.",
 )
 @options.typed_option(
     "--trace",
     "trace_by",
     section="model",
     metavar="MODEL",
-    help="Ask this model about sentences that words alone do not trace, and with --lost about facts.",
+    help="Ask this model about sentences that cannot be traced by their words, and with --lost about facts.",
 )
 @options.embeddings
 @options.setup_options
@@ -58,8 +57,8 @@ do not find, and uses at most 12 % of the tokens that the summary took to draft.
 def lineage(
     run_id: str, lost: bool, trace_by: str | None, dry_run: bool, db: str | None, as_json: bool, **given: Any
 ) -> int:
-    """Show where each sentence of RUN's summary comes from: the places of the document, how sure that is, the texts in
-    between, and where these say something else than the document.
+    """Show where each sentence of RUN's summary comes from: its places in the document, how certain they are, the
+    intermediate texts, and where these differ from the document.
     """
     from redraft.cli.views import lineages
     from redraft.cli.views.render import show
@@ -67,7 +66,7 @@ def lineage(
     from redraft.report.history.lost import read_losses
 
     if dry_run and not trace_by:
-        raise UsageError("without --trace nothing is asked", hint="leave --dry-run out, or name a model with --trace")
+        raise UsageError("without --trace no model is called", hint="leave --dry-run out, or name a model with --trace")
     if trace_by:
         return _traced(run_id, trace_by, lost=lost, dry_run=dry_run, db=db, as_json=as_json, **given)
     with asked.store_to_read(db) as store:

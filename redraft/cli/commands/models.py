@@ -35,9 +35,9 @@ whose tables [models.NAME] have names of their own:
   model = "openai:gpt-5"
   key_env = "STRONG_KEY"
 
-Servers are asked for the windows of their models, and --check asks a model two
-short questions: the one that is named, or else everybody who has a role.
-Exit code 1: what was checked does not work.
+Servers are asked for the windows of their models. --check sends two short
+requests to the model that is named, or else to that of each role. The exit code
+is 1 if a check fails.
 """
 # A question that takes longer is no short one.
 _PATIENCE = 60.0
@@ -66,7 +66,7 @@ _EVERYBODY = "*"
     metavar="[NAME]",
     is_flag=False,
     flag_value=_EVERYBODY,
-    help="Ask this model whether it works, and how it is best asked; without a NAME, the model of every role.",
+    help="Check that this model works, and how it takes structured replies; without NAME, the models of all roles.",
 )
 @options.judge_options
 @options.validator
@@ -77,8 +77,8 @@ _EVERYBODY = "*"
 @options.db
 @options.as_json
 def models(check: str | None, db: str | None, as_json: bool, **given: Any) -> int:
-    """Show who writes, judges, validates and decides: their windows, their prices, and what is known of their replies;
-    and which servers of language models answer on this machine.
+    """Show the models that write, judge, validate and decide, with their windows, prices and reply formats; and the
+    model servers on this machine.
     """
     from redraft.cli.views.plans import nearby_lines, roster_lines
     from redraft.cli.views.render import show

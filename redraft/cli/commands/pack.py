@@ -35,10 +35,10 @@ Examples:
 
 @click.group(cls=CommandGroup, epilog=_GROUP_EPILOG)
 def pack() -> None:
-    """Questions about a document, and its key facts, by which all summaries of it are judged.
+    """Questions about a document and its key facts, by which its summaries are judged.
 
-    They are built once, when they are first needed. Share them, so that others measure by the same yardstick. A pack
-    also has the typed questions of `experiment qa`.
+    They are built once, when first needed. Share them so that others judge by the same questions. A pack also has the
+    typed questions of `experiment qa`.
     """
 
 
@@ -62,10 +62,10 @@ Examples:
 @options.asking_options
 @options.store_options
 def build_pack(sources: tuple[str, ...], **given: Any) -> int:
-    """Build the questions about SOURCE, or about several, unless they are there already, and show them.
+    """Build the questions about SOURCE, unless they are stored already, and show them.
 
-    What is missing is tried again.
-    They are those that evaluate and refine use under the same options. `redraft keyfacts` builds the key facts.
+    Missing ones are tried again. evaluate and refine use these questions under the same options. `redraft keyfacts`
+    builds the key facts.
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.cli.runner import carry_out
@@ -89,10 +89,10 @@ Examples:
     "pack_id",
     section="judging",
     metavar="ID",
-    help="Which questions, where there are several: see `pack list`.",
+    help="Which questions, if there are several: see `pack list`.",
 )
 @options.typed_option(
-    "--keyfacts", "keyfacts_id", section="judging", metavar="ID", help="Which key facts, where there are several."
+    "--keyfacts", "keyfacts_id", section="judging", metavar="ID", help="Which key facts, if there are several."
 )
 @options.typed_option(
     "--output", "-o", section="output", metavar="FILE", help="Write the pack to a file instead of stdout."
@@ -110,8 +110,7 @@ def export_pack(
 ) -> int:
     """Print the questions, the key facts and the typed questions of SOURCE as JSON.
 
-    It holds all that it takes to use them elsewhere.
-    Those that were imported last, or else those that were built last.
+    The file has everything needed to use them elsewhere. By default they are those imported last, or else built last.
     """
 
     from redraft.evaluators.reference.pack_file import choose
@@ -136,14 +135,14 @@ Examples:
 """
 
 
-@pack.command("import", short_help="Store an exported pack, and judge by it from now on.", epilog=_IMPORT_EPILOG)
+@pack.command("import", short_help="Import a pack, and judge by it from now on.", epilog=_IMPORT_EPILOG)
 @click.argument("files", nargs=-1, metavar="[SOURCE...] PACK")
 @options.max_source
 @options.store_options
 def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bool) -> int:
-    """Store an exported PACK, and judge summaries of its document by it from now on.
+    """Import PACK, and judge summaries of its document by it from now on.
 
-    SOURCE is the document that it is about, and may be left out when that is in the database.
+    SOURCE is the document it is about; leave it out if the document is in the database.
     """
     from redraft.cli.views.render import echo_json
     from redraft.evaluators.reference.exchange import import_pack as store_pack
@@ -163,7 +162,7 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
     if not quiet:
         for line in _contents(imported):
             say(line)
-        say(f"summaries of {one_line(imported.document.title, 60)} are judged by this from now on")
+        say(f"summaries of {one_line(imported.document.title, 60)} are judged by it from now on")
     return 0
 
 

@@ -66,7 +66,7 @@ def show_prompt(name: str, choice: str) -> int:
 @prompts.command("export")
 @click.argument("directory")
 @_set
-@options.typed_option("--force", section="output", is_flag=True, help="Overwrite files that are there.")
+@options.typed_option("--force", section="output", is_flag=True, help="Overwrite existing files.")
 def export_prompts(directory: str, choice: str, force: bool) -> int:
     """Write every template to DIRECTORY, to be changed and used with --prompts DIRECTORY."""
     from redraft.prompts.book import SUFFIX, PromptBook
@@ -75,7 +75,7 @@ def export_prompts(directory: str, choice: str, force: bool) -> int:
     book, target = PromptBook(choice), Path(directory).expanduser()
     files = {target / f"{name}{SUFFIX}": book.source(name) for name in PROMPTS}
     if not force and (there := [str(path) for path in files if path.exists()]):
-        raise UsageError(f"{there[0]} is there already", hint="use --force to overwrite it, or another directory")
+        raise UsageError(f"{there[0]} exists already", hint="overwrite it with --force, or use another directory")
     try:
         target.mkdir(parents=True, exist_ok=True)
         for path, source in files.items():

@@ -19,15 +19,15 @@ Examples:
 
 @command(epilog=_EPILOG)
 @options.sources
-@options.typed_option("--text", "as_text", section="output", is_flag=True, help="Print the text that is read.")
+@options.typed_option("--text", "as_text", section="output", is_flag=True, help="Print the text.")
 @options.part_options
 @options.max_source
 @options.as_json
 @options.quiet
 def read(sources: tuple[str, ...], as_text: bool, as_json: bool, quiet: bool, **given: Any) -> int:
-    """Show what is read of SOURCE: its sections, pages and words, what is left out, and what is odd.
+    """Show how SOURCE is read: sections, pages, words, what is left out, and problems.
 
-    Several are read as one, as other commands read them.
+    Several sources are read as one document.
     """
     reading(*sources, quiet=quiet)
     from redraft.cli.views.documents import document_json, lines

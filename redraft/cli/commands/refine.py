@@ -29,8 +29,8 @@ Examples:
   redraft refine book.txt summary.md --findings lost.json
 
 Without any --goal the goals are coverage=0.8 and consistency=0.85. The limit is
---words, or else the length of the summary that is given. The exit code is 3 when
-a goal is missed; the best draft is printed all the same.
+--words, or else the length of your summary. The exit code is 3 when a goal is
+missed; the best draft is printed anyway.
 """
 
 
@@ -51,7 +51,7 @@ a goal is missed; the best draft is printed all the same.
 def refine(
     sources: tuple[str, ...], summary: str, findings: str | None, output: str | None, form: Format | None, **given: Any
 ) -> int:
-    """Refine SUMMARY, a summary of SOURCE or of several, until it meets its goals. One of them may be - for stdin."""
+    """Refine SUMMARY, a summary of SOURCE, until it meets its goals. One of them may be - for stdin."""
     quiet = given["quiet"]
     reading(*sources, summary, quiet=quiet)
     from redraft.cli.runner import carry_out

@@ -31,10 +31,9 @@ Examples:
 @options.summary_output
 @options.store_options
 def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **given: Any) -> int:
-    """Go on with RUN where it stopped, whatever it was for; nothing is paid for twice.
+    """Resume RUN where it stopped; nothing is paid for twice.
 
-    The run keeps the settings that it began with, and the file that it was to be written to. Limits given here replace
-    its own.
+    The run keeps its settings and its output file. Limits given here replace its own.
     """
     reading(f"run {run_id}", quiet=quiet)
     from redraft.cli.runner import work
@@ -45,7 +44,7 @@ def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **
         run = store.runs.get(run_id)
         if form not in (None, "json") and run.kind not in ("summarize", "refine"):
             raise UsageError(
-                f"run {run.id} makes no summary, which --format is about", hint="leave it out, or use json"
+                f"run {run.id} makes no summary, so --format does not apply", hint="leave it out, or use --format json"
             )
         to = target(output or run.output, form, as_json=given["as_json"])
         limits = asked.limits(given, run.limits)

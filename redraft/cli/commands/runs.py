@@ -31,16 +31,16 @@ Examples:
 
 
 @command(epilog=_EPILOG)
+@options.typed_option("--kind", section="output", metavar="NAME", help="Only runs of summarize, evaluate, refine, ...")
+@options.typed_option("--status", section="output", metavar="NAME", help="Only runs that are done, stopped, ...")
 @options.typed_option(
-    "--kind", section="output", metavar="NAME", help="Those of summarize, evaluate, refine, ... only."
+    "--document", section="output", metavar="ID|WORDS", help="Only runs on this document, by id or title."
 )
-@options.typed_option("--status", section="output", metavar="NAME", help="Those that are done, stopped, ... only.")
 @options.typed_option(
-    "--document", section="output", metavar="ID|WORDS", help="Those of a document, by its id or words of its title."
+    "--model", "-m", section="output", metavar="NAME", help="Only runs with this model, by part of its name."
 )
-@options.typed_option("--model", "-m", section="output", metavar="NAME", help="Those of a model, by part of its name.")
 @options.typed_option(
-    "--all", "show_all", section="output", is_flag=True, help="Those of experiments and chapters, too."
+    "--all", "show_all", section="output", is_flag=True, help="Include runs of experiments and chapters."
 )
 @options.typed_option(
     "--limit",
@@ -49,12 +49,12 @@ Examples:
     type=click.IntRange(min=1),
     metavar="N",
     default=20,
-    help="How many, newest first.",
+    help="Number of runs, newest first.",
 )
 @options.db
 @options.as_json
 def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: str | None) -> int:
-    """List the latest runs; those of experiments and of chapters with --all, or where --kind names them."""
+    """List the latest runs. Runs of experiments and chapters need --all, or --kind."""
 
     from redraft.cli.views.lists import run_lines
     from redraft.cli.views.render import show
@@ -71,11 +71,11 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
         content = {"runs": [one.model_dump(mode="json") for one in listed], "damaged": damaged}
         show(content, run_lines(listed, datetime.now(UTC)), as_json=as_json)
     elif any_at_all:
-        say("No such runs. All there are: redraft runs --all")
+        say("No matching runs. All runs: redraft runs --all")
     elif not damaged:
         say("No runs yet. Make one: redraft summarize FILE")
     for run, why in damaged.items() if not as_json else ():
-        say(f"left out, since it cannot be read: run {run}: {one_line(why, 200)}")
+        say(f"cannot be read: run {run}: {one_line(why, 200)}")
     return 0
 
 
@@ -85,7 +85,7 @@ def _check_status(status: str | None) -> None:
 
     known = (*get_args(Status), KILLED)
     if status is not None and status not in known:
-        raise UsageError(f"--status: no run is ever {status!r}", hint=f"there are: {', '.join(known)}")
+        raise UsageError(f"--status: {status!r} is not a status", hint=f"there are: {', '.join(known)}")
 
 
 def _found(

@@ -40,15 +40,13 @@ if TYPE_CHECKING:
     is_flag=False,
     flag_value="footnotes",
     type=click.Choice(["footnotes", "inline", "markdown", "json", "html"]),
-    help="Show where each sentence comes from: [1] [2] and the places below, the places in the text, Markdown, JSON, or"
-    " HTML.",
+    help="Show where each sentence comes from: as footnotes, in the text, or as Markdown, JSON or HTML.",
 )
 @options.typed_option(
     "--link",
     section="output",
     metavar="TEMPLATE",
-    help="With --cite, the address of a place: may have {start}, {end}, {percent}, {chapter}, {pages}, {file},"
-    " {document}.",
+    help="With --cite, a link to each place, with {start}, {end}, {percent}, {chapter}, {pages}, {file} or {document}.",
 )
 @options.summary_output
 @options.embeddings
@@ -66,10 +64,10 @@ def show(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Show RUN: its summary on stdout, its scores and what it took on stderr. The beginning of its id is enough.
+    """Show RUN: its summary on stdout, its scores and cost on stderr. The beginning of its id is enough.
 
-    What was found wrong with the summary is shown by `redraft trace RUN`. Of a run that built a pack or key facts these
-    are shown, of one that compared two summaries the verdict, and of one that asked the answer with its citations.
+    `redraft trace RUN` shows its findings. For a run that built questions or key facts, compared two summaries, or
+    asked a question, it shows these, the verdict, or the answer with its citations.
     """
     from redraft.cli.views import render
     from redraft.cli.views.outcome import finish, hand_over
@@ -112,9 +110,9 @@ def show(
 
 def _check(cite: str | None, link: str | None, output: str | None, form: str | None) -> None:
     if link is not None and cite is None:
-        raise UsageError("--link says where cited places are", hint="add --cite")
+        raise UsageError("--link applies to --cite only", hint="add --cite")
     if cite is not None and (output or form):
-        raise UsageError("--cite prints the summary in a format of its own", hint="leave it out, or --format and -o")
+        raise UsageError("--cite cannot be combined with --format and -o", hint="leave one out")
 
 
 def _tell(result: Result, output: str | None) -> None:
@@ -126,7 +124,7 @@ def _tell(result: Result, output: str | None) -> None:
     for note in result.outline.notes:
         terminal.say(f"document: {note}")
     if result.run.error:
-        terminal.say(f"it ended with: {result.run.error['message']}")
+        terminal.say(f"error: {result.run.error['message']}")
     render.closing(result, output, scores=result.run.kind not in render.OTHERWISE)
     for line in (*render.drafting(result), *render.roles(result)):
         terminal.say(line)
@@ -147,7 +145,7 @@ def _cite(
     else:
         click.echo(terminal.prose(found.text(form)) if form in ("footnotes", "inline") else found.text(form))
         if without := len(found.without):
-            whose = f"of {render.count(without, 'sentence')} no place is found in the document"
+            whose = f"no place in the document for {render.count(without, 'sentence')}"
             terminal.say(f"{whose}: {hints.about('lineage', run)}")
 
 

@@ -21,7 +21,7 @@ Give passwords in PGPASSWORD or in ~/.pgpass: others can read what is typed.
 
 @click.group(cls=CommandGroup, short_help="Copy a database to another place.", epilog=_EPILOG)
 def store() -> None:
-    """Databases as a whole: files, and such as a team has on a Postgres server."""
+    """Copy whole databases: files, or on a PostgreSQL server."""
 
 
 @command(short_help="Copy a database into another.", epilog=_EPILOG)
@@ -30,9 +30,9 @@ def store() -> None:
 @options.as_json
 @options.quiet
 def copy(source: str, target: str, as_json: bool, quiet: bool) -> int:
-    """Copy all that is in the database FROM into the database TO, which may be new, or have something in it.
+    """Copy everything in the database FROM to the database TO, which may be new or in use.
 
-    What TO has already stays as it is, so it does no harm to copy twice. FROM is only read.
+    What TO has already is not changed, so copying twice is safe. FROM is only read.
     """
     import asyncio
 

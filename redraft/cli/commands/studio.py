@@ -25,34 +25,32 @@ Examples:
   redraft studio --experiments results
   redraft studio --read-only --host 0.0.0.0
 
-It prints the address to open, with a token: everything needs it, since other
-users of this machine can open the address, too. Where other machines can reach
-it (--host), it should stand behind a server that brings TLS. Ctrl-C ends it;
-runs under way are stopped, and go on with `redraft resume` or in here.
+It prints the address to open, with a token that keeps out other users of this
+machine. If other machines can reach it (--host), put it behind a server with TLS.
+Press Ctrl-C to stop it; unfinished runs can be resumed, here or with `redraft
+resume`.
 """
 
 
 @command(epilog=_EPILOG)
-@options.typed_option(
-    "--host", section="output", metavar="HOST", default="127.0.0.1", help="Where it listens: this machine alone."
-)
+@options.typed_option("--host", section="output", metavar="HOST", default="127.0.0.1", help="Address to listen on.")
 @options.typed_option(
     "--port",
     section="output",
     type=click.IntRange(0, 65535),
     metavar="N",
-    help="The port.  [default: 8765, or the next one that is free]",
+    help="Port.  [default: 8765, or the next free one]",
 )
-@options.option("--token", section="output", metavar="TEXT", help="The token, in place of one that is made.")
+@options.option("--token", section="output", metavar="TEXT", help="Token to use instead of a generated one.")
 @options.typed_option(
     "--no-token",
     section="output",
     is_flag=True,
-    help="Let every user of this machine look without the token; what writes needs it all the same.",
+    help="Let every user of this machine read without the token; writing still needs it.",
 )
-@options.typed_option("--read-only", section="output", is_flag=True, help="Only look: nothing in it can write.")
+@options.typed_option("--read-only", section="output", is_flag=True, help="Allow no changes.")
 @options.typed_option(
-    "--experiments", section="output", metavar="DIR", help="A folder with tables of experiments, to be shown too."
+    "--experiments", section="output", metavar="DIR", help="Folder with tables of experiments, shown too."
 )
 @options.limit_options
 @options.prices
@@ -69,7 +67,7 @@ def studio(
     quiet: bool,
     **given: Any,
 ) -> int:
-    """Serve pages on the database: look at runs, compare, begin and review them. What is limited is each run."""
+    """Start, watch, compare and review runs in the browser. Limits apply to each run."""
     require("the studio", "studio", "starlette", "uvicorn", "python_multipart")
     from redraft.llm.langsmith import tracing
     from redraft.store.sqlite import IN_MEMORY
@@ -94,7 +92,7 @@ def studio(
     with tracing(bool(given["trace_to_langsmith"])):
         serve(host, port, config, lambda address, known: _tell(address, known, quiet=quiet))
     if not quiet:
-        say("stopped; what was done is kept")
+        say("stopped; finished work is kept")
     return 0
 
 
@@ -104,9 +102,9 @@ def _tell(address: str, config: StudioConfig, *, quiet: bool) -> None:
     if quiet:
         return
     if config.exposed:
-        say("  other machines can reach it: the token is sent as it is where there is no TLS")
+        say("  other machines can reach it, and without TLS the token can be read on the way")
     if not config.guarded:
-        say("  every user of this machine can see all of its documents: --no-token")
+        say("  every user of this machine can read all documents (--no-token)")
     if config.read_only:
-        say("  only to read")
-    say("  Ctrl-C ends it")
+        say("  read-only")
+    say("  press Ctrl-C to stop")

@@ -30,8 +30,7 @@ Examples:
   redraft summarize book.txt --refine -g coverage=0.8 -g consistency=0.9
   redraft summarize report.pdf --template form.md -o form.docx
 
-The options on goals and judges go with --refine, which is explained by
-`redraft refine --help`.
+Options on goals and judges need --refine: see `redraft refine --help`.
 """
 
 
@@ -54,13 +53,13 @@ The options on goals and judges go with --refine, which is explained by
     "--template",
     section="summary",
     metavar="FILE",
-    help="A form to fill: Markdown headings such as '## Findings (120 words)', with what belongs there below each.",
+    help="Form to fill: Markdown headings such as '## Findings (120 words)', each with an instruction below.",
 )
 @options.store_options
 def summarize(sources: tuple[str, ...], output: str | None, form: Format | None, **given: Any) -> int:
     """Summarize SOURCE: text, Markdown, HTML, EPUB, PDF, DOCX, ODT, RTF, or - for stdin.
 
-    Several are read as one, and of each sentence it is known which of them it comes from.
+    Several sources are read as one document; citations name the source.
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.cli.runner import carry_out
@@ -71,7 +70,7 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
     judging, refinement = asked.refined(given, "the summary")
     preset = about_judging_alone(click.get_current_context())
     if preset and not refinement and not given["quiet"]:
-        say(f"note: the preset {preset} is about judging and refining, and makes no difference without --refine")
+        say(f"note: the preset {preset} only has an effect with --refine")
     settings, purpose = asked.settings(given), with_draft(judging, refinement)
     if refinement and refinement.review and "-" in sources and not given["dry_run"]:
         raise UsageError("--review reads your answers from stdin", hint="give SOURCE as a file")

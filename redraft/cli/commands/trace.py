@@ -22,7 +22,7 @@ Examples:
 @options.db
 @options.as_json
 def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
-    """Show RUN round by round: scores, what was wrong, what was changed, what was taken, and why it stopped."""
+    """Show RUN round by round: scores, findings, changes, which revisions were accepted, and why it stopped."""
     from redraft.cli.views import history, render
     from redraft.report.history.results import document_read, read_result
     from redraft.report.history.trace import read_trace

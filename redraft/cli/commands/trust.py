@@ -12,7 +12,7 @@ from redraft.errors import UsageError
 
 @command()
 def trust() -> int:
-    """Trust the redraft.toml of this directory to say where documents go and what is loaded, while it says the same.
+    """Trust the redraft.toml of this directory to set addresses, keys and files, as long as it does not change.
 
     It is asked for, once, before a command does what such a file says of addresses, keys, folders and prices. A file
     that you name in REDRAFT_CONFIG, an option and an environment variable need no such word.
@@ -21,10 +21,10 @@ def trust() -> int:
 
     path = Path(FILE_NAME)
     if not path.exists():
-        raise UsageError("there is none in this directory", place=FILE_NAME)
+        raise UsageError("there is no such file in this directory", place=FILE_NAME)
     places = trusting.places_in(content_of(path))
     trusting.trust(path.resolve(), places)
     for key, value in places.items():
         say(f"{key} = {value}")
-    say("trusted" if places else "it sets nothing that needs your word")
+    say("trusted" if places else "nothing in it needs your trust")
     return 0

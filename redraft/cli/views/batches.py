@@ -7,18 +7,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import click
-from rich.progress import BarColumn
 
 from redraft.batches.folder import write_folder
 from redraft.batches.status import BatchStanding, Pace, Watcher
-from redraft.batches.tables import report_on
+from redraft.batches.tables import WORDS, report_on
 from redraft.cli import hints, terminal
 from redraft.cli.terminal import DONE, FAILED, SHORT, say
 from redraft.cli.views.progress import Interval, first_notes, live_line
-from redraft.cli.views.render import aligned, count, echo_json, over
+from redraft.cli.views.render import aligned, count, echo_json, over, score
 from redraft.errors import BudgetError
 from redraft.report.pages.formatting import lasting
-from redraft.report.tables import Report
+from redraft.report.tables import Cell, Report
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 
@@ -49,12 +48,14 @@ def _unseen(*_: object) -> None:
 
 @contextmanager
 def _live() -> Iterator[BatchProgressView]:
-    with live_line(BarColumn(bar_width=24), refreshes=4) as (bar, note):
-        task = bar.add_task("", total=None, line="starting the workers")
+    shown = "starting the workers"
+    with live_line(lambda: shown, refreshes=4) as (bar, note):
+        task = bar.add_task("", total=None)
 
         def see(standing: BatchStanding, pace: Pace) -> None:
-            counts = standing.counts
-            bar.update(task, completed=counts.ended, total=counts.all, line=one_line(line(standing, pace)))
+            nonlocal shown
+            counts, shown = standing.counts, line(standing, pace)
+            bar.update(task, completed=counts.ended, total=counts.all)
 
         yield BatchProgressView(see, note)
 
@@ -86,8 +87,8 @@ def counting(what: str, *, quiet: bool) -> Callable[[int], None]:
 def line(standing: BatchStanding, pace: Pace) -> str:
     """How far a batch is: documents, rate, calls, money, and the time that is left if it goes on so."""
     counts = standing.counts
-    parts = [f"{counts.ended:,}/{counts.all:,} documents"]
-    parts += [f"{counts.leased:,} at work"] if counts.leased else []
+    parts = [f"{counts.ended:,} of {counts.all:,} documents"]
+    parts += [f"{counts.leased:,} running"] if counts.leased else []
     parts += [f"{counts.failed + counts.aside:,} failed"] if counts.failed + counts.aside else []
     if pace.a_minute is not None:
         parts.append(f"{pace.a_minute:.3g} a minute")
@@ -100,7 +101,7 @@ def line(standing: BatchStanding, pace: Pace) -> str:
 
 
 def show(store: Store, standing: BatchStanding, *, as_json: bool) -> Report:
-    """Print what came of a batch so far."""
+    """Print the tables of a batch so far."""
     report = report_on(store, standing)
     if as_json:
         echo_json(standing.to_json() | {"tables": [table.to_json() for table in report.tables]})
@@ -110,27 +111,53 @@ def show(store: Store, standing: BatchStanding, *, as_json: bool) -> Report:
 
 
 def finish(store: Store, standing: BatchStanding, *, as_json: bool, quiet: bool) -> int:
-    """Print what came of a batch that was worked on, and put it into its folder; returns the exit code."""
-    write_folder(store, standing, show(store, standing, as_json=as_json), counting("dossiers", quiet=quiet))
+    """Print the outcome of a batch that was worked on, and put it into its folder; returns the exit code."""
+    report = show(store, standing, as_json=True) if as_json else report_on(store, standing)
+    for line in () if as_json else _outcome(standing, report):
+        click.echo(line)
+    write_folder(store, standing, report, counting("dossiers", quiet=quiet))
     if not quiet:
         _close(standing)
     return _code(standing)
 
 
+def _outcome(standing: BatchStanding, report: Report) -> Iterator[str]:
+    """A batch in a few lines: its documents, the mean of each score with its goal, and what failed."""
+    yield report.about[0]
+    rows = {table.name: [dict(zip(table.columns, row, strict=True)) for row in table.rows] for table in report.tables}
+    goals = {str(one["goal"]): f", goal met by {one['met']} of {standing.counts.done}" for one in rows.get("goals", ())}
+    for one in rows.get("figures", ()):
+        name = str(one["figure"])
+        # The first figures are the scores.
+        if name == WORDS:
+            break
+        mean, least, most = (_mean(one[key]) for key in ("mean", "least", "most"))
+        yield f"{name} {mean} on average ({least} to {most}){goals.get(name.partition(' ')[0], '')}"
+    for one in rows.get("troubles", ()):
+        more = f" (and {one['items'] - 1:,} more)" if isinstance(one["items"], int) and one["items"] > 1 else ""
+        yield f"{one['state']}: {one['such as']}: {one['which says']}{more}"
+
+
+def _mean(value: Cell) -> str:
+    return score(value) if isinstance(value, float | int) else "-"
+
+
 def _close(standing: BatchStanding) -> None:
-    """Say where the summaries are, and how it goes on."""
+    """Say where the summaries are, and what to do next."""
     batch, counts = standing.batch, standing.counts
     if batch.folder:
         say(f"{count(counts.done, 'summary')} in {batch.folder}; items.jsonl there names their runs")
     else:
-        say(f"the summaries: {hints.about('batch results', batch.name)}")
+        say(f"Summaries: {hints.about('batch results', batch.name)}")
     if standing.over_usd:
         say(over(standing.over_usd))
     if batch.error and standing.stage == "stopped":
         say(f"stopped: {batch.error['message']}")
     if standing.stage != "done" or counts.failed + counts.aside:
         more = " with a higher limit" if batch.error and batch.error["code"] == BudgetError.code else ""
-        say(f"go on{more}: {going_on(batch.name)}")
+        say(f"{'Resume' if standing.stage != 'done' else 'Try again'}{more}: {going_on(batch.name)}")
+    else:
+        say(f"Details: {hints.about('batch status', batch.name)}")
 
 
 def _code(standing: BatchStanding) -> int:

@@ -142,7 +142,7 @@ def _brief_position(one: Evaluation) -> str:
 
 
 def _traced(details: Mapping[str, Any]) -> str:
-    nowhere = f", {details['untraced']:,} without a place found" if details["untraced"] else ""
+    nowhere = f", {details['untraced']:,} not found in the document" if details["untraced"] else ""
     return f"{count(details['traced'], 'sentence')} traced to the document{nowhere}"
 
 

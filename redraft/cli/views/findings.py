@@ -10,7 +10,6 @@ from redraft.cli.views.figures import breakdown
 from redraft.cli.views.render import count, score, spaced
 from redraft.domain import Document, Evaluation, Finding
 from redraft.evaluators.metric_info import SELF_CHECK, UNSUPPORTED, is_unheard, withdrawn
-from redraft.report.history.certificates import Certificate
 from redraft.text.places import place_of
 from redraft.text.sanitizer import one_line
 
@@ -29,13 +28,12 @@ _ITEMS = {
 def evaluation(
     one: Evaluation,
     document: Document,
-    certificate: Certificate | None = None,
     *,
+    self_checked: bool = False,
     shown: int | None = SHOWN,
     rest: str = "",
 ) -> Iterator[str]:
-    """A metric in lines: its score, what stands behind it, how it came about, and its findings; `rest` says how to see
-    those left out."""
+    """A metric in lines: its score, its parts, and its findings; `rest` says how to see those left out."""
     if one.outcome == "measured":
         yield from figures.lines(one)
         return
@@ -44,15 +42,13 @@ def evaluation(
     if one.unjudged:
         judged += f", {one.unjudged:,} without a verdict"
     if one.outcome == "scored":
-        itself = f" ({SELF_CHECK})" if certificate is not None and certificate.self_check else ""
+        itself = f" ({SELF_CHECK})" if self_checked else ""
         yield f"{one.metric} {score(one.score)}{itself}: {judged}, {count(len(one.findings), 'finding')}"
     else:
         says = "has no score" if one.outcome == "failed" and not is_unheard(one) else spaced(one.outcome)
         yield from wrapped(f"{one.metric} {says}: {one_line(one.reason, 300)}", "", "  ")
     yield from breakdown(one)
     yield from _panel(one)
-    if certificate is not None:
-        yield from wrapped(certificate.line(), "  judged by: ", "    ")
     for number, finding in enumerate(one.findings[:shown], 1):
         yield from numbered(number, finding, document)
     for gone in withdrawn(one):
@@ -76,7 +72,7 @@ def _panel(one: Evaluation) -> Iterator[str]:
     for each in judges if isinstance(judges, list) else []:
         yield f"    {one_line(str(each['judge']), 50)} {score(each['score'])}, {each['judged']} judged"
     if isinstance(trouble := one.details.get("trouble"), str):
-        yield from wrapped(f"not all was judged: {one_line(trouble, 300)}", "  ", "    ")
+        yield from wrapped(f"not everything was judged: {one_line(trouble, 300)}", "  ", "    ")
 
 
 def numbered(number: int, finding: Finding, document: Document) -> Iterator[str]:

@@ -8,13 +8,13 @@ from itertools import groupby
 
 from redraft.cli import hints, terminal
 from redraft.cli.views import figures, findings, render
-from redraft.domain import Document, Finding, KeyFact, KeyFacts, Round, Span, Tree
+from redraft.domain import REVIEW, Document, Finding, KeyFact, KeyFacts, Round, Span, Tree
 from redraft.evaluators.metric_info import is_unheard, withdrawn
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
 from redraft.report.history.results import Result
 from redraft.report.history.trace import RunTrace, Turn
-from redraft.rulings import Lookup
+from redraft.rulings import Lookup, PointAnswer
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_said
 from redraft.text.sanitizer import one_line
 
@@ -54,7 +54,7 @@ def _heading(turn: Turn, by_draft: dict[str, Turn]) -> str:
     if made.accepted is None:
         verdict = "not judged yet"
     else:
-        verdict = f"{'taken' if made.accepted else 'refused'}: {one_line(made.reason, 200)}"
+        verdict = f"{'accepted' if made.accepted else 'rejected'}: {one_line(made.reason, 200)}"
     return f"round {made.number} · {origin}{aims} · {words} · {verdict}"
 
 
@@ -63,7 +63,7 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
     yield from _looked_up(turn.lookups)
     yield from _reasons(turn.made)
     if base is not None:
-        yield from _listed("to mend", turn.mending, few)
+        yield from _listed("to fix", turn.mending, few)
         yield from _answered(turn)
         if turn.draft.text == base.draft.text:
             return
@@ -75,24 +75,39 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
         shown = None if show_all else findings.SHOWN
         for name, one in turn.evaluations.items():
             behind = turn.certificates.get(name)
-            lines = findings.evaluation(one, document, behind, shown=shown, rest="--all shows them")
+            checked = behind is not None and behind.self_check
+            lines = findings.evaluation(one, document, self_checked=checked, shown=shown, rest="see --all")
             yield from terminal.indented(lines)
     else:
         yield from _found(turn)
         yield from _withdrawn(turn)
-        if turn.draft.id == result.run.draft:
-            yield from terminal.indented(render.certificate_lines(result.certificates))
+    if turn.draft.id == result.run.draft:
+        yield from terminal.indented(render.certificate_lines(result.certificates))
 
 
 def _answered(turn: Turn) -> Iterator[str]:
     """What became of the findings that were not simply mended, as the reviser says."""
     known = {finding.id: finding for finding in turn.mending}
     for one in turn.made.answers:
+        if one.finding in known and known[one.finding].metric == REVIEW:
+            yield from _request(known[one.finding], one, turn.made)
+            continue
         if one.became == "mended" or one.finding not in known:
             continue
         said = f"“{one.said}”" if one.became == "kept" else one.said or "no reason was given"
         about = f"{one.became}: {findings.brief(known[one.finding])} · {one_line(said, _LONGEST)}"
         yield from terminal.wrapped(about, "    ")
+
+
+def _request(finding: Finding, answer: PointAnswer, made: Round) -> Iterator[str]:
+    """Whether what a person asked for was done."""
+    if answer.became != "mended":
+        said = f"not met: {answer.said or 'no reason was given'}"
+    elif not made.accepted:
+        said = f"not met: {made.reason or 'the revision was not judged'}"
+    else:
+        said = "met, as far as the reviser reports"
+    yield from terminal.wrapped(f"request: {one_line(finding.explanation, _LONGEST)} · {said}", "    ")
 
 
 def _withdrawn(turn: Turn) -> Iterator[str]:
@@ -121,7 +136,7 @@ def _looked_up(lookups: Sequence[Lookup]) -> Iterator[str]:
 
 def _reasons(made: Round) -> Iterator[str]:
     """Why a model has decided on this round, and what it told the reviser."""
-    for name, text in (("why", made.why), ("told the reviser", made.instruction)):
+    for name, text in (("why", made.why), ("instruction to the reviser", made.instruction)):
         if text:
             yield from terminal.wrapped(one_line(text), f"  {name}: ")
 
@@ -141,7 +156,7 @@ def _found(turn: Turn) -> Iterator[str]:
         if parts:
             yield f"  found in {name}: {', '.join(parts)}"
         for trouble in one.missing:
-            yield from terminal.wrapped(f"missing in what {name} rests on: {one_line(trouble, 200)}", "  ", "    ")
+            yield from terminal.wrapped(f"{name} could not use everything: {one_line(trouble, 200)}", "  ", "    ")
 
 
 def _listed(title: str, those: Sequence[Finding], few: int | None) -> Iterator[str]:
@@ -161,7 +176,7 @@ def _changes(found: DraftDiff, few: int | None) -> Iterator[str]:
 
 def _rest(number: int, few: int | None) -> Iterator[str]:
     if few is not None and number > few:
-        yield f"    ... and {number - few:,} more (--all shows them)"
+        yield f"    ... and {number - few:,} more (see --all)"
 
 
 def _numbers(found: DraftDiff) -> str:
@@ -181,25 +196,27 @@ def _text(change: SentenceChange) -> str:
 def _end(trace: RunTrace) -> Iterator[str]:
     result, run = trace.result, trace.run
     if run.kind in render.BUILDS:
-        yield f"this run built the {render.BUILDS[run.kind]} of a document: {hints.about('show', run.id)}"
+        yield f"this run built the {render.BUILDS[run.kind]} of a document: see {hints.about('show', run.id)}"
     elif run.kind == "compare":
-        yield f"this run compared two summaries: {hints.about('show', run.id)}"
+        yield f"this run compared two summaries: see {hints.about('show', run.id)}"
     elif run.judging is None:
-        yield "this run was made without judging, so there is no more to tell"
+        yield "this draft was not judged"
         if trace.turns:
-            yield f"refine its summary: {hints.about('fork', run.id, '--round', '0')}"
+            yield f"Refine it: {hints.about('fork', run.id, '--round', '0')}"
     elif run.refinement and result.status == "done":
         best = trace.number(run.draft)
-        yield f"{render.why_stopped(result)}; the result is the draft of round {best}"
+        yield f"stopped: {render.why_stopped(result)}; the result is the draft of round {best}"
         yield from _compared(result)
         yield from _looked_up(trace.lookups)
         if run.why:
             yield from terminal.wrapped(one_line(run.why), "  why: ")
     elif result.status != "done":
         yield render.why_stopped(result)
+        if result.status != "running":
+            yield f"Resume: {hints.resuming(run.id, run.limits, (run.error or {}).get('message', ''))}"
     yield from render.besides(result.usage)
     if len(trace.turns) > 1:
-        yield f"sentence by sentence: {hints.about('diff', run.id)}"
+        yield f"Changes by sentence: {hints.about('diff', run.id)}"
 
 
 def diff_lines(found: DraftDiff, before: Turn, after: Turn, document: Document) -> Iterator[str]:
@@ -214,9 +231,9 @@ def diff_lines(found: DraftDiff, before: Turn, after: Turn, document: Document) 
         yield ""
         yield from terminal.wrapped(_text(change), _MARKS[change.kind])
         for finding in change.answers:
-            yield from terminal.wrapped(findings.brief(finding), "    mends · ")
-    yield from _apart(f"mended by no single change since round {one}", found.answered, document)
-    yield from _apart(f"found in round {other}, and not in round {one}", found.new, document)
+            yield from terminal.wrapped(findings.brief(finding), "    fixes · ")
+    yield from _apart(f"fixed since round {one}, by no single change", found.answered, document)
+    yield from _apart(f"new in round {other}", found.new, document)
 
 
 def _apart(title: str, those: Sequence[Finding], document: Document) -> Iterator[str]:
@@ -240,7 +257,7 @@ def keyfacts_lines(keyfacts: KeyFacts, document: Document, *, pruned: bool) -> I
         yield ""
     yield from _pruning(keyfacts.trees)
     if not pruned and any(not fact.kept for tree in keyfacts.trees for fact in tree.facts):
-        yield "--pruned shows what was pruned, and why"
+        yield "see --pruned for what was pruned, and why"
     for trouble in keyfacts.missing:
         yield from terminal.wrapped(f"missing: {one_line(trouble, _LONGEST)}", "", "  ")
 
@@ -264,7 +281,7 @@ def _tree(tree: Tree, document: Document, *, pruned: bool) -> Iterator[str]:
         if pruned or fact.kept:
             below[fact.parent].append(fact)
     if not below:
-        yield f"  {_LAST_TWIG}(nothing was kept)"
+        yield f"  {_LAST_TWIG}(no facts kept)"
     yield from _facts(below[None], below, document, "  ")
 
 

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 _QUOTE = 200
 _MARGIN = " " * 6
 _LATER = " " * 8
-OTHERWISE_SAID = "what the summary says in other words than the document may have no place found"
-OTHERWISE_STATED = "what the summary says in other words than the document may be called lost, or have no place found"
+OTHERWISE_SAID = "sentences in other words than the document's may have no place"
+OTHERWISE_STATED = "what is said in other words than the document's may be listed as lost, or have no place"
 """What is said where nobody who can read has looked for the sentences without a place, and these are to be expected."""
-INFERRED = "what some texts were made from is not on record, and is inferred from their chunks"
+INFERRED = "the sources of some texts are not on record and are inferred from their chunks"
 """What is said of a run by a strategy that does not record it."""
 
 
@@ -38,7 +38,7 @@ def _traced(lineage: Lineage) -> Iterator[str]:
     drifting = sum(1 for one in lineage.sentences if one.drift)
     yield (
         f"run {lineage.run} · {title} · {count(len(lineage.sentences), 'sentence')},"
-        f" {drifting or 'none'} with drift, {_unborne(lineage, '{} that nothing bears out')}"
+        f" {drifting or 'none'} with drift, {_unborne(lineage, '{} unsupported')}"
     )
     yield from _notes(lineage, OTHERWISE_SAID)
     for sentence in lineage.sentences:
@@ -59,7 +59,7 @@ def _notes(lineage: Lineage, otherwise: str) -> Iterator[str]:
         yield from wrapped(INFERRED, "note: ", "  ")
     if lineage.doubtful:
         more = "--trace MODEL" if lineage.embedded else "--embeddings MODEL or --trace MODEL"
-        yield from wrapped(f"{otherwise}; {more} can tell more", "note: ", "  ")
+        yield from wrapped(f"{otherwise}; {more} finds more", "note: ", "  ")
 
 
 def _origins(sentence: TracedSentence) -> Iterator[str]:
@@ -69,7 +69,7 @@ def _origins(sentence: TracedSentence) -> Iterator[str]:
     for origin in sentence.origins:
         yield from _place(origin)
         if stops := [_stop(stop) for stop in origin.way if stop.said]:
-            yield from wrapped(f"by way of {', '.join(stops)}", _LATER, _LATER)
+            yield from wrapped(f"via {', '.join(stops)}", _LATER, _LATER)
     if sentence.invented and not is_heading(sentence.text):
         yield from wrapped(came_up(sentence.invented), _MARGIN, _LATER)
     if sentence.drift:
@@ -118,7 +118,7 @@ def _lost(losses: Losses) -> Iterator[str]:
         step = step_said(loss)
         yield from wrapped(step if loss.said == GIVEN_SAID else f"{step}: {loss.said}", _MARGIN, _LATER)
         if losses.judged and loss.fact.text not in losses.judged:
-            yield f"{_MARGIN}by wording: no judge has said so"
+            yield f"{_MARGIN}matched by wording, not by a judge"
         evidence = f": “{one_line(loss.fact.evidence.text, _QUOTE)}”" if loss.fact.evidence.text else ""
         yield from wrapped(f"{_where(loss)}{evidence}", _MARGIN, _LATER)
     for sentence in lineage.unplaced:
@@ -131,10 +131,10 @@ def _lost(losses: Losses) -> Iterator[str]:
 def _who_says(judged: int, known: int) -> str:
     """Whose word it is that the summary states or lacks so many of the known facts."""
     if not judged:
-        return "no judge has said which of them the summary states: they were matched by wording"
+        return "matched by wording, as no judge has said which of them the summary states"
     if judged == known:
-        return "which of them the summary states is what its judge has found"
-    return f"which of them the summary states is what its judge has found for {judged:,}, and wording for the others"
+        return "a judge said which of them the summary states"
+    return f"a judge said for {judged:,} of them whether the summary states them; the others were matched by wording"
 
 
 def _table(first: str, by_step: Mapping[str, Sequence[int]]) -> Iterator[str]:
@@ -148,6 +148,6 @@ def show_plan(plan: TracingPlan, *, as_json: bool) -> None:
     what = count(plan.sentences, "sentence") + (f" and {count(plan.facts, 'fact')}" if plan.facts else "")
     lines = (
         f"{what} in {count(plan.calls, 'call')}: about {plan.tokens:,} tokens",
-        f"and what that leads to: at most {plan.most:,} tokens in all, 12 % of what drafting took",
+        f"at most {plan.most:,} tokens in all (12 % of what drafting took)",
     )
     show(plan.to_json(), lines, as_json=as_json)

@@ -103,8 +103,6 @@ def _summary(store: Store, result: Result, target: Target, *, quiet: bool) -> No
         render.closing(result, target.output)
         for line in render.chapter_lines(result):
             say(line)
-        if result.settings.model == EXTRACTIVE:
-            say("no language model has written this; for those that there are: redraft models")
 
 
 def _answer(store: Store, result: Result, target: Target, *, quiet: bool, show_all: bool) -> None:
@@ -134,11 +132,11 @@ def _by_itself(result: Result) -> Iterator[str]:
     """Who has answered and who has judged that, where it is the same model or none."""
     judging = result.run.judging
     if result.settings.model == EXTRACTIVE:
-        yield "no language model was used: the answer is the sentences with most words of the question (redraft models)"
+        yield "No language model was used: the answer is the sentences that share most words with the question."
     elif judging is None:
-        yield "the answer was not judged: name a --judge, or add --allow-self-check"
+        yield "The answer was not judged: name a --judge, or add --allow-self-check."
     elif not judging.judges or set(judging.judges) == {result.settings.model}:
-        yield "the model that answered has judged its own answer: --judge names another"
+        yield "The model judged its own answer: name another with --judge."
 
 
 def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_all: bool) -> None:
@@ -147,11 +145,14 @@ def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_
     else:
         document = document_read(store, result.run)
         shown = None if show_all else findings.SHOWN
-        rest = f"--all shows them, and so does {hints.about('trace', result.run.id, '--all')}"
+        rest = f"see --all, or {hints.about('trace', result.run.id, '--all')}"
         for number, (name, one) in enumerate(result.evaluations.items()):
             click.echo("\n" * bool(number), nl=False)
-            for line in findings.evaluation(one, document, result.certificates.get(name), shown=shown, rest=rest):
+            checked = name in result.self_checked
+            for line in findings.evaluation(one, document, self_checked=checked, shown=shown, rest=rest):
                 click.echo(line)
+        for line in ("", *render.certificate_lines(result.certificates)) if result.certificates else ():
+            click.echo(line)
     if not quiet:
         render.closing(result, None, scores=False)
 
@@ -167,8 +168,8 @@ def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> i
     pack, document = built(store, result), document_read(store, result.run)
     render.show(pack_json(document, pack, None), pack_lines(pack, document), as_json=as_json)
     if not quiet:
-        render.closing(result, None)
-        say(f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}")
+        said = f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}"
+        render.closing(result, None, said=said)
     return SHORT if pack.missing else DONE
 
 
@@ -177,8 +178,8 @@ def _keyfacts(store: Store, result: Result, *, as_json: bool, quiet: bool, prune
     lines = history.keyfacts_lines(keyfacts, document, pruned=pruned)
     render.show(keyfacts_json(document, keyfacts), lines, as_json=as_json)
     if not quiet:
-        render.closing(result, None)
-        say(f"key facts {keyfacts.id}: {history.measure(keyfacts)}, {history.by_whom(keyfacts)}")
+        said = f"key facts {keyfacts.id}: {history.measure(keyfacts)}, {history.by_whom(keyfacts)}"
+        render.closing(result, None, said=said)
     return SHORT if keyfacts.missing else DONE
 
 
@@ -214,7 +215,7 @@ def _section_line(one: FilledSection) -> str:
         words = f"{one.result.draft.words} of at most {one.section.words} words{scores}{run}"
         if one.result.complete:
             return words
-        return f"{words}, not all that was asked for: {hints.about('show', one.result.run.id)}"
+        return f"{words}, incomplete: see {hints.about('show', one.result.run.id)}"
     if one.silent:
         return f"the document says nothing about it{run}"
     return f"failed{run}: {one.failure.message}" if one.failure else "not drafted"
@@ -241,7 +242,7 @@ def show_form_plan(template: Template, each: Sequence[Spending], *, as_json: boo
             f" about {render.count(one.calls, 'call')},"
             f" {one.prompt_tokens:,} tokens in, {one.completion_tokens:,} out"
         )
-    price = "cost unknown (give the model's price with --prices)" if cost is None else f"${cost:.4f}"
+    price = "cost unknown (set the model's price with --prices)" if cost is None else f"${cost:.4f}"
     click.echo(f"about {render.count(calls, 'call')}, {tokens:,} tokens in, {written:,} out, {price}")
-    click.echo("\nReplies that must be asked for again come on top.")
+    click.echo("\nRetries are not included.")
     return DONE

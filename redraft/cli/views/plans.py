@@ -42,11 +42,11 @@ def _about(entry: RosterEntry, *, replies: bool = True) -> Iterator[str]:
     it = entry.settings
     if not reads_prompts(it.model):
         english = ", judges English only" if it.model == EXTRACTIVE else ""
-        yield f"{'built in, ' if it.model == EXTRACTIVE else ''}no language model: no key, no window, no price{english}"
+        yield f"{'built in, ' if it.model == EXTRACTIVE else ''}no language model, so no key, window or price{english}"
         return
     yield _window(entry)
     if entry.price is None:
-        yield "price unknown (--prices FILE, or price of its own settings, says it)"
+        yield "price unknown (set it with --prices FILE, or price in its own settings)"
     else:
         yield f"${entry.price.prompt:g} in, ${entry.price.completion:g} out, for a million tokens"
     own = {"temperature": it.temperature, "top_p": it.top_p, "at most tokens": it.max_tokens, "key in": it.key_env}
@@ -62,15 +62,15 @@ def _window(entry: RosterEntry) -> str:
     tokens = f"window {entry.window or 0:,} tokens"
     if entry.window_is == "assumed":
         option = ", or --context-tokens" if entry.role == "writer" else ""
-        return f"{tokens}, which is assumed: nobody knows (context_tokens in its own settings{option})"
+        return f"{tokens}, assumed (set context_tokens in its own settings{option})"
     return tokens
 
 
 def _replies(entry: RosterEntry) -> str:
     known = [f"structured replies by {entry.capabilities.mode}"] if entry.capabilities.mode else []
     thought = entry.settings.reasoning_tokens or entry.capabilities.reasoning_tokens
-    known += [f"up to {thought:,} tokens of thought"] if thought else []
-    return ", ".join(known) if known else f"nothing known of its replies ({_checking(entry)})"
+    known += [f"up to {thought:,} reasoning tokens"] if thought else []
+    return ", ".join(known) if known else f"not checked yet ({_checking(entry)})"
 
 
 def _checking(entry: RosterEntry) -> str:
@@ -97,7 +97,7 @@ def nearby_lines(found: Sequence[LocalServer]) -> Iterator[str]:
         if names:
             yield f"    redraft summarize FILE -m openai:{names[0]} --base-url {one.port.url}"
     if silent := [f"{one.port.kind} ({one.port.number})" for one in found if one.models is None]:
-        yield from wrapped(f"nobody answers for {', '.join(silent)}", "  ", "  ")
+        yield from wrapped(f"no answer: {', '.join(silent)}", "  ", "  ")
 
 
 def check_lines(checked: Checked) -> Iterator[str]:
@@ -106,19 +106,19 @@ def check_lines(checked: Checked) -> Iterator[str]:
     yield f"{entry.role}: {_named(entry)}" if entry.role else _named(entry)
     yield from indented(_about(entry, replies=False))
     if checked.built_in:
-        yield "it always works"
+        yield "always works"
         return
     yield f"  {'as a judge' if is_entailment(entry.settings.model) else 'in words'}: {_answered(checked.words)}"
     for form, answer in checked.forms.items():
         yield f"  in a form, by {form}: {_answered(answer)}"
     if checked.thinks:
-        yield f"  it thinks first: {checked.thinks:,} tokens"
+        yield f"  it reasons first: {checked.thinks:,} tokens"
     if checked.works:
         yield "it works"
     elif checked.words.trouble:
         yield "it does not answer"
     else:
-        yield "it can write, and cannot judge: no form of structured reply works (--prompts simple may help)"
+        yield "it can write but not judge: no form of structured reply works (--prompts simple may help)"
 
 
 def _answered(one: CheckResult) -> str:
@@ -150,7 +150,7 @@ def show_plan(
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         click.echo(f"{name:<{width}} {value}")
-    click.echo("\nReplies that must be asked for again come on top.")
+    click.echo("\nRetries are not included.")
     return DONE
 
 
@@ -215,7 +215,7 @@ def _roomy(name: str, judging: JudgeConfig, settings: DraftConfig) -> str:
 def _how_much(spending: Spending, limits: Limits) -> list[tuple[str, str]]:
     reasoning = spending.reasoning
     tokens = f"about {spending.prompt_tokens:,} in, {spending.completion_tokens:,} out"
-    how = "in jobs of the provider's" if limits.provider_batch else f"up to {limits.concurrency} at once"
+    how = "in the provider's batch jobs" if limits.provider_batch else f"up to {limits.concurrency} at once"
     return [
         ("calls", f"about {spending.calls:,}, {how}"),
         ("tokens", f"{tokens}, and {reasoning:,} to reason" if reasoning else tokens),
@@ -226,10 +226,10 @@ def _how_much(spending: Spending, limits: Limits) -> list[tuple[str, str]]:
 def _cost_line(spending: Spending) -> str:
     most, plain = spending.cost(with_reasoning=True), spending.cost(with_reasoning=False)
     if most is None:
-        return "unknown (give the model's price with --prices)"
+        return "unknown (set the model's price with --prices)"
     if not most:
         return "none"
-    thinking = f", of which ${plain:.4f} without any reasoning" if spending.reasoning else ""
+    thinking = f", ${plain:.4f} of it without reasoning" if spending.reasoning else ""
     return f"about ${most:.4f}{thinking}"
 
 

@@ -74,7 +74,7 @@ def _notes(comparison: SummaryComparison) -> Iterator[str]:
     """What should be known before the verdict is believed."""
     preference = comparison.preference
     if comparison.same:
-        yield "A and B are the same text: nobody was asked"
+        yield "A and B are the same text; no model was asked"
         return
     if preference.outcome == "failed":
         yield from wrapped(f"no verdict: {one_line(preference.reason, _REASON)}", "", "  ")
@@ -82,8 +82,8 @@ def _notes(comparison: SummaryComparison) -> Iterator[str]:
     decided = {aspect: comparison.aspects[aspect]["order_decides"] for aspect in ASPECTS}
     if biased := [f"{aspect} in {number:,}" for aspect, number in decided.items() if number]:
         yield from wrapped(
-            f"warning: of {count(preference.judged, 'judging')} the order decides {', '.join(biased)}. A judge that"
-            " names the first, or the second, whichever it is, prefers a place and no summary; it counts as a tie.",
+            f"warning: in {count(preference.judged, 'judging')} the order decides {', '.join(biased)}. A judge that"
+            " always names the first, or the second, has no preference; it counts as a tie.",
             "",
             "  ",
         )

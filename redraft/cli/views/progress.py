@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from math import ceil
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn
+from rich.console import Console, ConsoleDimensions
+from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task
+from rich.table import Column
+from rich.text import Text
 
 from redraft.cli import terminal
 from redraft.domain import Usage
@@ -24,6 +28,7 @@ from redraft.events import (
     StageStarted,
     unobserved,
 )
+from redraft.report.pages.formatting import lasting
 from redraft.text.sanitizer import clean, one_line
 
 _PLAIN_SECONDS = 10.0
@@ -57,15 +62,38 @@ def first_notes(echo: Callable[[str], object]) -> Callable[[str], None]:
     return show
 
 
+class _Console(Console):
+    """A console as wide as the stream that it writes to; rich asks all standard streams, stdin first."""
+
+    @property
+    def size(self) -> ConsoleDimensions:
+        return ConsoleDimensions(terminal.columns_of(sys.stderr), super().size.height)
+
+    @size.setter
+    def size(self, new_size: tuple[int, int]) -> None:
+        """Its size is the stream's."""
+
+
+class _Line(ProgressColumn):
+    """Text that is made anew at each refresh, and goes on in a second line where the first is full."""
+
+    def __init__(self, text: Callable[[], str]) -> None:
+        super().__init__(Column(no_wrap=False, overflow="fold"))
+        self._text = text
+
+    def render(self, task: Task) -> Text:  # noqa: ARG002
+        return Text(one_line(self._text()))
+
+
 @contextmanager
-def live_line(*columns: ProgressColumn, refreshes: float) -> Iterator[tuple[Progress, Callable[[str], None]]]:
-    """Show a line on stderr that is rewritten; with it comes a function that prints notes above it."""
-    console = Console(file=terminal.bare_stderr(), highlight=False)
+def live_line(text: Callable[[], str], *, refreshes: float) -> Iterator[tuple[Progress, Callable[[str], None]]]:
+    """Show a bar and a text on stderr that are rewritten; with it comes a function that prints notes above them."""
+    console = _Console(file=terminal.bare_stderr(), highlight=False)
     # What others print meanwhile goes through the streams, which clean it, and not through rich, which does not.
     with Progress(
         SpinnerColumn(),
-        *columns,
-        TextColumn("{task.fields[line]}", markup=False),
+        BarColumn(bar_width=12),
+        _Line(text),
         console=console,
         transient=True,
         refresh_per_second=refreshes,
@@ -82,71 +110,97 @@ class ProgressTotals:
     run: str = ""
     stage: str = ""
     planned: int = 0
+    waves: tuple[int, ...] = ()
     done: int = 0
-    under_way: int = 0
+    """Calls of this stage that were answered."""
     cached: int = 0
-    latest: str = ""
     tokens: int = 0
     cost: float | None = 0.0
     waiting: str = ""
     began: float = field(default_factory=time.monotonic)
+    running: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
+    """By label and model the calls that are not answered: when each was sent, and the tokens of its prompt."""
+    peak: int = 1
+    """The most calls that ran at the same time."""
+    seconds: float = 0.0
+    """What the calls that were answered have taken, added up."""
+    timed: int = 0
+    latest: float = 0.0
+    """When the last one was answered."""
 
     def take(self, event: Event) -> None:
         """Count an event in."""
         match event:
             case RunStarted(run):
                 self.run = run
-            case StageStarted(name, planned):
-                self.stage, self.planned = name, planned
-            case CallStarted(label):
-                self.latest = label
-                self.under_way += 1
-            case CallAnswered(_, usage, cost, cached):
-                self._answered(usage, cost, cached)
-            case CallFailed(_, reason, again_in):
-                self.under_way -= 1
-                self.waiting = f"{reason}, again in {again_in:.0f} s" if again_in else reason
+            case StageStarted(name, planned, waves):
+                self.stage, self.planned, self.waves = stage_name(name), planned, waves
+                self.done = self.cached = 0
+            case CallStarted(label, model, tokens=tokens):
+                self.running[label, model] = (time.monotonic(), tokens)
+                self.peak = max(self.peak, len(self.running))
+                self.waiting = ""
+            case CallAnswered(label, usage, cost, cached, model):
+                self._answered((label, model), usage, cost, cached)
+            case CallFailed(label, reason, again_in, model):
+                self.running.pop((label, model), None)
+                self.waiting = f"{reason}; retrying in {again_in:.0f} s" if again_in else reason
             case PartDone(name, number, of):
-                self.stage, self.latest = f"{number}/{of}", name
+                self.stage = f"{number} of {of} done, last {name}"
 
-    def _answered(self, usage: Usage, cost: float | None, cached: bool) -> None:
+    def _answered(self, which: tuple[str, str], usage: Usage, cost: float | None, cached: bool) -> None:
         self.done += 1
         self.cached += cached
         self.waiting = ""
         if cached:
             return
-        self.under_way -= 1
+        self.latest = time.monotonic()
+        if (sent := self.running.pop(which, None)) is not None:
+            self.seconds += self.latest - sent[0]
+            self.timed += 1
         self.tokens += usage.prompt_tokens + usage.completion_tokens
         self.cost = None if self.cost is None or cost is None else self.cost + cost
 
-    def where(self) -> str:
-        """The strategy, and the step that was begun last."""
-        return f"{self.stage}: {self.latest}" if self.latest else self.stage
-
     def line(self) -> str:
-        """Calls, tokens, money, and the time that is left if it goes on so."""
-        parts = [
-            f"{self.done}/{max(self.planned, self.done)} calls"
-            if self.planned
-            else f"{self.done} call{'s' * (self.done != 1)}"
-        ]
-        if self.under_way > 0 and not self.done < self.planned:
-            parts.append(f"{self.under_way} under way")
-        if self.cached:
-            parts.append(f"{self.cached} from the cache")
-        parts.append(f"{self.tokens:,} tokens")
-        if self.cost:
-            parts.append(f"${self.cost:.4f}")
+        """The stage, the calls that are finished, the time so far and the time left, tokens and money."""
+        done = f"{self.done} of {max(self.planned, self.done)} calls" if self.planned else _calls(self.done)
+        parts = [f"{self.stage}: {done}" if self.stage else done, lasting(time.monotonic() - self.began)]
         if left := self.seconds_left():
-            parts.append(f"about {left + 0.5:.0f} s left")
-        return " · ".join(parts)
+            parts.append(f"about {lasting(left)} left")
+        if self.waiting:
+            parts.append(self.waiting)
+        elif self.running and not self.tokens:
+            sent = sum(tokens for _, tokens in self.running.values())
+            parts.append(f"reading ({sent:,} tokens sent)")
+        elif self.running and not self.planned:
+            parts.append(f"{len(self.running)} running")
+        parts += [f"{self.cached} cached"] if self.cached else []
+        parts += [f"{self.tokens:,} tokens"] if self.tokens else []
+        return " · ".join([*parts, *([f"${self.cost:.4f}"] if self.cost else [])])
 
     def seconds_left(self) -> float:
-        """At the pace of the calls so far; cached answers take no time."""
-        asked = self.done - self.cached
-        if not asked or self.done >= self.planned:
+        """How long the calls left of this stage take, if each takes as long as those before; it counts down.
+
+        Calls of a wave are under way together; a wave that needs the one before begins when that is over.
+        """
+        left = self.planned - self.done
+        if not self.timed or left <= 0:
             return 0.0
-        return (time.monotonic() - self.began) / asked * (self.planned - self.done)
+        finished, turns = self.done, 0
+        for size in self.waves or (self.planned,):
+            turns += ceil(max(0, size - finished) / self.peak)
+            finished = max(0, finished - size)
+        latency = self.seconds / self.timed
+        return max(1.0, turns * latency - (time.monotonic() - self.latest))
+
+
+def _calls(number: int) -> str:
+    return "1 call" if number == 1 else f"{number:,} calls"
+
+
+def stage_name(name: str) -> str:
+    """A stage as people read it."""
+    return f"drafting ({name})" if name in ("hierarchical", "incremental", "direct") else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,20 +225,15 @@ def open_progress(*, quiet: bool) -> Iterator[Display]:
 
 @contextmanager
 def _live() -> Iterator[Display]:
-    tally = ProgressTotals()
-    columns = TextColumn("{task.description}", markup=False), BarColumn(bar_width=24)
-    with live_line(*columns, refreshes=8) as (bar, note):
-        task = bar.add_task("reading", total=None, line="")
+    tally = ProgressTotals(stage="reading")
+    with live_line(tally.line, refreshes=4) as (bar, note):
+        task = bar.add_task("", total=None)
 
         def observe(event: Event) -> None:
             tally.take(event)
             if isinstance(event, Noted):
                 note(event.message)
-            line = f"{tally.line()}  ({tally.waiting})" if tally.waiting else tally.line()
-            total = max(tally.planned, tally.done) or None
-            bar.update(
-                task, description=one_line(tally.where()), completed=tally.done, total=total, line=one_line(line)
-            )
+            bar.update(task, completed=tally.done, total=max(tally.planned, tally.done) if tally.planned else None)
 
         @contextmanager
         def paused() -> Iterator[None]:
@@ -203,14 +252,13 @@ def _plain() -> Observer:
     def observe(event: Event) -> None:
         tally.take(event)
         if isinstance(event, StageStarted):
-            calls = "1 call" if event.planned == 1 else f"{event.planned:,} calls"
-            planned = f": {calls} planned" if event.planned else ""
-            terminal.say(f"{event.name}{planned}{f' (run {tally.run})' if tally.run else ''}")
+            planned = f": {_calls(event.planned)} planned" if event.planned else ""
+            terminal.say(f"{stage_name(event.name)}{planned}{f' (run {tally.run})' if tally.run else ''}")
         elif isinstance(event, PartDone):
-            terminal.say(f"{event.number}/{event.of} {event.name}")
+            terminal.say(f"{event.number} of {event.of} done: {event.name}")
         elif isinstance(event, Noted):
             note(event.message)
-        elif isinstance(event, (CallAnswered, CallFailed)) and interval.is_over():
-            terminal.say(f"{tally.where()} · {tally.line()}{f' ({tally.waiting})' if tally.waiting else ''}")
+        elif isinstance(event, (CallStarted, CallAnswered, CallFailed)) and interval.is_over():
+            terminal.say(tally.line())
 
     return observe

@@ -9,9 +9,10 @@ import click
 
 from redraft.cli import hints
 from redraft.cli.terminal import json_text, prose, say, wrapped
-from redraft.domain import STOPS, Pack, Piece, Totals
+from redraft.domain import SHORTENED, STOPS, Pack, Piece, Totals
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.questions import TypedQuestions
+from redraft.report.history.certificates import UNCHECKED, Certificate
 from redraft.runs.model_names import named_in, under_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfig, reads_prompts
 from redraft.text.columns import columns, padded
@@ -22,7 +23,6 @@ from redraft.text.words import rounded
 from redraft.text.words import spaced as spaced
 
 if TYPE_CHECKING:
-    from redraft.report.history.certificates import Certificate
     from redraft.report.history.results import ChapterResult, Result
 
 _TITLE, _CHAPTER = 60, 50
@@ -30,7 +30,12 @@ _TITLE, _CHAPTER = 60, 50
 BUILDS = {"pack": "questions", "keyfacts": "key facts"}
 # Runs that come to something else than a summary, and to what.
 OTHERWISE = {**BUILDS, "compare": "verdict", "ask": "answer"}
-_GO_ON = {"killed": "it was killed", "interrupted": "it was interrupted", "waiting": "it waits for your answer"}
+_STATUSES = {
+    "running": "running",
+    "killed": "killed",
+    "interrupted": "you stopped it",
+    "waiting": "waiting for your review",
+}
 
 
 def echo_json(content: object) -> None:
@@ -55,13 +60,13 @@ def show_list(content: object, lines: Sequence[str], empty: str, *, as_json: boo
         say(empty)
 
 
-def closing(result: Result, output: str | None, *, scores: bool = True) -> None:
-    """Say on stderr what was done, by whom, for how much, how good it is, and what is missing."""
+def closing(result: Result, output: str | None, *, scores: bool = True, said: str = "") -> None:
+    """Say on stderr what came out, what it cost, what is missing, and what to do next; `said` is the result of a run
+    that makes no summary."""
     say("")
-    if output and result.summary is not None:
-        say(f"written to {output}")
-    for line in (*_by_whom(result), *(_outcome(result) if scores else ()), *_odd(result), *_missing(result, scores)):
-        say(line)
+    line = said or (_outcome(result, output) if scores else "")
+    for one in (*filter(None, [line]), _cost(result, scores), *_warnings(result, scores), *_next(result)):
+        say(one)
 
 
 def in_words(name: str, judging: JudgeConfig) -> str:
@@ -89,77 +94,112 @@ def roles(result: Result) -> Iterator[str]:
             yield f"{role}: {who}{f' at {it.base_url}' if it.base_url else ''}, window {it.context_tokens:,} tokens"
 
 
-def _by_whom(result: Result) -> Iterator[str]:
-    judging = result.run.judging
-    if result.settings.model == EXTRACTIVE:
-        chosen = result.run.kind in ("summarize", "ask")
-        yield f"model: extractive (built in, no LLM){': every sentence is taken from the document' if chosen else ''}"
-    if judging and judging.judges:
-        who = ", ".join(in_words(one, judging) for one in judging.judges)
-        yield f"{'asked' if result.run.kind in BUILDS else 'judged by'} {who}"
-    words = result.draft.words if result.draft else 0
-    what = "" if result.run.kind in BUILDS else f"{count(words, 'word')} of "
-    what = "two summaries of " if result.run.kind == "compare" else what
-    what += f"the first {result.tokens:,} tokens of " if result.settings.until is not None else ""
-    yield f"run {result.run.id}: {what}{one_line(result.title, _TITLE)} · {usage(result.usage)}"
+def _outcome(result: Result, output: str | None) -> str:
+    """The summary's length, its scores, and how the refinement went, in one line."""
+    parts = [_length(result)] if result.draft else []
+    for metric, value in result.scores.items():
+        before = f"{_or_none(result.initial_scores[metric])} -> " if metric in result.initial_scores else ""
+        goal = result.goals.get(metric)
+        notes = [f"goal {goal['at_least']:g} {_standing(goal)}"] if goal else []
+        notes += [SELF_CHECK] if metric in result.self_checked else []
+        shown = f"{metric} {before}{_or_none(value) if before else score(value)}"
+        parts.append(f"{shown} ({', '.join(notes)})" if notes else shown)
+    parts += [revisions(result)] if result.rounds[1:] else []
+    if result.rounds or result.status not in ("done", "stopped"):
+        parts.append(why_stopped(result))
+    line = "; ".join(parts)
+    return f"{output}: {line}" if output and result.draft else line
 
 
-def _outcome(result: Result) -> Iterator[str]:
-    """The scores, how they came about, and where to see more of it."""
-    yield from score_lines(result.scores, result.initial_scores, result.goals, result.self_checked)
-    yield from certificate_lines(result.certificates)
-    if revisions := result.rounds[1:]:
-        taken = sum(bool(made.accepted) for made in revisions)
-        of_them = f"{taken or 'none'} of them taken" if len(revisions) > 1 else "taken" if taken else "not taken"
-        yield f"{count(len(revisions), 'revision')}, {of_them}; {why_stopped(result)}"
-    elif result.rounds:
-        yield why_stopped(result)
-    if result.run.judging and result.draft:
-        yield f"more about it: {hints.about('trace', result.run.id)}"
+def _length(result: Result) -> str:
+    assert result.draft is not None
+    first = f"the first {result.tokens:,} tokens of " if result.settings.until is not None else ""
+    limit = f" (limit {result.settings.words})" if result.run.kind == "refine" and result.settings.words else ""
+    return f"{count(result.draft.words, 'word')}{limit} of {first}{one_line(result.title, _TITLE)}"
 
 
-def _odd(result: Result) -> Iterator[str]:
+def revisions(result: Result) -> str:
+    """How many revisions there were, and how many of them were accepted."""
+    made = [bool(one.accepted) for one in result.rounds[1:]]
+    if len(made) == 1:
+        return f"1 revision, {'accepted' if made[0] else 'rejected'}"
+    accepted = "all" if all(made) else f"{sum(made)}" if any(made) else "none"
+    return f"{len(made)} revisions, {accepted} accepted"
+
+
+def _cost(result: Result, scores: bool) -> str:
+    """Which models worked on it, and what that took, in one line."""
+    judging, model, kind = result.run.judging, result.settings.model, result.run.kind
+    writes = kind in ("summarize", "refine", "ask")
+    parts = [f"run {result.run.id}", *([_named(model)] if writes else [])]
+    if judging:
+        names = [_named(in_words(one, judging)) for one in judging.judges or (model,)]
+        who = "itself" if writes and not judging.judges else ", ".join(names)
+        behind = [f"{metric} {one.agreement.value:.2f}" for metric, one in result.certificates.items() if one.agreement]
+        checked = f"agreement with people: {', '.join(behind)}" if behind else UNCHECKED
+        certified = f" ({checked})" if scores and result.certificates else ""
+        parts.append(f"{'asked' if kind in BUILDS else 'judged by'} {who}{certified}")
+    return " · ".join([*parts, usage(result.usage)])
+
+
+def _named(model: str) -> str:
+    return "built-in model" if model == EXTRACTIVE else model
+
+
+def _warnings(result: Result, scores: bool) -> Iterator[str]:
+    """What went wrong, or is missing."""
     if odd := result.oddities:
-        more = f" (and {len(odd) - 1:,} more)" if len(odd) > 1 else ""
-        yield f"odd replies: {one_line(odd[0], 200)}{more}"
-
-
-def _missing(result: Result, scores: bool) -> Iterator[str]:
+        yield f"unexpected in replies: {one_line(odd[0], 200)}{_more(odd)}"
     if flawed := len(result.flawed):
         # Each was named when it was written.
-        where = f"`{hints.about('show', result.run.id, '--pieces')}` tells of each"
-        yield f"{count(flawed, 'partial summary')} kept with a flaw: {where}"
-    resume = f"`{hints.about('resume', result.run.id)}`"
+        yield f"{count(flawed, 'partial summary')} with a flaw: see `{hints.about('show', result.run.id, '--pieces')}`"
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
-        yield f"left out: {result.unit} {chunks} of {result.chunks}; {resume} tries again"
+        yield f"left out: {result.unit} {chunks} of {result.chunks}"
     if result.run.status == "done" and result.lost:
-        rounds = ", ".join(map(str, result.lost))
-        yield f"no revision came back in round {rounds}; {resume} tries again"
+        yield f"no usable revision in round {', '.join(map(str, result.lost))}"
     for metric, reason in result.unscored.items() if scores else ():
-        yield f"no score of {metric}: {one_line(reason, 300)}"
+        yield f"no {metric} score: {one_line(reason, 300)}"
     if result.run.status == "done" and result.unsure:
-        unsure = " and ".join(result.unsure)
-        yield f"not sure of {unsure}: {resume} asks again for what has no verdict; another --judge may say more"
+        yield f"undecided: {' and '.join(result.unsure)}; another --judge may decide it"
     elif result.run.status == "done" and result.unjudged and scores:
         items = " and ".join(f"{count(number, 'item')} of {metric}" for metric, number in result.unjudged.items())
-        yield f"without a verdict: {items}; {resume} asks again"
+        yield f"without a verdict: {items}"
     for what in dict.fromkeys(map(tuple, result.missing.values())):
         metrics = " and ".join(metric for metric, found in result.missing.items() if tuple(found) == what)
-        more = f" (and {len(what) - 1:,} more)" if len(what) > 1 else ""
-        yield f"missing in what {metrics} rests on: {one_line(what[0], 200)}{more}; {resume} tries again"
-    if result.run.status == "stopped":
-        for note in result.draft.notes if result.draft else ():
-            yield f"note: {note}"
-        error = result.run.error or {}
-        go_on = hints.resuming(result.run.id, result.run.limits, error.get("message", ""))
-        yield f"{error.get('hint', '')}: {go_on}"
+        yield f"{metrics} could not use everything: {one_line(what[0], 200)}{_more(what)}"
+    cut = result.draft is not None and (result.run.status == "stopped" or result.draft.node == SHORTENED)
+    for note in result.draft.notes if result.draft and cut else ():
+        yield f"note: {note}"
+
+
+def _more(those: Sequence[str]) -> str:
+    return f" (and {len(those) - 1:,} more)" if len(those) > 1 else ""
+
+
+def _next(result: Result) -> Iterator[str]:
+    """The one thing to do next."""
+    run, error = result.run, result.run.error or {}
+    unjudged = run.status == "done" and (result.lost or result.unsure or result.unjudged)
+    if run.status == "stopped" and error.get("hint"):
+        yield f"{error['hint']}: {hints.resuming(run.id, run.limits, error.get('message', ''))}"
+    elif run.status != "done" and result.status != "running":
+        yield f"Resume: {hints.resuming(run.id, run.limits, error.get('message', ''))}"
+    elif result.gaps or result.missing or unjudged:
+        yield f"Try again: {hints.about('resume', run.id)}"
+    elif run.judging and result.draft:
+        yield f"Details: {hints.about('trace', run.id)}"
+    elif result.settings.model == EXTRACTIVE:
+        yield "No language model was used. See `redraft models`."
 
 
 def certificate_lines(behind: Mapping[str, Certificate]) -> Iterator[str]:
-    """A line for each score: what stands behind it."""
+    """Who judged, by what, and how far they agree with people: one entry for the metrics of which the same is true."""
+    same: dict[str, list[str]] = {}
     for metric, one in behind.items():
-        yield from wrapped(one.line(), f"{metric} is judged by: ", "  ")
+        same.setdefault(one.line(brief=True), []).append(metric)
+    for line, metrics in same.items():
+        yield from wrapped(line, f"{' and '.join(metrics)} judged by: ", "  ")
 
 
 def score_lines(
@@ -207,16 +247,10 @@ def scores(values: Mapping[str, float | None], *, self_check: bool = False) -> s
 
 
 def why_stopped(result: Result) -> str:
-    """Why a run goes no further, or how it stands."""
-    run = result.run
-    if result.status == "running":
-        return "it is at work"
-    if result.status in _GO_ON:
-        return f"{_GO_ON[result.status]}: {hints.resuming(run.id, run.limits, (run.error or {}).get('message', ''))}"
-    reason = STOPS.get(run.stop_reason or "", "")
+    """Why a run has ended, or its status where it has not."""
     if result.status == "failed":
-        return f"it failed: {one_line((run.error or {}).get('message', ''), 200)}"
-    return f"it stopped because {reason}" if run.stop_reason != "cancelled" else "it was stopped by you"
+        return f"failed: {one_line((result.run.error or {}).get('message', ''), 200)}"
+    return _STATUSES.get(result.status) or STOPS.get(result.run.stop_reason or "", result.status)
 
 
 def origin(pack: Pack | TypedQuestions) -> str:
@@ -228,7 +262,7 @@ def usage(totals: Totals) -> str:
     """One line on what a run used."""
     parts = [count(totals.calls, "call")]
     if totals.cached:
-        parts.append(f"{totals.cached:,} from the cache")
+        parts.append(f"{totals.cached:,} cached")
     parts.append(f"{totals.prompt_tokens:,} tokens in, {totals.completion_tokens:,} out")
     if totals.cost_usd != 0:
         parts.append("cost unknown" if totals.cost_usd is None else f"${totals.cost_usd:.4f}")
@@ -241,15 +275,15 @@ def besides(totals: Totals) -> Iterator[str]:
     """The calls that were never answered: what a budget counts for them, or without a price their own tokens. And what
     was spent beyond the limit."""
     if totals.lost:
-        counted = f"at most as ${totals.lost_usd:.4f}" if totals.lost_usd else f"as {totals.lost_tokens:,} tokens"
-        yield f"{count(totals.lost, 'call')} without an answer, counted {counted}"
+        counted = f"at most ${totals.lost_usd:.4f}" if totals.lost_usd else f"{totals.lost_tokens:,} tokens"
+        yield f"{count(totals.lost, 'call')} without an answer (counted as {counted})"
     if totals.over_usd:
         yield over(totals.over_usd)
 
 
 def over(usd: float) -> str:
     """What was spent beyond the limit, and how that can be."""
-    return f"${usd:.4f} more than --max-cost: replies were longer than they were allowed to be"
+    return f"${usd:.4f} over --max-cost, because replies were longer than requested"
 
 
 def aligned(rows: Sequence[Sequence[str]], *, right: bool = False) -> list[str]:

@@ -22,6 +22,7 @@ from redraft.domain import (
 )
 from redraft.errors import PackError
 from redraft.evaluators.reference.keyfacts import pruning
+from redraft.fields import in_words
 from redraft.prompts.qa import Kind
 from redraft.questions import QuestionType, Third, TypedQuestions
 from redraft.sources import STDIN, read_file, read_stdin
@@ -247,7 +248,7 @@ def shaped(content: object, place: str) -> GivenPack:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        what = one_line(f"{where}: {first['msg']}" if where else str(first["msg"]), 200)
+        what = one_line(f"{where}: {in_words(first)}" if where else in_words(first), 200)
         raise PackError(f"this is no pack: {what}", place=place, hint=AGAIN) from error
 
 

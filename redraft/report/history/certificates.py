@@ -76,17 +76,18 @@ class Certificate:
             **self.words,
         }
 
-    def line(self) -> str:
-        """All of it in one line."""
+    def line(self, *, brief: bool = False) -> str:
+        """All of it in one line; `brief` without what one judging alone has: hash of the prompts, spread, shares."""
         who = " and ".join(one_line(judge, _LONGEST) for judge in self.judges)
         if self.words:
-            who = f"{who} (no language model) {self.words['sees']}; does not see {self.words['misses']}"
-        parts = [who, f"prompts {self.prompts}"] if self.prompts else [who]
+            who = f"{who} (no language model), which {self.words['sees']}; it does not see {self.words['misses']}"
+        prompts = self.prompts.rpartition(" ")[0] if brief else self.prompts
+        parts = [who, f"prompts {prompts}"] if prompts else [who]
         if self.self_check:
-            parts.append(f"a {SELF_CHECK}: it also wrote the summary")
-        if self.spread:
+            parts.append(f"a {SELF_CHECK}, since it wrote the summary too")
+        if self.spread and not brief:
             parts.append(f"{self.spread['n']} judgings, sd {self.spread['sd']:.2f}")
-        if self.unjudged_share is not None:
+        if self.unjudged_share is not None and not brief:
             parts.append(f"{self.unjudged_share:.0%} without a verdict")
         parts.append(in_words(self.agreement))
         return "; ".join(parts)

@@ -13,6 +13,7 @@ from redraft.domain import (
     GIVEN,
     NO_REVISION_OF,
     OTHER,
+    SHORTENED,
     Document,
     Draft,
     Evaluation,
@@ -163,7 +164,8 @@ class Result:
         met = all(goal["met"] for goal in self.goals.values())
         chapters = all(one.result is not None and one.result.complete for one in self.chapters)
         better = self.compared is None or not self.compared.first_won
-        return self.run.status == "done" and not self.gaps and judged and met and chapters and better
+        whole = not self.gaps and (self.draft is None or self.draft.node != SHORTENED)
+        return self.run.status == "done" and whole and judged and met and chapters and better
 
     @property
     def source(self) -> dict[str, object]:

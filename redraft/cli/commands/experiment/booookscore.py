@@ -29,7 +29,7 @@ budget is used up. Repeat the command, with a higher limit, to go on.
 
 
 @command(
-    short_help="How far do summaries confuse their readers?",
+    short_help="Measure how coherent summaries are.",
     epilog=_EPILOG,
     first=("summaries", "annotations", "judge", "batch", "dry-run", "max-calls", "max-cost", "output", "json", "quiet"),
 )
@@ -60,7 +60,7 @@ budget is used up. Repeat the command, with a higher limit, to go on.
 @options.dry_run
 @delivery.run_options
 def booookscore(summaries: str, annotations: str | None, **given: Any) -> int:
-    """How far do summaries confuse their readers? By annotations that there are, by judges, or by both beside each
+    """Measure how coherent summaries are. By annotations that there are, by judges, or by both beside each
     other: score and its spread, types, lengths, repeated trigrams (BooookScore).
     """
     from redraft.cli import given as asked

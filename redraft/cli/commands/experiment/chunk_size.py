@@ -35,9 +35,7 @@ used up. Repeat the command, with a higher limit, to go on.
     "--sizes", section="summary", default="1024,2048,4096,8192", metavar="N,N...", help="Tokens of a chunk."
 )
 @common.count("--sample", "summary", "Most chunks of each size, drawn from all SOURCEs.", 100, at="chunks")
-@options.typed_option(
-    "--seed", section="summary", type=int, default=0, metavar="N", help="Another number, other chunks."
-)
+@options.typed_option("--seed", section="summary", type=int, default=0, metavar="N", help="Seed of the random draw.")
 @options.window("what the largest size needs")
 @options.temperature
 @options.prompt_set

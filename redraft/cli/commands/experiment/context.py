@@ -32,7 +32,7 @@ used up. Repeat the command, with a higher limit, to go on.
 
 
 @command(
-    short_help="What do summaries keep as more of a document is read?",
+    short_help="Measure what summaries keep as more of a document is read.",
     epilog=_EPILOG,
     first=("until", "strategy", "words", "reference", "model", "judge", "max-cost", "dry-run", "output", "quiet"),
 )

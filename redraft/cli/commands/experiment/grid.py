@@ -34,7 +34,7 @@ used up. Repeat the command, with a higher limit, to go on.
 
 
 @command(
-    short_help="Which model, strategy or setting summarizes best?",
+    short_help="Find the model, strategy or setting that summarizes best.",
     epilog=_EPILOG,
     first=("model", "strategy", "words", "summaries", "metric", "judge", "max-cost", "dry-run", "output", "quiet"),
 )
@@ -47,7 +47,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.until
 @common.summaries
 @options.typed_option(
-    "--refine", section="refining", is_flag=True, help="Let each model take part once more, with its drafts refined."
+    "--refine", section="refining", is_flag=True, help="Also test each model with its drafts refined."
 )
 @options.goal_options
 @options.metric_option
@@ -55,13 +55,13 @@ used up. Repeat the command, with a higher limit, to go on.
     "--prefer",
     section="judging",
     is_flag=True,
-    help="Ask the judges which of two summaries is better, too, with either in the first place.",
+    help="Also ask the judges which of two summaries is better, in both orders.",
 )
 @options.typed_option(
     "--against",
     section="judging",
     metavar="CONTESTANT",
-    help="Hold all others against this one alone.  [default: each against each]",
+    help="Compare all others with this one only.  [default: every pair]",
 )
 @common.judges
 @options.judge_base_url
@@ -96,7 +96,9 @@ def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> GridDesi
     if given["refine"] and given["until"]:
         raise UsageError("--until: drafts are refined by all of the document", hint="leave out --until, or --refine")
     if not models and not (given["summaries"] and given["judge"]):
-        raise UsageError("nobody takes part", hint="name models with --model, or give --summaries and a --judge")
+        raise UsageError(
+            "there is nothing to compare", hint="name models with --model, or give --summaries and a --judge"
+        )
     ready = read_ready(given["summaries"], documents)
     judges = tuple(given["judge"]) or tuple(one.name for one in models[:1])
     refinement = asked.refinement(given) if given["refine"] else None

@@ -29,7 +29,7 @@ Examples:
 
 @click.group(cls=CommandGroup, epilog=_EPILOG)
 def experiment() -> None:
-    """Experiments of the papers, on your documents and models.
+    """Run the experiments of the papers on your documents and models.
 
     An experiment that was stopped goes on when its command is repeated with the same database; nothing is paid for
     twice, and the tables of a finished one come out the same to the byte.

@@ -34,7 +34,7 @@ used up. Repeat the command, with a higher limit, to go on.
 
 
 @command(
-    short_help="How well do models answer the queries of key-fact trees?",
+    short_help="Measure how well models answer the queries of key-fact trees.",
     epilog=_EPILOG,
     first=(
         "queries",

@@ -35,7 +35,7 @@ used up. Repeat the command, with a higher limit, to go on.
 
 
 @command(
-    short_help="What does refining by questions and answers gain?",
+    short_help="Measure what refining by questions and answers gains.",
     epilog=_EPILOG,
     first=("model", "summaries", "judge", "thresholds", "order", "rounds", "max-cost", "dry-run", "output", "quiet"),
 )
@@ -59,7 +59,7 @@ used up. Repeat the command, with a higher limit, to go on.
     multiple=True,
     type=click.Choice(["paper", "consistency-first", "weakest-first", "all"]),
     default=("paper", "consistency-first"),
-    help="What is mended first, as --policy of `redraft refine` has it; may be repeated, to compare orders.",
+    help="What to fix first, as --policy of `redraft refine`; may be repeated, to compare policies.",
 )
 @options.rounds
 @options.typed_option(
@@ -95,7 +95,7 @@ def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> LongSumE
 
     writers = common.writers(given)
     if not writers:
-        raise UsageError("nobody refines", hint="name a model with --model")
+        raise UsageError("there is no model to refine with", hint="name a model with --model")
     judge = common.only_judge(common.alike(given), writers)
     known = get_args(PolicyName)
     orders = tuple(order for order in dict.fromkeys(given["orders"]) if order in known)

@@ -32,7 +32,7 @@ command, with a higher limit, to go on.
 
 
 @command(
-    short_help="How well do models answer questions by type, place and length?",
+    short_help="Measure how models answer questions by type, place and length.",
     epilog=_EPILOG,
     first=("model", "judge", "until", "strategy", "per-third", "at-once", "max-cost", "dry-run", "output", "quiet"),
 )

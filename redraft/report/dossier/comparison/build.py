@@ -45,7 +45,7 @@ def read_beside(store: Store, keys: Sequence[str], *, encoder: Encoder | None = 
     """Runs beside each other, by their ids or the beginnings of them; `NAME=RUN` says what a contestant is called.
 
     Raises a `UsageError` where there is nothing to compare: one run only, the same run twice, runs of different
-    documents none of which has two contestants, runs that nobody has judged.
+    documents none of which has two contestants.
     """
     if len(keys) < 2:
         raise UsageError("there is nothing to compare: you gave only one run", hint=_NAMES)
@@ -94,17 +94,8 @@ def _check_pairs(sides: Sequence[Side], documents: Sequence[str]) -> None:
 
 
 def _metrics(sides: Sequence[Side]) -> tuple[str, ...]:
-    """The metrics that give a score to some run. One of them at least has to give it to two."""
-    times = Counter(metric for side in sides for metric in side.scored)
-    if any(number > 1 for number in times.values()):
-        return tuple(times)
-    judged = [side.run.id for side in sides if side.scored]
-    if not judged:
-        raise UsageError("none of these runs has a score", hint="redraft evaluate SOURCE SUMMARY judges a summary")
-    raise UsageError(
-        "no metric gives a score to two of these runs",
-        hint="judge them by the same metric: redraft evaluate SOURCE SUMMARY --metric NAME",
-    )
+    """Return the metrics that score any of the runs."""
+    return tuple(dict.fromkeys(metric for side in sides for metric in side.scored))
 
 
 def _title(sides: Sequence[Side], groups: Sequence[RunGroup], documents: Sequence[str]) -> str:
@@ -115,6 +106,9 @@ def _title(sides: Sequence[Side], groups: Sequence[RunGroup], documents: Sequenc
 
 def _warnings(metrics: Sequence[str], groups: Sequence[RunGroup], documents: Sequence[str]) -> Iterator[str]:
     sides = {name: side for group in groups for name, side in group.named}
+    times = Counter(metric for side in sides.values() for metric in side.scored)
+    if all(number < 2 for number in times.values()):
+        yield "No metric has scored two of these runs: `redraft evaluate SOURCE SUMMARY --metric NAME` does."
     yield from warnings(metrics, sides)
     for group in groups:
         for metric in metrics:

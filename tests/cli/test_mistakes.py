@@ -1,0 +1,101 @@
+"""What a user gets wrong at first: the error names what was likely meant."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.chatserver import ChatServer, Raw, Seen
+from tests.cli.inside import Inside
+from tests.support import story
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Inside:
+    (tmp_path / "book.md").write_text(story(12).text, "utf-8")
+    (tmp_path / "good.md").write_text("The keeper lit the lamp.", "utf-8")
+    (tmp_path / "books").mkdir()
+    return Inside(tmp_path, COLUMNS="100")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("evaluate", "book.md"), 2, "SUMMARY is missing: redraft evaluate SOURCE... SUMMARY"),
+        (("refine", "book.md"), 2, "SUMMARY is missing: redraft refine SOURCE... SUMMARY"),
+        (("compare", "book.md"), 2, "A is missing: redraft compare SOURCE... A B"),
+        (("compare", "book.md", "good.md"), 2, "B is missing: redraft compare SOURCE... A B"),
+        (("evaluate",), 2, "Missing argument 'SOURCE...'"),
+        (("refine", "book.md", "good.md", "-g", "coverage=80"), 2, "did you mean coverage=0.8?"),
+        (("refine", "book.md", "good.md", "-g", "coverage=-1"), 2, "--goal coverage: must be at least 0"),
+        (("summarize", "book.md", "-m", "gpt-5"), 2, "did you mean openai:gpt-5?"),
+        (("summarize", "books"), 1, "books: it is a directory\n  to summarize each file in it: redraft batch books\n"),
+        (("summarize", "book.md", "-o", "x.pdf"), 2, "x.pdf: PDF files cannot be written\n  name a .docx, .html, .md"),
+    ],
+)
+def test_what_was_likely_meant_is_named(command: Inside, arguments: tuple[str, ...], code: int, said: str) -> None:
+    done = command.run(*arguments)
+    assert said in done.err
+    assert done.code == code
+    assert "Input should" not in done.err
+
+
+def test_an_option_that_there_is_not_names_only_the_one_that_begins_so(command: Inside) -> None:
+    done = command.run("summarize", "book.md", "--word", "80")
+    assert done.code == 2
+    assert "Did you mean '--words'?" in done.err
+    assert "Did you mean '--max-cost'?" in command.run("summarize", "book.md", "--max-costs", "1").err
+
+
+@pytest.mark.parametrize("status", [200, 404, 405])
+def test_a_web_page_at_the_base_url_is_named_and_not_asked_again(command: Inside, status: int) -> None:
+    page = Raw(b"<!doctype html><html><body>It works!</body></html>", status, {"Content-Type": "text/html"})
+
+    def serve(seen: Seen) -> Raw:
+        return page
+
+    with ChatServer(serve) as server:
+        root = server.base_url.removesuffix("/v1")
+        done = command.run("summarize", "book.md", "-m", "openai:m", "--base-url", root, "-w", "60")
+    assert done.code == 1
+    assert f"did you mean {root}/v1?" in done.err
+    assert len(server.seen) <= 1
+
+
+@pytest.mark.nightly
+def test_a_server_that_is_down_is_tried_once_more_and_for_five_seconds_at_most(command: Inside) -> None:
+    with ChatServer() as server:
+        away = server.base_url
+    began = time.monotonic()
+    done = command.run("summarize", "book.md", "-m", "openai:m", "--base-url", away, "-w", "60")
+    assert time.monotonic() - began < 8
+    assert done.code == 1
+    assert f"nothing answers at {away}: connection refused" in done.err
+
+
+@pytest.mark.slow
+def test_runs_without_scores_are_compared(command: Inside) -> None:
+    for words in ("40", "80"):
+        assert command.run("summarize", "book.md", "-w", words, "-q").code == 0
+    runs = [one["run"] for one in command.run("runs", "--json").json["runs"]]
+    page = command.run("compare-runs", *runs, "--format", "markdown")
+    assert page.code == 0, page.err
+    assert "No metric has scored two of these runs" in page.out
+    assert command.run("compare-runs", *runs, "-o", "beside.html").code == 0
+
+
+@pytest.mark.slow
+def test_a_fork_may_have_another_writer_and_another_length(command: Inside) -> None:
+    asked = ("refine", "book.md", "good.md", "-g", "consistency=0.5", "--allow-self-check", "-q")
+    assert command.run(*asked).code in (0, 3)
+    before = command.run("runs", "--json").json["runs"][0]["run"]
+    with ChatServer() as server:
+        made = ("-m", "openai:m", "--base-url", server.base_url, "-w", "70", "-g", "coverage=0.1", "--rounds", "1")
+        fork = command.run("fork", before, "--round", "0", *made, "--json")
+    assert fork.code in (0, 3), fork.err
+    settings = fork.json["settings"]
+    assert (settings["model"], settings["words"], settings["base_url"]) == ("openai:m", 70, server.base_url)
+    assert {tuple(one["judges"]) for one in fork.json["certificates"].values()} == {("extractive",)}
+    assert set(fork.json["goals"]) == {"consistency", "coverage"}
