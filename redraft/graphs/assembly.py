@@ -147,6 +147,8 @@ def _draft_as_chosen(session: SessionProtocol | None) -> Node:
 async def _tell_stage(job: Job) -> None:
     """Say that drafting begins or goes on, and how many calls are left of those that are planned."""
     plan = job.plan
+    if not plan.calls:
+        return
     planned = plan.calls - plan.compressions
     waves = [level.pieces for level in (plan.levels[1:] if job.run.settings.by_chapter else plan.levels)]
     if sum(waves) > planned or plan.strategy != MERGING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from redraft.prompts.contract import Also, EachAlone, Fence, Language, Prompt, ReplyModel, Text
+from redraft.prompts.contract import Also, AtMost, EachAlone, Fence, Language, Prompt, ReplyModel, Text
 from redraft.prompts.qa import Answered, DocumentView, Quote
 
 
@@ -28,7 +28,7 @@ class WrittenAnswer(ReplyModel):
     """Whether the document answers the question, and the answer."""
 
     answered: Answered
-    sentences: Annotated[list[AnswerSentence], EachAlone()]
+    sentences: Annotated[list[AnswerSentence], EachAlone(), AtMost(40)]
 
 
 WRITE_ANSWER = Prompt(

@@ -276,7 +276,9 @@ def _without_cycles(text: str) -> str:
                 row += 1
                 continue
             turn = keys[at - length : at]
-            if row >= length * (times - 1) and len(set(turn)) > 1 and not "".join(turn).isdigit():
+            # Repeated sentences are found by themselves.
+            ends = any(one[0][-1] in ".!?" for one in found[max(0, at - 2 * length) : at - length])
+            if row >= length * (times - 1) and len(set(turn)) > 1 and not "".join(turn).isdigit() and not ends:
                 cuts.append((at - row, at))
             row = 0
     apart: list[tuple[int, int]] = []

@@ -37,7 +37,8 @@ def test_the_answer_is_printed_with_numbered_citations_and_the_rest_goes_to_stde
     assert done.code == 0, done.err
     quote = "The keeper number 5 is called Tom5 and lives at station 35 by the cold sea for 8 years."
     assert " ".join(done.out.split()) == f"{ANSWER} [1] [1] at 33 % of the document: “{quote}”"
-    assert ": 7 words of The Keepers · 1 call · " in done.err
+    assert "\n7 words of The Keepers\nrun " in done.err
+    assert " · openai:m · 1 call · " in done.err
     assert "The answer was not judged: name a --judge, or add --allow-self-check" in done.err
 
     quiet = command.run("ask", "book.md", named(5), "-q")
@@ -53,7 +54,7 @@ def test_a_judge_says_what_is_wrong_with_an_answer_and_what_was_dropped_is_named
     assert "dropped a quote that is not in the document: “words of nobody”" in done.err
 
     itself = command.run("ask", "book.md", named(5), "--allow-self-check")
-    assert "consistency  1.00" in itself.err
+    assert "7 words of The Keepers; consistency 1.00" in itself.err
     assert "The model judged its own answer" in itself.err
 
 

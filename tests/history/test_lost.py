@@ -213,7 +213,7 @@ async def test_a_reviser_is_told_of_the_passage_and_of_the_step(tmp_path: Path) 
     by_words = read_losses(desk.store, run)
     assert [one.text for one in by_words.lineage.doubtful] == [INVENTED]
     assert {one.task for one in by_words.findings} == {"add"}, "nobody has read the document for it"
-    assert any(line.endswith("lost, 1 not found by words") for line in lines(by_words))
+    assert any(line.endswith("lost, 1 without matching wording") for line in lines(by_words))
     keep_absence(desk.store, by_words.lineage.draft, "9 passages")
     assert [one.text for one in read_losses(desk.store, run).lineage.doubtful] == [INVENTED]
 
@@ -257,7 +257,7 @@ async def test_of_a_given_summary_nothing_is_called_invented_by_words_alone(tmp_
     assert found.by_step == {"not in your summary": [0, 2, 2]}
     assert found.invented_by_step == {"without matching wording": [0, 1, 0]}
     shown = "\n".join(lines(found))
-    assert "4 lost, 1 not found by words\nnote: what the summary says in other words" in shown
+    assert "4 lost, 1 without matching wording\nnote: what" in shown
     assert shown.endswith(f"+  {OTHERWISE}\n      no matching wording in the document")
     assert "invented" not in shown
     assert "never extracted" not in shown
@@ -283,7 +283,7 @@ async def test_words_alone_call_nothing_invented(tmp_path: Path) -> None:
     assert not found.lineage.invented
     assert "remove" not in {one.task for one in found.findings}
     shown = "\n".join(lines(found))
-    assert "3 not found by words" in shown
+    assert "3 without matching wording" in shown
     assert "invented" not in shown
     assert "no matching wording in the sources" in shown
 

@@ -38,7 +38,7 @@ def test_each_role_has_its_own() -> None:
         of_writer, judges, notes = windows(DraftConfig(model="openai:gpt-5", context_tokens=given), judging)
         assert (of_writer, judges, len(notes)) == (given, [given], 1)
         assert notes[0].startswith(
-            f"the window of openai:who is not known: {given:,} tokens, as many as the writer's, are"
+            f"the window of openai:who is unknown: {given:,} tokens, as many as the writer's, are"
         )
     spare = JudgeConfig(
         judges=("spare",), models={"spare": ModelSettings(model="openai:m", base_url="http://localhost:9")}
@@ -57,7 +57,7 @@ def test_one_that_nobody_knows_is_said() -> None:
     _, judges, notes = windows(DraftConfig(model="openai:gpt-5"), judging)
     assert judges == [272_000]
     assert len(notes) == 1
-    assert notes[0].startswith("the window of openai:who is not known: 272,000 tokens, as many as the writer's, are")
+    assert notes[0].startswith("the window of openai:who is unknown: 272,000 tokens, as many as the writer's, are")
     assert windows(DraftConfig(), JudgeConfig()) == (8192, [8192], [])
 
 

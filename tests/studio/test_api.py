@@ -152,7 +152,7 @@ def test_a_file_is_handed_over_as_a_form(client: httpx.Client) -> None:
         ({"text": "One two three.", "goals": {"coverage": 0.5}}, 422, "usage", "goals"),
         ({"text": "One two three.", "summary": "One."}, 422, "usage", "summary"),
         ({"text": "One two three.", "base_url": "http://evil"}, 422, "usage", "base_url"),
-        ([], 422, "usage", "dictionary"),
+        ([], 422, "usage", "must be an object"),
     ],
 )
 def test_what_cannot_be_meant_is_said(

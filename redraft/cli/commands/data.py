@@ -14,6 +14,7 @@ from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import DONE, SHORT, reading, say
 from redraft.errors import UsageError
 from redraft.sources import write
+from redraft.text.words import count
 
 if TYPE_CHECKING:
     from redraft.lab.experiments.data.sets import Contents
@@ -64,8 +65,8 @@ def fetch_help(name: str) -> int:
     for number, step in enumerate(one.where, 1):
         click.echo(f"{number}. {step}")
     click.echo(f"\nlicence: {one.licence} Check it where the set is published.")
-    for file, count in one.published.items():
-        click.echo(f"published: {file}, {count:,}")
+    for file, entries in one.published.items():
+        click.echo(f"published: {file}, {entries:,}")
     click.echo("then: redraft data check FILE")
     return 0
 
@@ -142,9 +143,9 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet:
         raise UsageError(f"all {read:,} documents together have fewer than {join_tokens:,} tokens")
     write(Path(output).expanduser(), "".join(map(as_line, examples)), "name another file with -o")
     if not quiet:
-        say(f"{len(examples):,} documents written to {output}, made of {read:,}")
+        say(f"{count(len(examples), 'document')} written to {output}, made of {read:,}")
         if left_out:
-            say(f"left out: {left_out:,} entries that cannot be read; `redraft data check` lists them")
+            say(f"left out: {left_out:,} that cannot be read; `redraft data check` lists them")
     return SHORT if left_out else DONE
 
 

@@ -51,7 +51,7 @@ def _unborne(lineage: Lineage, invented: str) -> str:
     """How many sentences have no place, and how sure it is that nothing says so."""
     doubtful, sure = len(lineage.doubtful), len(lineage.invented)
     told = [invented.format(sure or "none")] if sure or not doubtful else []
-    return ", ".join([*told, *([f"{doubtful:,} not found by words"] if doubtful else [])])
+    return ", ".join([*told, *([f"{doubtful:,} without matching wording"] if doubtful else [])])
 
 
 def _notes(lineage: Lineage, otherwise: str) -> Iterator[str]:
