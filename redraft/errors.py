@@ -142,7 +142,7 @@ class TimedOut(TransientError):
     code = "timed_out"
 
 
-class Unreached(TransientError):
+class ServerUnreachable(TransientError):
     """No server listens at the provider's address; nothing was sent."""
 
     code = "unreached"

@@ -32,7 +32,7 @@ class WorkerPlace(NamedTuple):
     """Empty for this machine."""
 
 
-class Ended(NamedTuple):
+class WorkerEnded(NamedTuple):
     """A worker has ended."""
 
     died: str = ""
@@ -47,7 +47,7 @@ class WorkerHandle(Protocol):
     def place(self) -> WorkerPlace | None:
         """Return where it runs; None before it has started, which may have to wait for resources."""
 
-    def ended(self) -> Ended | None:
+    def ended(self) -> WorkerEnded | None:
         """Return how it ended; None while it runs or waits to start."""
 
     def stop(self) -> None:
@@ -158,7 +158,7 @@ class Process:
     def place(self) -> WorkerPlace:
         return WorkerPlace(self.process.pid)
 
-    def ended(self) -> Ended | None:
+    def ended(self) -> WorkerEnded | None:
         """Return how it ended, from its exit code and last message."""
         code = self.process.poll()
         if code is None:
@@ -166,11 +166,11 @@ class Process:
         self.stop()
         self._listening.join(_LAST_WORDS)
         if code < 0:
-            return Ended(f"it was ended by {_signal(-code)}")
+            return WorkerEnded(f"it was ended by {_signal(-code)}")
         if code == FAILED_FOR_GOOD and self._said:
-            return Ended(self._said[-1], for_good=True)
+            return WorkerEnded(self._said[-1], for_good=True)
         told = f": {self._said[-1]}" if self._said else ""
-        return Ended(f"it ended with code {code}{told}" if code else "")
+        return WorkerEnded(f"it ended with code {code}{told}" if code else "")
 
     def stop(self) -> None:
         assert self.process.stdin is not None

@@ -27,7 +27,7 @@ import ray
 from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from redraft.batches.engine import Ended, WorkerPlace
+from redraft.batches.engine import WorkerEnded, WorkerPlace
 from redraft.batches.worker import Tell, WorkerTerms, is_for_good, open_worker, work
 from redraft.errors import RedraftError, UsageError
 from redraft.llm.prices import PriceTable, price_table
@@ -80,7 +80,7 @@ class RedraftWorker:
         """Return the process id, the machine's address, and Ray's node id."""
         return os.getpid(), ray.util.get_node_ip_address(), self._node
 
-    def work(self, setup: WorkerSetup) -> Ended:
+    def work(self, setup: WorkerSetup) -> WorkerEnded:
         """Work until nothing is left to do; returns how it ended."""
         os.environ.update(setup.environment)
         here = setup.node == self._node
@@ -92,10 +92,10 @@ class RedraftWorker:
         except RedraftError as error:
             said = one_line(f"{error} {error.hint}".strip())
             self._said.put(said)
-            return Ended(said, for_good=True) if is_for_good(error) else Ended(f"it ended with: {said}")
+            return WorkerEnded(said, for_good=True) if is_for_good(error) else WorkerEnded(f"it ended with: {said}")
         finally:
             self._said.put("")
-        return Ended()
+        return WorkerEnded()
 
     def heard(self) -> str:
         """Return the next message for users, waiting for it; empty after the last."""
@@ -200,16 +200,16 @@ class Actor:
                 self._place = WorkerPlace(pid, "" if node == self._home else address)
         return self._place
 
-    def ended(self) -> Ended | None:
+    def ended(self) -> WorkerEnded | None:
         """Return how it ended, from its result or Ray's error."""
         self._listen(0)
         if not _is_ready(self._working):
             return None
         try:
-            ended: Ended = ray.get(self._working)
+            ended: WorkerEnded = ray.get(self._working)
             self._listen(_LAST_WORDS)
         except RayError as error:
-            ended = Ended(f"its actor has died: {_in_short(error)}")
+            ended = WorkerEnded(f"its actor has died: {_in_short(error)}")
         # A worker that could not be reached may still be working.
         ray.kill(self._actor)
         return ended

@@ -16,8 +16,8 @@ from redraft.llm.prices import PriceTable
 from redraft.readers.documents import load
 from redraft.readers.parts import Choice
 from redraft.report.tables import Cell, Table
-from redraft.runs.dry_run import SampledDryRuns, Spending, planned
-from redraft.runs.prepare import Prepared, RunSpec
+from redraft.runs.dry_run import CostEstimate, SampledDryRuns, planned
+from redraft.runs.prepare import PreparedDocument, RunSpec
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig, with_draft
 from redraft.store.batches import Batch, NewItem
 from redraft.store.store import Store
@@ -164,7 +164,7 @@ def plan_table(sources: Sequence[str], asked: BatchRequest, prices: PriceTable) 
     )
 
 
-def _numbers(prepared: Prepared, like: Spending, share: float) -> dict[str, int]:
+def _numbers(prepared: PreparedDocument, like: CostEstimate, share: float) -> dict[str, int]:
     """Return the figures of a document as a share of those of one of similar size."""
     return {
         "documents": 1,

@@ -27,9 +27,9 @@ from redraft.errors import (
     ProviderError,
     RedraftError,
     RunError,
+    ServerUnreachable,
     StoreError,
     StoreLost,
-    Unreached,
 )
 from redraft.events import Event, Noted, Observer, RunStarted, unobserved
 from redraft.llm.budget import Budget
@@ -99,7 +99,7 @@ def _read(item: BatchItemRow, reading: Choice) -> Document:
 
 
 # Errors that affect every item.
-_HOPELESS = (BudgetError, ProviderError, Unreached, StoreError)
+_HOPELESS = (BudgetError, ProviderError, ServerUnreachable, StoreError)
 _LOOK_AGAIN, _LOOK_AGAIN_IDLY = 0.5, 1.0
 # Concurrent documents with provider batches.
 _MOST_IN_JOBS = 200
@@ -110,7 +110,7 @@ Key = tuple[int, int]
 
 
 @dataclass(slots=True)
-class _Following(RunWatch):
+class _ItemWatch(RunWatch):
     """Follows the run of an item, and reports when it starts or resumes."""
 
     begun: Callable[[str], object] = str
@@ -220,7 +220,7 @@ class BatchWorker:
         """Finish an item or return it to the queue."""
         batches = self.store.batches
         noting: list[asyncio.Task[None]] = []
-        watch = _Following(
+        watch = _ItemWatch(
             item.source,
             self.observer,
             begun=lambda run: noting.append(asyncio.create_task(off_loop(self._note, item, run))),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Self
 
-from redraft.batches.engine import Ended, Engine, WorkerHandle, WorkerPlace
+from redraft.batches.engine import Engine, WorkerEnded, WorkerHandle, WorkerPlace
 from redraft.batches.worker import Tell, WorkerTerms
 from redraft.errors import RedraftError, StoreError
 from redraft.store.store import Store
@@ -128,10 +128,10 @@ class WorkerPool:
                     self.store.batches.release(terms.batch, terms.worker, died)
 
 
-def _ended(handle: WorkerHandle, until: float) -> Ended:
+def _ended(handle: WorkerHandle, until: float) -> WorkerEnded:
     """Wait for a stopping worker and return how it ended; one that has not started or takes too long is killed."""
     while (ended := handle.ended()) is None and handle.place() is not None and time.monotonic() < until:
         time.sleep(_LOOK_AGAIN)
     if ended is None:
         handle.kill()
-    return ended or Ended("it did not end when it was told to")
+    return ended or WorkerEnded("it did not end when it was told to")

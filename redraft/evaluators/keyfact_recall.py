@@ -19,7 +19,7 @@ STATED, MISSING = "stated", "missing"
 
 
 @dataclass(frozen=True, slots=True)
-class Aligned:
+class PanelAlignment:
     """A panel's verdicts on each fact by index: whether it is stated, and where."""
 
     items: dict[int, ItemVotes]
@@ -32,7 +32,7 @@ class Aligned:
         return sorted(self.sentences.get(fact, ()))
 
 
-async def align(case: Case, items: Sequence[ListedFact]) -> Aligned:
+async def align(case: Case, items: Sequence[ListedFact]) -> PanelAlignment:
     """Compare all facts with the summary, once per judge."""
     texts = [item.fact.text for item in items]
     panel = await gather_all(_sit(judge, case, texts) for judge in case.panel)
@@ -43,7 +43,7 @@ async def align(case: Case, items: Sequence[ListedFact]) -> Aligned:
         for n, item in found.items()
         if item.verdict == STATED
     }
-    return Aligned(found, sentences, panel_verdicts)
+    return PanelAlignment(found, sentences, panel_verdicts)
 
 
 async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[JudgeVerdicts, dict[int, FactAlignment]]:
@@ -119,7 +119,7 @@ def gaps(by_position: Mapping[str, Shares]) -> dict[str, float | None]:
     return found
 
 
-def _details(case: Case, items: Sequence[ListedFact], aligned: Aligned) -> dict[str, object]:
+def _details(case: Case, items: Sequence[ListedFact], aligned: PanelAlignment) -> dict[str, object]:
     values = {n: item.value for n, item in aligned.items.items()}
 
     def by(groups: Sequence[str]) -> dict[str, Shares]:
@@ -139,7 +139,7 @@ def _details(case: Case, items: Sequence[ListedFact], aligned: Aligned) -> dict[
     }
 
 
-def _shown(n: int, item: ListedFact, aligned: Aligned) -> dict[str, object]:
+def _shown(n: int, item: ListedFact, aligned: PanelAlignment) -> dict[str, object]:
     return {
         "chunk": item.tree.chunk,
         "perspective": item.tree.perspective,
@@ -151,7 +151,7 @@ def _shown(n: int, item: ListedFact, aligned: Aligned) -> dict[str, object]:
     }
 
 
-def _findings(items: Sequence[ListedFact], aligned: Aligned) -> list[Finding]:
+def _findings(items: Sequence[ListedFact], aligned: PanelAlignment) -> list[Finding]:
     order = sorted(aligned.items, key=lambda n: (LEVELS.index(items[n].fact.level), n))
     missing = objected(aligned.items, STATED, order)
     # A fact that several trees share is added once.
@@ -172,7 +172,7 @@ def _findings(items: Sequence[ListedFact], aligned: Aligned) -> list[Finding]:
     ]
 
 
-def _held(case: Case, aligned: Aligned) -> tuple[str, ...]:
+def _held(case: Case, aligned: PanelAlignment) -> tuple[str, ...]:
     """Return the sentences that state facts, in order."""
     numbers = {number for where in aligned.sentences.values() for number in where}
     return tuple(statement.sentence for statement in case.statements if statement.id in numbers)

@@ -20,9 +20,9 @@ from redraft.errors import (
     RateLimited,
     RefusedReply,
     RejectedRequest,
+    ServerUnreachable,
     TimedOut,
     TransientError,
-    Unreached,
     UsageError,
 )
 from redraft.llm.addresses import plain_address
@@ -85,7 +85,7 @@ def translate(
             last = redact(str([*_causes(error)][-1]), secrets)
             why = "connection refused" if any(_REFUSED.search(repr(one)) for one in _causes(error)) else last
             where = f"nothing answers at {redact(address, secrets)}: " if address else ""
-            return Unreached(f"{where}{why}", hint="`redraft models` shows what answers, and where")
+            return ServerUnreachable(f"{where}{why}", hint="`redraft models` shows what answers, and where")
         return (TimedOut if names & _LATE else TransientError)(said)
     if status is not None or (speaks_openai and _is_no_completion(error)):
         return TransientError(f"the server's answer is not a chat completion ({type(error).__name__}: {message})")

@@ -15,7 +15,7 @@ import httpx2
 import openai
 from openai.types import Batch
 
-from redraft.errors import ModelError, ProviderError, StoreError, Unreached
+from redraft.errors import ModelError, ProviderError, ServerUnreachable, StoreError
 from redraft.llm.base import ATTEMPT
 from redraft.store.batches import Jobs, SentJob
 from redraft.store.connection import off_loop
@@ -335,7 +335,7 @@ def _error_for(error: Exception) -> Exception:
     if isinstance(error, openai.APIStatusError) and error.status_code < _FAULTS:
         return ProviderError(f"the provider takes no job: {error.message}", hint="--provider-batch may be left out")
     if isinstance(error, openai.APIError):
-        return Unreached(f"no job could be handed over: {error.message}")
+        return ServerUnreachable(f"no job could be handed over: {error.message}")
     return ModelError(f"{type(error).__name__}: {error}")
 
 

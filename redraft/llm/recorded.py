@@ -23,9 +23,9 @@ from redraft.errors import (
     RedraftError,
     RejectedRequest,
     ReplyError,
+    ServerUnreachable,
     StoreError,
     TimedOut,
-    Unreached,
     UnreadableReply,
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted, Noted, Observer, unobserved
@@ -59,7 +59,7 @@ _FRAME_TOKENS = 256
 _TOOL_TOKENS = 1_024
 _LOOK_AGAIN = 0.2
 # Finish reasons of replies that were not generated, or not sent.
-_UNBILLED = (RateLimited, CapabilityError, RejectedRequest, ProviderError, Unreached)
+_UNBILLED = (RateLimited, CapabilityError, RejectedRequest, ProviderError, ServerUnreachable)
 
 
 # The running requests of all runs of an event loop.

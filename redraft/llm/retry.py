@@ -13,8 +13,8 @@ from redraft.errors import (
     LateReply,
     ModelError,
     RateLimited,
+    ServerUnreachable,
     TimedOut,
-    Unreached,
     UnreadableReply,
 )
 
@@ -74,7 +74,7 @@ class RetryPolicy:
         if isinstance(error, RateLimited) and error.retry_after is not None and error.retry_after >= FIRST_PAUSE:
             # The limiter holds everyone back until then.
             return 0.0
-        if isinstance(error, Unreached):
+        if isinstance(error, ServerUnreachable):
             return _UNREACHED_PAUSE
         # Jitter keeps tasks that failed together from retrying together.
         pause: float = min(_LONGEST_PAUSE, FIRST_PAUSE * 2 ** (tries - 1))
@@ -85,7 +85,7 @@ class RetryPolicy:
             # Prose cannot be asked for in parts; while others are answered it may only have waited.
             waits = not self._structured and self._patience.answers > self._answers
             return _TRANSIENT_TRIES if waits else _LATE_TRIES
-        if isinstance(error, Unreached):
+        if isinstance(error, ServerUnreachable):
             return _UNREACHED_TRIES
         return _RATE_LIMIT_TRIES if isinstance(error, RateLimited) else _TRANSIENT_TRIES
 

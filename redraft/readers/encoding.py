@@ -37,7 +37,7 @@ _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
 _BY_CHANCE, _BY_CHANCE_IN_WESTERN = 8, 2
 
 
-class Decoded(NamedTuple):
+class DecodedText(NamedTuple):
     """A text, the encoding that it was in, and what there is to say of that."""
 
     text: str
@@ -45,7 +45,7 @@ class Decoded(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def decode(data: bytes, name: str) -> Decoded:
+def decode(data: bytes, name: str) -> DecodedText:
     """The text that the bytes of the file of this name stand for."""
     for magic, what in _FOREIGN.items():
         if data.startswith(magic):
@@ -53,7 +53,7 @@ def decode(data: bytes, name: str) -> Decoded:
     for bom, encoding in _BOMS:
         if data.startswith(bom):
             try:
-                return Decoded(without_nul(data.decode(encoding), name), encoding)
+                return DecodedText(without_nul(data.decode(encoding), name), encoding)
             except UnicodeDecodeError:
                 break
     if b"\x00" in data:
@@ -70,10 +70,10 @@ def without_nul(text: str, name: str) -> str:
     return text
 
 
-def _utf8(data: bytes) -> Decoded | None:
+def _utf8(data: bytes) -> DecodedText | None:
     """The text if it is UTF-8; a damaged byte here and there does not make it something else."""
     try:
-        return Decoded(data.decode("utf-8"), "utf-8")
+        return DecodedText(data.decode("utf-8"), "utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
     text = data.decode("utf-8", "replace")
@@ -82,12 +82,12 @@ def _utf8(data: bytes) -> Decoded | None:
     if damaged * 20 > intact:
         return None
     lost = damaged - data.count(_UNREADABLE.encode())
-    return Decoded(
+    return DecodedText(
         text, "utf-8", (f"the encoding changes: {_places(lost)} no UTF-8, the first of them in line {line:,}",)
     )
 
 
-def _guess(data: bytes, name: str) -> Decoded:
+def _guess(data: bytes, name: str) -> DecodedText:
     """A legacy encoding. What no encoding turns into prose is a binary file."""
     encoding = _detect(data[:_DETECTION_BYTES])
     if encoding is None and len(data) > _DETECTION_BYTES:
@@ -105,7 +105,7 @@ def _guess(data: bytes, name: str) -> Decoded:
     if in_utf8:
         lines = "1 line is" if in_utf8 == 1 else f"{in_utf8:,} lines are"
         notes.append(f"the encoding changes: the text was read as {encoding}, and {lines} UTF-8, first line {first:,}")
-    return Decoded(text, encoding, tuple(notes))
+    return DecodedText(text, encoding, tuple(notes))
 
 
 def _places(count: int) -> str:

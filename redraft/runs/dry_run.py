@@ -49,7 +49,7 @@ from redraft.runs.model_pool import (
     under_settings,
 )
 from redraft.runs.models import price_of, reasoning_reserve
-from redraft.runs.prepare import Prepared, RunSpec, prepare, record
+from redraft.runs.prepare import PreparedDocument, RunSpec, prepare, record
 from redraft.runs.request import order_of, with_places
 from redraft.runs.roster import known_window, with_windows
 from redraft.runs.session import Session
@@ -118,7 +118,7 @@ class Stage:
 
 
 @dataclass(slots=True)
-class Work:
+class StageUsage:
     """What was counted of one model in one stage."""
 
     name: str
@@ -133,15 +133,15 @@ class Work:
 class Tally:
     """What was counted in one run."""
 
-    prepared: Prepared
+    prepared: PreparedDocument
     run: Run
-    work: dict[tuple[object, ...], Work] = field(default_factory=dict)
+    work: dict[tuple[object, ...], StageUsage] = field(default_factory=dict)
 
     def note(self, one: ModelRole, request: Request[Any, Any], usage: Usage) -> None:
         """Count a request to a model."""
         name, by = self._stage(request.prompt, one.role)
         key = (name, by, *one.asked_as)
-        work = self.work.setdefault(key, Work(name, by, one.settings))
+        work = self.work.setdefault(key, StageUsage(name, by, one.settings))
         work.calls += 1
         work.prompt_tokens += usage.prompt_tokens
         work.completion_tokens += usage.completion_tokens
@@ -172,19 +172,19 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Spending:
+class CostEstimate:
     """About what drafting and judging come to. `pool` are the settings of each role, of several judges the first."""
 
-    prepared: Prepared
+    prepared: PreparedDocument
     order: RunSpec
-    work: tuple[Work, ...]
+    work: tuple[StageUsage, ...]
     pool: Mapping[Role, DraftConfig]
     prices: PriceTable
     notes: tuple[str, ...] = ()
     """What a user should know of it, in sentences."""
-    chapters: tuple[Spending, ...] = ()
+    chapters: tuple[CostEstimate, ...] = ()
     """What each chapter comes to, where they are drafted by themselves. All figures are with theirs."""
-    others: tuple[Spending, ...] = ()
+    others: tuple[CostEstimate, ...] = ()
     """What each draft beside the first one comes to, where there are several. All figures are with theirs, too."""
 
     @property
@@ -243,7 +243,7 @@ class Spending:
             total += price.of(Usage(one.prompt_tokens, one.completion_tokens + thinking))
         return total
 
-    def _all_work(self) -> Iterator[Work]:
+    def _all_work(self) -> Iterator[StageUsage]:
         yield from self.work
         for part in (*self.chapters, *self.others):
             yield from part._all_work()
@@ -389,7 +389,7 @@ class DryManager(RunManager):
         self,
         assigned: Sequence[ModelRole],
         run: Run,
-        prepared: Prepared,
+        prepared: PreparedDocument,
         observe: Observer,  # noqa: ARG002
     ) -> AsyncIterator[ModelPool]:
         """A counting model in place of each model."""
@@ -447,7 +447,7 @@ class DrySession(Session):
         self._driver = _DryDriver(self.store, self, None, self.dry)
         self._built: dict[tuple[str, str, str], str | None] = {}
 
-    async def run(self, prepared: Prepared, order: RunSpec) -> Run:
+    async def run(self, prepared: PreparedDocument, order: RunSpec) -> Run:
         """Make a run of what is prepared."""
         run = record(prepared, order, Limits(), self.store)
         self.dry.prepared[run.id] = prepared
@@ -460,7 +460,7 @@ class DrySession(Session):
         prepared = prepare(source, settings, given=order.given)
         return await self.result((await self.run(prepared, await self.with_packs(prepared, order))).id)
 
-    async def with_packs(self, prepared: Prepared, order: RunSpec) -> RunSpec:
+    async def with_packs(self, prepared: PreparedDocument, order: RunSpec) -> RunSpec:
         """The order with questions and key facts that are here in place of those in the user's store, which are made
         first, and not counted."""
         if (judged := order.judging) is None:
@@ -482,7 +482,7 @@ class DrySession(Session):
 
 def spending_of(
     source: str | Sequence[str] | Document, settings: DraftConfig, order: RunSpec, prices: PriceTable
-) -> Spending:
+) -> CostEstimate:
     """About what a run of this order would come to where nothing is known yet. Nobody is asked, and nothing stored."""
     prepared, order, notes = planned(source, settings, order)
     return dry_run(prepared, order, prices, notes)
@@ -490,7 +490,7 @@ def spending_of(
 
 def planned(
     source: str | Sequence[str] | Document, settings: DraftConfig, order: RunSpec
-) -> tuple[Prepared, RunSpec, list[str]]:
+) -> tuple[PreparedDocument, RunSpec, list[str]]:
     """What a run of this order would be prepared with, the order itself, and notes. A server is not asked for its
     window."""
     settings, order = order.settled(settings), with_places(order, settings)
@@ -499,8 +499,8 @@ def planned(
 
 
 def dry_run(
-    prepared: Prepared, order: RunSpec, prices: PriceTable | None = None, notes: Sequence[str] = ()
-) -> Spending:
+    prepared: PreparedDocument, order: RunSpec, prices: PriceTable | None = None, notes: Sequence[str] = ()
+) -> CostEstimate:
     """The same of what is prepared."""
     refuse_self_check(prepared.settings, order.judging, order.refinement)
 
@@ -522,9 +522,9 @@ class SampledDryRuns:
 
     def __init__(self, prices: PriceTable | None = None) -> None:
         self._prices = prices
-        self._known: dict[tuple[object, ...], Spending] = {}
+        self._known: dict[tuple[object, ...], CostEstimate] = {}
 
-    def of(self, prepared: Prepared, order: RunSpec) -> tuple[Spending, float]:
+    def of(self, prepared: PreparedDocument, order: RunSpec) -> tuple[CostEstimate, float]:
         """What a document of about that size comes to, and how many times as many tokens this one has."""
         plan = prepared.plan
         sizes = (plan.document_tokens, count_words(order.given or "") + 1)
@@ -539,7 +539,9 @@ _ALIKE = 1.2
 """How much longer one document may be than another of about its size."""
 
 
-async def _counted(prepared: Prepared, order: RunSpec, prices: PriceTable, notes: Sequence[str]) -> Spending:
+async def _counted(
+    prepared: PreparedDocument, order: RunSpec, prices: PriceTable, notes: Sequence[str]
+) -> CostEstimate:
     async with DrySession(prices, order.own) as session:
         run = await session.run(prepared, await session.with_packs(prepared, unaided(order)))
         return _spending(session, run.id, order, prices, notes)
@@ -558,7 +560,9 @@ def unaided(order: RunSpec) -> RunSpec:
     return replace(order, purpose=order.purpose.model_copy(update=changes))
 
 
-def _spending(session: DrySession, run: str, order: RunSpec, prices: PriceTable, notes: Sequence[str] = ()) -> Spending:
+def _spending(
+    session: DrySession, run: str, order: RunSpec, prices: PriceTable, notes: Sequence[str] = ()
+) -> CostEstimate:
     """What was counted of a run, of its chapters and of its other drafts."""
     tally, store = session.dry.tallies.get(run), session.store
     assert tally is not None
@@ -566,7 +570,7 @@ def _spending(session: DrySession, run: str, order: RunSpec, prices: PriceTable,
     chapters = [one.run for one in store.chapters.of(run) if one.run]
     others = [one.run for one in store.candidates.of(run) if one.number > 1 and one.run]
     assigned = assign_models(prepared.settings, order.judging, Limits(), prices, refinement=order.refinement)
-    return Spending(
+    return CostEstimate(
         prepared,
         order,
         tuple(tally.work.values()),

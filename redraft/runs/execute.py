@@ -30,7 +30,7 @@ from redraft.runs.driver import Driver
 from redraft.runs.job import reader_of
 from redraft.runs.lineage import trace
 from redraft.runs.manager import RunManager, on_record
-from redraft.runs.prepare import Prepared, RunSpec, prepare, recall, record
+from redraft.runs.prepare import PreparedDocument, RunSpec, prepare, recall, record
 from redraft.runs.request import candidate, chapter_of, order_of, settings_of
 from redraft.settings import YARDSTICKS
 from redraft.store.connection import off_loop
@@ -224,7 +224,7 @@ async def _drafted_of_chapters(manager: RunManager, driver: Driver, run: Run) ->
         chapters = await off_loop(manager.store.chapters.of, run.id)
         limits = job.run.limits
         budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, budget_key=run.id)
-        work = _Work(manager, driver, job, budget, asyncio.Semaphore(AT_ONCE), len(chapters))
+        work = _ChapterRuns(manager, driver, job, budget, asyncio.Semaphore(AT_ONCE), len(chapters))
         # Planning errors of all chapters are raised before the first call.
         planned = sum([await work.prepare(chapter) for chapter in chapters if not chapter.run])
         job.observe(StageStarted("chapters", planned))
@@ -234,7 +234,7 @@ async def _drafted_of_chapters(manager: RunManager, driver: Driver, run: Run) ->
 
 
 @dataclass(slots=True)
-class _Work:
+class _ChapterRuns:
     """The chapters of one run while they are worked on."""
 
     manager: RunManager
@@ -244,7 +244,7 @@ class _Work:
     room: asyncio.Semaphore
     count: int
     done: int = 0
-    prepared: dict[int, Prepared] = field(default_factory=dict)
+    prepared: dict[int, PreparedDocument] = field(default_factory=dict)
 
     async def prepare(self, chapter: ChapterRun) -> int:
         """Prepare a new chapter under the settings of the whole; returns how many calls its draft takes."""

@@ -15,7 +15,7 @@ from redraft.llm.prices import PriceTable
 from redraft.report.history.results import Result, read_result
 from redraft.runs.model_names import NOBODY
 from redraft.runs.model_pool import ModelPool, ModelRole, at_work
-from redraft.runs.prepare import Prepared, RunSpec, identify, record
+from redraft.runs.prepare import PreparedDocument, RunSpec, identify, record
 from redraft.runs.roster import told_window, with_windows
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig, Limits
@@ -108,7 +108,7 @@ class ExperimentRunner:
         budget_key = content_id("\n".join(experiment))
         self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost, budget_key=budget_key)
 
-    def note(self, prepared: Prepared) -> None:
+    def note(self, prepared: PreparedDocument) -> None:
         """Report once how tokens are counted, for experiments that make no runs of their own."""
         for warning in prepared.warnings:
             self.observer(Noted(warning, everywhere=True))
@@ -117,7 +117,7 @@ class ExperimentRunner:
         """Return a stored run with these settings, preferring a done one. Its usage counts against the budget."""
         return await self.begun(document, *await self._settled(settings, order))
 
-    async def opened(self, prepared: Prepared, order: RunSpec) -> Run:
+    async def opened(self, prepared: PreparedDocument, order: RunSpec) -> Run:
         """Find or record the run for the calls that an experiment makes itself."""
         run = await self.begun(prepared.document, prepared.settings, order)
         if run is None:
@@ -186,7 +186,7 @@ class ExperimentRunner:
         self,
         assigned: Sequence[ModelRole],
         run: Run,
-        prepared: Prepared,
+        prepared: PreparedDocument,
         step: str,  # noqa: ARG002  (for plans)
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open the models for requests of the experiment itself; plans call them `step`."""

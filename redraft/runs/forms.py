@@ -20,7 +20,7 @@ from redraft.report.history.citations import citations_of
 from redraft.report.history.results import Result, read_result
 from redraft.report.outputs.formats import Template, TemplateSection
 from redraft.report.outputs.paper import Paper, PaperPart, lacks, with_basis, writer_of
-from redraft.runs.dry_run import Spending, spending_of
+from redraft.runs.dry_run import CostEstimate, spending_of
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import with_places
@@ -160,7 +160,7 @@ async def _filled(
 
 def spendings(
     document: Document, settings: DraftConfig, template: Template, purpose: Purpose, prices: PriceTable
-) -> list[Spending]:
+) -> list[CostEstimate]:
     """Return the estimated cost of each section."""
     return [spending_of(document, _settings(settings, one), RunSpec(purpose), prices) for one in template.drafted]
 

@@ -37,7 +37,7 @@ from redraft.prompts.contract import Prompt
 from redraft.report.history.lineage import KeptEncoder
 from redraft.runs.model_names import least_window
 from redraft.runs.model_pool import ModelPool, WorkingModel
-from redraft.runs.prepare import Prepared
+from redraft.runs.prepare import PreparedDocument
 from redraft.settings import FIGURES, YARDSTICKS, DraftConfig, EvidenceName, JudgeConfig, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -57,7 +57,7 @@ class JobFactory:
 
     store: Store
     run: Run
-    prepared: Prepared
+    prepared: PreparedDocument
     pool: ModelPool
     observe: Observer
     own: Sequence[Evaluator] = ()
@@ -229,7 +229,7 @@ class JobFactory:
 
 
 def reader_of(
-    prepared: Prepared,
+    prepared: PreparedDocument,
     judging: Sequence[DraftConfig],
     encoder: Encoder | None = None,
     *,
@@ -244,7 +244,7 @@ def reader_of(
     return EvidenceReader(prepared.document, passages, tokenizer, window, tokens, worded, reading)
 
 
-def wording(prepared: Prepared) -> TokenRates:
+def wording(prepared: PreparedDocument) -> TokenRates:
     """Return the token rates of a document's language."""
     return wording_of(prepared.document.text, prepared.tokenizer, prepared.plan.tokens_per_word)
 

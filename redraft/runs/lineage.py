@@ -21,7 +21,7 @@ from redraft.report.history.results import document_read
 from redraft.report.history.trace import Member
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager, put_on_record
-from redraft.runs.prepare import Prepared, RunSpec
+from redraft.runs.prepare import PreparedDocument, RunSpec
 from redraft.runs.request import RunRequest
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfig, TraceLineage
 from redraft.store.connection import off_loop
@@ -69,7 +69,7 @@ class LineageItem(Protocol):
         ...
 
 
-class Asking(Protocol[AnItem]):
+class TraceRequest(Protocol[AnItem]):
     """What to ask about, in waves, within a token budget."""
 
     what: str
@@ -87,7 +87,7 @@ class Asking(Protocol[AnItem]):
 
 
 @dataclass(slots=True)
-class Tracing:
+class DraftTracer:
     """The tracing of one draft: what is known so far, and what may still be asked."""
 
     tracer: Tracer
@@ -196,7 +196,7 @@ def to_trace(
     return document_read(store, run), order
 
 
-def tracing_of(store: Store, run: Run, tokens: int) -> Tracing:
+def tracing_of(store: Store, run: Run, tokens: int) -> DraftTracer:
     """Return the tracing of the summary that a tracing run was started with; `tokens` are the document's."""
     assert run.draft is not None
     embeddings = run.judging.embeddings if run.judging else None
@@ -204,7 +204,7 @@ def tracing_of(store: Store, run: Run, tokens: int) -> Tracing:
     tracer = Tracer(store, document_read(store, run), encoder)
     member = tracer.family.draft(run.draft)
     origin = member.parents[0] if member.parents and member.parents[0].kind == "base" else None
-    return Tracing(tracer, origin.node if origin else run.draft, room_for(store, run.parent, tokens))
+    return DraftTracer(tracer, origin.node if origin else run.draft, room_for(store, run.parent, tokens))
 
 
 def room_for(store: Store, traced: str | None, tokens: int) -> int:
@@ -226,7 +226,7 @@ async def trace(manager: RunManager, run: Run) -> Lineage:
     return lineage
 
 
-async def ask_about(manager: RunManager, job_factory: JobFactory, about: Asking[AnItem]) -> None:
+async def ask_about(manager: RunManager, job_factory: JobFactory, about: TraceRequest[AnItem]) -> None:
     """Ask wave after wave, as far as the room for it goes: what is found leads to more."""
     asking, what = sentence_tracer(job_factory), about.what
     for _ in range(_WAVES):
@@ -250,7 +250,7 @@ def sentence_tracer(job_factory: JobFactory) -> SentenceTracer:
     return job_factory.sentence_tracer(job_factory.run.judging)
 
 
-def fitting(tracing: Asking[Any], asking: SentenceTracer, found: Sequence[LineageItem]) -> list[list[int]]:
+def fitting(tracing: TraceRequest[Any], asking: SentenceTracer, found: Sequence[LineageItem]) -> list[list[int]]:
     """Return as many prompts about open sentences as fit the budget; cached ones are free."""
     items = [one.item for one in found]
     known = asking.known(items)
@@ -281,7 +281,7 @@ class OpenFact:
 
 
 @dataclass(slots=True)
-class Aligning:
+class LostFactSearch:
     """The search for facts that one draft lacks."""
 
     search: FactSearch
@@ -305,10 +305,10 @@ class Aligning:
             self.search.settle(doubt, holds=bool(places))
 
 
-def aligning_of(store: Store, traced: Run, tracing: Tracing) -> Aligning:
+def aligning_of(store: Store, traced: Run, tracing: DraftTracer) -> LostFactSearch:
     """Return the search for facts that a run's draft lacks, after tracing; its budget is what tracing left."""
     search = FactSearch(store, traced, tracing.tracer, tracing.draft, tracing.said)
-    return Aligning(search, tracing.room)
+    return LostFactSearch(search, tracing.room)
 
 
 async def trace_losses(manager: RunManager, run: Run) -> Losses:
@@ -345,7 +345,7 @@ class TracingPlan:
         return {"plan": asdict(self)}
 
 
-def foreseen(store: Store, key: str, prepared: Prepared, *, lost: bool = False) -> TracingPlan:
+def foreseen(store: Store, key: str, prepared: PreparedDocument, *, lost: bool = False) -> TracingPlan:
     """Return what tracing a run's result would ask; with `lost` also about missing facts."""
     run = store.runs.get(key)
     assert run.draft is not None, "who asks has looked"
@@ -354,7 +354,7 @@ def foreseen(store: Store, key: str, prepared: Prepared, *, lost: bool = False) 
     judge = Judge(opened(), prepared.book, store.judgments)
     asking = SentenceTracer(judge, prepared.tokenizer, window)
     most = room_for(store, run.id, prepared.plan.document_tokens)
-    tracing = Tracing(Tracer(store, prepared.document), run.draft, most)
+    tracing = DraftTracer(Tracer(store, prepared.document), run.draft, most)
     batches = fitting(tracing, asking, tracing.open())
     facts, left = list[list[int]](), tracing.room
     if lost:

@@ -26,7 +26,7 @@ from redraft.runs.model_names import judging_under
 from redraft.runs.model_pool import ModelPool, ModelRole, ModelRoles, assign_models
 from redraft.runs.model_pool import at_work as open_models
 from redraft.runs.models import load_openai
-from redraft.runs.prepare import Prepared, RunSpec, check_judging, prepare, recall, record
+from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, recall, record
 from redraft.runs.roster import told_window, with_windows
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits
 from redraft.store.connection import entered_off_loop, off_loop
@@ -129,7 +129,7 @@ class RunManager:
     """The budgets of runs that draw on another run's, such as chapters."""
     limited: dict[str, Limits | None] = field(default_factory=dict)
     """The limits of runs that were resumed with new ones."""
-    prepared: dict[str, Prepared] = field(default_factory=dict)
+    prepared: dict[str, PreparedDocument] = field(default_factory=dict)
     """Prepared documents of runs that are not open yet."""
     factory: type[JobFactory] = JobFactory
     _open: dict[str, _Open] = field(default_factory=dict)
@@ -274,7 +274,7 @@ class RunManager:
         return _Open(job_factory, job, stack.pop_all())
 
     def models(
-        self, assigned: Sequence[ModelRole], run: Run, prepared: Prepared, observe: Observer
+        self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, observe: Observer
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open the models of a run for the duration of the context."""
         return open_models(assigned, run, prepared, self.store, observe, self.budget or self.shared.get(run.id))
@@ -337,7 +337,7 @@ async def prepare_and_load(
     order: RunSpec,
     writer: Model | None,
     objects: Mapping[str, Model],
-) -> Prepared:
+) -> PreparedDocument:
     """Prepare a run before it is recorded; `writer` and `objects` are models passed as objects."""
     preparing = off_loop(prepare, document, settings, writer, order.given)
     if not _is_sure_to_ask(settings, order, objects) or await off_loop(store.documents.has, document.id):

@@ -72,7 +72,7 @@ class CheckResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class ModelCheckResult:
     """The results of both questions: plain text, and each structured mode tried until one worked."""
 
     entry: RosterEntry
@@ -116,13 +116,13 @@ def _json(one: CheckResult) -> dict[str, Any]:
     return {"works": not one.trouble, "trouble": one.trouble, "seconds": round(one.seconds, 3), "said": one.said}
 
 
-async def check(entry: RosterEntry, store: Store, seconds: float) -> Checked:
+async def check(entry: RosterEntry, store: Store, seconds: float) -> ModelCheckResult:
     """Ask a model two short questions. What is learned of its replies is remembered for the runs to come."""
     if entry.settings.model == EXTRACTIVE:
-        return Checked(entry, CheckResult("", 0.0), {})
+        return ModelCheckResult(entry, CheckResult("", 0.0), {})
     if is_entailment(entry.settings.model):
         judged, _ = await _asked(entry, entry.settings, VERIFY_SENTENCES, IN_PASSAGE, seconds)
-        return Checked(entry, judged, {})
+        return ModelCheckResult(entry, judged, {})
     words, _ = await _asked(entry, entry.settings, IN_WORDS, NothingGiven(), seconds)
     forms: dict[ReplyForm, CheckResult] = {}
     for form in [entry.settings.replies] if entry.settings.replies else _FORMS:
@@ -133,7 +133,7 @@ async def check(entry: RosterEntry, store: Store, seconds: float) -> Checked:
         if right is not None:
             await off_loop(store.capabilities.learn_mode, identity_of(entry.settings), _mode(form))
             break
-    checked = Checked(entry, words, forms)
+    checked = ModelCheckResult(entry, words, forms)
     if checked.thinks:
         await off_loop(store.capabilities.learn_reasoning, identity_of(entry.settings), checked.thinks)
     return checked

@@ -73,7 +73,7 @@ ANSWER_WORDS = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedDocument:
     """A document and all decisions before the first call."""
 
     document: Document
@@ -144,7 +144,7 @@ class RunSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class _Settled:
+class _ResolvedSettings:
     """What follows from the settings and the length of the document."""
 
     settings: DraftConfig
@@ -157,7 +157,7 @@ class _Settled:
 
 def prepare(
     source: str | Sequence[str] | Document, settings: DraftConfig, model: Model | None = None, given: str | None = None
-) -> Prepared:
+) -> PreparedDocument:
     """Read, measure, cut and plan; nothing is stored and nobody is asked. `given` is a summary that exists already."""
     document = source if isinstance(source, Document) else load_all([source] if isinstance(source, str) else source)
     document = with_language(document, settings.source_language)
@@ -165,16 +165,16 @@ def prepare(
         return _prepared(document, settings, model, given)
 
 
-def _prepared(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> Prepared:
+def _prepared(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> PreparedDocument:
     settled = _settle(document, settings, model, given)
     chapters = tuple(parted(document)) if settled.settings.by_chapter else ()
     chunks = _cut(document, settled, chapters)
     plan = _plan(Planner(document, chunks, settled.settings, settled.tokenizer, settled.book))
     told = (*document.notes, *settled.warnings)
-    return Prepared(document, settled.settings, chunks, settled.tokenizer, settled.book, plan, told, chapters)
+    return PreparedDocument(document, settled.settings, chunks, settled.tokenizer, settled.book, plan, told, chapters)
 
 
-def _cut(document: Document, settled: _Settled, chapters: Sequence[DocumentStretch]) -> list[Chunk]:
+def _cut(document: Document, settled: _ResolvedSettings, chapters: Sequence[DocumentStretch]) -> list[Chunk]:
     """Return the chunks of the draft."""
     tokenizer = settled.tokenizer
     if not chapters:
@@ -200,7 +200,7 @@ def identify(document: Document, settings: DraftConfig, order: RunSpec, model: M
     return _identity(settled.settings.identity(read_as(document), settled.tokenizer.name, hashes), order)
 
 
-def _settle(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> _Settled:
+def _settle(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> _ResolvedSettings:
     settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
     told = {"prompts": prompt_choice(settings.prompts), "source_language": languages_of(document)}
     settings = settings.model_copy(update=told)
@@ -232,10 +232,10 @@ def _settle(document: Document, settings: DraftConfig, model: Model | None, give
         settings = settings.model_copy(update={"context_tokens": window})
     book = PromptBook(settings.prompts)
     settings, read, said = choose_reading(document, end, settings, tokenizer, book)
-    return _Settled(settings, tokenizer, book, (*warnings, *said), read)
+    return _ResolvedSettings(settings, tokenizer, book, (*warnings, *said), read)
 
 
-def check_judging(order: RunSpec, prepared: Prepared, store: Store) -> None:
+def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> None:
     """Refuse a metric that there is not or that cannot do its work, a goal without a score, and another's pack."""
     judging, document = order.judging, prepared.document
     check_writer(prepared.settings, order.refinement)
@@ -287,12 +287,12 @@ def check_judging(order: RunSpec, prepared: Prepared, store: Store) -> None:
         )
 
 
-def book_for(role: DraftConfig, prepared: Prepared) -> PromptBook:
+def book_for(role: DraftConfig, prepared: PreparedDocument) -> PromptBook:
     """Return the prompts for these settings."""
     return prepared.book if role.prompts == prepared.settings.prompts else PromptBook(role.prompts)
 
 
-def record(prepared: Prepared, order: RunSpec, limits: Limits, store: Store) -> Run:
+def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store) -> Run:
     """Store the document, its chunks and the new run, with the draft that is given."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
     used = prompts_used(prepared.book, settings, order.purpose, order.own, order.prompts)
@@ -344,7 +344,7 @@ def _identity(of_settings: str, order: RunSpec) -> str:
     return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> Prepared:
+def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDocument:
     """Restore the preparation of a stored run; raises if its chunks or prompts have changed."""
     document = document_read(store, run)
     tokenizer = tokenizer_named(run.tokenizer)
@@ -361,7 +361,7 @@ def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> Prepared:
     plan = _plan(Planner(document, chunks, run.settings, tokenizer, book))
     warning = f"the vocabulary {run.tokenizer} is gone; tokens are estimated, and merges may be grouped differently"
     warnings = () if tokenizer.name == run.tokenizer else (warning,)
-    return Prepared(document, run.settings, chunks, tokenizer, book, plan, warnings)
+    return PreparedDocument(document, run.settings, chunks, tokenizer, book, plan, warnings)
 
 
 def prompts_used(

@@ -18,7 +18,7 @@ from redraft.graphs.state import Scope, Task
 from redraft.llm.base import Model
 from redraft.readers.parts import only
 from redraft.runs.model_pool import ModelRoles, located
-from redraft.runs.prepare import Prepared, RunSpec, prepare
+from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import (
     DEFAULT_GOALS,
     GIVEN_STRATEGY,
@@ -187,7 +187,7 @@ _OTHERWISE = 2
 _OTHER = {DIRECT: MERGING, MERGING: DIRECT}
 
 
-def candidate(document: Document, settings: DraftConfig, number: int, writer: Model | None = None) -> Prepared:
+def candidate(document: Document, settings: DraftConfig, number: int, writer: Model | None = None) -> PreparedDocument:
     """Prepare a candidate: another sample by the same strategy; if the strategy was chosen automatically, the second
     candidate uses the other one where that differs."""
     one = settings.model_copy(update={"drafts": 1})

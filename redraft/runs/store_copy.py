@@ -12,13 +12,13 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, Checkpoint, Checkpoin
 from redraft.errors import RunError, UsageError
 from redraft.runs.driver import open_saver
 from redraft.store.connection import off_loop
-from redraft.store.copy import Copied, copy
+from redraft.store.copy import CopyReport, copy
 from redraft.store.store import Store
 
 Saver = BaseCheckpointSaver[Any]
 
 
-async def copy_store(source: Store, target: Store) -> Copied:
+async def copy_store(source: Store, target: Store) -> CopyReport:
     """Copy all that is not there yet. Of a run at work, a part would be copied: that is a `RunError`."""
     if source.address == target.address:
         raise UsageError("the two databases are the same one", hint="name another to copy it to")

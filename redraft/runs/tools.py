@@ -56,14 +56,14 @@ class FindingSelection(_Given):
     metric: str | None = Field(default=None, description="Only findings of this metric.")
 
 
-class Mending(_Given):
+class RevisionOrder(_Given):
     """What a revision fixes."""
 
     findings: list[str] = Field(min_length=1, max_length=_MOST_FINDINGS, description="The ids of the findings.")
     instruction: str = Field(default="", max_length=2000, description="Additional instructions for the reviser.")
 
 
-class Ending(_Given):
+class FinishRequest(_Given):
     """Why the run ends."""
 
     reason: str = Field(default="finished", max_length=100, description="The reason in a word or two.")
@@ -121,7 +121,7 @@ class RevisionReport(BaseModel):
     self_check: bool
 
 
-class Finished(BaseModel):
+class FinishReport(BaseModel):
     """The run has ended."""
 
     run: str
@@ -150,10 +150,10 @@ def tools(session: Session) -> list[BaseTool]:
         _tool(
             "revise",
             "Fix findings in a revision, which is accepted only if it improves the scores.",
-            Mending,
+            RevisionOrder,
             runner.revise,
         ),
-        _tool("finish", "End the run with the best draft.", Ending, runner.finish),
+        _tool("finish", "End the run with the best draft.", FinishRequest, runner.finish),
     ]
     return made + [
         _tool(f"judge_{name}", f"Judge the best draft by the metric {name}.", OfRun, runner.judging(name))
@@ -248,7 +248,7 @@ class _Bench:
 
         return judge
 
-    async def revise(self, given: Mending) -> RevisionReport:
+    async def revise(self, given: RevisionOrder) -> RevisionReport:
         run = (await self._best(given.run)).run
         async with self._turns[run], self._session.visiting(run) as job_factory:
             state = await job.revise(job_factory, given.findings, given.instruction)
@@ -262,12 +262,12 @@ class _Bench:
             self_check=itself,
         )
 
-    async def finish(self, given: Ending) -> Finished:
+    async def finish(self, given: FinishRequest) -> FinishReport:
         run = (await self._best(given.run)).run
         async with self._turns[run]:
             best = await self._best(run)
             reason = await self._session.finish(run, best.id, one_line(given.reason, 100) or "finished")
-        return Finished(run=run, stop_reason=reason, words=best.words)
+        return FinishReport(run=run, stop_reason=reason, words=best.words)
 
 
 def _judges_itself(run: StoredRun, round_: int, metrics: Iterable[str]) -> bool:

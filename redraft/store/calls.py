@@ -52,7 +52,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedCall:
     """A stored call without its reply. `borrowed` means that another run made and paid for it."""
 
     label: str
@@ -115,7 +115,7 @@ class Calls(Repository):
         )
         return int(row["tokens"]) if row else 0
 
-    def of(self, run: str) -> list[Recorded]:
+    def of(self, run: str) -> list[RecordedCall]:
         """Return every call of a run in the order in which they started, including answers from the cache."""
         rows = self._connection.rows(
             "SELECT *, coalesce(run, '') <> :run AS borrowed FROM calls"
@@ -221,8 +221,8 @@ class Calls(Repository):
         )
 
 
-def _recorded(row: Row) -> Recorded:
-    return record_in(Recorded, row, usage=_usage(row))
+def _recorded(row: Row) -> RecordedCall:
+    return record_in(RecordedCall, row, usage=_usage(row))
 
 
 def _usage(row: Row) -> Usage:

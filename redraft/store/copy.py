@@ -52,7 +52,7 @@ Row = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Copied:
+class CopyReport:
     """What was copied: the ids of the runs, and the number of new documents and texts."""
 
     runs: list[str] = field(default_factory=list)
@@ -62,9 +62,9 @@ class Copied:
     texts: int = 0
 
 
-def copy(source: Connection, target: Connection) -> Copied:
+def copy(source: Connection, target: Connection) -> CopyReport:
     """Copy all that is not there yet."""
-    copied = Copied()
+    copied = CopyReport()
     with source.reading():
         for table, key in _CONTENT.items():
             for page in _pages(source, table, key):
@@ -107,7 +107,7 @@ def _put(raw: Raw, table: str, rows: Sequence[Row]) -> int:
 class _Runs:
     """Copies runs within one transaction of the target."""
 
-    def __init__(self, source: Connection, raw: Raw, copied: Copied) -> None:
+    def __init__(self, source: Connection, raw: Raw, copied: CopyReport) -> None:
         self._source = source
         self._raw = raw
         self._copied = copied
@@ -246,7 +246,7 @@ _EMPTY_BATCHES = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM items WHER
 
 
 @dataclass(frozen=True, slots=True)
-class Freed:
+class ForgetReport:
     """What was deleted, or would be. `bytes` is by how much the files shrank; in a preview, an estimate."""
 
     runs: tuple[str, ...] = ()
@@ -275,7 +275,7 @@ class _Gone:
 
 
 @dataclass(frozen=True, slots=True)
-class Forgetting:
+class RunRemover:
     """Deletes runs and documents from one database. `claim` keeps other processes from a run, `is_claimed` checks for
     one."""
 
@@ -284,7 +284,7 @@ class Forgetting:
     claim: Callable[[str], AbstractContextManager[None]]
     is_claimed: Callable[[str], bool]
 
-    def forget(self, runs: Sequence[str], documents: Sequence[str]) -> Freed:
+    def forget(self, runs: Sequence[str], documents: Sequence[str]) -> ForgetReport:
         """Forget runs one by one, then what only they needed. What is interrupted is finished by doing it again."""
         runs, about = self._chosen(runs, documents)
         before, gone = self._size(), _Gone()
@@ -302,9 +302,9 @@ class Forgetting:
         except StoreError as error:
             trouble = error.message
         freed = max(0, before - self._size())
-        return Freed(tuple(runs), tuple(gone.documents), gone.replies, len(gone.texts), freed, trouble)
+        return ForgetReport(tuple(runs), tuple(gone.documents), gone.replies, len(gone.texts), freed, trouble)
 
-    def foresee(self, runs: Sequence[str], documents: Sequence[str]) -> Freed:
+    def foresee(self, runs: Sequence[str], documents: Sequence[str]) -> ForgetReport:
         """Return what would be deleted, by deleting it and rolling back."""
         runs, about = self._chosen(runs, documents)
         gone = _Gone()
@@ -315,7 +315,7 @@ class Forgetting:
             self._sweep(raw, runs, documents, about, gone)
             freed = used - self.connection.used
         freed += self.checkpoints.bytes_of(runs)
-        return Freed(tuple(runs), tuple(gone.documents), gone.replies, len(gone.texts), freed)
+        return ForgetReport(tuple(runs), tuple(gone.documents), gone.replies, len(gone.texts), freed)
 
     def _chosen(self, runs: Sequence[str], documents: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         """Return the runs to delete, and the document of every run. Raises if a process works on one of them."""

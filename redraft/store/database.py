@@ -16,7 +16,7 @@ from redraft.store.sqlite import IN_MEMORY, SqliteConnection
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenDatabase:
     """An open database with the current schema, its checkpoints and its claims."""
 
     address: str
@@ -31,7 +31,7 @@ class Opened:
         self.connection.close()
 
 
-def opened(address: str | Path, *, must_exist: bool, to_read: bool, only_read: bool = False) -> Opened:
+def opened(address: str | Path, *, must_exist: bool, to_read: bool, only_read: bool = False) -> OpenDatabase:
     """Open a database, or make one; one that must be there and is not is a `StoreError`."""
     if is_server(address):
         return _on_a_server(str(address), must_exist=must_exist)
@@ -41,7 +41,7 @@ def opened(address: str | Path, *, must_exist: bool, to_read: bool, only_read: b
     in_memory = path == IN_MEMORY
     connection = SqliteConnection(path, to_read=to_read, only_read=only_read)
     checkpoints = SqliteCheckpoints(path)
-    made = Opened(
+    made = OpenDatabase(
         str(path if in_memory else path.absolute()),
         connection,
         checkpoints,
@@ -55,14 +55,14 @@ def opened(address: str | Path, *, must_exist: bool, to_read: bool, only_read: b
     return made
 
 
-def _on_a_server(address: str, *, must_exist: bool) -> Opened:
+def _on_a_server(address: str, *, must_exist: bool) -> OpenDatabase:
     require("a database on a server", "postgres", "psycopg", "psycopg_pool")
     from redraft.store.postgres.claims import PostgresClaims
     from redraft.store.postgres.connection import PostgresCheckpoints, PostgresConnection, migrate_server
 
     claims = PostgresClaims(address)
     connection = PostgresConnection(address, claims)
-    made = Opened(address, connection, PostgresCheckpoints(connection), claims)
+    made = OpenDatabase(address, connection, PostgresCheckpoints(connection), claims)
     try:
         if not migrate_server(connection, may_make=not must_exist):
             raise _not_there(connection.place)

@@ -13,7 +13,7 @@ from redraft.domain import Chunk
 from redraft.store.batches import Batches, Jobs, RateLimiterWindow
 from redraft.store.calls import Calls
 from redraft.store.connection import Connection
-from redraft.store.copy import Forgetting, Freed
+from redraft.store.copy import ForgetReport, RunRemover
 from redraft.store.database import opened
 from redraft.store.documents import Ancestry, ChapterRuns, Documents, DraftCandidates
 from redraft.store.judgments import Agreements, HumanOpinions, Judgments, Rulings
@@ -117,13 +117,13 @@ class Store:
             return run.status
         return "running" if self.is_claimed(run.id) else "killed"
 
-    def forget(self, runs: Sequence[str] = (), *, documents: Sequence[str] = (), dry_run: bool = False) -> Freed:
+    def forget(self, runs: Sequence[str] = (), *, documents: Sequence[str] = (), dry_run: bool = False) -> ForgetReport:
         """Delete runs with everything that only they use, and documents with all their runs; or preview it.
 
         Takes full ids. Raises `RunError`, deleting nothing, if a process works on one of the runs. The files shrink.
         Forks of a deleted run keep all of their data.
         """
-        forgetting = Forgetting(self._connection, self.checkpoints, self.claim, self.is_claimed)
+        forgetting = RunRemover(self._connection, self.checkpoints, self.claim, self.is_claimed)
         return (forgetting.foresee if dry_run else forgetting.forget)(runs, documents)
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from redraft.report.history.summaries import RunSummary
 from redraft.report.pages.assets import template
 from redraft.report.pages.dossier import view
 from redraft.report.pages.formatting import packed, page_data
-from redraft.runs.dry_run import Spending, spending_of
+from redraft.runs.dry_run import CostEstimate, spending_of
 from redraft.settings import DEFAULT_GOALS, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -108,7 +108,7 @@ def _fork_of(form: FormData) -> Fork:
 
 
 async def _refine(
-    request: Request, asked: Fork, plan: Spending | None = None, problem: RedraftError | None = None
+    request: Request, asked: Fork, plan: CostEstimate | None = None, problem: RedraftError | None = None
 ) -> Response:
     run = await run_of(request)
     status, shown = problem_of(problem) if problem else (200, None)

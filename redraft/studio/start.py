@@ -17,7 +17,7 @@ from redraft.evaluators.catalog import names
 from redraft.fields import checked
 from redraft.lab.doctor.checkup import DOCTOR
 from redraft.readers.documents import finished, load_bytes
-from redraft.runs.dry_run import DRAFTING, Spending, spending_of
+from redraft.runs.dry_run import DRAFTING, CostEstimate, spending_of
 from redraft.settings import EXTRACTIVE, reads_prompts
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -113,23 +113,23 @@ def plain_name(name: str) -> str:
     return one_line(last)[-_LONGEST_NAME:] or "file"
 
 
-async def planned(context: StudioContext, asked: RunBody, document: Document) -> Spending:
+async def planned(context: StudioContext, asked: RunBody, document: Document) -> CostEstimate:
     """The plan of a run. No model is called, and nothing is stored."""
     return await off_loop(_planned, context, asked, document)
 
 
-def _planned(context: StudioContext, asked: RunBody, document: Document) -> Spending:
+def _planned(context: StudioContext, asked: RunBody, document: Document) -> CostEstimate:
     settings, order = order_of(asked, context.models)
     return spending_of(document, settings, order, context.config.prices)
 
 
-async def plan_of(context: StudioContext, spending: Spending) -> PlanTotals:
+async def plan_of(context: StudioContext, spending: CostEstimate) -> PlanTotals:
     """A plan for the API."""
     seconds = await off_loop(_seconds, context.reading, spending, context.config.limits.concurrency)
     return PlanTotals.model_validate(spending.to_json() | {"warnings": list(spending.notes), "seconds": seconds})
 
 
-def _seconds(store: Store, spending: Spending, at_once: int) -> float | None:
+def _seconds(store: Store, spending: CostEstimate, at_once: int) -> float | None:
     """About how long it takes, at the pace of each model's latest answers; None if a model has not answered yet.
 
     Drafts are made of parts side by side, then merged; judges wait for each draft, and revisions for the judges.

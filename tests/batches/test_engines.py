@@ -15,7 +15,7 @@ from tests.support import story
 
 _THREADS = '''
 import asyncio, os, threading
-from redraft.batches.engine import Ended, WorkerPlace
+from redraft.batches.engine import WorkerEnded, WorkerPlace
 from redraft.batches.worker import open_worker, work
 from redraft.llm.prices import price_table
 
@@ -55,7 +55,7 @@ class Hand:
         return WorkerPlace(os.getpid())
 
     def ended(self):
-        return None if self.thread.is_alive() else Ended()
+        return None if self.thread.is_alive() else WorkerEnded()
 
     def stop(self):
         self.told.set()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from redraft.batches.engine import Ended, Processes, WorkerPlace
+from redraft.batches.engine import Processes, WorkerEnded, WorkerPlace
 from redraft.batches.worker import Tell, WorkerTerms
 from redraft.batches.worker_pool import WorkerPool
 from redraft.errors import RedraftError, StoreError
@@ -80,8 +80,8 @@ class Doomed:
     def place(self) -> WorkerPlace:
         return WorkerPlace(1)
 
-    def ended(self) -> Ended:
-        return Ended("disk is full", for_good=True)
+    def ended(self) -> WorkerEnded:
+        return WorkerEnded("disk is full", for_good=True)
 
     def stop(self) -> None: ...
 

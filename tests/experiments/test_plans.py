@@ -40,7 +40,7 @@ from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ANSWER_QUESTIONS, ASK_TYPED
 from redraft.prompts.revision import REVISE
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.runs.model_pool import ModelPool, ModelRole
-from redraft.runs.prepare import Prepared
+from redraft.runs.prepare import PreparedDocument
 from redraft.store.runs import Run
 from redraft.text.words import count_words
 from tests.experiments import valley
@@ -144,7 +144,7 @@ class ScriptedRunner(ExperimentRunner):
     """Has objects in place of models that are opened by their names."""
 
     def open_models(
-        self, assigned: Sequence[ModelRole], run: Run, prepared: Prepared, step: str
+        self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, step: str
     ) -> AbstractAsyncContextManager[ModelPool]:
         objects = [replace(one, model=self._objects[one.settings.model]) for one in assigned]
         return super(ScriptedRunner, self).open_models(objects, run, prepared, step)

@@ -14,7 +14,7 @@ from redraft import Store
 from redraft.domain import Document, Pack
 from redraft.errors import PackError, RedraftError, RunError
 from redraft.evaluators.reference.exchange import import_pack
-from redraft.evaluators.reference.pack_file import Packed, choose, pack_id, pack_json, read_pack_file
+from redraft.evaluators.reference.pack_file import PackContents, choose, pack_id, pack_json, read_pack_file
 from redraft.readers.documents import parse
 from redraft.report.history.results import built
 from redraft.settings import JudgeConfig
@@ -60,7 +60,7 @@ async def build(court: Court, questions: int = 40) -> Pack:
     return built(court.store, result)
 
 
-def bring(store: Store, content: Json | bytes, document: Document | None) -> Packed:
+def bring(store: Store, content: Json | bytes, document: Document | None) -> PackContents:
     data = content if isinstance(content, bytes) else json.dumps(content).encode()
     return import_pack(store, data, document, "pack.json")
 

@@ -18,7 +18,7 @@ from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objecti
 from redraft.errors import PackError
 from redraft.evaluators.reference.exchange import Checker, import_pack
 from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of
-from redraft.evaluators.reference.pack_file import Packed, choose, opened, pack_json, shaped
+from redraft.evaluators.reference.pack_file import PackContents, choose, opened, pack_json, shaped
 from redraft.readers.documents import parse
 from tests.cli.grove import Grove
 from tests.judges import Court, island, told
@@ -59,7 +59,7 @@ def elsewhere(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-def bring(store: Store, content: object, document: Document | None) -> Packed:
+def bring(store: Store, content: object, document: Document | None) -> PackContents:
     return import_pack(store, json.dumps(content).encode(), document, "pack.json")
 
 

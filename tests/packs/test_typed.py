@@ -19,7 +19,7 @@ from redraft.agents.judge import Judge
 from redraft.domain import Document, Evidence, Pack, PackQuestion, Span
 from redraft.errors import JudgingError, PackError
 from redraft.evaluators.reference.exchange import import_pack
-from redraft.evaluators.reference.pack_file import Packed, choose, pack_id, pack_json
+from redraft.evaluators.reference.pack_file import PackContents, choose, pack_id, pack_json
 from redraft.evaluators.reference.typed import TypedBuilder, flaw_of, in_order, paragraphs, slots, typed_id
 from redraft.events import unobserved
 from redraft.llm.base import Request
@@ -190,7 +190,7 @@ def exported() -> Json:
     return content
 
 
-def bring(store: Store, content: object, document: Document | None = DOCUMENT) -> Packed:
+def bring(store: Store, content: object, document: Document | None = DOCUMENT) -> PackContents:
     return import_pack(store, json.dumps(content).encode(), document, "pack.json")
 
 

@@ -19,7 +19,7 @@ from redraft.llm.prices import builtin_prices
 from redraft.prompts.book import PromptBook
 from redraft.prompts.revision import REVISE
 from redraft.readers.documents import parse
-from redraft.runs.dry_run import SampledDryRuns, Spending, dry_run, spending_of
+from redraft.runs.dry_run import CostEstimate, SampledDryRuns, dry_run, spending_of
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import (
     BuildKeyfacts,
@@ -247,7 +247,7 @@ def chapters(count: int = 4, keepers: int = 40) -> Document:
     return parse("\n\n".join(["# The Keepers", *parts]).encode(), name="keepers.md")
 
 
-def said_of(document: Document, purpose: Purpose | None, given: str | None, settings: dict[str, Any]) -> Spending:
+def said_of(document: Document, purpose: Purpose | None, given: str | None, settings: dict[str, Any]) -> CostEstimate:
     """What a dry run says."""
     order = RunSpec(purpose, given=given) if purpose else RunSpec(given=given)
     return spending_of(document, DraftConfig(model="openai:m", **settings), order, builtin_prices())
@@ -276,7 +276,7 @@ def sent_of(
     return writer
 
 
-def check(said: Spending, sent: Counter, least: int = 1) -> None:
+def check(said: CostEstimate, sent: Counter, least: int = 1) -> None:
     """A tenth more or less; of a few calls, one."""
     tokens = said.prompt_tokens + said.completion_tokens
     assert abs(said.calls - len(sent.calls)) <= max(least, 0.1 * len(sent.calls)), (said.stages, sent.calls)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redraft.store.copy import Copied, copy
+from redraft.store.copy import CopyReport, copy
 from redraft.store.reservations import ReservationTerms
 from redraft.store.store import Store
 from tests.postgres import database, needs_postgres
@@ -37,7 +37,7 @@ def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Sto
         yield one, other
 
 
-def copied(one: Store, other: Store) -> Copied:
+def copied(one: Store, other: Store) -> CopyReport:
     return copy(one.connection, other.connection)
 
 
@@ -57,7 +57,7 @@ def test_everything_is_there_as_it_was_and_nothing_twice(stores: tuple[Store, St
     assert first.texts == len(dump(one.address)["texts"])
     assert records(other) == records(one)
     assert [found.id for found in other.runs.latest(9)] == [found.id for found in one.runs.latest(9)]
-    assert copied(one, other) == Copied([], 2)
+    assert copied(one, other) == CopyReport([], 2)
     assert records(other) == records(one)
     intact(other.address)
 

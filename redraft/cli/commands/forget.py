@@ -17,7 +17,7 @@ from redraft.cli.terminal import say
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
-    from redraft.store.copy import Freed
+    from redraft.store.copy import ForgetReport
     from redraft.store.store import Store
 
 _EPILOG = """\b
@@ -67,7 +67,7 @@ def forget(
     The beginning of an id is enough. A run in progress is not removed.
     """
     from redraft.cli.views.render import echo_json
-    from redraft.store.copy import Freed
+    from redraft.store.copy import ForgetReport
 
     if sum(map(bool, (run_ids, older_than, document))) != 1:
         raise UsageError("name RUNs, or give --older-than, or --document", hint="see `redraft forget --help`")
@@ -78,7 +78,7 @@ def forget(
             runs = _idle(store, older_than)
         freed = store.forget(runs, documents=documents, dry_run=True)
         if not dry_run:
-            freed = store.forget(runs, documents=documents) if yes or _agreed(freed) else Freed()
+            freed = store.forget(runs, documents=documents) if yes or _agreed(freed) else ForgetReport()
     if as_json:
         echo_json({**freed.to_json(), "dry_run": dry_run})
     elif dry_run or not quiet:
@@ -87,7 +87,7 @@ def forget(
     return 0
 
 
-def _agreed(freed: Freed) -> bool:
+def _agreed(freed: ForgetReport) -> bool:
     """Whether the user wants to be rid of these."""
 
     if not freed.runs and not freed.documents:
@@ -109,7 +109,7 @@ def _idle(store: Store, age: str) -> list[str]:
     return [run.id for run in old if not store.is_claimed(run.id)]
 
 
-def _told(freed: Freed, verb: str) -> Iterator[str]:
+def _told(freed: ForgetReport, verb: str) -> Iterator[str]:
     from redraft.cli.views.render import count
 
     if not freed.runs and not freed.documents:
@@ -122,7 +122,7 @@ def _told(freed: Freed, verb: str) -> Iterator[str]:
         yield f"the files could not be made smaller: {freed.trouble}"
 
 
-def _size(freed: Freed) -> str:
+def _size(freed: ForgetReport) -> str:
     if freed.bytes < _KIB:
         return f"{freed.bytes} bytes"
     return f"{freed.bytes / _KIB:,.0f} KiB" if freed.bytes < _KIB**2 else f"{freed.bytes / _KIB**2:,.1f} MiB"

@@ -21,7 +21,7 @@ from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
     from redraft.domain import KeyFacts, Pack
-    from redraft.evaluators.reference.pack_file import Packed
+    from redraft.evaluators.reference.pack_file import PackContents
     from redraft.questions import TypedQuestions
     from redraft.store.store import Store
 
@@ -166,7 +166,7 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
     return 0
 
 
-def _contents(packed: Packed) -> Iterator[str]:
+def _contents(packed: PackContents) -> Iterator[str]:
     """What is in a pack, and where it comes from."""
 
     from redraft.cli.views import history, render

@@ -28,7 +28,7 @@ from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
     from redraft.report.outputs.formats import Template
-    from redraft.runs.dry_run import Spending
+    from redraft.runs.dry_run import CostEstimate
     from redraft.runs.forms import FilledForm, FilledSection
     from redraft.text.vectors import Encoder
 
@@ -221,7 +221,7 @@ def _section_line(one: FilledSection) -> str:
     return f"failed{run}: {one.failure.message}" if one.failure else "not drafted"
 
 
-def show_form_plan(template: Template, each: Sequence[Spending], *, as_json: bool) -> int:
+def show_form_plan(template: Template, each: Sequence[CostEstimate], *, as_json: bool) -> int:
     """Print to stdout about what filling the form would come to."""
     costs = [one.cost(with_reasoning=True) for one in each]
     cost = None if None in costs else sum(one or 0.0 for one in costs)

@@ -14,10 +14,10 @@ from redraft.lab.doctor.controls import controls
 from redraft.llm.addresses import DEFAULT_BASE_URL
 from redraft.llm.prices import PriceTable
 from redraft.llm.servers import LocalServer
-from redraft.runs.dry_run import Spending, spending_of
-from redraft.runs.model_check import Checked, CheckResult
+from redraft.runs.dry_run import CostEstimate, spending_of
+from redraft.runs.model_check import CheckResult, ModelCheckResult
 from redraft.runs.model_names import under_name
-from redraft.runs.prepare import Prepared, RunSpec
+from redraft.runs.prepare import PreparedDocument, RunSpec
 from redraft.runs.roster import RosterEntry
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, is_entailment, reads_prompts
 from redraft.text.sanitizer import one_line
@@ -100,7 +100,7 @@ def nearby_lines(found: Sequence[LocalServer]) -> Iterator[str]:
         yield from wrapped(f"no answer: {', '.join(silent)}", "  ", "  ")
 
 
-def check_lines(checked: Checked) -> Iterator[str]:
+def check_lines(checked: ModelCheckResult) -> Iterator[str]:
     """What works, and what does not."""
     entry = checked.entry
     yield f"{entry.role}: {_named(entry)}" if entry.role else _named(entry)
@@ -154,7 +154,7 @@ def show_plan(
     return DONE
 
 
-def _what(spending: Spending) -> list[tuple[str, str]]:
+def _what(spending: CostEstimate) -> list[tuple[str, str]]:
     prepared, order = spending.prepared, spending.order
     it, settings = prepared.plan, prepared.settings
     first = "the first " if settings.until is not None else ""
@@ -196,7 +196,7 @@ def _what(spending: Spending) -> list[tuple[str, str]]:
     ]
 
 
-def _chapters(spending: Spending) -> Iterator[tuple[str, str]]:
+def _chapters(spending: CostEstimate) -> Iterator[tuple[str, str]]:
     """What each chapter comes to."""
     named = zip(spending.prepared.chapters, spending.chapters, strict=True)
     for number, (stretch, one) in enumerate(named, 1):
@@ -212,7 +212,7 @@ def _roomy(name: str, judging: JudgeConfig, settings: DraftConfig) -> str:
     return f"{in_words(name, judging)}{window}"
 
 
-def _how_much(spending: Spending, limits: Limits) -> list[tuple[str, str]]:
+def _how_much(spending: CostEstimate, limits: Limits) -> list[tuple[str, str]]:
     reasoning = spending.reasoning
     tokens = f"about {spending.prompt_tokens:,} in, {spending.completion_tokens:,} out"
     how = "in the provider's batch jobs" if limits.provider_batch else f"up to {limits.concurrency} at once"
@@ -223,7 +223,7 @@ def _how_much(spending: Spending, limits: Limits) -> list[tuple[str, str]]:
     ]
 
 
-def _cost_line(spending: Spending) -> str:
+def _cost_line(spending: CostEstimate) -> str:
     most, plain = spending.cost(with_reasoning=True), spending.cost(with_reasoning=False)
     if most is None:
         return "unknown (set the model's price with --prices)"
@@ -233,7 +233,7 @@ def _cost_line(spending: Spending) -> str:
     return f"about ${most:.4f}{thinking}"
 
 
-def _levels(prepared: Prepared) -> list[tuple[str, str]]:
+def _levels(prepared: PreparedDocument) -> list[tuple[str, str]]:
     plan = prepared.plan
     # What a strategy asks when its pieces are there.
     asked = plan.levels[1:] if prepared.chapters else plan.levels

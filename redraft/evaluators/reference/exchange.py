@@ -21,7 +21,7 @@ from redraft.evaluators.reference.pack_file import (
     GivenTree,
     GivenTyped,
     GivenTypedQuestion,
-    Packed,
+    PackContents,
     names,
     opened,
     pack_id,
@@ -207,7 +207,7 @@ class Checker:
 _IMPORTED = "imported"
 
 
-def import_pack(store: Store, data: bytes, document: Document | None, place: str) -> Packed:
+def import_pack(store: Store, data: bytes, document: Document | None, place: str) -> PackContents:
     """Store an exported pack once all of it has been checked; its document is judged by it from then on."""
     content = opened(data, place)
     if about := names(content):
@@ -226,7 +226,7 @@ def import_pack(store: Store, data: bytes, document: Document | None, place: str
     if typed is not None:
         store.typed.add(typed, _IMPORTED)
         store.typed.prefer(typed.id)
-    return Packed(document, pack, keyfacts, typed)
+    return PackContents(document, pack, keyfacts, typed)
 
 
 def _its_document(store: Store, document: Document | None, key: str, title: str, place: str) -> Document:

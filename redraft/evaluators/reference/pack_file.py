@@ -270,7 +270,7 @@ def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
     return content_id(json.dumps(material, ensure_ascii=False))[:16]
 
 
-def choose(store: Store, document: Document, questions: str | None = None, keyfacts: str | None = None) -> Packed:
+def choose(store: Store, document: Document, questions: str | None = None, keyfacts: str | None = None) -> PackContents:
     """Return the questions and key facts of a document with these ids, or the default ones, and its typed questions."""
     pack = store.packs.get(questions) if questions else store.packs.latest(document.id)
     facts = store.keyfacts.get(keyfacts) if keyfacts else store.keyfacts.latest(document.id)
@@ -283,11 +283,11 @@ def choose(store: Store, document: Document, questions: str | None = None, keyfa
         raise PackError(
             "it has no pack yet", place=document.source, hint=f"redraft pack build {files}, or redraft keyfacts {files}"
         )
-    return Packed(document, pack, facts, asked)
+    return PackContents(document, pack, facts, asked)
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackContents:
     """The available parts of a document's pack: questions, key facts and typed questions."""
 
     document: Document

@@ -35,7 +35,7 @@ from redraft.report.history.certificates import Certificate
 from redraft.report.tables import Table, figure, mean, plain, unmarked
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.model_pool import located
-from redraft.runs.prepare import Prepared, RunSpec, prepare
+from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.words import count_words
 
@@ -127,7 +127,7 @@ class ChunkSample:
     """The chosen chunks of one size of one document."""
 
     size: int
-    prepared: Prepared
+    prepared: PreparedDocument
     chunks: tuple[Chunk, ...]
 
 
@@ -190,7 +190,7 @@ def batches_of(documents: Sequence[Document], design: SizeDesign) -> list[ChunkS
     return batches
 
 
-def _whole(prepared: Prepared, size: int) -> list[Chunk]:
+def _whole(prepared: PreparedDocument, size: int) -> list[Chunk]:
     """The chunks with words, without the rest at the end where it is less than half a chunk."""
     text = prepared.document.text
     worded = [chunk for chunk in prepared.chunks if count_words(text[chunk.span.start : chunk.span.end])]

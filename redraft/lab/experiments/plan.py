@@ -20,7 +20,7 @@ from redraft.runs.dry_run import DryManager, DrySession, run_apart, unaided
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
 from redraft.runs.model_pool import ModelPool, ModelRole, assign_models
 from redraft.runs.models import price_of, reasoning_reserve, resolve
-from redraft.runs.prepare import Prepared, RunSpec
+from redraft.runs.prepare import PreparedDocument, RunSpec
 from redraft.runs.roster import known_window
 from redraft.runs.session import Session
 from redraft.settings import NO_KEY, Compare, DraftConfig, Evaluate, JudgeConfig, Limits, ModelSettings, ReplyForm
@@ -255,7 +255,7 @@ class DryExperimentRunner(ExperimentRunner):
         sizes = (round(log(count_words(text or "") + 1, _ALIKE)) for text in (order.given, order.other))
         return judges[0], (document.id, order.purpose.kind, how, wanted, *sizes)
 
-    async def opened(self, prepared: Prepared, order: RunSpec) -> Run:
+    async def opened(self, prepared: PreparedDocument, order: RunSpec) -> Run:
         """The run of what an experiment does by itself. Several at once keep their order."""
         async with self._opening:
             run = await super(DryExperimentRunner, self).opened(prepared, order)
@@ -263,7 +263,7 @@ class DryExperimentRunner(ExperimentRunner):
         return run
 
     def open_models(
-        self, assigned: Sequence[ModelRole], run: Run, prepared: Prepared, step: str
+        self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, step: str
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Models that count."""
         self.planned[self.planned.index(PlannedRun(run.id, ""))] = PlannedRun(run.id, step)

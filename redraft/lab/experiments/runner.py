@@ -22,7 +22,7 @@ from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, 
 from redraft.runs.job import wording
 from redraft.runs.manager import on_record
 from redraft.runs.model_pool import ModelPool, WorkingModel, assign_models
-from redraft.runs.prepare import Prepared, RunSpec
+from redraft.runs.prepare import PreparedDocument, RunSpec
 from redraft.settings import YARDSTICKS, DraftConfig, JudgeConfig, PackPart
 from redraft.store.runs import Run
 from redraft.text.languages import reading
@@ -198,7 +198,7 @@ def refuse_if_none_fits(plans: Sequence[Callable[[], object]]) -> None:
 
 @asynccontextmanager
 async def part_at_work(
-    run: Run, prepared: Prepared, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
+    run: Run, prepared: PreparedDocument, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
 ) -> AsyncIterator[ModelPool]:
     """The writer and the judges of a run of what an experiment does by itself, which is called `step` in plans. Cached
     replies are used again. Where the budget ends within, nothing more is begun."""
@@ -215,7 +215,7 @@ async def part_at_work(
                 raise
 
 
-def judge_of(worker: WorkingModel, prepared: Prepared, runner: ExperimentRunner) -> Judge:
+def judge_of(worker: WorkingModel, prepared: PreparedDocument, runner: ExperimentRunner) -> Judge:
     """A worker as a judge of one document."""
     settings = worker.settings
     room = reply_tokens(settings.context_tokens)

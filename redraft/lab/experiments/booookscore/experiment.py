@@ -26,7 +26,7 @@ from redraft.report.history.certificates import Certificate
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
 from redraft.runs.model_pool import located
-from redraft.runs.prepare import Prepared, RunSpec, prepare
+from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.languages import language_of, reading
 from redraft.text.overlap import repeated
@@ -216,7 +216,7 @@ class AnnotationJudge:
     """A judge with the file's texts before it, as a document that its run can be about."""
 
     judge: str
-    prepared: Prepared
+    prepared: PreparedDocument
     order: RunSpec
 
 

@@ -35,7 +35,7 @@ from redraft.questions import TypedQuestions
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
 from redraft.runs.job import reader_of
 from redraft.runs.model_pool import ModelPool
-from redraft.runs.prepare import Prepared, RunSpec, prepare
+from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import DraftConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -96,7 +96,7 @@ async def qa(documents: Sequence[Document], design: QaDesign, runner: Experiment
     return QaOutcome(design, tuple(subject for subject, _ in judged), tuple(cells), found, runner.stopped)
 
 
-def _first_step(document: Document, name: str, design: QaDesign) -> Prepared:
+def _first_step(document: Document, name: str, design: QaDesign) -> PreparedDocument:
     return design.prepared(document, name, design.course(document)[1][0])
 
 
@@ -119,7 +119,7 @@ async def _count_what_is_known(
 @asynccontextmanager
 async def _at_work(
     document: Document, settings: DraftConfig, order: RunSpec, runner: ExperimentRunner, step: str
-) -> AsyncIterator[tuple[Run, Prepared, ModelPool]]:
+) -> AsyncIterator[tuple[Run, PreparedDocument, ModelPool]]:
     """A run of a part of the experiment with whoever works on it, found again or begun. Replies that were given before
     come from the cache."""
     prepared = await asyncio.to_thread(prepare, document, settings)
@@ -148,7 +148,7 @@ async def _subject(document: Document, design: QaDesign, runner: ExperimentRunne
 
 
 async def _questions(
-    judge: Judge, prepared: Prepared, steps: Sequence[ReadingStep], design: QaDesign, runner: ExperimentRunner
+    judge: Judge, prepared: PreparedDocument, steps: Sequence[ReadingStep], design: QaDesign, runner: ExperimentRunner
 ) -> TypedQuestions:
     """Those that were asked before, or those that are asked now about all that any step reads."""
     document, until = prepared.document, steps[-1].until

@@ -21,7 +21,7 @@ from redraft.questions import QuestionType, Third, TypedQuestion, TypedQuestions
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
 from redraft.runs.models import tokenizer_of
-from redraft.runs.prepare import Prepared, RunSpec, prepare
+from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig, SimilarityName, is_entailment, reads_prompts
 from redraft.text.vectors import load_encoder
 from redraft.text.words import count_words
@@ -91,7 +91,7 @@ class QaDesign(ModelsDesign):
             changes |= {"words": _WORDS, **(_UNBOUNDED if unread else {})}
         return self.writing(one.model, **changes)
 
-    def prepared(self, document: Document, name: str, step: ReadingStep) -> Prepared:
+    def prepared(self, document: Document, name: str, step: ReadingStep) -> PreparedDocument:
         """A step before a contestant; refused where there is no room for the questions and the answers besides."""
         made = prepare(document, self.answering(name, step))
         asked = made.tokenizer.count(made.book.template(ANSWER_QUESTIONS)) + self.at_once * _QUESTION
@@ -104,7 +104,7 @@ class QaDesign(ModelsDesign):
             )
         return made
 
-    def before(self, name: str, made: Prepared) -> int:
+    def before(self, name: str, made: PreparedDocument) -> int:
         """The tokens that a contestant answers from, at most."""
         if self.contestant(name).strategy == DIRECT:
             return sum(chunk.tokens for chunk in made.chunks)
