@@ -129,7 +129,7 @@ def test_the_built_in_model_quotes_what_bears_on_the_question_and_else_abstains(
     text = " ".join(SAMPLE.read_text("utf-8").split())
     assert quotes
     assert all(quote in text for quote in quotes)
-    assert "no language model was used" in done.err
+    assert "No language model was used. See `redraft models`." in done.err
 
     silent = command.run("ask", str(SAMPLE), "Which volcano erupted near the airport?")
     assert silent.out == f"{NOT_SAID}\n"

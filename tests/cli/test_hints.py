@@ -9,11 +9,13 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from redraft.cli import hints, options
 from redraft.cli.commands.resume import resume
 from redraft.cli.sections import Command
 from redraft.errors import RunError
+from redraft.settings import Limits
 from tests.cli.inside import Inside, keepers_court
 from tests.support import story
 
@@ -134,3 +136,25 @@ def test_every_json_is_one_object(tmp_path: Path) -> None:
             printed = json.loads(done.out)
             assert isinstance(printed, dict), arguments
             assert ("error" in printed and set(printed) == {"error"}) == (done.code in {1, 2}), (arguments, done)
+
+
+def test_a_cost_limit_is_suggested_that_is_enough_with_the_prices_of_before() -> None:
+    said = "the next call could cost $0.0196, and with $0.0010 spent that may pass --max-cost 0.003"
+    assert hints.resuming("d2aadf26", Limits(max_cost=0.003), said) == "redraft resume d2aadf26 --max-cost 0.03"
+    assert hints.resuming("d2aadf26", Limits(max_cost=5.0), said) == "redraft resume d2aadf26 --max-cost 10"
+
+    @click.command()
+    @options.db
+    @options.prices
+    def told(**_: object) -> None:
+        click.echo(hints.resuming("d2aadf26", Limits(max_cost=0.003), said))
+
+    shown = CliRunner().invoke(told, ["--prices", "my prices.toml"]).output
+    assert shown == "redraft resume d2aadf26 --max-cost 0.03 --prices 'my prices.toml'\n"
+
+
+def test_a_dry_run_says_that_it_is_over_the_limit(command: Inside) -> None:
+    (command.folder / "prices.toml").write_text('[prices]\n"m" = { prompt = 10.0, completion = 20.0 }\n', "utf-8")
+    asked = ("summarize", "book.md", "-m", "openai:m", "--prices", "prices.toml", "--dry-run", "--max-cost")
+    assert "this is more than --max-cost 0.001; the run would stop there" in command.run(*asked, "0.001").err
+    assert "more than --max-cost" not in command.run(*asked, "100").err

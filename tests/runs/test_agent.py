@@ -161,7 +161,7 @@ async def test_what_it_decides_is_done_and_on_record(court: Open) -> None:
     assert (made.why, made.instruction) == ("These are the worst.", "Write it in one go.")
     trace = read_trace(opened.store, result.run.id)
     lines = list(trace_lines(trace, opened.document, show_all=False))
-    assert [line for line in lines if "why:" in line or "told" in line] == [
+    assert [line for line in lines if "why:" in line or "instruction to" in line] == [
         "  why: These are the worst.",
         "  instruction to the reviser: Write it in one go.",
         "  why: It will do.",

@@ -132,7 +132,7 @@ def _by_itself(result: Result) -> Iterator[str]:
     """Who has answered and who has judged that, where it is the same model or none."""
     judging = result.run.judging
     if result.settings.model == EXTRACTIVE:
-        yield "No language model was used: the answer is the sentences that share most words with the question."
+        yield "The answer consists of the sentences that share most words with the question."
     elif judging is None:
         yield "The answer was not judged: name a --judge, or add --allow-self-check."
     elif not judging.judges or set(judging.judges) == {result.settings.model}:
