@@ -292,9 +292,10 @@ class EvidenceReader:
             return evidence
         around = [passage.span for passage in self.passages.around(span, 1)]
         beside = sentences(self.document.text, Span(around[0].start, around[-1].end)) if around else []
+        own = [one for one in beside if one.start < span.end and span.start < one.end]
         before = [one for one in reversed(beside) if one.end <= span.start][:_SENTENCES_BESIDE]
         after = [one for one in beside if one.start >= span.end][:_SENTENCES_BESIDE]
-        for one in chain.from_iterable(zip_longest(after, before)):
+        for one in (*own, *chain.from_iterable(zip_longest(after, before))):
             wider = span if one is None else Span(min(one.start, span.start), max(one.end, span.end))
             found = missing & set(terms(self.text(wider), language))
             if found and wider.end - wider.start <= _LONGEST_QUOTE:

@@ -99,7 +99,7 @@ def test_what_cannot_be_meant_is_a_sentence(command: Inside, paths: list[str]) -
         (("summarize", paths[0], "gone.md"), "gone.md: no such file"),
         (("summarize", "-", "-"), "stdin can be read for one document only"),
         (("evaluate", paths[0], "-", "-"), "SOURCE and SUMMARY cannot both be stdin"),
-        (("evaluate", paths[0]), "Missing argument"),
+        (("evaluate", paths[0]), "SUMMARY is missing"),
     ):
         assert said in command.run(*words).err
 
