@@ -449,7 +449,7 @@ def test_a_metric_that_fails_is_shown_beside_those_that_have_scores(tmp_path: Pa
         again = court.run("refine", "book.md", "poor.md", "--goal", "keyfact_recall=0.5")
 
     assert (done.code, found.code) == (3, 3), done.err
-    assert "keyfact_recall failed: The Keepers: not one key fact came of it" in " ".join(done.out.split())
+    assert "keyfact_recall failed: The Keepers: no key fact could be built" in " ".join(done.out.split())
     assert "\ncoverage 0.66: 6 questions judged" in done.out
     assert {name: one["outcome"] for name, one in found.json["metrics"].items()} == {
         "keyfact_recall": "failed",
@@ -463,7 +463,7 @@ def test_a_metric_that_fails_is_shown_beside_those_that_have_scores(tmp_path: Pa
     assert again.code == 3
     said = " ".join(again.err.split())
     assert "too few items have a verdict to tell whether every goal is met" in said
-    assert "no keyfact_recall score: The Keepers: not one key fact came of it" in said
+    assert "no keyfact_recall score: The Keepers: no key fact could be built" in said
     assert "undecided: keyfact_recall; another --judge may decide it Try again: redraft resume" in said
 
 

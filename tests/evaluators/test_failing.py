@@ -16,7 +16,7 @@ from tests.judges import Court, Keepers, Said, Sheet, told
 
 POOR = told(1, wrong={2: "Bob"})
 ALL = ("keyfact_recall", "coverage", "consistency")
-NO_FACTS = "The Keepers: not one key fact came of it: no analytical key facts of chunk 1/1: Not that."
+NO_FACTS = "The Keepers: no key fact could be built: no analytical key facts of chunk 1/1: Not that."
 
 
 class Mute(Keepers):

@@ -37,7 +37,8 @@ async def test_missing_facts_are_worked_in_until_the_goal_is_met(any_court: Open
     points = first.items("points").values()
     assert [point["task"] for point in points] == ["add"] * 6
     assert [point["answer"] for point in points] == [fact_of(n) for n in (5, 9, 12, 8, 4, 2)]
-    assert [point["evidence"] for point in points] == [fact_of(n) for n in (5, 9, 12, 8, 4, 2)]
+    assert all(point["evidence"].startswith(point["answer"][:-1]) for point in points)
+    assert all(point["evidence"].count(".") == 1 for point in points), "one sentence has all of the answer"
     assert len(second.items("points")) == 5
     assert [item["text"] for item in first.items("keep").values()] == [fact_of(1)]
     # The trees are the same for every draft.

@@ -87,7 +87,7 @@ class Gardener:
         if not any(tree.kept for tree in trees):
             if facts := [fact for tree in trees for fact in tree.facts]:
                 raise _none_passed(facts, document.title)
-            raise misses.nothing("not one key fact came of it", missing[0] if missing else "", document.title)
+            raise misses.nothing("no key fact could be built", missing[0] if missing else "", document.title)
         for trouble in missing:
             self.observer(Noted(trouble))
         makers = (self.builder.model.identity, self.validator.model.identity)
@@ -205,7 +205,7 @@ def _none_passed(facts: Sequence[KeyFact], place: str) -> JudgingError:
     """Return the error where facts were found but none passed validation."""
     left = sum(any(each.dimension == UNJUDGED for each in fact.objections) for fact in facts)
     unjudged = f"; {left} of them were not validated" if left else ""
-    said = f"not one key fact came of it: none of the {len(facts)} that were found passed validation{unjudged}"
+    said = f"no key fact could be built: none of the {len(facts)} that were found passed validation{unjudged}"
     return JudgingError(said, place=place, hint="try another --judge, or another --validator")
 
 
