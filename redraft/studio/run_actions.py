@@ -101,6 +101,8 @@ class Fork(RequestBody):
 
 
 class Planned(NamedTuple):
+    """A document, its settings, and what the run is to do."""
+
     document: Document
     settings: DraftConfig
     spec: RunSpec

@@ -27,17 +27,17 @@ _LAST = "SELECT coalesce(max(id), 0) AS id FROM calls"
 _SINCE = """
     SELECT id, model, prompt, outcome, attempt, seconds, waited, cost_usd, prompt_tokens, completion_tokens,
     cached_prompt_tokens, reasoning_tokens FROM calls c
-    WHERE id > ? AND EXISTS (SELECT 1 FROM pots WHERE pot = ? AND pots.run = c.run) ORDER BY id
+    WHERE id > ? AND EXISTS (SELECT 1 FROM budget_runs WHERE budget = ? AND budget_runs.run = c.run) ORDER BY id
 """
 
 
 class BatchCollector(Collector):
     """The status of a batch from the store, and the calls that ended since this was created, each counted once."""
 
-    def __init__(self, store: Store, batch: str, pot: str) -> None:
+    def __init__(self, store: Store, batch: str, budget_key: str) -> None:
         self._store = store
         self._batch = batch
-        self._pot = pot
+        self._budget_key = budget_key
         self._registry = CollectorRegistry()
         self._calls = CallMetrics(self._registry)
         self._lock = threading.Lock()
@@ -59,7 +59,7 @@ class BatchCollector(Collector):
 
     def _standing(self) -> Iterator[Metric]:
         counts = self._store.batches.counts(self._batch)
-        calls, cost = self._store.reservations.used(self._pot)
+        calls, cost = self._store.reservations.used(self._budget_key)
         items = GaugeMetricFamily("redraft_batch_items", "Documents of the batch, by their state.", labels=["state"])
         numbers = asdict(counts)
         short = numbers.pop("short")
@@ -73,7 +73,7 @@ class BatchCollector(Collector):
             yield GaugeMetricFamily("redraft_batch_cost_usd", text, cost)
 
     def _catch_up(self) -> None:
-        rows = self._store.connection.rows(_SINCE, (self._from, self._pot))
+        rows = self._store.connection.rows(_SINCE, (self._from, self._budget_key))
         self._calls.in_flight.clear()
         for row in rows:
             if row["outcome"] == SENT:
@@ -108,10 +108,10 @@ def address(port: int) -> str:
 
 
 @contextmanager
-def served(store: Store, batch: str, pot: str, port: int) -> Iterator[None]:
+def served(store: Store, batch: str, budget_key: str, port: int) -> Iterator[None]:
     """Serve the metrics of a batch on this machine."""
     registry = CollectorRegistry()
-    registry.register(BatchCollector(store, batch, pot))
+    registry.register(BatchCollector(store, batch, budget_key))
     try:
         server, thread = start_http_server(port, HERE, registry)
     except OSError as error:

@@ -190,7 +190,7 @@ def test_a_build_that_is_stopped_goes_on_and_is_listed_and_shown(command: Inside
     assert len(calls(own)) == len({(call["prompt"], call["label"]) for call in calls(own)}) == 8
     shown = own.run("show", run["run"])
     assert shown.out == own.run("keyfacts", "book.md").out
-    assert f"the key facts of a document: redraft show {run['run']}" in own.run("trace", run["run"]).out
+    assert f"the key facts of a document: see redraft show {run['run']}" in own.run("trace", run["run"]).out
     assert "keyfacts  openai:m  The Keepers" in own.run("runs").out
 
 

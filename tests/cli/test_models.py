@@ -208,7 +208,7 @@ def test_a_table_is_checked_under_its_name_with_its_key(tmp_path: Path) -> None:
 def test_a_summary_without_a_language_model_names_the_command(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. The ship came home. " * 20, "utf-8")
     done = Inside(tmp_path).run("summarize", "book.md", "-w", "30")
-    assert done.err.splitlines()[-1].endswith("redraft models")
+    assert done.err.splitlines()[-1] == "No language model was used. See `redraft models`."
     assert "redraft models" not in Inside(tmp_path).run("summarize", "book.md", "-w", "30", "--quiet").err
 
 

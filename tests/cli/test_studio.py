@@ -68,7 +68,7 @@ def test_ctrl_c_ends_it_and_what_was_under_way_can_go_on(tmp_path: Path) -> None
                     next(events.iter_lines())
                     code, err = ended(process)
             assert (code, "Traceback" in err, "a-token" in err) == (0, False, False), err
-            assert err.rstrip().endswith("what was done is kept")
+            assert err.rstrip().endswith("finished work is kept")
     with Store(command.database) as store:
         assert store.status(store.runs.get(run)) == "interrupted"
 

@@ -50,7 +50,7 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 @options.of_field(
     DraftConfig,
     "model",
-    help="Who answers: extractive (built in), openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in"
+    help="Model that answers: extractive (built in), openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in"
     " redraft.toml.",
 )
 @options.reading_options
@@ -58,7 +58,7 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 @options.show_all
 @options.store_options
 def ask(sources: tuple[str, ...], question: str, output: str | None, allow_self_check: bool, **given: Any) -> int:
-    """Answer QUESTION from SOURCE, or from several, with citations of the places that the answer rests on."""
+    """Answer QUESTION from SOURCE, or several, with citations."""
     reading(*sources, quiet=given["quiet"])
     from redraft.cli.runner import carry_out
     from redraft.runs.request import asking

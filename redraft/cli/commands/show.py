@@ -150,10 +150,11 @@ def _cite(
 
 
 def _comparison(store: Store, result: Result) -> dict[str, object]:
-    from redraft.report.history.answers import read_answer
     from redraft.report.history.results import compared
 
     if result.run.kind == "ask" and result.draft:
+        from redraft.report.history.answers import read_answer
+
         return {"answer": read_answer(store, result.run.id).to_json()}
     done = result.run.kind == "compare" and result.status == "done"
     return {"comparison": compared(store, result).to_json()} if done else {}

@@ -16,7 +16,6 @@ from redraft.cli.views.preferences import comparison_lines
 from redraft.domain import Document, Pack
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.evaluators.reference.pack_file import keyfacts_json, pack_json
-from redraft.report.history.answers import read_answer
 from redraft.report.history.results import Result, built, built_keyfacts, compared, document_read
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
 from redraft.report.outputs.paper import Paper, paper_of
@@ -106,6 +105,9 @@ def _summary(store: Store, result: Result, target: Target, *, quiet: bool) -> No
 
 
 def _answer(store: Store, result: Result, target: Target, *, quiet: bool, show_all: bool) -> None:
+    # Imports NumPy, which commands that only read do not wait for.
+    from redraft.report.history.answers import read_answer
+
     answer = read_answer(store, result.run.id)
     text = prose(answer.text) + "\n"
     if target.output:
