@@ -569,7 +569,7 @@ async def test_a_tree_that_loops_is_drawn_once_with_some_temperature_and_not_ask
 async def test_a_tree_that_is_cut_off_however_little_is_asked_for_is_named(tmp_path: Path) -> None:
     court = Court(tmp_path, Breathless(2))
     with court.served():
-        with pytest.raises(JudgingError, match="not one key fact") as caught:
+        with pytest.raises(JudgingError, match="no key fact could be built") as caught:
             await court.keyfacts()
         # The whole, its halves, and each quarter with once, twice and four times the room, which counts as one reply.
         assert len(court.asked("keyfacts_analytical")) == 1 + 2 + 4 * 3

@@ -456,7 +456,7 @@ def test_a_metric_that_fails_is_shown_beside_those_that_have_scores(tmp_path: Pa
         "coverage": "scored",
         "statistics": "measured",
     }
-    assert "not one key fact" in found.json["metrics"]["keyfact_recall"]["reason"]
+    assert "no key fact could be built" in found.json["metrics"]["keyfact_recall"]["reason"]
     # A refinement that cannot be told whether its goal is met gives back what it was given.
     assert (refined.code, refined.json["status"], refined.json["stop_reason"]) == (3, "done", "unsure")
     assert refined.json["summary"].strip() == (tmp_path / "poor.md").read_text("utf-8") == again.out.strip()
