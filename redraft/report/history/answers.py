@@ -1,4 +1,4 @@
-"""The answer of a run that asks, as it is stored: its sentences, and the places of the document that they cite."""
+"""The stored answer of an ask run: its sentences, and the places of the document that they cite."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class AnswerCitation:
     number: int
     quote: str
     span: Span
-    """From one character of the document to another."""
+    """Its character offsets in the document."""
     place: str
     """The place in words: chapter, page, and how far into the document it is."""
     chapter: str
     pages: str
     document: str
-    """Which of several documents it is; empty where there is one."""
+    """Which of several documents it is in; empty for a single document."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerSentence:
-    """A sentence of an answer, with the number of its citation; None without one."""
+    """A sentence of an answer with the number of its citation, or None without one."""
 
     text: str
     citation: int | None
@@ -58,27 +58,27 @@ class Answer:
 
     @property
     def answer(self) -> str:
-        """The answer as a text; "The document does not say." where that is so."""
+        """The answer as text; "The document does not say." if it has no answer."""
         return self.result.summary or ""
 
     @property
     def consistency(self) -> Evaluation | None:
-        """The judgment on the answer, with its score and findings; None where nobody has judged it."""
+        """The consistency evaluation of the answer, with score and findings; None if it was not judged."""
         return self.result.evaluations.get("consistency")
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was dropped from the answer: quotes that are not in the document."""
+        """Notes on what was dropped from the answer: quotes that are not in the document."""
         return self.result.draft.notes if self.result.draft else ()
 
     @property
     def usage(self) -> Totals:
-        """What the run took."""
+        """The usage totals of the run."""
         return self.result.usage
 
     @property
     def text(self) -> str:
-        """The answer with the numbers of its citations, and the citations below."""
+        """The answer with citation numbers, followed by the citations."""
         if not self.answered:
             return self.answer
         gap = "" if is_unspaced(self.answer) else " "
@@ -87,7 +87,7 @@ class Answer:
         return "\n\n".join([gap.join(marked), "\n".join(rows)])
 
     def to_json(self) -> dict[str, object]:
-        """The contract of `ask --json`; fields are added to it, never changed."""
+        """Return the `ask --json` contract; fields are added, never changed."""
         judged, certificate = self.consistency, self.result.certificates.get("consistency")
         return {
             "run": self.run,
@@ -109,7 +109,7 @@ class Answer:
 
 
 def read_answer(store: Store, key: str) -> Answer:
-    """The answer of a run, by its id or the beginning of it. Raises a `RunError` where it has none."""
+    """Return the answer of a run, given its id or a prefix of it. Raises a `RunError` if it has none."""
     result = read_result(store, key)
     run = result.run
     kept = store.judgments.of(run.draft).get(ANSWER) if run.kind == "ask" and run.draft else None

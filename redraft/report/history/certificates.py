@@ -1,6 +1,5 @@
-"""What stands behind a score: who judged and by which prompts, how often and how much of it, and how far that judge has
-been found to agree with people.
-"""
+"""Certificates of scores: who judged with which prompts, how often and what share, and how well that judge agrees with
+people."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 
-# What of how it judges makes a difference to a metric. Of one that is not known everything may.
+# The judging settings that affect a metric. For an unknown metric, any of them may.
 _TERMS: Mapping[str, tuple[str, ...]] = {
     "coverage": ("questions", "stretch_tokens", "top_k", "evidence", "second_look", "embeddings", "repeat"),
     "consistency": ("similarity", "threshold", "claims", "top_k", "evidence", "second_look", "embeddings", "repeat"),
@@ -38,31 +37,31 @@ UNCHECKED = "not checked against people"
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What stands behind one score."""
+    """What a score is based on: judges, prompts, repetitions, and agreement with people."""
 
     metric: str
     version: int
     judges: tuple[str, ...]
-    """As they were named."""
+    """The judges' names as configured."""
     prompts: str
-    """The set of prompts, and what stands for their texts."""
+    """The name of the prompt set, and a hash of its texts."""
     unjudged_share: float | None
     spread: Mapping[str, Any] | None = None
-    """How several judgings scatter, where there were several."""
+    """The spread over repeated judgings; None if there was only one."""
     agreements: tuple[Agreement, ...] = ()
     self_check: bool = False
-    """Whether the built-in model has judged what it has written itself: a figure that says nothing of quality."""
+    """Whether the built-in model judged its own text; such a score says nothing about quality."""
     words: Mapping[str, str] = field(default_factory=dict)
-    """What the built-in judge sees and what not, where it judges alone."""
+    """What the built-in judge sees and misses, if it is the only judge."""
 
     @property
     def agreement(self) -> Agreement | None:
-        """The figure that is named where there is room for one: on the most summaries."""
+        """The agreement to show where there is room for one: on the most summaries, or else on the most items."""
         per_summary = [one for one in self.agreements if one.level == "summaries"]
         return max(per_summary or self.agreements, key=lambda one: one.n, default=None)
 
     def to_json(self) -> dict[str, object]:
-        """The certificate as programs read it."""
+        """Return the certificate as JSON."""
         return {
             "judges": list(self.judges),
             "metric": self.metric,
@@ -77,7 +76,7 @@ class Certificate:
         }
 
     def line(self, *, brief: bool = False) -> str:
-        """All of it in one line; `brief` without what one judging alone has: hash of the prompts, spread, shares."""
+        """Return the certificate in one line; `brief` omits the prompt hash, the spread and the unjudged share."""
         who = " and ".join(one_line(judge, _LONGEST) for judge in self.judges)
         if self.words:
             who = f"{who} (no language model), which {self.words['sees']}; it does not see {self.words['misses']}"
@@ -94,7 +93,7 @@ class Certificate:
 
 
 def in_words(one: Agreement | None) -> str:
-    """How far a judge agrees with people, for people."""
+    """Return in words how well a judge agrees with people."""
     if one is None:
         return UNCHECKED
     between = (
@@ -108,12 +107,12 @@ def in_words(one: Agreement | None) -> str:
 
 
 def certificates(store: Store, run: Run, evaluations: Mapping[str, Evaluation]) -> dict[str, Certificate]:
-    """By metric what stands behind the scores of a draft; what nobody was asked for needs nothing behind it."""
+    """Return the certificates of a draft's scores by metric; figures that no judge gives have none."""
     return {name: certificate(store, run, one) for name, one in evaluations.items() if name not in _UNASKED}
 
 
 def certificate(store: Store, run: Run, evaluation: Evaluation) -> Certificate:
-    """What stands behind one score."""
+    """Return the certificate of one score."""
     standing = standing_of(run, evaluation.metric, evaluation.version)
     spread, judged = evaluation.details.get("spread"), evaluation.judged_share
     alone = judges_of(run) == (EXTRACTIVE,)
@@ -131,17 +130,17 @@ def certificate(store: Store, run: Run, evaluation: Evaluation) -> Certificate:
 
 
 def self_checked(run: Run) -> frozenset[str]:
-    """The metrics by which the built-in model judges what it has written itself in a run."""
+    """Return the metrics by which the built-in model judges its own text in a run."""
     return self_checks(run.settings, run.judging, run.refinement)
 
 
 def judges_of(run: Run) -> tuple[str, ...]:
-    """Who judges in a run, as they were named: without anybody the writer."""
+    """Return the names of a run's judges as configured, or the writer's if there are none."""
     return tuple(run.judging.judges if run.judging else ()) or (run.settings.model,)
 
 
 def standing_of(run: Run, metric: str, version: int) -> JudgeSetup:
-    """For whom and what a figure about a run's judging holds."""
+    """Return the judge setup of a run and metric, which an agreement figure must match to apply."""
     judging = run.judging or JudgeConfig()
     names = judges_of(run)
     prompts = "" if names == (EXTRACTIVE,) else content_id("\n".join(_hashes(run, metric)))[:_LETTERS]
@@ -151,7 +150,7 @@ def standing_of(run: Run, metric: str, version: int) -> JudgeSetup:
 
 
 def _identity(name: str, run: Run, judging: JudgeConfig) -> str:
-    """Who that is, wherever the run is read again: a model by its name and its address."""
+    """Return an identity of a judge that is stable between reads of a run: the model's name and address."""
     own = judging.models.get(name)
     model = own.model if own else name
     if model == EXTRACTIVE:
@@ -162,15 +161,15 @@ def _identity(name: str, run: Run, judging: JudgeConfig) -> str:
 
 
 def _hashes(run: Run, metric: str) -> Sequence[str]:
-    """The prompts of a metric as they were, each with its hash; of one that is not known all that there are."""
+    """Return the metric's prompts with their hashes; for an unknown metric, all prompts of the run."""
     one = known(metric)
     asked = set(run.prompt_hashes) if one is None else set(one.prompts)
-    # What stands behind a name in brackets is somebody's own set.
+    # A name followed by brackets is a prompt of the user's own set.
     return sorted(f"{name} {digest}" for name, digest in run.prompt_hashes.items() if name.partition(" (")[0] in asked)
 
 
 def _terms(judging: JudgeConfig, metric: str) -> str:
-    """How is judged otherwise than usual, as far as it makes a difference."""
+    """Return as JSON the settings that differ from the defaults and affect a metric; empty if none do."""
     said = judging.model_dump(mode="json", exclude=_NEVER, exclude_defaults=True)
     chosen = {name: value for name, value in said.items() if name in _TERMS.get(metric, tuple(said))}
     return json.dumps(chosen, sort_keys=True) if chosen else ""
@@ -183,12 +182,12 @@ def _content() -> Mapping[str, Any]:
 
 @cache
 def packaged() -> tuple[Agreement, ...]:
-    """The figures of the built-in judge, which come with the package."""
+    """Return the agreement figures of the built-in judge, which ship with the package."""
     return tuple(_agreement(one) for one in _content().get("figures", ()))
 
 
 def packaged_words() -> Mapping[str, Mapping[str, str]]:
-    """By metric what the built-in judge sees and what not."""
+    """Return by metric what the built-in judge sees and misses."""
     words: Mapping[str, Mapping[str, str]] = _content().get("words", {})
     return words
 

@@ -1,4 +1,4 @@
-"""The difference of two drafts, sentence by sentence, and which findings each change answered."""
+"""The sentence-by-sentence difference of two drafts, and the findings that each change answered."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from redraft.text.sentences import worded
 
 Kind = Literal["added", "removed", "changed"]
 Piece = tuple[Literal["=", "-", "+"], str]
-"""Words that are in both sentences, only in the first, or only in the second."""
+"""Words in both sentences, only in the first, or only in the second."""
 
-# Two sentences with half of their words in common, rare words counting more, are one that was changed.
+# Sentences that share half of their words, weighted by rarity, count as one that was changed.
 _LIKE = 0.5
-# A word of more sentences than this does not help to find the one that is alike; nor do more sentences than that.
+# Words in more sentences than `_COMMON` do not help to find a match; only `_CANDIDATES` matches are compared.
 _COMMON = 32
 _CANDIDATES = 8
-# The words of sentences longer than this are not compared one by one.
+# Sentences with more words than this are not compared word by word.
 _LONG = 400
-# A sentence holds an answer that shares this much of its words.
+# A sentence contains an answer if it has this share of the answer's words.
 _HOLDS = 0.6
 _NOBODY = -1
 _WORD = re.compile(r"\w+", re.UNICODE)
@@ -46,13 +46,13 @@ class SentenceChange:
 
     @property
     def words(self) -> list[Piece]:
-        """The sentence before and after, word by word."""
+        """The words that were kept, removed and added."""
         return changed_words(self.before, self.after)
 
 
 @dataclass(frozen=True, slots=True)
 class DraftDiff:
-    """What changed from one draft to another. `answered` are the findings gone without a sentence to thank for it."""
+    """What changed between two drafts. `answered` are the findings that are gone without a change to credit."""
 
     changes: tuple[SentenceChange, ...]
     kept: int
@@ -61,7 +61,7 @@ class DraftDiff:
     new: tuple[Finding, ...] = ()
 
     def to_json(self) -> dict[str, object]:
-        """The difference, as programs read it."""
+        """Return the difference as JSON."""
         return {
             "kept": self.kept,
             "moved": list(self.moved),
@@ -74,10 +74,10 @@ class DraftDiff:
 
 
 def difference(before: Turn, after: Turn) -> DraftDiff:
-    """What changed between the drafts of two rounds, and what became of the findings on the first.
+    """Return what changed between the drafts of two rounds, and what became of the findings on the first.
 
-    The turns are those of one `redraft.Trace`, in whichever order of rounds; a finding counts as answered only where
-    its metric has judged both.
+    The turns belong to one `redraft.Trace`, in either order of rounds. A finding counts as answered only if its metric
+    judged both drafts.
     """
     changed = changes_between(before.draft.text, after.draft.text)
     successors = {change.before: change.after for change in changed.changes if change.before}
@@ -103,20 +103,21 @@ def difference(before: Turn, after: Turn) -> DraftDiff:
 
 
 def _complaint(finding: Finding, sentence: str) -> tuple[str, ...]:
-    """What it is about: a question of the document's, or a claim of a sentence, even if that was changed since."""
+    """Return a key of what a finding is about: a question of the document, or a claim of `sentence`, which may have
+    changed since."""
     if aim_of(finding.metric) == "content":
         return finding.metric, finding.question or finding.expected or finding.explanation
     return finding.metric, sentence, finding.question, finding.explanation
 
 
 def _judged(turn: Turn) -> list[str]:
-    """The metrics that have a say on the draft: where one has no verdict, nothing is known of what it had found."""
+    """Return the metrics that judged the draft. Without a verdict, nothing is known of a metric's earlier findings."""
     said = turn.evaluations.items()
     return [name for name, one in said if (one.outcome != "failed" or one.judged) and name != REVIEW]
 
 
 class _Credits:
-    """Which change is to be thanked for a finding that is there no more."""
+    """Credits changes with the findings that are gone."""
 
     def __init__(self, changes: Sequence[SentenceChange], after: Turn) -> None:
         self._changes = changes
@@ -127,7 +128,8 @@ class _Credits:
         self._resting = _resting_on(after)
 
     def of(self, finding: Finding) -> int:
-        """The sentence that it was about and what became of it, or the one that the judge or the words point to."""
+        """Return the index of the change to credit: that of the sentence the finding is about, or else one that the
+        judges or the words point to; `_NOBODY` without any."""
         about = self._by_old.get(finding.sentence, _NOBODY)
         if about != _NOBODY and self._changes[about].after:
             return about
@@ -137,7 +139,7 @@ class _Credits:
         return about if about != _NOBODY else self._holding(finding)
 
     def _holding(self, finding: Finding) -> int:
-        """The change that brought in the answer, or else its evidence, if one did."""
+        """Return the index of the change that added the answer, or else its evidence; `_NOBODY` if none did."""
         for wanted in (finding.expected, finding.evidence.text if finding.evidence else ""):
             looked_for = _words(wanted)
             shares = [_share(looked_for, words, self._weights) for words in self._words]
@@ -147,7 +149,7 @@ class _Credits:
 
 
 def _resting_on(turn: Turn) -> dict[str, list[str]]:
-    """Which sentences of the draft answer the document's questions, or state its key facts, as the judges have it."""
+    """Return the sentences that answer the document's questions or state its key facts, according to the judges."""
     texts = dict(enumerate(worded(turn.draft.text), 1))
     resting: dict[str, list[str]] = {}
     for evaluation in turn.evaluations.values():
@@ -159,7 +161,7 @@ def _resting_on(turn: Turn) -> dict[str, list[str]]:
 
 
 def changes_between(before: str, after: str) -> DraftDiff:
-    """The sentences that were added, removed or changed, in the order of the later draft. Takes near-linear time."""
+    """Return the sentences added, removed or changed, in the order of the later draft. Takes near-linear time."""
     old, new = (worded(text) for text in (before, after))
     places = {key: at for at, key in enumerate(_numbered(new))}
     kept = {at: places[key] for at, key in enumerate(_numbered(old)) if key in places}
@@ -176,7 +178,7 @@ def changes_between(before: str, after: str) -> DraftDiff:
 
 
 def _numbered(sentences: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Each sentence with how often it stood there before: that tells repeated ones apart, and keeps the time linear."""
+    """Yield each sentence with the number of equal ones before it, which tells repeats apart in linear time."""
     seen: Counter[str] = Counter()
     for sentence in sentences:
         yield sentence, seen[sentence]
@@ -184,7 +186,7 @@ def _numbered(sentences: Sequence[str]) -> Iterator[tuple[str, int]]:
 
 
 def _next_kept(kept: Mapping[int, int], old: int, new: int) -> list[int]:
-    """For each sentence of the earlier draft, where in the later one the next stands that is in both."""
+    """Return, for each sentence of the earlier draft, the index in the later one of the next sentence in both."""
     following = [new] * old
     for at in range(old - 2, -1, -1):
         following[at] = kept.get(at + 1, following[at + 1])
@@ -192,7 +194,7 @@ def _next_kept(kept: Mapping[int, int], old: int, new: int) -> list[int]:
 
 
 def _rising(numbers: Sequence[int]) -> set[int]:
-    """The longest rising sequence within different numbers: what is in it has kept its place."""
+    """Return the longest increasing subsequence of distinct numbers: its sentences kept their place."""
     ends: list[int] = []
     tails: list[int] = []
     before: dict[int, int | None] = {}
@@ -210,7 +212,7 @@ def _rising(numbers: Sequence[int]) -> set[int]:
 
 
 class _Likeness(NamedTuple):
-    """How alike two sentences are, and where they stand."""
+    """The similarity of two sentences, and their positions."""
 
     score: float
     old: int
@@ -218,7 +220,7 @@ class _Likeness(NamedTuple):
 
 
 def _pairs(old: Sequence[str], new: Sequence[str], gone: Sequence[int], come: Sequence[int]) -> dict[int, int]:
-    """Which new sentence is a changed old one: the likest pair first, each sentence in one pair."""
+    """Map new sentences to the old ones they were changed from: most similar first, each sentence in one pair."""
     words = {("old", at): _words(old[at]) for at in gone} | {("new", at): _words(new[at]) for at in come}
     weights = _weights(list(words.values()))
     holding: dict[str, list[int]] = defaultdict(list)
@@ -245,26 +247,26 @@ def _words(sentence: str) -> Counter[str]:
 
 
 def _weights(sentences: Sequence[Mapping[str, int]]) -> dict[str, float]:
-    """The rarer a word, the more it tells."""
+    """Return the weight of each word: the rarer, the higher."""
     counts = Counter(word for sentence in sentences for word in sentence)
     return {word: log(1 + len(sentences) / count) for word, count in counts.items()}
 
 
 def _likeness(one: Counter[str], other: Counter[str], weights: Mapping[str, float]) -> float:
-    """Twice what is in both, over what is in each."""
+    """Return the Dice similarity of two weighted sentences: twice their shared words over the words of both."""
     common = sum(weights[word] * count for word, count in (one & other).items())
     return 2 * common / sum(weights[word] * count for word, count in (one + other).items())
 
 
 def _share(wanted: Counter[str], there: Counter[str], weights: Mapping[str, float]) -> float:
-    """How much of what is wanted is there; a word that is nowhere counts as the rarest."""
+    """Return the weighted share of the wanted words that are there; a word without a weight counts as the rarest."""
     rarest = max(weights.values(), default=1.0)
     total = sum(weights.get(word, rarest) for word in wanted)
     return sum(weights[word] for word in wanted if word in there) / total if total else 0.0
 
 
 def changed_words(before: str, after: str) -> list[Piece]:
-    """The words that two sentences have in common, and those that were taken out and put in."""
+    """Return the words that two sentences share, and those that were removed and added."""
     old, new = before.split(), after.split()
     if max(len(old), len(new)) > _LONG:
         return _pieces([("-", old), ("+", new)])

@@ -1,7 +1,7 @@
-"""A summary with the places of the document that its sentences come from, for people, pages and programs.
+"""A summary with the places of the document that its sentences come from, as text, Markdown, HTML or JSON.
 
-What stands in a document or a summary is put into none of these forms as it is: whoever has written it may have had
-other readers in mind.
+Text of a document or a summary is never inserted into these forms as is: its author may have written it for other
+readers.
 """
 
 from __future__ import annotations
@@ -34,55 +34,55 @@ _MARKED = (
     "Citations marked “judged” are quotes by which a judge confirmed the sentence; the others were matched by wording."
 )
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&])")
-# In a summary, emphasis and headings are its own; what makes links, images, notes and HTML is not.
+# Emphasis and headings in a summary are its own; markup for links, images, notes and HTML is escaped.
 _LINKS = re.compile(r"([\\`\[\]<>&])")
 
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A place of the document, under the number by which the summary cites it."""
+    """A place of the document, with the number by which the summary cites it."""
 
     number: int
     origin: Origin
     url: str = ""
     language: str = ""
-    """The language of the document there, such as `de`; empty where nothing tells."""
+    """The language of the document there, such as `de`; empty if unknown."""
     by: By = "words"
-    """Whether a judge has quoted it for a sentence, or it was matched by wording."""
+    """Whether a judge quoted it for a sentence, or it was matched by wording."""
 
     @property
     def whereabouts(self) -> tuple[str, ...]:
-        """The document, the chapter, the page, and how far in it is, as far as there are such."""
+        """The document, chapter, page and percentage, as far as there are any."""
         document, chapter = (one_line(name, _QUOTE) for name in (self.origin.document, self.origin.chapter))
-        # How far in it is helps who looks for it in one document, and not where it is one of several.
+        # The percentage helps to find a place in a single document, not in one of several.
         percent = "" if document else f"{self.origin.percent} %"
         return tuple(one for one in (document, chapter, on_pages(self.origin.pages), percent) if one)
 
     @property
     def place(self) -> str:
-        """Where it is, for people."""
+        """The place in words."""
         return ", ".join(self.whereabouts)
 
     @property
     def quote(self) -> str:
-        """Its words, or the first of them."""
+        """The text of the place, shortened."""
         return one_line(self.origin.text, _QUOTE)
 
 
 @dataclass(frozen=True, slots=True)
 class Citations:
-    """A summary, which sentences cite what, and the places that are cited, in the order of their numbers."""
+    """A summary, the numbers that its sentences cite, and the cited places in order of their numbers."""
 
     lineage: Lineage
     places: tuple[Cited, ...]
     by_sentence: Mapping[int, tuple[int, ...]]
 
     def text(self, form: CitationForm) -> str:
-        """The summary with its citations in one of the forms that are a text."""
+        """Return the summary with its citations in one of the text forms."""
         return _FORMS[form](self)
 
     def to_json(self) -> dict[str, object]:
-        """The contract of `show --cite json`; fields are added to it, never changed."""
+        """Return the `show --cite json` contract; fields are added, never changed."""
         return {
             "run": self.lineage.run,
             "draft": self.lineage.draft,
@@ -98,23 +98,24 @@ class Citations:
         }
 
     def of(self, sentence: TracedSentence) -> tuple[int, ...]:
-        """The numbers that a sentence cites."""
+        """Return the numbers that a sentence cites."""
         return self.by_sentence.get(sentence.number, ())
 
     @property
     def basis(self) -> str:
-        """Who says that the document has it at these places, in a sentence; empty where none is cited."""
+        """A sentence that says which citations are a judge's quotes and which match by wording; empty without
+        citations."""
         return basis({one.number: one.by for one in self.places}, "citation")
 
     @property
     def without(self) -> tuple[TracedSentence, ...]:
-        """The sentences of which no place of the document is found; a heading needs none."""
+        """The sentences without a place in the document; headings need none."""
         return tuple(
             one for one in self.lineage.sentences if one.number in self.by_sentence and not self.by_sentence[one.number]
         )
 
     def filled(self, mark: Callable[[tuple[int, ...]], str], between: Callable[[str], str] = str) -> str:
-        """The summary with what `mark` makes of its citations behind each sentence, and `between` of the rest."""
+        """Return the summary with `mark` of the citations after each sentence, and `between` applied to its text."""
         text, made, end = self.lineage.text, "", 0
         for one in self.lineage.sentences:
             made += between(clean(text[end : one.span.end]))
@@ -127,13 +128,13 @@ class Citations:
 def citations_of(
     store: Store, run: str, *, encoder: Encoder | None = None, link: str = "", draft: str | None = None
 ) -> Citations:
-    """The citations of a run's result, or of another draft of it: the places that its judges have quoted for its
-    sentences, and those that have the same words for sentences without such a quote."""
+    """Return the citations of a run's result, or of another draft of it: the places its judges quoted, and places with
+    the same words for sentences without a quote."""
     return cited(read_lineage(store, run, encoder=encoder, draft=draft), link)
 
 
 def cited(lineage: Lineage, link: str = "") -> Citations:
-    """The citations of a draft. `link` is a template for the address of a place, such as "book.html#c{start}"."""
+    """Return the citations of a draft. `link` is a template for the URL of a place, such as "book.html#c{start}"."""
     places: list[Cited] = []
     numbers: dict[tuple[Span, By], int] = {}
     by_sentence: dict[int, tuple[int, ...]] = {}
@@ -156,7 +157,7 @@ def cited(lineage: Lineage, link: str = "") -> Citations:
 
 
 class _Template:
-    """The address of a place of the document, as the user wants it."""
+    """The user's template for the URL of a place of the document."""
 
     _FIELDS = ("start", "end", "percent", "chapter", "pages", "document", "file")
 
@@ -176,7 +177,7 @@ class _Template:
         return f"a template may have {', '.join(f'{{{name}}}' for name in self._FIELDS)}, as in book.html#c{{start}}"
 
     def of(self, lineage: Lineage, origin: Origin) -> str:
-        """What the document says of itself is quoted as addresses have it."""
+        """Return the URL of a place; text taken from the document is percent-encoded."""
         chapter = quote(origin.chapter.encode("utf-8", "replace"), safe="")
         return self._template.format(
             start=origin.span.start,
@@ -190,19 +191,20 @@ class _Template:
 
 
 def _footnotes(found: Citations) -> str:
-    """[1] [2] in the text, and the places below."""
+    """Return the summary with [1] [2] in the text, and the places below."""
     text = found.filled(lambda cites: _gap(found) + "".join(f"[{number}]" for number in cites))
     rows = [f"[{one.number}] {one.place}: “{one.quote}”{f' <{one.url}>' if one.url else ''}" for one in found.places]
     return "\n\n".join([text.strip(), "\n".join(rows), found.basis]) if rows else text.strip()
 
 
 def _gap(found: Citations) -> str:
-    """What stands before a citation: nothing where the summary puts no spaces between its words."""
+    """Return the text before a citation: empty if the summary has no spaces between words."""
     return "" if is_unspaced(found.lineage.text) else " "
 
 
 def _inline(found: Citations) -> str:
-    """The places within the text. They have no numbers: where some are a judge's these are marked."""
+    """Return the summary with the places in its text. They have no numbers, so if only some are a judge's, those are
+    marked."""
     by_number = {one.number: one for one in found.places}
     mixed = len({one.by for one in found.places}) > 1
 
@@ -220,7 +222,7 @@ def _named(one: Cited, *, mixed: bool) -> str:
 
 
 def _markdown(found: Citations) -> str:
-    """Markdown with footnotes."""
+    """Return Markdown with footnotes."""
     text = found.filled(
         lambda cites: "".join(f"[^{number}]" for number in cites), lambda plain: _LINKS.sub(r"\\\1", plain)
     )
@@ -238,7 +240,7 @@ _IN_ADDRESS = "!#$%&'()*+,/:;=?@[]~"
 
 
 def _html(found: Citations) -> str:
-    """A piece of HTML: paragraphs, with links to the places in a list below."""
+    """Return an HTML fragment: paragraphs, with links to the places in a list below."""
 
     def mark(cites: tuple[int, ...]) -> str:
         links = ", ".join(f'<a href="#cite-{number}">{number}</a>' for number in cites)

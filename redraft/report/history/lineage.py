@@ -1,7 +1,7 @@
-"""Where the sentences of a draft come from: through the texts in between, down to the document.
+"""Lineage: where the sentences of a draft come from, through intermediate texts down to the document.
 
-What a text was made from is on record since it was written. Which of its sentences comes from where in that is worked
-out when somebody asks, once for a text and what it was made from, and kept.
+The sources of each text are recorded when it is written. Which of its sentences comes from where is computed on demand,
+once per text and sources, and stored.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from redraft.text.sentences import is_heading
 from redraft.text.vectors import Embeddings, Encoder
 from redraft.text.words import has_words
 
-# Half of the room, and nothing that a cosine would show.
+# Half the size, with no visible effect on a cosine.
 _KEPT_AS = np.float16
 
 
 class KeptEncoder:
-    """An encoder that remembers the lists that it was asked for within one document, by the model's weights.
+    """An encoder that stores the vectors of each list of texts per document, by the model's weights.
 
-    Also short ones, the sentences of a summary or a question: to look them up takes a hundredth of what it takes to
-    encode them. They are as they are kept from the first time on, so that whoever looks again finds the same. Several
-    threads may ask at once: for what one of them makes the others wait.
+    Short lists such as a summary's sentences or a question are stored too: a lookup takes a hundredth of the time of
+    encoding. Vectors are rounded as stored from the first call on, so that later calls return the same. Thread-safe:
+    while one thread encodes, the others wait.
     """
 
     def __init__(self, encoder: Encoder, ancestry: Ancestry, document: str) -> None:
@@ -54,16 +54,16 @@ class KeptEncoder:
 
     @property
     def name(self) -> str:
-        """The model, as the user named it."""
+        """The model's name as the user gave it."""
         return self._encoder.name
 
     @property
     def weights(self) -> str:
-        """What tells its model from every other."""
+        """An identifier of the model's weights."""
         return self._encoder.weights
 
     def encode(self, texts: Sequence[str]) -> Embeddings:
-        """A row of unit length for every text, in order."""
+        """Return a row of unit length for each text, in order."""
         if not texts:
             return self._encoder.encode(texts)
         cut = hashlib.sha256(json.dumps(list(texts)).encode()).hexdigest()
@@ -73,34 +73,34 @@ class KeptEncoder:
                 kept = self._encoder.encode(texts).astype(_KEPT_AS).tobytes()
                 self._ancestry.keep_vectors(self._document, cut, self.weights, kept)
         rows = np.frombuffer(kept, dtype=_KEPT_AS).reshape(len(texts), -1).astype(np.float32)
-        # What was rounded is not quite of unit length any more, and nothing would be exactly like itself.
+        # Rounded rows are not quite of unit length, so that no text would match itself exactly.
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         return np.asarray(np.divide(rows, lengths, out=rows, where=lengths > 0), dtype=np.float32)
 
 
 Rounded = Annotated[float, PlainSerializer(lambda value: round(value, 3), when_used="json")]
 _VERSION = 2
-"""Raised with every change of what is found: what was kept before is worked out anew."""
+"""Increased with every change of the results, so that stored links are computed again."""
 NEAR = 250
-"""What stands so many characters beside a place, a sentence or two, is not elsewhere."""
+"""Text within this many characters of a place (a sentence or two) counts as the same place."""
 Said = Mapping[tuple[str, int], SentenceOrigin]
-"""What somebody has said of sentences: by the key of their text's links, and by which of its sentences each is."""
+"""Origins given by a reader, by the key of a text's links and the index of the sentence."""
 NOTHING_SAID: Said = {}
 DRIFTS: dict[Drift, str] = {
     "elsewhere": "the document says this, but not where the intermediate summaries took it from",
     "nowhere": "the intermediate summaries took this from a passage that does not say it",
     "unheld": "the document says this, but the intermediate summaries do not",
 }
-"""What each way to drift means."""
+"""The meaning of each kind of drift."""
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
 class Stop:
-    """A place on the way down from a sentence: in one of the texts that another was made from."""
+    """A step from a sentence down to the document: a place in one of the texts that another was made from."""
 
     kind: str
     said: str
-    """What people call that text; empty for the document."""
+    """The display name of that text; empty for the document."""
     node: str
     span: Span
     text: str
@@ -110,18 +110,18 @@ class Stop:
 
 @record(frozen=True, slots=True, config=DEFERRED)
 class Origin:
-    """A place of the document that a sentence comes from, and the way there."""
+    """A place of the document that a sentence comes from, and the path to it."""
 
     span: Span
     document: str
-    """Which of several documents that were read as one it is in; empty where there is one alone."""
+    """Which of several documents read as one it is in; empty for a single document."""
     chapter: str
     pages: str
-    """The page that it is on, as it is printed, or the first and the last; empty where the document has no pages."""
+    """The printed page it is on, or the first and last; empty if the document has no pages."""
     percent: int
-    """How far into the document it is."""
+    """How far into the document it is, in percent."""
     weight: Rounded
-    """How sure that is: the least weight on the way."""
+    """The confidence: the lowest weight on the path."""
     text: str
     way: tuple[Stop, ...] = ()
 
@@ -134,85 +134,85 @@ class TracedSentence:
     span: Span
     text: str
     origins: tuple[Origin, ...]
-    """By way of the texts in between, the best first."""
+    """The places found through the intermediate texts, best first."""
     direct: tuple[Origin, ...]
-    """Where the document says so, whatever stands in between."""
+    """The places found directly in the document, regardless of intermediate texts."""
     drift: Drift
     margin: Rounded
-    """How far apart the best place and the next are, or how far below the floor the sentence is."""
+    """The distance between the best place and the next, or how far the sentence is below the threshold."""
     invented: str = ""
-    """The text in which it came up, though nothing says so that this was made from; empty for one that has origins."""
+    """The text where it first appeared without support in that text's sources; empty if it has origins."""
     invented_in: str = ""
-    """Which draft or piece that is."""
+    """The id of that draft, or the name of that piece."""
     read: bool = False
-    """Whether a judge that has read the whole document did not find it there."""
+    """Whether a judge that read the whole document did not find it there."""
     judged: tuple[Origin, ...] = ()
-    """What its judges have quoted for it, where they have borne it out: the best first."""
+    """The places quoted by judges that confirmed it, best first."""
 
     @property
     def mapped(self) -> tuple[Origin, ...]:
-        """Where it is by its words: by way of the texts in between, or else directly."""
+        """The places found by wording: through the intermediate texts, or else directly."""
         return self.origins or self.direct
 
     @property
     def places(self) -> tuple[Origin, ...]:
-        """Where a reader finds it in the document: what its judges have quoted, or else where it is by its words."""
+        """The places to show a reader: those quoted by judges, or else those found by wording."""
         return self.judged or self.mapped
 
     @property
     def by(self) -> By:
-        """Who says that it is there."""
+        """Whether a judge or the wording gives its places."""
         return "judge" if self.judged else "words"
 
 
 def came_up(said: str) -> str:
-    """What words tell of a sentence without a place that came up in a text, by what people call that.
+    """Return a note on a sentence without a place that first appeared in the text called `said`.
 
-    Of one that was given nothing but the document is known.
+    The sources of a summary given by the user are unknown except for the document.
     """
     return f"no matching wording in {'the document' if said == GIVEN_SAID else f'the sources ({said})'}"
 
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """A draft sentence by sentence."""
+    """The origins of a draft, sentence by sentence."""
 
     run: str
     draft: str
     document: Document
     sentences: tuple[TracedSentence, ...]
     members: tuple[Member, ...]
-    """All texts in between, each after those that it was made from; the draft is the last."""
+    """All intermediate texts, each after its sources; the draft is the last."""
     embedded: bool = False
-    """Whether meanings were compared, and not words alone."""
+    """Whether embeddings were compared, not only words."""
 
     @property
     def text(self) -> str:
-        """The draft itself."""
+        """The text of the draft."""
         return self.members[-1].text
 
     @property
     def inferred(self) -> bool:
-        """Whether what some of the texts were made from is not on record, and follows from their chunks."""
+        """Whether the sources of some texts are not recorded but inferred from their chunks."""
         return any(member.inferred for member in self.members)
 
     @property
     def invented(self) -> tuple[TracedSentence, ...]:
-        """The sentences that a judge that has read the whole document did not find there, and that have no place."""
+        """The sentences without a place that a judge who read the whole document did not find there."""
         return tuple(one for one in self.unplaced if one.read)
 
     @property
     def unplaced(self) -> tuple[TracedSentence, ...]:
-        """The sentences without a place, in the texts in between and in the document."""
+        """The sentences without a place in the intermediate texts and in the document."""
         return tuple(one for one in self.sentences if not one.places and not is_heading(one.text))
 
     @property
     def doubtful(self) -> tuple[TracedSentence, ...]:
-        """Those of them that may only say in other words what the document says: nobody has read all of it for them."""
+        """The unplaced sentences that may only paraphrase the document: no judge read all of it for them."""
         return tuple(one for one in self.unplaced if not one.read)
 
     def to_json(self) -> dict[str, object]:
-        """The contract of `lineage --json`; fields are added to it, never changed."""
+        """Return the `lineage --json` contract; fields are added, never changed."""
         return {
             "run": self.run,
             "draft": self.draft,
@@ -230,9 +230,9 @@ class Lineage:
 
 
 def read_lineage(store: Store, key: str, *, encoder: Encoder | None = None, draft: str | None = None) -> Lineage:
-    """Where the sentences of a run's result, or of another draft of it, come from.
+    """Return where the sentences of a run's result, or of another draft of it, come from.
 
-    What is worked out is kept in the store. Raises a `RunError` where there is no such run, or no draft yet.
+    The results are stored. Raises a `RunError` if there is no such run, or no draft yet.
     """
     run = store.runs.get(key)
     wanted = draft or run.draft
@@ -242,7 +242,7 @@ def read_lineage(store: Store, key: str, *, encoder: Encoder | None = None, draf
 
 
 class Tracer:
-    """Works out where texts come from, within one document."""
+    """Finds where texts come from, within one document."""
 
     def __init__(self, store: Store, document: Document, encoder: Encoder | None = None) -> None:
         self._store = store
@@ -254,7 +254,7 @@ class Tracer:
         self._languages = sorted({one.language for one in language_spans_of(document)})
 
     def lineage(self, draft: str, said: Said = NOTHING_SAID) -> Lineage:
-        """A draft sentence by sentence. What was `said` of a sentence goes before what is found by words."""
+        """Return the lineage of a draft. Origins in `said` take precedence over those found by wording."""
         with reading(self.document):
             return self._lineage(draft, said)
 
@@ -271,19 +271,19 @@ class Tracer:
         return Lineage(last.run, draft, self.document, sentences, members, self._encoder is not None)
 
     def composed(self, member: Member, said: Said = NOTHING_SAID) -> tuple[ComposedOrigin, ...]:
-        """The sentences of a text with their places in the document."""
+        """Return the sentences of a text with their places in the document."""
         for one in self.family.in_order(member):
             if one.key not in self._texts:
                 self._texts[one.key] = DerivedText(self.linked(one.text, one.parents, said), tuple(self._below(one)))
         return compose(self._texts[member.key], self._known)
 
     def whole(self, member: Member | None = None) -> Parent:
-        """The document as a whole, or what of it was read for a text."""
+        """Return the whole document as a source, or the part of it that was read for a text."""
         read = self.family.read(member.run) if member else None
         return Parent("excerpt", self.document.id, read or Span(0, len(self.document.text)))
 
     def linked(self, child: str, parents: Sequence[Parent], said: Said = NOTHING_SAID) -> tuple[SentenceOrigin, ...]:
-        """Where the sentences of a text come from, in what it was made from; worked out once."""
+        """Return where the sentences of a text come from in its sources; computed once."""
         key = self.key(child, parents)
         known = self._store.ancestry.links(key)
         found = self._worked_out(key, child, parents) if known is None else links_from_json(known)
@@ -295,16 +295,17 @@ class Tracer:
         return found
 
     def origins(self, parents: Sequence[str]) -> Origins:
-        """Where the sentences of texts that were made from these come from."""
+        """Return a finder of where sentences come from in these sources."""
         return Origins(parents, self._encoder)
 
     def shown(self, parent: Parent) -> str:
-        """So much of a text as was shown."""
+        """Return the part of a source that was shown."""
         text = self.document.text if parent.text == self.document.id else self._store.documents.text(parent.text)
         return text[parent.span.start : parent.span.end]
 
     def key(self, child: str, parents: Sequence[Parent]) -> str:
-        """Who was made from whom, whatever run they are of: cached merges share what is found."""
+        """Return the cache key of a text and its sources. It is the same in all runs, so that cached merges share
+        links."""
         by = self._encoder.weights if self._encoder else ""
         material: list[object] = [_VERSION, by, child, [[one.text, *one.span] for one in parents]]
         material += self._languages if any(map(is_foreign, self._languages)) else []
@@ -318,7 +319,7 @@ class Tracer:
             elif parent.text == self.document.id:
                 below.append(Excerpt(parent.span.start))
             else:
-                # It was written anew since, and what it was made from is not known any more.
+                # The source was rewritten since, and its own sources are no longer known.
                 below.append(DerivedText((), ()))
         return below
 
@@ -342,7 +343,7 @@ class Tracer:
         )
 
     def _with_quotes(self, draft: str, sentences: Sequence[TracedSentence]) -> Iterator[TracedSentence]:
-        """The sentences with what their judges have quoted for them, or have not found."""
+        """Yield the sentences with what their judges quoted for them, or did not find."""
         quotes, number = quotes_of(self._store, draft, self.document), 0
         absent = absent_in(self._store, draft)
         for one in sentences:
@@ -356,7 +357,7 @@ class Tracer:
                 yield replace(one, read=one.text in absent)
 
     def _directly(self, link: Link) -> Origin:
-        """A place of the document as such, whatever lies in between."""
+        """Return a place of the document, reached directly."""
         return self._at(link.span, link.weight, (self._stop(self.whole(), None, link),))
 
     def _at(self, span: Span, weight: float, way: tuple[Stop, ...]) -> Origin:
@@ -381,7 +382,7 @@ class Tracer:
 
 
 def _drift(composed: ComposedOrigin, direct: SentenceOrigin) -> Drift:
-    """Who reads finds more in a document than its words show: that these show nothing is no drift then."""
+    """Return the drift of a sentence. Words that find nothing are no drift if a model read it: a reader finds more."""
     found = drift(composed, direct, NEAR)
     read = any(link.method == "model" for place in composed.places for link in place.way)
     return "" if found == "nowhere" and read else found

@@ -1,4 +1,4 @@
-"""What a document has and its summary has not, and the step at which it was lost; and what was invented on the way."""
+"""Facts that a document has and its summary lacks, the step where each was lost, and what was invented on the way."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from redraft.text.vectors import Encoder
 
 @dataclass(frozen=True, slots=True)
 class DocumentFact:
-    """Something that the document says: a key fact, or the answer to a question of its pack."""
+    """Something the document says: a key fact, or the answer to a question of its pack."""
 
     text: str
     kind: str
@@ -31,12 +31,12 @@ class DocumentFact:
     places: tuple[Span, ...]
     """Where the document says it."""
     keys: tuple[FactKey, ...] = ()
-    """Under which of the document's questions, or of its key facts, judges know it."""
+    """The keys of the document's questions or key facts under which judges know it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts that are looked for, and the metric that judges by them."""
+    """The facts to look for, and the metric that judges by them."""
 
     metric: str
     what: str
@@ -44,7 +44,7 @@ class Facts:
     facts: Sequence[DocumentFact]
 
     def held(self, store: Store, draft: str) -> dict[str, StatedFact]:
-        """What the judges of a draft say of the facts, by their text."""
+        """Return what the judges of a draft say about the facts, by their text."""
         known = held_of(store.judgments.of(draft), self.metric, self.id)
         return {
             fact.text: StatedFact(
@@ -56,11 +56,12 @@ class Facts:
 
 
 def facts_of(store: Store, run: Run, tracer: Tracer, draft: str) -> Facts:
-    """What a summary of the run's document may state: what a draft of it was judged by, or the document's own."""
+    """Return the facts that a summary of the run's document may state: those a draft was judged by, or else the
+    document's own."""
     judged = store.judgments.of(draft)
     keyfacts = _keyfacts(store, run, judged)
     if keyfacts is not None and "coverage" in judged and "keyfact_recall" not in judged:
-        # What somebody has read the draft for goes before what is only matched by wording.
+        # A judge that read the draft takes precedence over matching by wording.
         keyfacts = None
     origins = tracer.origins([tracer.document.text])
 
@@ -107,7 +108,7 @@ def _pack(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Pack | No
 
 
 METRIC = "lineage"
-"""In place of a metric, in findings on what was lost and invented."""
+"""Takes the place of a metric in findings on what was lost and invented."""
 Step = Literal["gap", "extraction", "merge", "update", "compression", "tidying", "revision", "refusal"]
 STEPS: dict[Step, str] = {
     "gap": "in a chunk that was left out",
@@ -119,33 +120,33 @@ STEPS: dict[Step, str] = {
     "revision": "dropped in a revision",
     "refusal": "only in a rejected revision",
 }
-"""By step how something is lost there."""
-# A text that bears out so much of a fact states it, wherever it has that from.
+"""How something is lost at each step."""
+# A text that supports a fact with this weight states it, wherever it has it from.
 _SURE = 0.5
 _THIRDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A fact that a summary lacks, and where it got lost."""
+    """A fact that a summary lacks, and where it was lost."""
 
     fact: DocumentFact
     step: Step
     level: int | None
-    """Of the merge that dropped it, or the lowest level; None for a draft."""
+    """The level of the merge that dropped it, or the lowest level; None for a draft or a chunk that was left out."""
     said: str
-    """What people call the text that lacks it, though it was made from one that has it."""
+    """The display name of the text that lacks it although one of its sources has it."""
     node: str
-    """Which draft or piece that is; empty for a chunk that was left out."""
+    """The id of that draft, or the name of that piece; empty for a chunk that was left out."""
     document: str
-    """Which of several documents that were read as one it stands in."""
+    """Which of several documents read as one it is in."""
     chapter: str
     pages: str
     percent: int
 
     @property
     def third(self) -> int:
-        """In which third of the document it stands: 1, 2 or 3."""
+        """The third of the document that it is in: 1, 2 or 3."""
         return min(_THIRDS, 1 + self.percent * _THIRDS // 100)
 
 
@@ -159,11 +160,11 @@ class Losses:
     kept: tuple[DocumentFact, ...]
     lost: tuple[Loss, ...]
     judged: Mapping[str, StatedFact] = field(default_factory=dict)
-    """What the judges of the summary say of facts, by their text. Of the others words tell."""
+    """What the judges of the summary say about facts, by their text. The others are matched by wording."""
 
     @property
     def by_step(self) -> dict[str, list[int]]:
-        """By step, and by level where there are several, how many facts of each third of the document were lost."""
+        """The number of facts lost in each third of the document, by step, and by level for merges."""
         found: dict[str, list[int]] = {}
         order = list(STEPS)
         for loss in sorted(self.lost, key=lambda loss: (order.index(loss.step), loss.level or 0)):
@@ -172,7 +173,7 @@ class Losses:
 
     @property
     def invented_by_step(self) -> dict[str, list[int]]:
-        """By the text in which it came up how many sentences of each third of the summary have no place."""
+        """The number of unplaced sentences in each third of the summary, by the text where they first appeared."""
         levels = {one.name: one.level for one in self.lineage.members}
         length, found = len(self.lineage.text), dict[str, list[int]]()
         for one in sorted(
@@ -186,9 +187,10 @@ class Losses:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The same as what a reviser can mend: a fact with its passage, an invented sentence with its step.
+        """The losses as findings that a reviser can act on: a fact with its passage, an invented sentence with its
+        step.
 
-        Nobody is told to remove what words alone do not find.
+        Sentences that only wording does not find are not to be removed.
         """
         lost = (
             Finding(
@@ -214,7 +216,7 @@ class Losses:
         return (*lost, *invented)
 
     def to_json(self) -> dict[str, object]:
-        """The contract of `lineage --lost --json`; fields are added to it, never changed."""
+        """Return the `lineage --lost --json` contract; fields are added, never changed."""
         return {
             "run": self.lineage.run,
             "draft": self.lineage.draft,
@@ -259,16 +261,16 @@ class Losses:
 
 
 def step_said(loss: Loss) -> str:
-    """How something was lost, with the level where that is of a merge; of a text that was given nobody knows how."""
+    """Return how a fact was lost, with the level for a merge; for a summary given by the user this is unknown."""
     if loss.said == GIVEN_SAID:
         return f"not in {GIVEN_SAID}"
     return f"{STEPS[loss.step]} of level {loss.level}" if loss.step == "merge" else STEPS[loss.step]
 
 
 def read_losses(store: Store, key: str, *, encoder: Encoder | None = None) -> Losses:
-    """What became of the document's facts on the way into a run's result: of its key facts, else of its questions.
+    """Return what became of the document's key facts, or else its questions, on the way into a run's result.
 
-    No model is asked. Raises a `RunError` where there is no draft yet, or nothing of the document to look for.
+    No model is called. Raises a `RunError` if there is no draft yet, or nothing in the document to look for.
     """
     run = store.runs.get(key)
     if run.draft is None:
@@ -280,17 +282,17 @@ def read_losses(store: Store, key: str, *, encoder: Encoder | None = None) -> Lo
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A fact that a text seems to lack, and the places of the text that may say it all the same."""
+    """A fact that a text seems to lack, and the places of the text that may state it after all."""
 
     text: str
-    """Which text it is, of all runs."""
+    """The key of the text, unique among all runs."""
     fact: str
     places: tuple[str, ...]
 
 
 class FactSearch:
-    """Looks for the facts of a document in the texts of a run, and for the steps at which they got lost on the way into
-    a draft. What was `said` of sentences goes before what words tell of them."""
+    """Looks for a document's facts in the texts of a run, and for the steps where they were lost on the way into a
+    draft. Origins in `said` take precedence over wording."""
 
     def __init__(self, store: Store, run: Run, tracer: Tracer, draft: str, said: Said = NOTHING_SAID) -> None:
         self._store = store
@@ -305,7 +307,7 @@ class FactSearch:
         self._judged: dict[str, dict[str, StatedFact]] = {}
 
     def losses(self) -> Losses:
-        """What became of each of the facts."""
+        """Return what became of each fact."""
         members = self._lineage.members
         kept = [fact for fact in self._facts if self._holds(members[-1], fact)]
         lost = [self._loss(members, self._refusals, fact) for fact in self._facts if fact not in kept]
@@ -313,8 +315,8 @@ class FactSearch:
         return Losses(self._lineage, by, tuple(kept), tuple(lost), self._said_of(members[-1]))
 
     def doubts(self, most: int) -> list[Doubt]:
-        """What there is to ask whoever can read: whether the draft, and the text that a fact seems to have got lost in,
-        say it in other words, at one of the `most` likeliest places."""
+        """Return what to ask a reader: whether the draft, and the text where a fact seems to be lost, state it in other
+        words at one of the `most` likeliest places."""
         members = {one.name: one for one in self._lineage.members}
         found: list[Doubt] = []
         for loss in self.losses().lost:
@@ -327,7 +329,7 @@ class FactSearch:
         return found
 
     def settle(self, doubt: Doubt, *, holds: bool) -> None:
-        """Note what a reader says of it."""
+        """Record a reader's answer to a doubt."""
         self._holding[doubt.text, doubt.fact] = holds
 
     def _origins_of(self, member: Member) -> Origins:
@@ -336,7 +338,7 @@ class FactSearch:
         return self._origins[member.key]
 
     def _refused(self, draft: str) -> list[tuple[Member, Member]]:
-        """The revisions that were refused, each with its base."""
+        """Return the rejected revisions, each with its base."""
         rounds = self._store.judgments.rounds(self._run.id)
         member = self._tracer.family.draft
         return [
@@ -359,9 +361,9 @@ class FactSearch:
         return Loss(fact, self._step(at, fact), at.level, at.said, at.name, *where)
 
     def _last_without(self, members: Sequence[Member], fact: DocumentFact) -> Member | None:
-        """The last text on the fact's path that lacks it, though something that it was made from has it.
+        """Return the last text on the fact's path that lacks it although one of its sources has it.
 
-        None where the place of the fact was read by nobody.
+        Returns None if the place of the fact was never read.
         """
         on_path: set[str] = set()
         found: Member | None = None
@@ -369,7 +371,7 @@ class FactSearch:
             had = False
             for parent, other in zip(member.parents, self._tracer.family.parents(member), strict=True):
                 if parent.kind == "context":
-                    # It tells of what came before, which is not what a merge is to say again.
+                    # Context tells what came before, which a merge need not repeat.
                     continue
                 if other is None:
                     on = _reads(parent, fact)
@@ -394,7 +396,7 @@ class FactSearch:
         return "extraction" if "excerpt" in kinds else "merge"
 
     def _said_of(self, member: Member) -> dict[str, StatedFact]:
-        """What judges say of the facts in a text; nothing of one that nobody has judged, as no partial summary is."""
+        """Return what judges say about the facts in a text; empty if it was not judged, as for partial summaries."""
         if member.level is not None:
             return {}
         if member.name not in self._judged:
@@ -402,8 +404,8 @@ class FactSearch:
         return self._judged[member.name]
 
     def _holds(self, member: Member, fact: DocumentFact) -> bool:
-        """Whether a text states a fact: its judges say so, or else it says so nearly as it is, or less nearly, and has
-        it from there."""
+        """Return whether a text states a fact: its judges say so, or it has nearly the same words, or similar words
+        that come from the fact's place."""
         if (said := self._said_of(member).get(fact.text)) is not None:
             return said.holds
         key = (member.key, fact.text)
@@ -420,7 +422,7 @@ class FactSearch:
 
 
 def _reads(parent: Parent, fact: DocumentFact) -> bool:
-    """Whether a fact stands in what was shown of the document to be summarized."""
+    """Return whether a fact is in the part of the document that was shown for summarizing."""
     return parent.kind == "excerpt" and any(_within(place, parent.span) for place in fact.places)
 
 

@@ -1,7 +1,7 @@
-"""What the judges of a draft have quoted from the document for its sentences, or not found there, and which facts they
-find in it.
+"""What the judges of a draft quoted from the document for its sentences or did not find there, and which facts they
+find in the draft.
 
-Only what bears a sentence out is a quote of it, and only where it was found in the document when it was judged.
+A quote counts only if it confirms its sentence and was found in the document when it was judged.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 
 MOST = 3
-"""How many quotes a sentence has at most."""
+"""The maximum number of quotes per sentence."""
 By = Literal["judge", "words"]
-"""Who says where a sentence stands in the document: a judge, who has quoted it, or the words that both have."""
+"""The source of a sentence's place: a judge who quoted it, or the words that sentence and document share."""
 Details = Mapping[str, Any]
 FactKey = tuple[object, ...]
-"""Which question of a pack it is, or which key fact of which tree."""
+"""The key of a question in a pack, or of a key fact with its tree."""
 _FACTS = {
     "coverage": ("pack", "questions", ("id",)),
     "keyfact_recall": ("keyfacts", "facts", ("chunk", "perspective", "id")),
@@ -32,17 +32,17 @@ _FACTS = {
 
 @dataclass(frozen=True, slots=True)
 class StatedFact:
-    """Whether a draft states a fact, as its judges say, and the numbers of the sentences that do."""
+    """Whether a draft states a fact according to its judges, and the numbers of the sentences that do."""
 
     holds: bool
     sentences: tuple[int, ...]
 
 
 def quotes_of(store: Store, draft: str, document: Document) -> dict[int, tuple[Span, ...]]:
-    """By sentence the places that the judges of a draft have quoted for it, the best first.
+    """Return by sentence the places that the judges of a draft quoted for it, best first.
 
-    Sentences are counted as judges have them: those with words, from 1. What is quoted for a sentence as a whole comes
-    first, then what is quoted for its claims, the most important first, then for the questions that it answers.
+    Sentences are numbered as the judges number them: those with words, from 1. Quotes for a whole sentence come first,
+    then those for its claims by importance, then those for the questions it answers.
     """
     judged = store.judgments.of(draft)
     quoted: dict[int, list[Span]] = {}
@@ -53,7 +53,7 @@ def quotes_of(store: Store, draft: str, document: Document) -> dict[int, tuple[S
 
 
 def absent_in(store: Store, draft: str) -> frozenset[str]:
-    """The sentences of a draft that its judges did not find in the document, after they have read all of it."""
+    """Return the sentences of a draft that its judges did not find in the document after reading all of it."""
     findings = (one for said in store.judgments.of(draft).values() for one in said.findings)
     return frozenset(one_line(one.sentence) for one in findings if one.is_absence)
 
@@ -74,8 +74,8 @@ def _quoted(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> Iterato
 
 
 def held_of(judged: Mapping[str, Evaluation], metric: str, yardstick: str) -> dict[FactKey, StatedFact]:
-    """What the judges of a draft say of the questions of a pack, or of key facts, with the id that this has: whether
-    it states them. Nothing where it was judged by others."""
+    """Return whether a draft states each question of a pack, or each key fact, according to its judges. `yardstick` is
+    the id of the pack or key facts; empty if the draft was judged by others."""
     part, name, key = _FACTS[metric]
     told = judged.get(metric)
     if told is None or told.details.get(part, yardstick) != yardstick:
@@ -83,15 +83,15 @@ def held_of(judged: Mapping[str, Evaluation], metric: str, yardstick: str) -> di
     return {
         tuple(one[field] for field in key): StatedFact(verdict == FINE[metric], tuple(one.get("sentences", ())))
         for one in listed(judged, metric, name)
-        # Without a verdict, or where the judges do not agree, nobody has said.
+        # Items without a verdict, or on which the judges disagree, are left out.
         if (verdict := one.get("verdict")) == FINE[metric] or verdict in LACKING[metric]
     }
 
 
 def yardstick_of(run: Run, judged: Mapping[str, Evaluation], metric: str) -> str | None:
-    """The id of the pack, or of the key facts, that a draft was or is to be judged by; None where none is named."""
+    """Return the id of the pack or key facts that a draft was or will be judged by; None if none is named."""
     part = _FACTS[metric][0]
-    # The evaluation says which it went by: there may be later ones by now.
+    # The evaluation's own id comes first: there may be later packs or key facts.
     key = (judged[metric].details.get(part) if metric in judged else None) or getattr(run.judging, part, None)
     return str(key) if key else None
 
@@ -115,12 +115,12 @@ def listed(judged: Mapping[str, Evaluation], metric: str, name: str) -> Sequence
 
 
 def span_of(place: object) -> Span | None:
-    """Return the place in the document that an item of an evaluation has; None where it has none."""
+    """Return the place of an evaluation's item in the document; None if it has none."""
     return Span(*place) if isinstance(place, list | tuple) and len(place) == len(Span._fields) else None
 
 
 def _merged(spans: Sequence[Span]) -> tuple[Span, ...]:
-    """The same places, those that overlap as one, each where the first of them stood."""
+    """Return the places with overlapping ones merged, each at the position of the first of them."""
     found: list[Span] = []
     for span in spans:
         over = [one for one in found if one.start < span.end and span.start < one.end]
@@ -135,7 +135,8 @@ _PAIR = 2
 
 
 def basis(by: Mapping[int, By], what: str) -> str:
-    """Who says so of citations or footnotes, by their numbers, in a sentence; empty where there are none."""
+    """Return a sentence on which citations or footnotes are a judge's quotes and which match by wording; empty if there
+    are none."""
     judged, matched = ([number for number, its in sorted(by.items()) if its == who] for who in ("judge", "words"))
     if not judged or not matched:
         how = (
@@ -152,7 +153,7 @@ def basis(by: Mapping[int, By], what: str) -> str:
 
 
 def _numbered(numbers: Sequence[int]) -> str:
-    """Numbers in few letters: 1 to 4, 6 and 9."""
+    """Return numbers in short form, such as 1 to 4, 6 and 9."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

@@ -1,4 +1,4 @@
-"""The result of a run as it is stored: summary, scores, comparison with other runs."""
+"""The stored result of a run: summary, scores, comparison with other runs."""
 
 from __future__ import annotations
 
@@ -41,28 +41,28 @@ from redraft.text.words import count_words, rounded
 
 @dataclass(frozen=True, slots=True)
 class ChapterResult:
-    """A chapter that is summarized by itself, and what came of it; None before it was begun."""
+    """A chapter that is summarized separately, and its result; None before it was started."""
 
     title: str
     span: Span
     pages: str
-    """The first and the last as they are printed; empty where the document has none."""
+    """The first and last page as printed; empty if the document has none."""
     result: Result | None
 
     def to_json(self) -> dict[str, object]:
-        """As programs read it, beside the whole."""
+        """Return the chapter as JSON, to go beside that of the whole."""
         place = {"title": self.title, "span": list(self.span), "pages": self.pages}
         return place | (self.result.to_json() if self.result else {"run": None, "status": "", "summary": None})
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A run with its summary. `complete` says that the summary rests on the whole document."""
+    """A run with its summary. `complete` says whether the run did all it was asked for."""
 
     run: Run
     status: str
     outline: Document
-    """The document without its text: its title, and what stands where."""
+    """The document without its text: title and structure."""
     tokens: int
     chunks: int
     draft: Draft | None
@@ -71,37 +71,37 @@ class Result:
     flawed: tuple[Piece, ...]
     rounds: tuple[Round, ...] = ()
     evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
-    """What the metrics say of the draft."""
+    """The evaluations of the draft by metric."""
     initial: Mapping[str, Evaluation] = field(default_factory=dict)
-    """What they said of the first one."""
+    """The evaluations of the first draft by metric."""
     certificates: Mapping[str, Certificate] = field(default_factory=dict)
-    """By metric what stands behind the draft's score."""
+    """The certificates of the draft's scores by metric."""
     chapters: tuple[ChapterResult, ...] = ()
-    """What came of each chapter, where they were summarized by themselves; `usage` is that of all."""
+    """The result of each chapter if they were summarized separately; `usage` covers all of them."""
     sentences: int | None = None
-    """How many the summary has, where it was given to be judged."""
+    """The number of sentences of a summary that was given to be judged; None for others."""
     compared: FinalComparison | None = None
-    """How the first draft and the best one compare, where that was asked in the end."""
+    """How the first draft and the best one compare, if they were compared at the end."""
     candidates: tuple[CandidateResult, ...] = ()
-    """The drafts among which the first one was chosen, where several were made; `usage` is that of all."""
+    """The drafts from which the first was chosen, if several were made; `usage` covers all of them."""
     lost: tuple[int, ...] = ()
-    """The rounds in which no revision came back, where another might have met the goals."""
+    """The rounds in which no revision came back and another might have met the goals."""
     oddities: tuple[str, ...] = ()
-    """What was odd in what its replies came in: another model has answered, or nobody knows what was used."""
+    """Irregularities in the replies: another model answered, or the usage is unknown."""
 
     @property
     def settings(self) -> DraftConfig:
-        """What was asked for."""
+        """The settings of the run."""
         return self.run.settings
 
     @property
     def summary(self) -> str | None:
-        """The summary, None when there is none yet."""
+        """The summary; None if there is none yet."""
         return self.draft.text if self.draft else None
 
     @property
     def scores(self) -> dict[str, float | None]:
-        """The draft's score by metric, None where it could not be scored."""
+        """The draft's score by metric; None if it could not be scored."""
         return _scores(self.evaluations)
 
     @property
@@ -111,17 +111,17 @@ class Result:
 
     @property
     def self_checked(self) -> frozenset[str]:
-        """The metrics by which the built-in model judges what it has written itself: no measure of quality."""
+        """The metrics by which the built-in model judges its own text, which do not measure quality."""
         return self_checked(self.run)
 
     @property
     def statistics(self) -> Mapping[str, object] | None:
-        """The figures on the draft, None where it has none."""
+        """The draft's statistics; None if it has none."""
         return figures(self.evaluations)
 
     @property
     def goals(self) -> dict[str, dict[str, object]]:
-        """What was asked for of each metric, and whether the draft meets it: None where too few items were judged."""
+        """The goal of each metric, and whether the draft meets it: None if too few items were judged."""
         asked = self.run.refinement
         if asked is None:
             return {}
@@ -138,28 +138,28 @@ class Result:
 
     @property
     def unsure(self) -> list[str]:
-        """The metrics of whose items too few have a verdict to tell whether their goals are met."""
+        """The metrics with too few verdicts to tell whether their goals are met."""
         return [metric for metric, goal in self.goals.items() if goal["met"] is None]
 
     @property
     def unjudged(self) -> dict[str, int]:
-        """By metric how many of its items have no verdict; nothing for those that have all of theirs."""
+        """The number of items without a verdict, for each metric that has any."""
         return {metric: one.unjudged for metric, one in self.evaluations.items() if one.unjudged}
 
     @property
     def unscored(self) -> dict[str, str]:
-        """By metric that was judged and has no score, why."""
+        """The reason for each metric that was judged but has no score."""
         return {metric: one.reason for metric, one in self.evaluations.items() if one.outcome == "failed"}
 
     @property
     def missing(self) -> dict[str, list[str]]:
-        """By metric what is missing in what its score rests on; nothing for those that rest on the whole of it."""
+        """What is missing from the basis of each score, for each metric where something is."""
         return {metric: list(one.missing) for metric, one in self.evaluations.items() if one.missing}
 
     @property
     def complete(self) -> bool:
-        """Whether the run did all that it was asked for: nothing left out, no metric failed, every goal met, and no
-        first draft returned because it reads better than what was made of it."""
+        """Whether the run did all it was asked for: nothing left out, no metric failed, every goal met, and the first
+        draft not returned because it reads better than its revision."""
         judged = all(evaluation.outcome != "failed" for evaluation in self.evaluations.values())
         met = all(goal["met"] for goal in self.goals.values())
         chapters = all(one.result is not None and one.result.complete for one in self.chapters)
@@ -169,7 +169,7 @@ class Result:
 
     @property
     def source(self) -> dict[str, object]:
-        """The document, as programs read it."""
+        """The document as JSON."""
         until = {} if self.settings.until is None else {"until": self.settings.until}
         return {
             "id": self.run.document,
@@ -182,21 +182,21 @@ class Result:
 
     @property
     def unit(self) -> str:
-        """What the document is drafted by: chunks, or chapters."""
+        """The unit that the document is drafted by: chunk or chapter."""
         return "chapter" if self.settings.by_chapter else "chunk"
 
     @property
     def title(self) -> str:
-        """What the document is called."""
+        """The title of the document."""
         return self.outline.title
 
     @property
     def judges(self) -> list[str]:
-        """The models that judge: those that were asked for, or else the writer's."""
+        """The models that judge: those configured, or else the writer's."""
         return list(self.run.judging.judges if self.run.judging else ()) or [self.settings.model]
 
     def to_json(self) -> dict[str, object]:
-        """The contract of `--json`; fields are added to it, never changed."""
+        """Return the `--json` contract; fields are added, never changed."""
         draft = self.draft
         parts: dict[str, object] = {"chapters": [one.to_json() for one in self.chapters]} if self.chapters else {}
         parts |= {"candidates": to_jsonable_python(self.candidates)} if self.candidates else {}
@@ -239,7 +239,7 @@ class Result:
         } | parts
 
     def assessment(self) -> dict[str, object]:
-        """The contract of `evaluate --json`."""
+        """Return the `evaluate --json` contract."""
         text = self.summary or ""
         return {
             "run": self.run.id,
@@ -258,7 +258,7 @@ class Result:
 
 
 def comparison_json(compared: FinalComparison | None) -> dict[str, object] | None:
-    """How the first draft and the best one compare, as programs read it; None where nobody has compared them."""
+    """Return as JSON how the first draft and the best one compare; None if they were not compared."""
     if compared is None:
         return None
     first, best, neither = compared.votes
@@ -277,20 +277,20 @@ def _scores(evaluations: Mapping[str, Evaluation]) -> dict[str, float | None]:
 
 
 def figures(evaluations: Mapping[str, Evaluation]) -> Mapping[str, object] | None:
-    """The statistics among what was said of a draft, None where nothing was measured."""
+    """Return the statistics among a draft's evaluations; None if nothing was measured."""
     measured = evaluations.get(STATISTICS)
     return dict(measured.details) if measured and measured.outcome == "measured" else None
 
 
 def evaluation_json(evaluation: Evaluation, document: Document | None = None) -> dict[str, object]:
-    """What one metric says, as programs read it."""
+    """Return one metric's evaluation as JSON."""
     found = [finding_json(finding, document) for finding in evaluation.findings]
     shown: dict[str, object] = to_jsonable_python(evaluation)
     return shown | {"findings": found}
 
 
 def finding_json(finding: Finding, document: Document | None = None) -> dict[str, object]:
-    """A finding, as programs read it; with the document, or what it has besides its text, the place of its evidence."""
+    """Return a finding as JSON, with the place of its evidence if the document or its outline is given."""
     shown: dict[str, object] = to_jsonable_python(finding)
     evidence = finding.evidence
     if document is not None and evidence is not None and evidence.span is not None:
@@ -301,7 +301,7 @@ def finding_json(finding: Finding, document: Document | None = None) -> dict[str
 
 
 def read_result(store: Store, key: str) -> Result:
-    """What the store knows of a run, by its id or the beginning of it. Raises a `RunError` where there is none."""
+    """Return the stored result of a run, given its id or a prefix of it. Raises a `RunError` if there is none."""
     run = store.runs.get(key)
     with damage_named(run.id):
         return _result(store, run)
@@ -347,14 +347,14 @@ def _result(store: Store, run: Run) -> Result:
 
 
 def count_sentences(store: Store, run: Run, drafts: Sequence[Draft]) -> list[int]:
-    """How many sentences some drafts have, read as the run has read its document."""
+    """Return the number of sentences of each draft, split in the language of the run's document."""
     with reading(document_read(store, run)):
         return [len(worded(draft.text)) for draft in drafts]
 
 
 def _added(one: Totals, other: Totals) -> Totals:
-    """The ledger of a run with that of a chapter, which took none of its time; what is not known of one is not known of
-    both."""
+    """Return the usage of a run plus that of a chapter, which adds no time; a value unknown in one is unknown in the
+    sum."""
     beside = asdict(other)
     both: dict[str, Any] = {
         name: None if None in (value, beside[name]) else value + beside[name] for name, value in asdict(one).items()
@@ -369,8 +369,8 @@ def _chapters(store: Store, run: Run, outline: Document) -> Iterator[ChapterResu
 
 
 def lost_rounds(store: Store, run: Run) -> list[int]:
-    """The rounds of a refinement in which no revision came back: none where the goals are met all the same, or where a
-    person was asked before each, who would have to be asked again."""
+    """Return the rounds of a refinement in which no revision came back. Empty if the goals are met anyway, or if a
+    person reviews each round and would have to be asked again."""
     if run.refinement is None or run.refinement.review or run.stop_reason == "goals_met":
         return []
     rounds = store.judgments.rounds(run.id)
@@ -378,7 +378,7 @@ def lost_rounds(store: Store, run: Run) -> list[int]:
 
 
 def _judged(store: Store, run: Run, draft: str | None) -> dict[str, Evaluation]:
-    """What the metrics that the run judges by say of one of its drafts, and the statistics of it."""
+    """Return the evaluations of a draft by the run's metrics, and its statistics."""
     if draft is None or run.judging is None:
         return {}
     known = store.judgments.of(draft)
@@ -387,22 +387,22 @@ def _judged(store: Store, run: Run, draft: str | None) -> dict[str, Evaluation]:
 
 
 def document_read(store: Store, run: Run) -> Document:
-    """The document of a run. What was said of its language for another run does not count."""
+    """Return the document of a run, without a language that was set for another run."""
     return with_language(store.documents.get(run.document), run.settings.source_language)
 
 
 def outline_read(store: Store, run: Run) -> Document:
-    """The same without the text, which may be long."""
+    """Return the document of a run without its text, which may be long."""
     return with_language(store.documents.outline(run.document), run.settings.source_language)
 
 
 @dataclass(frozen=True, slots=True)
 class CandidateResult:
-    """One of several drafts, with its scores, and whether it was chosen; None before one was."""
+    """One of several drafts, with its scores and whether it was chosen; None before the choice."""
 
     number: int
     run: str
-    """Which run has drafted it: the run itself, or one that was made for it."""
+    """The run that drafted it: the run itself, or one that was made for it."""
     strategy: str
     draft: str | None
     words: int | None
@@ -411,7 +411,7 @@ class CandidateResult:
     reason: str
 
     def said(self, count: int) -> str:
-        """The candidate in a line."""
+        """Return the candidate in one line."""
         scores = [f"{name} {'no score' if its is None else rounded(its)}" for name, its in self.scores.items()]
         verdict = "undecided" if self.chosen is None else "chosen" if self.chosen else "not chosen"
         told = ", ".join([self.strategy, *scores, f"{verdict}{f': {self.reason}' if self.reason else ''}"])
@@ -419,7 +419,7 @@ class CandidateResult:
 
 
 def candidates_of(store: Store, run: Run) -> tuple[CandidateResult, ...]:
-    """The candidates of a run, in their order; none of a run that makes one draft."""
+    """Return the candidates of a run in order; empty for a run that makes one draft."""
     found: list[CandidateResult] = []
     for one in store.candidates.of(run.id):
         draft = store.runs.draft(one.draft) if one.draft else None
@@ -434,16 +434,16 @@ def candidates_of(store: Store, run: Run) -> tuple[CandidateResult, ...]:
 
 
 def built(store: Store, result: Result) -> Pack:
-    """The questions that a run of `build_pack` has built."""
+    """Return the question pack that a run of `build_pack` built."""
     return store.packs.get(_built(result, result.run.judging.pack if result.run.judging else None))
 
 
 def built_keyfacts(store: Store, result: Result) -> KeyFacts:
-    """The key facts that a run of `build_pack` has built, from the perspectives that it was asked for."""
+    """Return the key facts that a run of `build_pack` built, from the perspectives it was asked for."""
     judging = result.run.judging
     found = store.keyfacts.get(_built(result, judging.keyfacts if judging else None))
     chosen = judging.perspective if judging else "both"
-    # Those that were there already may be from both.
+    # Key facts that already existed may be from both perspectives.
     return replace(found, trees=tuple(tree for tree in found.trees if chosen in ("both", tree.perspective)))
 
 
@@ -455,20 +455,20 @@ def _built(result: Result, key: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ComparedSummary:
-    """One of the two summaries, and the figures on it."""
+    """One of the two summaries with its statistics."""
 
     draft: Draft
     sentences: int
     statistics: Mapping[str, Any]
 
     def to_json(self) -> dict[str, object]:
-        """A summary of a comparison, as programs read it."""
+        """Return a summary of a comparison as JSON."""
         return {"words": self.draft.words, "sentences": self.sentences, "statistics": self.statistics}
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryComparison:
-    """Two summaries, A and B, and what was said of them. The run and what it took are in `result`."""
+    """Two summaries, A and B, and the verdicts on them. The run and its usage are in `result`."""
 
     result: Result
     first: ComparedSummary
@@ -477,36 +477,36 @@ class SummaryComparison:
 
     @property
     def aspects(self) -> Mapping[str, Mapping[str, Any]]:
-        """By aspect the winner, and how the judgings voted."""
+        """The winner by aspect, and the votes of the judgings."""
         return cast(Mapping[str, Mapping[str, Any]], self.preference.details["aspects"])
 
     @property
     def judgings(self) -> Sequence[Mapping[str, Any]]:
-        """What each judge said, in both orders."""
+        """The verdicts of each judge, in both orders."""
         return cast(Sequence[Mapping[str, Any]], self.preference.details["judgings"])
 
     @property
     def document_read(self) -> bool:
-        """Whether every judge that gave a verdict had the document before it."""
+        """Whether every judge that gave a verdict saw the document."""
         return bool(self.preference.details["document_read"])
 
     @property
     def same(self) -> bool:
-        """Whether both are the same text, so that nobody was asked."""
+        """Whether both are the same text, so that no judge was asked."""
         return bool(self.preference.details["same"])
 
     @property
     def winner(self) -> str | None:
-        """The better one overall: `a`, `b` or `tie`; None where nobody gave a verdict."""
+        """The better one overall: `a`, `b` or `tie`; None without a verdict."""
         return winner_in(self.preference)
 
     @property
     def certificate(self) -> Certificate:
-        """What stands behind the verdict."""
+        """The certificate of the verdict."""
         return self.result.certificates[PREFERENCE]
 
     def to_json(self) -> dict[str, object]:
-        """The contract of `compare --json`; fields are added to it, never changed."""
+        """Return the `compare --json` contract; fields are added, never changed."""
         result, preference = self.result, self.preference
         shown: dict[str, object] = {
             "run": result.run.id,
@@ -529,7 +529,7 @@ class SummaryComparison:
 
 
 def compared(store: Store, result: Result) -> SummaryComparison:
-    """What a run of `compare` has come to."""
+    """Return the result of a `compare` run. Raises a `RunError` for another run, or without a verdict yet."""
     run = result.run
     if run.kind != "compare":
         raise RunError(f"run {run.id} does not compare summaries", hint="redraft compare SOURCE A B")
@@ -547,12 +547,12 @@ def compared(store: Store, result: Result) -> SummaryComparison:
 
 
 def preferred(store: Store, run: Run) -> str | None:
-    """The better summary of a run that compares two; None for every other, and while there is no verdict."""
+    """Return the better summary of a run that compares two; None for other runs, and before there is a verdict."""
     known = store.judgments.of(run.draft) if run.kind == "compare" and run.draft else {}
     return winner_in(known[PREFERENCE]) if PREFERENCE in known else None
 
 
 def winner_in(preference: Evaluation) -> str | None:
-    """The better summary overall, going by an evaluation."""
+    """Return the better summary overall according to an evaluation."""
     aspects = cast(Mapping[str, Mapping[str, Any]], preference.details["aspects"])
     return cast(str | None, aspects["overall"]["winner"])

@@ -1,4 +1,4 @@
-"""Runs as lists have them, and whoever asks how one stands."""
+"""One-line summaries of runs, for lists and status."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PREVIEW = 160
 
 
 class RunSummary(Entry):
-    """A run in a line: for lists, and for whoever asks how it stands."""
+    """A run in one line, for lists and status."""
 
     run: str
     created: str
@@ -27,41 +27,41 @@ class RunSummary(Entry):
     parent: str | None
     experiment: str | None
     part: bool
-    """Whether it is part of an experiment, which alone can go on with it."""
+    """Whether it is part of an experiment; only the experiment can resume it."""
     chapter_of: str | None
-    """The run that it summarizes a chapter, or drafts a candidate, for."""
+    """The run for which it summarizes a chapter or drafts a candidate."""
     strategy: str
-    """Empty for a summary that was given."""
+    """Empty for a summary given by the user."""
     model: str
     judges: tuple[str, ...]
     document: str
     title: str
     query: Line
     words: int | None
-    """Of the summary; None while there is none."""
+    """The length of the summary; None if there is none yet."""
     preview: Line = ""
     """The first words of the summary."""
     limit: int | None
-    """The most words that were asked for."""
+    """The maximum number of words that was asked for."""
     stop_reason: str
     scores: dict[str, float | None]
     self_check: bool
-    """Whether the built-in model has judged what it has written itself."""
+    """Whether the built-in model judged its own text."""
     preferred: str | None
-    """Of two summaries that were compared, the better one."""
+    """The better of two summaries that were compared."""
     calls: int
     cost_usd: float | None
-    """None where a price is not known."""
+    """None if a price is unknown."""
     seconds: float
 
 
 def summary_of(store: Store, run: Run) -> RunSummary:
-    """A run in a line."""
+    """Return a run in one line."""
     return summaries(store, [run])[0]
 
 
 def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
-    """Runs in a line each. Each table is read once, however many runs there are."""
+    """Return the runs in one line each. Each table is read once, however many runs there are."""
     keys, drafts = [run.id for run in runs], [run.draft for run in runs if run.draft]
     used, openings, scores = store.calls.made_by(keys), store.runs.openings(drafts), store.judgments.scores(drafts)
     wholes = store.wholes_of(keys)

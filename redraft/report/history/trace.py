@@ -1,4 +1,4 @@
-"""The trace of a run: its rounds, and the runs it was forked from."""
+"""The trace of a run: its rounds, and the texts its drafts were made from, also those of runs it was forked from."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from redraft.text.sanitizer import one_line
 T = TypeVar("T")
 _TITLE = 60
 GIVEN_SAID = "your summary"
-"""What people call a draft that somebody has brought along: what it was made from nobody knows."""
+"""The display name of a draft given by the user, whose sources are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +46,24 @@ class Member:
 
     run: str
     name: str
-    """The id of the draft, or which piece of the run it is."""
+    """The id of the draft, or the name of the piece in its run."""
     said: str
-    """What people call it."""
+    """The display name."""
     level: int | None
-    """Of a piece; None for a draft."""
+    """The level of a piece; None for a draft."""
     text: str
     parents: tuple[Parent, ...]
     inferred: bool = False
-    """Whether what it was made from is not on record, and follows from the chunks that it is about."""
+    """Whether its sources are not recorded but inferred from the chunks it covers."""
 
     @property
     def key(self) -> str:
-        """Which text of all runs it is."""
+        """A key that is unique among the texts of all runs."""
         return f"{self.run}:{self.name}"
 
 
 class Family:
-    """Finds the members of one draft's family, each read once."""
+    """Finds the texts that drafts were made from, reading each once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -71,21 +71,22 @@ class Family:
         self._members: dict[tuple[str, str], Member] = {}
 
     def draft(self, key: str) -> Member:
-        """A draft with what it was made from."""
+        """Return a draft with its sources."""
         made = self._store.runs.draft(key)
         found = self._members.get((made.run, key))
         if found is None:
             relatives = self._relatives(made.run)
             recorded = relatives.recorded.get(key)
             parents = recorded or tuple(self._inferred_of_draft(made, relatives))
-            # Of a summary that was given nobody can have a record.
+            # There can be no record for a summary given by the user.
             inferred = recorded is None and made.node != GIVEN
             found = Member(made.run, key, _draft_said(made), None, made.text, parents, inferred)
             self._members[made.run, key] = found
         return found
 
     def above(self, parent: Parent, run: str) -> Member | None:
-        """Whoever has the text of a parent; None for the document, and for a text that was written anew since."""
+        """Return the member that has the text of a parent; None for the document, and for a text that was rewritten
+        since."""
         if not parent.node:
             return None
         if "/" not in parent.node:
@@ -97,7 +98,7 @@ class Family:
         return None if piece is None else self._piece(piece, relatives)
 
     def in_order(self, last: Member) -> Iterator[Member]:
-        """Everybody that a draft goes back to, each after all of its own parents; itself is the last."""
+        """Yield all ancestors of a draft, each after all of its own parents; the draft itself is the last."""
         done: set[str] = set()
         waiting = [last]
         while waiting:
@@ -112,12 +113,12 @@ class Family:
                 yield member
 
     def read(self, run: str) -> Span | None:
-        """What of the document was read in a run; None where its chunks are not known any more."""
+        """Return the part of the document that was read in a run; None if its chunks are no longer known."""
         relatives = self._relatives(run)
         return relatives.document if relatives.chunks else None
 
     def parents(self, member: Member) -> list[Member | None]:
-        """Whoever has the texts that a member was made from, in their order."""
+        """Return the members that have the texts a member was made from, in order."""
         return [self.above(parent, member.run) for parent in member.parents]
 
     def _piece(self, piece: Piece, relatives: _Relatives) -> Member:
@@ -140,7 +141,7 @@ class Family:
         return self._runs[run]
 
     def _inferred_of_draft(self, draft: Draft, relatives: _Relatives) -> Iterator[Parent]:
-        """What a draft without a record was made from: what it revises, the pieces at the top, or else the document."""
+        """Yield the sources of a draft without a record: what it revises, the top pieces, or else the document."""
         document = relatives.document
         for opening in (NO_REVISION_OF, REVISION_OF):
             if draft.node.startswith(opening):
@@ -158,7 +159,7 @@ class Family:
             yield Parent("excerpt", relatives.run.document, document)
 
     def _forked_from(self, draft: Draft, run: Run) -> Draft | None:
-        """The draft that a fork went on from; None where it is none, or that run has been forgotten."""
+        """Return the draft that a fork started from; None if the run is no fork, or its parent was deleted."""
         if run.parent is None:
             return None
         try:
@@ -171,7 +172,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class _Relatives:
-    """What is on record of the texts of one run."""
+    """What is recorded about the texts of one run."""
 
     run: Run
     pieces: dict[str, Piece]
@@ -181,12 +182,12 @@ class _Relatives:
 
     @property
     def document(self) -> Span:
-        """All of the document that was read."""
+        """The span of the document that was read."""
         return Span(0, self.chunks[-1].end if self.chunks else 0)
 
 
 def _inferred_of_piece(piece: Piece, relatives: _Relatives) -> Iterator[Parent]:
-    """The pieces of the level below that are about the same chunks; at the lowest level these chunks themselves."""
+    """Yield the pieces one level below that cover the same chunks; at the lowest level, those chunks."""
     below = [
         one
         for one in relatives.pieces.values()
@@ -201,8 +202,7 @@ def _inferred_of_piece(piece: Piece, relatives: _Relatives) -> Iterator[Parent]:
 
 
 def piece_said(piece: Piece, chapters: Sequence[str] = ()) -> str:
-    """What people call a partial summary: by the chunks that it is about, or by the titles of these where they are
-    chapters."""
+    """Return the display name of a partial summary: the chunks it covers, or their titles if they are chapters."""
     first, last = piece.first_chunk + 1, piece.last_chunk + 1
     chunks = f"chunk {first}" if first == last else f"chunks {first} to {last}"
     if chapters:
@@ -218,35 +218,35 @@ def _draft_said(draft: Draft) -> str:
     return f"draft {draft.round}" if draft.round else "the first draft"
 
 
-# What is said of a draft without a score: a person's requests, and the figures.
+# Evaluations of a draft without a score: a person's requests, and the statistics.
 _UNSCORED = {REVIEW, *FIGURES}
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One round: its draft, what was said of it, and the findings on its base that it was to mend."""
+    """One round: its draft, the evaluations of it, and the findings on its base that it was to fix."""
 
     made: Round
     draft: Draft
     evaluations: Mapping[str, Evaluation]
     mending: tuple[Finding, ...]
     certificates: Mapping[str, Certificate] = field(default_factory=dict)
-    """By metric what stands behind the draft's score."""
+    """The certificates of the draft's scores by metric."""
     lookups: tuple[Lookup, ...] = ()
-    """What a model has looked up before it decided on this round."""
+    """What a model looked up before it decided on this round."""
 
     @property
     def scores(self) -> dict[str, float | None]:
-        """The draft's scores by metric, None where it could not be scored."""
+        """The draft's scores by metric; None if it could not be scored."""
         return {name: one.score for name, one in self.evaluations.items() if name not in _UNSCORED}
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All that was found wrong with the draft."""
+        """All findings on the draft."""
         return tuple(finding for one in self.evaluations.values() for finding in one.findings)
 
     def heading(self) -> dict[str, object]:
-        """Which draft this is, and how good, as programs read it."""
+        """Return the round, the draft, its length and its scores as JSON."""
         return {
             "round": self.made.number,
             "draft": self.made.draft,
@@ -257,22 +257,21 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class RunTrace:
-    """A run with its rounds. One without a refinement has one round; one without a draft, or with two of them that it
-    compares, has none.
-    """
+    """A run with its rounds. A run without refinement has one round; a run without a draft, or one that compares two,
+    has none."""
 
     result: Result
     turns: tuple[Turn, ...]
     lookups: tuple[Lookup, ...] = ()
-    """What a model has looked up since the last round, as before it stopped."""
+    """What a model looked up after the last round, for example before it stopped."""
 
     @property
     def run(self) -> Run:
-        """The run itself."""
+        """The run."""
         return self.result.run
 
     def turn(self, number: int) -> Turn:
-        """The round with this number, or an error that names those that there are."""
+        """Return the round with this number. Raises a `RunError` that lists the rounds if there is none."""
         for turn in self.turns:
             if turn.made.number == number:
                 return turn
@@ -280,11 +279,11 @@ class RunTrace:
         raise RunError(f"run {self.run.id} has no round {number}", hint=f"its rounds are: {there}")
 
     def number(self, draft: str | None) -> int | None:
-        """The round that made a draft."""
+        """Return the number of the round that made a draft; None if no round did."""
         return next((turn.made.number for turn in self.turns if turn.draft.id == draft), None)
 
     def to_json(self) -> dict[str, object]:
-        """The contract of `trace --json`."""
+        """Return the `trace --json` contract."""
         run, own = self.run, self.result.chapters
         parts: dict[str, object] = {"chapters": [one.to_json() for one in own]} if own else {}
         candidates = self.result.candidates
@@ -309,7 +308,7 @@ class RunTrace:
 
 
 def read_trace(store: Store, key: str) -> RunTrace:
-    """The rounds of a run, also of one that is not done. Raises a `RunError` where there is none of this id."""
+    """Return the rounds of a run, finished or not. Raises a `RunError` if there is no run with this id."""
     result = read_result(store, key)
     run, rounds = result.run, list(result.rounds)
     if not rounds and run.draft is not None and run.kind != "compare":
@@ -331,7 +330,7 @@ def read_trace(store: Store, key: str) -> RunTrace:
 
 
 def at_round(store: Store, result: Result, number: int) -> Result:
-    """The result as it would be with the draft of a round. Raises a `RunError` for a round that there is not."""
+    """Return the result as it would be with the draft of a round. Raises a `RunError` if there is no such round."""
     trace = read_trace(store, result.run.id)
     there = [turn.made.number for turn in trace.turns]
     if number not in there:
@@ -343,18 +342,18 @@ def at_round(store: Store, result: Result, number: int) -> Result:
 
 
 def scores_of(store: Store, run: Run) -> dict[str, float | None]:
-    """The scores of a run's result, or of what it has so far."""
+    """Return the scores of a run's result, or of what it has so far."""
     return scores_among(run, store.judgments.scores([run.draft])) if run.draft else {}
 
 
 def scores_among(run: Run, scores: Mapping[str, Mapping[str, float | None]]) -> dict[str, float | None]:
-    """The scores of a run's result among those of several drafts."""
+    """Pick the scores of a run's result from those of several drafts."""
     known = scores.get(run.draft or "", {}) if run.judging else {}
     return {name: score for name, score in _in_order(run, known).items() if name not in _UNSCORED}
 
 
 def _in_order(run: Run, judged: Mapping[str, T]) -> dict[str, T]:
-    """The evaluations in the order of the run's metrics, then the statistics, and a person's requests last."""
+    """Return the evaluations in the order of the run's metrics, then the statistics, then a person's requests."""
     wanted = [*(run.judging.reported if run.judging else ()), REVIEW]
     return {name: judged[name] for name in wanted if name in judged}
 
