@@ -1,1 +1,1 @@
-"""What there is to look at in a run, as one typed value: shown by pages, held by exports, answered by the API."""
+"""A dossier: everything to see in a run as one typed value, which pages show, exports contain and the API returns."""

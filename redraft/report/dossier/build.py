@@ -1,4 +1,4 @@
-"""Puts a dossier together. It only reads, but keeps links between texts that nobody has looked up before."""
+"""Builds a dossier. It only reads, except for storing links between texts that were not traced before."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _WITHOUT_DRAFT = ("pack", "keyfacts", "compare", "lineage")
 
 
 def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encoder | None = None) -> Dossier:
-    """Everything there is to look at in a run, by its id or the beginning of it.
+    """Return the dossier of a run, given its id or a prefix of it.
 
-    Without `source` the document's text is left out, but for what is cited. Raises a `RunError` where there is no such
-    run, or where it is of a kind that makes no summary.
+    Without `source` the document's text is left out, except for what is cited. Raises a `RunError` if there is no such
+    run, or if it is of a kind that makes no summary.
     """
     trace = read_trace(store, key)
     result = trace.result
@@ -147,7 +147,7 @@ def _withdrawn(turn: Turn) -> Iterator[Withdrawn]:
 
 
 def _left_out(result: Result, findings: tuple[FindingEntry, ...], *, source: bool) -> Iterator[str]:
-    """What a reader would miss, and cannot know of."""
+    """Yield what is missing that a reader could not otherwise know of."""
     if not source:
         yield "The document's text was left out on request. Cited passages are quoted."
     for gap in result.gaps:

@@ -1,7 +1,7 @@
-"""The contents of a dossier: the contract of `export --format json` and of the HTTP API. Fields are added to it, never
+"""The contents of a dossier: the contract of `export --format json` and of the HTTP API. Fields are added, never
 changed.
 
-Offsets count characters (Unicode code points) into the text that they belong to, from `start` to before `end`.
+Offsets count characters (Unicode code points) in the text that they belong to, from `start` up to but excluding `end`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 
 FORMAT = 1
 State = Literal["open", "mended", "set aside"]
-"""Of a finding: it holds of the result; it holds no more; it was about a draft that was refused."""
+"""The state of a finding. `open`: it applies to the result; `mended`: it no longer applies; `set aside`: it was about a
+draft that was rejected."""
 
 
 class DossierModel(Entry):
@@ -28,19 +29,19 @@ class DossierModel(Entry):
 
 
 class PlaceEntry(DossierModel):
-    """A stretch of the document."""
+    """A span of the document."""
 
     start: int
     end: int
     document: Line
-    """Which of several documents that were read as one it is in; empty where there is one alone."""
+    """Which of several documents read as one it is in; empty for a single document."""
     chapter: Line
     pages: Line
-    """The page that it is on, as it is printed, or the first and the last; empty where the document has no pages."""
+    """The printed page it is on, or the first and last; empty if the document has no pages."""
     percent: int
-    """How far into the document it begins, in hundredths."""
+    """How far into the document it starts, in percent."""
     text: Line
-    """Its words."""
+    """The text of the span."""
 
 
 class SourceEntry(DossierModel):
@@ -48,11 +49,11 @@ class SourceEntry(DossierModel):
 
     place: PlaceEntry
     weight: float
-    """How sure that is, from 0 to 1."""
+    """The confidence, from 0 to 1."""
     way: tuple[Stop, ...]
-    """The texts in between, from the summary down to the document."""
+    """The intermediate texts, from the summary down to the document."""
     by: Literal["judge", "words"]
-    """Whether a judge has quoted it for the sentence, or it was matched by wording."""
+    """Whether a judge quoted it for the sentence, or it was matched by wording."""
 
 
 class SentenceEntry(DossierModel):
@@ -64,11 +65,11 @@ class SentenceEntry(DossierModel):
     text: str
     sources: tuple[SourceEntry, ...]
     drift: str
-    """In words, where the texts in between say something else than the document; else empty."""
+    """A description if the intermediate texts say something else than the document; otherwise empty."""
     invented: str
-    """The text in which it came up although nothing bears it out; empty for one that has sources."""
+    """The text where it first appeared without support; empty for a sentence that has sources."""
     findings: tuple[int, ...]
-    """The numbers of those that are about it and hold of it."""
+    """The numbers of the findings about it that still apply."""
 
 
 class FindingOutcome(DossierModel):
@@ -76,20 +77,20 @@ class FindingOutcome(DossierModel):
 
     round: int
     taken: bool | None
-    """Whether that round's draft was taken; None while it has not been judged."""
+    """Whether the draft of that round was accepted; None if it is not judged yet."""
     gone: bool
-    """Whether the finding holds no more of that draft."""
+    """Whether the finding no longer applies to that draft."""
     before: str
     after: str
-    """The sentence that was changed for it, where one was."""
+    """The sentence that was changed because of it, if any."""
     became: str = ""
-    """What the reviser says of it: mended, kept or left; empty where it has said nothing."""
+    """What the reviser reports: mended, kept or left; empty if it reported nothing."""
     words: Line = ""
-    """The document's words for which it was kept, or why it was left."""
+    """The document's words for which it was kept, or the reason why it was left."""
 
 
 class FindingEntry(DossierModel):
-    """Something found wrong, in whichever round."""
+    """A finding, from any round."""
 
     number: int
     id: str
@@ -98,28 +99,28 @@ class FindingEntry(DossierModel):
     task: str
     explanation: str
     sentence: int | None
-    """The number of the sentence of the summary that it is about; None where something is missing, or where the
-    sentence is one of another draft."""
+    """The number of the sentence of the summary that it is about; None if something is missing, or if the sentence is
+    in another draft."""
     about: Line
-    """That sentence's words; empty where something is missing."""
+    """The text of that sentence; empty if something is missing."""
     question: Line
     found: Line
     expected: Line
     evidence: PlaceEntry | None
-    """None where there is none, or only words whose place is not known."""
+    """None if there is no evidence, or only a text whose place is unknown."""
     said: Line
-    """The words of the evidence."""
+    """The text of the evidence."""
     judges: str
-    """How many judges say so, where several were asked."""
+    """How many judges agree on it, if several were asked."""
     rounds: tuple[int, ...]
-    """Of whose drafts it was found."""
+    """The rounds in whose drafts it was found."""
     aimed: tuple[FindingOutcome, ...]
-    """The rounds that were to mend it, and what came of that."""
+    """The rounds that were to fix it, and their outcome."""
     state: State
 
 
 class Score(DossierModel):
-    """What a metric says of a draft."""
+    """A metric's score of a draft."""
 
     metric: str
     outcome: str
@@ -130,18 +131,18 @@ class Score(DossierModel):
     missing: tuple[Scrubbed, ...]
     goal: float | None
     met: bool | None
-    """None without a goal, and where too few items have a verdict to tell."""
+    """None without a goal, or if too few items have a verdict."""
     initial: float | None
     self_check: bool
-    """Whether the built-in model has judged what it has written itself."""
+    """Whether the built-in model judged its own text."""
     certificate: ScrubbedDict | None
     stands_on: Scrubbed
-    """The certificate in a line."""
+    """The certificate in one line."""
     details: ScrubbedDict
 
 
 class Withdrawn(DossierModel):
-    """A finding that a second look has overruled, for the document does say so."""
+    """A finding that a second look overruled, because the document does support what it objected to."""
 
     metric: str
     sentence: Line
@@ -152,7 +153,7 @@ class Withdrawn(DossierModel):
 
 
 class RoundEntry(DossierModel):
-    """A round: its draft, how good that is, and what became of it."""
+    """A round: its draft, the scores, and whether the draft was accepted."""
 
     number: int
     draft: str
@@ -162,13 +163,13 @@ class RoundEntry(DossierModel):
     words: int
     scores: dict[str, float | None]
     self_check: bool
-    """Whether the built-in model has judged what it has written itself."""
+    """Whether the built-in model judged its own text."""
     unjudged: dict[str, int]
     aims: tuple[str, ...]
     findings: tuple[int, ...]
-    """The numbers of those that it was to mend."""
+    """The numbers of the findings that it was to fix."""
     found: tuple[int, ...]
-    """The numbers of those that were found of its draft."""
+    """The numbers of the findings on its draft."""
     taken: bool | None
     reason: ScrubbedLine
     why: Clean
@@ -176,13 +177,13 @@ class RoundEntry(DossierModel):
     looked_up: tuple[Lookup, ...]
     notes: tuple[Scrubbed, ...]
     result: bool
-    """Whether its draft is what the run came to."""
+    """Whether its draft is the result of the run."""
     withdrawn: tuple[Withdrawn, ...] = ()
     """The findings on its draft that were overruled."""
 
 
 class JudgedItem(DossierModel):
-    """Something that the summary is judged by, with its place in the document: a question, a key fact, a claim."""
+    """An item that the summary is judged by, with its place in the document: a question, a key fact, a claim."""
 
     metric: str
     kind: str
@@ -191,12 +192,12 @@ class JudgedItem(DossierModel):
     found: Line
     verdict: str
     value: float | None
-    """1 where it is as it should be, 0 where it is not, None without a verdict."""
+    """1 if correct, 0 if not; None without a verdict."""
     place: PlaceEntry | None
     sentences: tuple[int, ...]
-    """Those of the summary that it rests on."""
+    """The sentences of the summary that it is based on."""
     key: str
-    """The same in every run that is judged by it; empty for a claim, which is the summary's own."""
+    """The same in every run that is judged by the item; empty for a claim, which belongs to one summary."""
 
 
 class KeyFactEntry(DossierModel):
@@ -208,14 +209,14 @@ class KeyFactEntry(DossierModel):
     text: Line
     place: PlaceEntry | None
     stated: float | None
-    """1 where it is stated, 0 where it is not, None without a verdict."""
+    """1 if stated, 0 if not; None without a verdict."""
     sentences: tuple[int, ...]
     pruned: str
-    """Why it was pruned; empty for one that summaries are judged by."""
+    """Why it was pruned; empty for a fact that summaries are judged by."""
 
 
 class KeyFactTree(DossierModel):
-    """The key facts of a stretch of the document from one perspective."""
+    """The key facts of a span of the document from one perspective."""
 
     chunk: int
     perspective: str
@@ -225,21 +226,21 @@ class KeyFactTree(DossierModel):
 
 
 class ChapterEntry(DossierModel):
-    """A chapter, or one of several documents, that is summarized by itself, in a run of its own."""
+    """A chapter, or one of several documents, that is summarized separately, in its own run."""
 
     title: Line
     start: int
     end: int
     pages: Line
-    """The page that it is on, as it is printed, or the first and the last; empty where the document has no pages."""
+    """The printed page it is on, or the first and last; empty if the document has no pages."""
     run: str
-    """Empty while nobody has begun it."""
+    """Empty if not started yet."""
     status: str
     words: int
     summary: Clean
     scores: dict[str, float | None]
     self_check: bool
-    """Whether the built-in model has judged what it has written itself."""
+    """Whether the built-in model judged its own text."""
 
 
 class PieceEntry(DossierModel):
@@ -251,7 +252,7 @@ class PieceEntry(DossierModel):
     first_chunk: int
     last_chunk: int
     place: PlaceEntry | None
-    """What of the document it is about."""
+    """The span of the document that it covers."""
     words: int
     limit: int
     attempts: int
@@ -260,11 +261,11 @@ class PieceEntry(DossierModel):
     made_from: tuple[str, ...]
     """The names of the pieces that it merges."""
     goes_on_from: tuple[str, ...]
-    """The names of those that it was shown besides: the summary so far, or what comes before."""
+    """The names of the pieces shown as context: the summary so far, or what comes before."""
 
 
 class CallEntry(DossierModel):
-    """A call to a model, or an answer that was taken from an earlier one."""
+    """A call to a model, or a reply reused from an earlier call."""
 
     number: int
     label: Line
@@ -273,7 +274,7 @@ class CallEntry(DossierModel):
     model: Scrubbed
     outcome: str
     borrowed: bool
-    """Whether the answer was there already, and cost nothing."""
+    """Whether the reply was reused, at no cost."""
     began: float
     """Seconds since the first call."""
     seconds: float
@@ -285,7 +286,7 @@ class CallEntry(DossierModel):
 
 
 class Positions(DossierModel):
-    """From where in the document the summary comes."""
+    """Which parts of the document the summary comes from."""
 
     traced: int
     untraced: int
@@ -301,7 +302,7 @@ class PromptText(DossierModel):
     name: str
     hash: str
     text: Clean | None
-    """None where its text is not on record."""
+    """None if its text is not recorded."""
 
 
 class DocumentEntry(DossierModel):
@@ -313,9 +314,9 @@ class DocumentEntry(DossierModel):
     words: int
     sections: tuple[dict[str, Any], ...]
     text: str | None
-    """None where it is left out."""
+    """None if it is left out."""
     language: str = ""
-    """The language that it is in, such as `de`; empty where nothing tells."""
+    """The language of the document, such as `de`; empty if unknown."""
 
 
 class RunEntry(DossierModel):
@@ -325,9 +326,9 @@ class RunEntry(DossierModel):
     kind: str
     status: str
     stopped: str
-    """Why it goes no further."""
+    """Why it stopped."""
     why: Clean
-    """The same in the words of a model that led it."""
+    """The reason in the words of a model that led the run."""
     error: Scrubbed
     parent: str | None
     model: Scrubbed
@@ -345,11 +346,11 @@ class RunEntry(DossierModel):
 
 
 class Dossier(DossierModel):
-    """All that there is to look at in a run."""
+    """Everything there is to see in a run."""
 
     format: int = FORMAT
     holds: str
-    """What it contains of the document, in a sentence."""
+    """A sentence on how much of the document it contains."""
     run: RunEntry
     document: DocumentEntry
     draft: str | None
@@ -360,7 +361,7 @@ class Dossier(DossierModel):
     scores: tuple[Score, ...]
     rounds: tuple[RoundEntry, ...]
     compared: str = ""
-    """How the first and the best draft compare in the end, with the votes; empty where nobody has compared them."""
+    """How the first and the best draft compare at the end, with the votes; empty if they were not compared."""
     items: tuple[JudgedItem, ...]
     trees: tuple[KeyFactTree, ...]
     positions: Positions | None
@@ -369,21 +370,21 @@ class Dossier(DossierModel):
     calls: tuple[CallEntry, ...]
     prompts: tuple[PromptText, ...]
     left_out: tuple[str, ...]
-    """What is not in the summary or not in the dossier, and why, in sentences."""
+    """Sentences on what is missing from the summary or the dossier, and why."""
 
 
 class Places:
-    """Names stretches of one document."""
+    """Describes spans of one document."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
 
     def at(self, span: Span | None) -> PlaceEntry | None:
-        """A stretch with its chapter, how far into the document it is, and its words; None for none."""
+        """Return a span with its chapter, its percentage and its text; None for None."""
         return None if span is None else self.known(span)
 
     def known(self, span: Span, *, words: bool = True) -> PlaceEntry:
-        """The same of a stretch that there is; a long one goes without its words."""
+        """Return the same for a span that is not None; a long one can go without its text."""
         document = self._document
         return PlaceEntry(
             start=span.start,

@@ -1,4 +1,4 @@
-"""Everything that was found wrong in a run, with what became of it; and the sentences of its summary."""
+"""All findings of a run with what became of them, and the sentences of its summary."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ORDER: tuple[State, ...] = ("open", "mended", "set aside")
 
 @dataclass(slots=True)
 class _Known:
-    """A finding, and where in the run it came up."""
+    """A finding, and the rounds where it came up."""
 
     finding: Finding
     rounds: list[int] = field(default_factory=list)
@@ -35,10 +35,10 @@ class _Known:
 
 
 class FindingRecord:
-    """The findings of a run, numbered: those that hold of the result first, in the order of its sentences."""
+    """The findings of a run, numbered: those that apply to the result first, in the order of its sentences."""
 
     def __init__(self, trace: RunTrace, numbers: Mapping[str, int], places: Places) -> None:
-        """`numbers` are those of the result's sentences, by their words."""
+        """`numbers` are the numbers of the result's sentences, by their text."""
         self._trace = trace
         self._sentences = numbers
         self._places = places
@@ -50,7 +50,7 @@ class FindingRecord:
         self.entries = tuple(self._entry(one) for one in ordered)
 
     def numbered(self, findings: Sequence[Finding]) -> tuple[int, ...]:
-        """The numbers of findings."""
+        """Return the numbers of findings."""
         return tuple(sorted({self.numbers[one.id] for one in findings if one.id in self.numbers}))
 
     def _gathered(self) -> dict[str, _Known]:
@@ -87,7 +87,7 @@ class FindingRecord:
         return "mended" if any(number in self._line for number in one.rounds) else "set aside"
 
     def _about(self, one: _Known) -> int | None:
-        """The number of the sentence it is about, if that is one of the result's."""
+        """Return the number of the sentence it is about; None if that is not in the result."""
         return self._sentences.get(one_line(one.finding.sentence)) if one.finding.sentence else None
 
     def _entry(self, one: _Known) -> FindingEntry:
@@ -108,7 +108,7 @@ class FindingRecord:
 
 
 def _line_of_descent(trace: RunTrace, result: Turn | None) -> set[int]:
-    """The rounds whose drafts the result goes back to, with its own."""
+    """Return the round of the result and those of its ancestors."""
     by_draft = {turn.draft.id: turn for turn in trace.turns}
     line: set[int] = set()
     while result is not None and result.made.number not in line:
@@ -118,7 +118,7 @@ def _line_of_descent(trace: RunTrace, result: Turn | None) -> set[int]:
 
 
 def _answers(found: DraftDiff) -> dict[str, SentenceChange | None]:
-    """By id the findings that are gone, with the change to thank for it, where it was one."""
+    """Return the findings that are gone, by id, with the change to credit, if any."""
     gone: dict[str, SentenceChange | None] = {finding.id: None for finding in found.answered}
     return gone | {finding.id: change for change in found.changes for finding in change.answers}
 
@@ -127,7 +127,7 @@ _BINS = 10
 
 
 def sentence_numbers(lineage: Lineage) -> dict[str, int]:
-    """The number of each sentence by its words; of the first where several have the same."""
+    """Return the number of each sentence by its text; that of the first if several are equal."""
     found: dict[str, int] = {}
     for one in lineage.sentences:
         found.setdefault(one.text, one.number)
@@ -135,7 +135,7 @@ def sentence_numbers(lineage: Lineage) -> dict[str, int]:
 
 
 def sentences(lineage: Lineage, places: Places, findings: Sequence[FindingEntry]) -> Iterator[SentenceEntry]:
-    """Each sentence of a draft."""
+    """Yield each sentence of a draft."""
     about: dict[int, list[int]] = {}
     for finding in findings:
         if finding.sentence is not None and finding.state == "open":
@@ -159,7 +159,8 @@ def _sources(sentence: TracedSentence, places: Places) -> Iterator[SourceEntry]:
 
 
 def positions(lineage: Lineage) -> Positions:
-    """From where in the document the draft comes: each sentence counts one, parted among its places."""
+    """Return which parts of the document the draft comes from. Each sentence counts one, shared among its places by
+    weight."""
     length = max(1, len(lineage.document.text))
     told = [one for one in lineage.sentences if not is_heading(one.text)]
     traced = [one for one in told if one.places]

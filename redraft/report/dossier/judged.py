@@ -1,4 +1,4 @@
-"""What the summary was judged by, what that came to, and how it was made: scores, items, pieces, calls, prompts."""
+"""How the summary was judged and made: scores, items, pieces, calls, prompts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Evaluations = Mapping[str, Evaluation]
 
 
 def scores(result: Result) -> Iterator[Score]:
-    """What each metric says of the result."""
+    """Yield each metric's score of the result."""
     for name, one in result.evaluations.items():
         goal = result.goals.get(name, {})
         certificate = result.certificates.get(name)
@@ -45,7 +45,7 @@ def scores(result: Result) -> Iterator[Score]:
 
 
 def items(store: Store, result: Result, places: Places) -> Iterator[JudgedItem]:
-    """Everything with a place in the document that the result was judged by."""
+    """Yield every item that the result was judged by, with its place in the document."""
     told = result.evaluations
     if "coverage" in told:
         key = yardstick_of(result.run, told, "coverage")
@@ -56,7 +56,7 @@ def items(store: Store, result: Result, places: Places) -> Iterator[JudgedItem]:
 
 
 def trees(store: Store, result: Result, places: Places) -> Iterator[KeyFactTree]:
-    """The key facts that the result was judged by, with what it states of them."""
+    """Yield the key facts that the result was judged by, and whether it states them."""
     known = _keyfacts(store, result)
     if "keyfact_recall" not in result.evaluations or known is None:
         return
@@ -90,7 +90,7 @@ def _facts(keyfacts: KeyFacts | None, told: Evaluations, places: Places) -> Iter
     for one in listed(told, "keyfact_recall", "facts"):
         found = known.get((one["chunk"], one["perspective"], one["id"]))
         key = f"{keyfacts.id}/{one['chunk']}/{one['perspective']}/{one['id']}" if keyfacts else ""
-        # A fact without a sentence of its own stands somewhere in its stretch.
+        # A fact without a sentence of its own is somewhere in its tree's span.
         span = (found[1].evidence.span or found[0].span) if found else None
         yield _item("keyfact_recall", one, one["fact"], places, span, kind=one["level"], key=key)
 
@@ -131,7 +131,7 @@ def _fact(fact: KeyFact, told: Details | None, places: Places) -> KeyFactEntry:
 
 
 def chapters(result: Result) -> Iterator[ChapterEntry]:
-    """What is summarized by itself, in the order of the document."""
+    """Yield what is summarized separately, in the order of the document."""
     for one in result.chapters:
         made = one.result
         yield ChapterEntry(
@@ -149,7 +149,7 @@ def chapters(result: Result) -> Iterator[ChapterEntry]:
 
 
 def pieces(store: Store, result: Result, places: Places) -> Iterator[PieceEntry]:
-    """The partial summaries, from the lowest level up."""
+    """Yield the partial summaries, from the lowest level up."""
     run = result.run
     chunks = store.chunks(run)
     chapters = [one.title for one in store.chapters.of(run.id)]
@@ -170,7 +170,7 @@ def _named(parents: Sequence[Parent], *, merged: bool) -> tuple[str, ...]:
 
 
 def calls(store: Store, run: str) -> Iterator[CallEntry]:
-    """Every attempt to ask a model, in their order; what was taken from earlier runs comes first, and took no time."""
+    """Yield every call to a model in order; replies reused from earlier runs come first and took no time."""
     recorded = store.calls.of(run)
     begun = [datetime.fromisoformat(one.started) for one in recorded if not one.borrowed]
     first = min(begun, default=None)
@@ -190,7 +190,7 @@ def calls(store: Store, run: str) -> Iterator[CallEntry]:
 
 
 def prompts(store: Store, result: Result) -> Iterator[PromptText]:
-    """The prompts that the run has on record."""
+    """Yield the prompts recorded for the run."""
     hashes = result.run.prompt_hashes
     known = store.prompts.of(list(hashes.values()))
     for name, digest in sorted(hashes.items()):

@@ -20,7 +20,7 @@ _STATES = {
 
 
 class VerdictPart(NamedTuple):
-    """One clause of a verdict, with a sign so that its colour is not all there is."""
+    """One clause of a verdict, with a sign so that color is not the only cue."""
 
     kind: str
     """met, missed, unsure or note."""
@@ -29,7 +29,7 @@ class VerdictPart(NamedTuple):
 
 
 def verdict(status: str, scores: Sequence[Score]) -> tuple[VerdictPart, ...]:
-    """The status as a sentence unless the run is done, then every goal, or every score without goals."""
+    """Return the status unless the run is done, then every goal, or every score if there are no goals."""
     judged = [one for one in scores if one.metric not in FIGURES]
     parts = list(_parts(judged)) or ([VerdictPart("note", "", "not judged")] if status == "done" else [])
     parts[:1] = [one._replace(says=one.says[:1].upper() + one.says[1:]) for one in parts[:1]]

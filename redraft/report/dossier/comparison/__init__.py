@@ -1,1 +1,1 @@
-"""Runs beside each other: of one document item by item, of several documents pair by pair."""
+"""Comparison of runs: item by item for one document, pair by pair for several."""

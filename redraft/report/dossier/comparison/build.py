@@ -1,4 +1,4 @@
-"""Puts runs beside each other. It only reads, but keeps links between texts that nobody has looked up before."""
+"""Builds a comparison of runs. It only reads, except for storing links between texts that were not traced before."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ _NAMES = "give at least two runs: redraft compare-runs RUN RUN"
 
 
 def read_beside(store: Store, keys: Sequence[str], *, encoder: Encoder | None = None) -> RunsBeside:
-    """Runs beside each other, by their ids or the beginnings of them; `NAME=RUN` says what a contestant is called.
+    """Return the comparison of runs, given their ids or prefixes of them; `NAME=RUN` names a contestant.
 
-    Raises a `UsageError` where there is nothing to compare: one run only, the same run twice, runs of different
+    Raises a `UsageError` if there is nothing to compare: a single run, the same run twice, or runs of different
     documents none of which has two contestants.
     """
     if len(keys) < 2:

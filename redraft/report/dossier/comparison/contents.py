@@ -1,6 +1,5 @@
-"""The contents of a comparison: the contract of `compare-runs --format json` and of the HTTP API. Fields are added to
-it, never changed.
-"""
+"""The contents of a comparison: the contract of `compare-runs --format json` and of the HTTP API. Fields are added,
+never changed."""
 
 from __future__ import annotations
 
@@ -11,37 +10,38 @@ from redraft.report.dossier.contents import DossierModel, PlaceEntry, Positions
 
 FORMAT = 1
 Standing = Literal["flipped", "changed", "open", "same"]
-"""Of an item: one summary has it and another has not; all have it or none has, in different ways; in some run nobody
-gave a verdict on it, so that it counts nowhere; all have the same."""
+"""How an item compares. `flipped`: one summary has it and another does not; `changed`: all have it or none has, with
+different verdicts; `open`: some run has no verdict on it, so that it is not counted; `same`: all have the same verdict.
+"""
 
 
 class Range(DossierModel):
-    """What holds 95 % of the resamples of a figure."""
+    """The range that holds 95 % of the resamples of a figure."""
 
     low: float
     high: float
 
     @property
     def has_zero(self) -> bool:
-        """Whether there may be nothing at all."""
+        """Whether it includes 0, so that there may be no difference."""
         return self.low <= 0 <= self.high
 
 
 class ScoreBeside(DossierModel):
-    """What a metric says of the summary of a run."""
+    """A metric's score of the summary of a run."""
 
     metric: str
     outcome: str
     score: float | None
     interval: Range | None
-    """If other items had been drawn. None where fewer than five are judged, or where the score is not their mean."""
+    """The range with other items drawn. None if fewer than five are judged, or if the score is not their mean."""
     judged: int
     unjudged: int
     reason: str
     stands_on: str
-    """Who judged and by what, in a line."""
+    """The judges and prompts, in one line."""
     self_check: bool
-    """Whether the built-in model has judged what it has written itself."""
+    """Whether the built-in model judged its own text."""
 
 
 class SentenceBeside(DossierModel):
@@ -50,22 +50,22 @@ class SentenceBeside(DossierModel):
     number: int
     text: str
     percent: int | None
-    """How far into the document its best source is, in hundredths; None where it has none."""
+    """How far into the document its best source is, in percent; None if it has none."""
     wrong: tuple[str, ...]
-    """What was found wrong with it, by metric and kind."""
+    """The findings on it, by metric and kind."""
 
 
 class RunBeside(DossierModel):
     """A run with its summary."""
 
     name: str
-    """What it is called here: A, or A2 where a contestant has several."""
+    """Its name in the comparison: A, or A2 if a contestant has several runs."""
     run: str
     kind: str
     status: str
     document: str
     contestant: str
-    """The letter of the contestant that it is of."""
+    """The letter of its contestant."""
     model: str
     judges: tuple[str, ...]
     strategy: str
@@ -73,26 +73,26 @@ class RunBeside(DossierModel):
     created: str
     words: int
     used: Totals
-    """What it took; cached are the answers that were there already, from earlier runs: they cost nothing."""
+    """The usage totals. Cached replies were reused from earlier runs at no cost."""
     summary: str
     sentences: tuple[SentenceBeside, ...]
     scores: tuple[ScoreBeside, ...]
     positions: Positions | None
     left_out: tuple[str, ...]
-    """What is not in the summary, and why."""
+    """What is missing from the summary, and why."""
     language: str = ""
-    """The language that the summary is in, such as `de`; empty where nothing tells."""
+    """The language of the summary, such as `de`; empty if unknown."""
 
 
 class RunVerdict(DossierModel):
-    """What was said of an item in one run."""
+    """The verdict on an item in one run."""
 
     run: str
-    """The run's name here."""
+    """The name of the run in the comparison."""
     verdict: str
-    """Empty where the run was not judged by that item."""
+    """Empty if the run was not judged by that item."""
     value: float | None
-    """1 where the summary has it, 0 where not, between them where judges differ; None without a verdict."""
+    """1 if the summary has it, 0 if not, in between if judges differ; None without a verdict."""
     found: str
     sentences: tuple[int, ...]
 
@@ -112,44 +112,44 @@ class ItemBeside(DossierModel):
 
 
 class DocumentBeside(DossierModel):
-    """A document with the runs on it."""
+    """A document with its runs."""
 
     id: str
     title: str
     words: int
     runs: tuple[str, ...]
-    """Their names."""
+    """The names of the runs."""
     items: tuple[ItemBeside, ...]
-    """Those that flipped first."""
+    """The items, flipped ones first."""
     language: str = ""
-    """The language that it is in, such as `de`; empty where nothing tells."""
+    """The language of the document, such as `de`; empty if unknown."""
 
 
 class ContestantScore(DossierModel):
-    """What a contestant comes to by a metric."""
+    """A contestant's mean score by a metric."""
 
     metric: str
     mean: float
     interval: Range | None
-    """If other documents had been drawn, or of one document other items."""
+    """The range with other documents drawn, or with other items for a single document."""
     documents: int
 
 
 class ComparedRuns(DossierModel):
-    """What is compared: a run, or all runs on several documents that have model, strategy and settings in common."""
+    """A contestant: one run, or all runs on several documents that share model, strategy and settings."""
 
     letter: str
     label: str
     runs: tuple[str, ...]
-    """Their names."""
+    """The names of the runs."""
     scores: tuple[ContestantScore, ...]
     cost_usd: float | None
-    """Per run, as are the tokens and the seconds."""
+    """The mean per run, as for the tokens and the seconds."""
     tokens: float
     seconds: float
     words: float
     fifths: tuple[float, ...]
-    """Which share of its summaries comes from each fifth of their documents; empty where no sentence is traced."""
+    """The share of its summaries that comes from each fifth of the document; empty if no sentence is traced."""
 
 
 class ScoreDifference(DossierModel):
@@ -160,50 +160,50 @@ class ScoreDifference(DossierModel):
     second: str
     over: Literal["items", "documents"]
     pairs: int
-    """How many items, or documents, both are judged by."""
+    """The number of items, or documents, that both are judged by."""
     left_out: int
-    """How many of them are judged for one of the two only, or by other judges, prompts, versions or items."""
+    """The number of those judged for only one of the two, or by other judges, prompts, versions or items."""
     difference: float | None
-    """None where nothing can be compared."""
+    """None if nothing can be compared."""
     interval: Range | None
     says: str
-    """The same in a sentence."""
+    """The difference in a sentence."""
 
 
 class FifthDifference(DossierModel):
     """A paired difference in a fifth of the document."""
 
     measure: str
-    """A metric, or `share` for how much of the summary comes from there."""
+    """A metric, or `share` for the share of the summary that comes from there."""
     first: str
     second: str
     fifth: int
-    """From 1, the beginning, to 5."""
+    """From 1, the start, to 5."""
     over: Literal["items", "documents", "summaries"]
     pairs: int
     values: tuple[float, float]
-    """What each of the two comes to there."""
+    """The value of each of the two there."""
     difference: float
     interval: Range | None
 
 
 class Setting(DossierModel):
-    """Something that the contestants do not have in common."""
+    """A setting in which the contestants differ."""
 
     name: str
     values: tuple[tuple[Any, ...], ...]
-    """For each contestant all that its runs have it set to."""
+    """For each contestant, all values that its runs have."""
 
 
 class RunsBeside(DossierModel):
-    """Two runs or more beside each other."""
+    """A comparison of two or more runs."""
 
     format: int = FORMAT
     title: str
     holds: str
-    """What it contains of the documents, in a sentence."""
+    """A sentence on how much of the documents it contains."""
     warnings: tuple[str, ...]
-    """Why scores are not comparable, and what else one has to know before one reads them."""
+    """Why scores are not comparable, and what else to know before reading them."""
     contestants: tuple[ComparedRuns, ...]
     runs: tuple[RunBeside, ...]
     documents: tuple[DocumentBeside, ...]
@@ -211,4 +211,4 @@ class RunsBeside(DossierModel):
     fifths: tuple[FifthDifference, ...]
     settings: tuple[Setting, ...]
     cautions: tuple[str, ...]
-    """How the figures are to be read."""
+    """How to read the figures."""

@@ -1,4 +1,4 @@
-"""Who is compared: single runs of one document, or runs of several documents that have all in common that matters."""
+"""Contestants: single runs of one document, or runs of several documents that share everything relevant."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redraft.report.dossier.comparison.sides import Side
 from redraft.settings import GIVEN_STRATEGY
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
 
-# These make no difference to what is asked, or only draw another of the same.
+# These do not affect what is asked of the model, or only draw another sample of it.
 _NO_MATTER = {"model", "strategy", "key_env", "price", "replies", "sample"}
 _LONGEST = 60
 Key = tuple[str, ...]
@@ -21,31 +21,31 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class RunGroup:
-    """A contestant with its runs, in their order."""
+    """A contestant with its runs in order."""
 
     letter: str
     label: str
     sides: tuple[Side, ...]
 
     def on(self, document: str) -> tuple[Side, ...]:
-        """Its runs on a document."""
+        """Return its runs on a document."""
         return tuple(side for side in self.sides if side.run.document == document)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What its runs are called."""
+        """The names of its runs."""
         if len(self.sides) == 1:
             return (self.letter,)
         return tuple(f"{self.letter}{number}" for number in range(1, len(self.sides) + 1))
 
     @property
     def named(self) -> tuple[tuple[str, Side], ...]:
-        """Its runs with what they are called."""
+        """Its runs with their names."""
         return tuple(zip(self.names, self.sides, strict=True))
 
 
 def letters(number: int) -> str:
-    """A, B, ..., Z, AA, AB, ..."""
+    """Return the letters for an index from 0: A, B, ..., Z, AA, AB, ..."""
     found = ""
     while number >= 0:
         number, at = divmod(number, 26)
@@ -54,12 +54,12 @@ def letters(number: int) -> str:
 
 
 def grouped(sides: Sequence[Side]) -> tuple[RunGroup, ...]:
-    """The contestants, in the order in which their first runs were named."""
+    """Return the contestants in the order of their first runs. Raises a `UsageError` if there is only one."""
     alone = len({side.run.document for side in sides}) == 1
     telling = _telling(sides)
     found: dict[Key, list[Side]] = defaultdict(list)
     for side in sides:
-        # Of one document every run stands for itself.
+        # With a single document, every run is a contestant of its own.
         found[(side.run.id,) if alone else _key(side, telling)].append(side)
     labels = [_label(members[0], telling) for members in found.values()]
     groups = [
@@ -75,14 +75,14 @@ def grouped(sides: Sequence[Side]) -> tuple[RunGroup, ...]:
 
 
 def settings_of(side: Side) -> Mapping[str, Any]:
-    """Everything that a summary was made by, but for what makes no difference to it."""
+    """Return the settings that a summary was made with, except for those that do not affect it."""
     run = side.run
     refinement = run.refinement.model_dump(mode="json") if run.refinement else {}
     refined = {"refined": refinement.get("policy", "no")} | {
         name: refinement[name] for name in ("rounds", "goals") if name in refinement
     }
     if run.settings.strategy == GIVEN_STRATEGY and not refinement:
-        # Whoever wrote it, it was none of the models that are named in the run.
+        # The models named in the run did not write this summary.
         return {"strategy": GIVEN_STRATEGY} | refined
     settings = run.settings.model_dump(mode="json", exclude=_NO_MATTER)
     found = {"model": run.settings.model, "strategy": run.settings.strategy} | settings | refined
@@ -90,7 +90,7 @@ def settings_of(side: Side) -> Mapping[str, Any]:
 
 
 def differing(groups: Sequence[RunGroup]) -> Iterator[Setting]:
-    """What the contestants do not have in common."""
+    """Yield the settings in which the contestants differ."""
     every = [[_about(side) for side in group.sides] for group in groups]
     for name in dict.fromkeys(name for of_one in every for about in of_one for name in about):
         values = tuple(tuple({repr(one.get(name)): one.get(name) for one in of_one}.values()) for of_one in every)
@@ -99,7 +99,7 @@ def differing(groups: Sequence[RunGroup]) -> Iterator[Setting]:
 
 
 def _about(side: Side) -> Mapping[str, Any]:
-    """Its settings, and what else of its making may make a difference."""
+    """Return the settings of a run, and everything else that may affect its summary and scores."""
     run = side.run
     prompts = {f"prompt {one_line(name)}": digest for name, digest in run.prompt_hashes.items()}
     return {
@@ -113,8 +113,8 @@ def _about(side: Side) -> Mapping[str, Any]:
 
 
 def _telling(sides: Sequence[Side]) -> tuple[str, ...]:
-    """The settings beside model and strategy that tell runs of the same document apart: not what follows from these,
-    nor what only goes by the document, as the number of words does."""
+    """Return the settings besides model and strategy that tell runs of the same document apart. Settings that follow
+    from others are left out, and so are those that depend only on the document, such as the number of words."""
     telling: tuple[str, ...] = ()
     for name in dict.fromkeys(name for side in sides for name in settings_of(side)):
         values: dict[Key, set[str]] = defaultdict(set)

@@ -1,4 +1,5 @@
-"""What two contestants differ by: over the items that both are judged by, over documents; and where it means little."""
+"""The differences between two contestants, over the items that both are judged by or over documents, and warnings where
+they mean little."""
 
 from __future__ import annotations
 
@@ -24,17 +25,17 @@ from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.words import spaced
 
 ALIGNED = ("coverage", "keyfact_recall")
-"""The metrics whose items are the document's, and so the same for every summary. Those of the others are the
+"""The metrics whose items belong to the document and are the same for every summary. The items of other metrics are the
 summary's own sentences and claims."""
 HALF = 0.5
-"""What counts at least so much is there, where judges differ."""
+"""The value from which an item counts as stated if judges differ."""
 Over = Literal["items", "documents", "summaries"]
 _ORDER: tuple[Standing, ...] = ("flipped", "changed", "open", "same")
 
 
 def aligned(sides: Mapping[str, Side], first: int) -> tuple[ItemBeside, ...]:
-    """The items of the runs on one document, which are told by their names. They are numbered from `first`: what has
-    flipped comes first, by metric and by place."""
+    """Return the items of the runs on one document, given by name. Items are numbered from `first`: flipped ones come
+    first, then by metric and place."""
     known = {name: {item.key: item for item in side.items if item.key} for name, side in sides.items()}
     every: dict[str, JudgedItem] = {}
     for of_one in known.values():
@@ -53,7 +54,7 @@ def _beside(item: JudgedItem, told: Mapping[str, JudgedItem | None]) -> ItemBesi
 
 
 def standing(verdicts: Sequence[RunVerdict]) -> Standing:
-    """Whether the summaries differ in an item."""
+    """Return how the summaries compare on an item."""
     values = [one.value for one in verdicts]
     if None in values:
         return "open"
@@ -71,7 +72,7 @@ FIFTHS = 5
 
 
 def shares_by_fifth(sides: Sequence[Side]) -> tuple[float, ...]:
-    """Which share of the summaries comes from each fifth, on average; empty where no sentence of any is traced."""
+    """Return the mean share of the summaries that comes from each fifth; empty if none has a traced sentence."""
     told = [side.positions.bins for side in sides if side.positions]
     if not told:
         return ()
@@ -80,7 +81,7 @@ def shares_by_fifth(sides: Sequence[Side]) -> tuple[float, ...]:
 
 
 def counted_by_fifth(items: Sequence[JudgedItem], metric: str, fifth: int) -> Mapping[str, float]:
-    """By key what the items of a fifth count that have a verdict."""
+    """Return by key the values of the items in a fifth that have a verdict."""
     return {
         item.key: item.value
         for item in items
@@ -89,7 +90,7 @@ def counted_by_fifth(items: Sequence[JudgedItem], metric: str, fifth: int) -> Ma
 
 
 def fifth_of(percent: int) -> int:
-    """The fifth in which something stands, from 0."""
+    """Return the fifth for a percentage, from 0."""
     return min(FIFTHS - 1, percent * FIFTHS // 100)
 
 
@@ -104,13 +105,13 @@ _ASPECTS: tuple[tuple[str, Callable[[JudgeStanding], object]], ...] = (
 
 
 def why_not(metric: str, sides: Sequence[Side]) -> str:
-    """Why scores by a metric are not comparable; empty where they are. Only of runs on one document it matters by what
-    of it they were judged."""
+    """Return why scores by a metric are not comparable; empty if they are. Which questions or key facts were used
+    matters only among runs on one document."""
     return "; ".join(what for what, _ in _differing(metric, {str(n): side for n, side in enumerate(sides)}))
 
 
 def warnings(metrics: Sequence[str], sides: Mapping[str, Side]) -> Iterator[str]:
-    """In sentences what keeps scores from being comparable."""
+    """Yield sentences on what makes scores not comparable."""
     for metric in metrics:
         judged = {name: side for name, side in sides.items() if metric in side.scored}
         name = spaced(metric)
@@ -120,7 +121,7 @@ def warnings(metrics: Sequence[str], sides: Mapping[str, Side]) -> Iterator[str]
 
 
 def _lacking(metric: str, sides: Mapping[str, Side]) -> Iterator[str]:
-    """Which runs have no score, and why as far as that is known."""
+    """Yield which runs have no score, and the reason if it is known."""
     by_reason: dict[str, list[str]] = {}
     for name, side in sides.items():
         told = next((one.reason for one in side.scores if one.metric == metric), "it was not judged by this metric")
@@ -130,7 +131,7 @@ def _lacking(metric: str, sides: Mapping[str, Side]) -> Iterator[str]:
 
 
 def _differing(metric: str, sides: Mapping[str, Side]) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """What differs, with its value by run."""
+    """Yield what differs, with its value by run."""
     standings = {name: side.standing(metric) for name, side in sides.items()}
     for what, aspect in _ASPECTS:
         values = {name: str(aspect(one)) for name, one in standings.items()}
@@ -145,13 +146,13 @@ def _differing(metric: str, sides: Mapping[str, Side]) -> Iterator[tuple[str, Ma
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Some names, and how many more."""
+    """Return some of the names, and the number of others."""
     more = len(names) - _MOST_NAMES
     return " and ".join([*names[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else [])])
 
 
 def _told(values: Mapping[str, str]) -> str:
-    """The values with the names of the runs that have them."""
+    """Return the values with the names of the runs that have them."""
     by_value: dict[str, list[str]] = {}
     for name, value in values.items():
         by_value.setdefault(value, []).append(name)
@@ -162,12 +163,12 @@ def _told(values: Mapping[str, str]) -> str:
 
 SHARE = "share"
 SEEN = 0.0005
-"""What is less than that is nothing at three digits."""
+"""Smaller differences round to zero at three decimals."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunPair:
-    """Two contestants on one document or on several."""
+    """Two contestants on one or several documents."""
 
     first: RunGroup
     second: RunGroup
@@ -175,16 +176,16 @@ class RunPair:
 
     @property
     def shared(self) -> tuple[str, ...]:
-        """The documents that both have summaries of."""
+        """The documents for which both have summaries."""
         return tuple(one for one in self.documents if self.first.on(one) and self.second.on(one))
 
     @property
     def over_items(self) -> bool:
-        """Whether there is one document only, so that nothing but its items can be drawn."""
+        """Whether there is only one document, so that only its items can be resampled."""
         return len(self.documents) == 1
 
     def judged(self, metric: str) -> list[tuple[list[Side], list[Side]]]:
-        """By shared document the runs of both that are comparable by a metric."""
+        """Return, for each shared document, the runs of both that are comparable by a metric."""
         found = []
         for document in self.shared:
             mine, other = ([side for side in group.on(document) if metric in side.scored] for group in self.both)
@@ -194,12 +195,12 @@ class RunPair:
 
     @property
     def both(self) -> tuple[RunGroup, RunGroup]:
-        """The first and the second."""
+        """Both contestants, in order."""
         return self.first, self.second
 
 
 def pairs(groups: Sequence[RunGroup], documents: Sequence[str]) -> Iterator[RunPair]:
-    """Each two contestants that have a document in common."""
+    """Yield each pair of contestants that share a document."""
     for first, second in combinations(groups, 2):
         pair = RunPair(first, second, tuple(documents))
         if pair.shared:
@@ -207,7 +208,8 @@ def pairs(groups: Sequence[RunGroup], documents: Sequence[str]) -> Iterator[RunP
 
 
 def differences(pair: RunPair, metrics: Sequence[str]) -> Iterator[ScoreDifference]:
-    """By metric what two contestants differ by. Of one document only items can be paired that are the document's."""
+    """Yield the difference of two contestants by metric. For a single document, only the document's own items can be
+    paired."""
     for metric in metrics:
         if not all(any(metric in side.scored for side in group.sides) for group in pair.both):
             continue
@@ -245,7 +247,7 @@ def _over_documents(pair: RunPair, metric: str) -> ScoreDifference:
 
 
 def _mean(sides: Sequence[Side], metric: str) -> float:
-    """Of several runs of a contestant on one document, which are draws of the same, the mean."""
+    """Return the mean over a contestant's runs on one document, which are samples of the same."""
     return fmean(side.scored[metric] for side in sides)
 
 
@@ -292,12 +294,12 @@ def _of_scores(pair: RunPair, metric: str, difference: float, over: str = "") ->
 
 
 def signed(value: float) -> str:
-    """A difference with its sign."""
+    """Return a difference with its sign."""
     return "0" if abs(value) < SEEN else f"{value:+.3f}".replace("-", "−")
 
 
 def differences_by_fifth(pair: RunPair, metrics: Sequence[str]) -> Iterator[FifthDifference]:
-    """Where in the document two contestants differ: in what they draw on, and in what they have of what is asked."""
+    """Yield where in the document two contestants differ: in their sources, and in the items they state."""
     yield from _shares(pair)
     for metric in metrics:
         if metric in ALIGNED:
@@ -331,7 +333,7 @@ def _scores_in(pair: RunPair, metric: str, fifth: int) -> Iterator[FifthDifferen
 
 
 def _values(sides: Sequence[Side], metric: str, fifth: int) -> Mapping[str, float]:
-    """By item of a fifth what it counts for a contestant; what has no verdict in one of its runs counts nowhere."""
+    """Return a contestant's value for each item in a fifth; items without a verdict in one of its runs are left out."""
     told = [counted_by_fifth(side.items, metric, fifth) for side in sides]
     shared = set.intersection(*(set(one) for one in told))
     return {key: fmean(one[key] for one in told) for key in shared}

@@ -1,4 +1,4 @@
-"""What is read of a run to hold it beside others."""
+"""What a comparison reads from each run."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from redraft.text.vectors import Encoder
 from redraft.text.words import count_words
 
 LEAST = 5
-"""From fewer values nothing can be said of others: the interval would hardly be more than the range of these few."""
+"""With fewer values there is no interval: it would hardly exceed the range of the values."""
 _DIGITS = 6
 
 
 def interval_of_mean(values: Sequence[float]) -> Range | None:
-    """What holds 95 % of the means of resamples, the same for the same values in any order; None for fewer than 5."""
+    """Return the range of 95 % of resampled means, regardless of the order of the values; None for fewer than 5."""
     if len(values) < LEAST:
         return None
     found = interval(draws(len(values)) @ np.sort(np.asarray(values, dtype=np.float64)) / len(values))
@@ -47,19 +47,19 @@ _WITHOUT_SUMMARY = {
     "compare": "it asked which of two summaries is better",
     "lineage": "it traced the summary of another run",
 }
-# What of an evaluation's details says by what of the document it was judged.
+# The details of an evaluation that identify the questions or key facts it used.
 _YARDSTICKS = ("pack", "keyfacts")
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A run, read."""
+    """A run as read for a comparison."""
 
     result: Result
     document: Document
     document_words: int
     named: str
-    """What the user calls it; empty without a name."""
+    """The name that the user gave it; empty without one."""
     sentences: tuple[SentenceBeside, ...]
     positions: Positions | None
     items: tuple[JudgedItem, ...]
@@ -67,31 +67,31 @@ class Side:
 
     @property
     def run(self) -> Run:
-        """The run as it is stored."""
+        """The stored run."""
         return self.result.run
 
     @property
     def used(self) -> Totals:
-        """What it took."""
+        """The usage totals."""
         return self.result.usage
 
     @property
     def scored(self) -> Mapping[str, float]:
-        """The scores that there are."""
+        """The scores by metric, for metrics that have one."""
         return {one.metric: one.score for one in self.scores if one.score is not None}
 
     def standing(self, metric: str) -> JudgeSetup:
-        """Who judged it by a metric, and how."""
+        """Return the judge setup of a metric."""
         return standing_of(self.run, metric, self.result.evaluations[metric].version)
 
     def yardstick(self, metric: str) -> str:
-        """The questions or the key facts that a metric went by; empty for one that goes by none."""
+        """Return the id of the questions or key facts that a metric used; empty if it uses none."""
         details = self.result.evaluations[metric].details
         return next((str(details[name]) for name in _YARDSTICKS if details.get(name)), "")
 
 
 def read_side(store: Store, key: str, named: str, encoder: Encoder | None) -> Side:
-    """A run with its summary. Raises a `UsageError` where it has none."""
+    """Return a run with its summary. Raises a `UsageError` if it has none."""
     run = store.runs.get(key)
     if run.kind in _WITHOUT_SUMMARY:
         raise UsageError(
@@ -139,7 +139,7 @@ def _scores(result: Result) -> Iterator[ScoreBeside]:
 
 
 def counted(evaluation: Evaluation) -> Sequence[float]:
-    """What the items count that a score is the mean of; nothing where it is something else than the mean of any."""
+    """Return the item values that the score is the mean of; empty if it is not the mean of any."""
     if evaluation.score is None:
         return ()
     for listed in evaluation.details.values():
@@ -157,7 +157,7 @@ def _values(listed: object) -> list[float]:
 
 
 def left_out(side: Side) -> Iterator[str]:
-    """What is not in a summary."""
+    """Yield what is missing from a summary."""
     for gap in side.result.gaps:
         which = f"{side.result.unit.capitalize()} {gap.chunk + 1} of {side.result.chunks}"
         yield f"{which} of the document was left out: {scrubbed(gap.reason)}"
