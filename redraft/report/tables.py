@@ -15,10 +15,10 @@ from redraft.text.columns import columns, padded
 from redraft.text.sanitizer import one_line
 
 Cell = str | int | float | None
-"""None is what was not measured: it is empty in CSV, null in JSON, and a dash in Markdown."""
+"""None is a value that was not measured: empty in CSV, null in JSON, a dash in Markdown."""
 
 _NOTHING = "–"
-# A spreadsheet takes a cell that begins so for a formula, and would run what a document has as its title.
+# Spreadsheets treat such a cell as a formula, and would run what a document has as its title.
 _FORMULA = re.compile(r"^\s*[=+\-@]")
 _MARKUP = re.compile(r"([\\`*_|<>\[\]])")
 _MARKED = re.compile(r"\\" + _MARKUP.pattern)
@@ -28,7 +28,7 @@ _LARGE = 100
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table. The caption says how its numbers came about, and `basis` what they rest on."""
+    """A table. The caption says how its numbers were obtained, and `basis` what they are based on."""
 
     name: str
     title: str
@@ -38,7 +38,7 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
 
     def to_json(self) -> dict[str, object]:
-        """The table for programs, each row by its columns' names."""
+        """Return the table as JSON, each row keyed by the column names."""
         return {
             "name": self.name,
             "title": self.title,
@@ -49,11 +49,11 @@ class Table:
         }
 
     def to_csv(self) -> str:
-        """The table for spreadsheets, with nothing rounded away and no text that they would take for a formula."""
+        """Return the table as CSV, unrounded and with no text that a spreadsheet treats as a formula."""
         return _csv([self.columns, *([in_csv(cell) for cell in row] for row in self.rows)])
 
     def to_markdown(self) -> str:
-        """The table for people, in columns that are even as plain text too."""
+        """Return the table as Markdown, with columns that also align as plain text."""
         head = [
             self.columns,
             *([plain(cell) if isinstance(cell, str) else figure(cell) for cell in row] for row in self.rows),
@@ -72,28 +72,28 @@ class Table:
 
 
 def plain(text: str) -> str:
-    """Foreign text in Markdown: one line without markup, not too long."""
+    """Return untrusted text for Markdown: one line, escaped and shortened."""
     return unmarked(one_line(text, _LONGEST))
 
 
 def unmarked(text: str) -> str:
-    """Foreign text in Markdown: one line without markup."""
+    """Return untrusted text for Markdown: one line, escaped."""
     return _MARKUP.sub(r"\\\1", one_line(text))
 
 
 def without_marks(text: str) -> str:
-    """Such a text where it is not read as Markdown."""
+    """Return such a text without the escapes, where it is not read as Markdown."""
     return _MARKED.sub(r"\1", text)
 
 
 def mean(values: Sequence[float | None]) -> float | None:
-    """The mean of those values that there are; None where there are none."""
+    """Return the mean of the values that are not None; None if there are none."""
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
 
 
 def in_csv(cell: Cell, *, lines: bool = False) -> Cell:
-    """A cell for spreadsheets: a text is one line, unless it may have several, and none is taken for a formula."""
+    """Return a cell for spreadsheets: text is one line unless `lines` is set, and is never treated as a formula."""
     if not isinstance(cell, str):
         return cell
     text = cell if lines else one_line(cell)
@@ -101,7 +101,7 @@ def in_csv(cell: Cell, *, lines: bool = False) -> Cell:
 
 
 def figure(value: float | None) -> str:
-    """A number at three decimals; a dash where there is none."""
+    """Return a number at three decimals, or a dash for None."""
     if value is None:
         return _NOTHING
     if isinstance(value, int):
@@ -109,7 +109,7 @@ def figure(value: float | None) -> str:
     if abs(value) >= _LARGE:
         return f"{value:,.1f}"
     shown = f"{value:.3f}"
-    # What is there, if ever so little, is not nothing.
+    # A small value that is not zero must not be shown as zero.
     return shown if float(shown) or not value else f"{value:.2g}"
 
 
@@ -117,18 +117,18 @@ Item = Mapping[str, object]
 
 
 def items_jsonl(items: Sequence[Item]) -> str:
-    """Each item on a line of its own."""
+    """Return the items as JSON Lines."""
     return "".join(f"{json.dumps(item, ensure_ascii=False)}\n" for item in items)
 
 
 def items_csv(items: Sequence[Item]) -> str:
-    """Each item as a row. What stands within another thing is named after both: `usage.drafting.calls`.
+    """Return the items as CSV, one row each. A nested value is named by its path, such as `usage.drafting.calls`.
 
-    A list stands in one cell, as JSON. A column is there as soon as one item has it.
+    A list is one cell, as JSON. There is a column for every name that any item has.
     """
     rows = [dict(_flat(item)) for item in items]
     columns = list(dict.fromkeys(name for row in rows for name in row))
-    # What is nothing in one item, and has parts in others, is a column only of its parts.
+    # A name that is empty in one item and has parts in others is a column only for its parts.
     columns = [name for name in columns if not _only_whole(name, columns, rows)]
     return _csv([list(map(in_csv, columns)), *([in_csv(row.get(name)) for name in columns] for row in rows)])
 
@@ -163,20 +163,20 @@ NO_PICTURES: Mapping[str, Plot] = {}
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The result of an experiment for people and for programs, the same to the byte whenever it is made again."""
+    """The result of an experiment for people and programs, identical to the byte whenever it is rebuilt."""
 
     name: str
     title: str
     about: tuple[str, ...]
-    """What was compared, and how far it came, a line each."""
+    """What was compared and how far the experiment got, one line each."""
     settings: Mapping[str, object]
     tables: tuple[Table, ...]
     items: Sequence[Mapping[str, object]]
     headline: tuple[str, ...] = ()
-    """What matters, in ten lines at most: what is shown where the tables themselves go to files."""
+    """The main results in at most ten lines, shown where the tables themselves go to files."""
 
     def to_json(self) -> dict[str, object]:
-        """All of it."""
+        """Return the whole report as JSON."""
         return {
             "experiment": self.name,
             "settings": dict(self.settings),
@@ -185,16 +185,16 @@ class Report:
         }
 
     def to_markdown(self) -> str:
-        """The report, with its tables at three decimals."""
+        """Return the report as Markdown, with its tables at three decimals."""
         head = "\n".join((f"# {self.title}\n", *(f"- {line}" for line in self.about)))
         return "\n".join((f"{head}\n", *(table.to_markdown() for table in self.tables)))
 
     def brief(self) -> str:
-        """What matters: the title and the headline, or what it is about where there is none."""
+        """Return the title with the headline, or with `about` if there is none."""
         return "\n".join((f"# {self.title}\n", *(f"- {line}" for line in self.headline or self.about))) + "\n"
 
     def files(self, pictures: Mapping[str, Plot] = NO_PICTURES) -> dict[str, str]:
-        """The files by name, with pictures that were drawn from the tables."""
+        """Return the contents of the files by name, with pictures drawn from the tables."""
         tables = [table.to_json() for table in self.tables]
         told = {"title": self.title, "about": list(self.about), "headline": list(self.headline)}
         content = {"experiment": self.name, **told, "settings": dict(self.settings), "tables": tables}
