@@ -170,7 +170,7 @@ def _named(parents: Sequence[Parent], *, merged: bool) -> tuple[str, ...]:
 
 
 def calls(store: Store, run: str) -> Iterator[CallEntry]:
-    """Yield every call to a model in order; replies reused from earlier runs come first and took no time."""
+    """Yield every attempt to call a model, in order; replies reused from earlier runs come first and took no time."""
     recorded = store.calls.of(run)
     begun = [datetime.fromisoformat(one.started) for one in recorded if not one.borrowed]
     first = min(begun, default=None)

@@ -20,7 +20,7 @@ _STATES = {
 
 
 class VerdictPart(NamedTuple):
-    """One clause of a verdict, with a sign so that color is not the only cue."""
+    """One clause of a verdict, with a sign so that colour is not the only cue."""
 
     kind: str
     """met, missed, unsure or note."""
