@@ -1,1 +1,1 @@
-"""The studio: pages on a store and their HTTP API, to look at runs, to start, stop and review them (extra `studio`)."""
+"""The studio: web pages and an HTTP API for a store, to view, start, stop and review runs (extra `studio`)."""

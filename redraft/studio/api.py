@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 
 def of_run(found: Callable[[Store, str], T]) -> Callable[[Request], Awaitable[T]]:
-    """The handler that reads something of the run in the address."""
+    """Return a handler that reads data of the run in the address."""
 
     async def handler(request: Request) -> T:
         return await read(request, found, (await run_of(request)).id)
@@ -57,7 +57,7 @@ def of_run(found: Callable[[Store, str], T]) -> Callable[[Request], Awaitable[T]
 
 
 def named(parameter: str, found: Callable[[Store, str], T]) -> Callable[[Request], Awaitable[T]]:
-    """The handler that reads what a parameter of the address names."""
+    """Return a handler that reads the object named by a path parameter."""
 
     async def handler(request: Request) -> T:
         return await read(request, found, request.path_params[parameter])
@@ -66,7 +66,7 @@ def named(parameter: str, found: Callable[[Store, str], T]) -> Callable[[Request
 
 
 async def runs(request: Request) -> RunList:
-    """The list of runs."""
+    """Return the list of runs."""
     return await off_loop(context_of(request).rows.listed, query_of(request, RunFilter))
 
 
@@ -81,14 +81,14 @@ async def start(request: Request) -> Started | Response:
 
 
 async def status(request: Request) -> Status:
-    """The status of a run."""
+    """Return the status of a run."""
     run, work = await run_of(request), context_of(request).work
     at_work = work is not None and work.is_at_work(run.id)
     return await off_loop(run_views.status_of, context_of(request).reading, run, at_work=at_work)
 
 
 async def evidence(request: Request) -> SentenceEvidence:
-    """The evidence for a sentence or a finding."""
+    """Return the evidence for a sentence or a finding."""
     number = request.query_params.get("sentence")
     if number is not None and not number.isdecimal():
         raise UsageError(f"sentence must be a number, not {number!r:.40}")
@@ -98,7 +98,7 @@ async def evidence(request: Request) -> SentenceEvidence:
 
 
 async def events(request: Request) -> Response:
-    """The events of a run as server-sent events, until the run stops."""
+    """Stream the events of a run as server-sent events until it stops."""
     run = await run_of(request)
     context = context_of(request)
     feed = context.work.feed(run.id) if context.work else None
@@ -106,7 +106,7 @@ async def events(request: Request) -> Response:
 
 
 def ordered(order: Callable[[Work, str], Awaitable[object]]) -> Callable[[Request], Awaitable[Status]]:
-    """The handler that stops or resumes the run in the address."""
+    """Return a handler that stops or resumes the run in the address."""
 
     async def handler(request: Request) -> Status:
         await order(work_of(request), (await run_of(request)).id)
@@ -116,7 +116,7 @@ def ordered(order: Callable[[Work, str], Awaitable[object]]) -> Callable[[Reques
 
 
 async def ask(request: Request) -> Started:
-    """Begin the run that answers a question."""
+    """Start the run that answers a question."""
     given = checked(Question, await json_of(request))
     order = await read(request, questions.order_of, await run_of(request), given.question)
     run = await work_of(request).start(*order)
@@ -124,7 +124,7 @@ async def ask(request: Request) -> Started:
 
 
 async def question(request: Request) -> PendingReview:
-    """The question that a waiting run asks."""
+    """Return the question of a waiting run."""
     return PendingReview(question=await work_of(request).session.question((await run_of(request)).id))
 
 
@@ -145,7 +145,7 @@ async def say(request: Request) -> OpinionList:
 
 
 async def sheet(request: Request) -> Response:
-    """The opinions on a run as a spreadsheet for `redraft agree read`."""
+    """Return the opinions on a run as a spreadsheet for `redraft agree read`."""
     run = await run_of(request)
     kind, text = await read(request, run_views.opinions_sheet, run.id, request.query_params.get("what"))
     headers = {"content-disposition": f'attachment; filename="{run.id}-{kind}.csv"'}
@@ -158,14 +158,14 @@ async def pack_list(request: Request) -> PackList:
 
 
 async def strike(request: Request) -> Created:
-    """A new version of a pack without some questions."""
+    """Create a new version of a pack without some questions."""
     given = checked(Strike, await json_of(request))
     store = work_of(request).session.store
     return Created(id=await off_loop(packs.strike, store, request.path_params["pack"], given.questions))
 
 
 async def description(request: Request) -> dict[str, Any]:
-    """The OpenAPI description of the API."""
+    """Return the OpenAPI description of the API."""
     return described([one for one in ENDPOINTS if one.is_there(context_of(request).config.read_only)])
 
 

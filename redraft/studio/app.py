@@ -1,4 +1,4 @@
-"""The studio as an application: its routes, access control, and resources."""
+"""The studio as an ASGI application: routes, access control, and resources."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class _File(NamedTuple):
 
 @cache
 def _files() -> dict[str, _File]:
-    """All static files, read once: an address is looked up among their names, and is never a path."""
+    """Return all static files by name, read once. An address is looked up in them, and never used as a path."""
     found = dict(_found(files("redraft.report.pages") / "static", ""))
-    # The styles of pictures are not a file, but made where the pictures are.
+    # The styles of plots are generated, not a file.
     return found | {"plots.css": _file(static("plots.css").encode(), _TYPES["css"])}
 
 
@@ -65,7 +65,7 @@ def _found(folder: Traversable, before: str) -> Iterator[tuple[str, _File]]:
 
 
 async def static_file(request: Request) -> Response:
-    """A style or a script."""
+    """Return a style sheet or a script."""
     found = _files().get(request.path_params["name"])
     if found is None:
         raise HTTPException(404)
@@ -92,7 +92,7 @@ _READING = (
     Route("/api", pages.api),
     Route("/static/{name:path}", static_file),
 )
-# These come before the address of a single run.
+# These precede the route of a single run.
 _WORKING = (
     Route("/runs/new", pages.new),
     Route("/runs/new", pages.plan, methods=["POST"]),
@@ -111,7 +111,7 @@ _WORKING = (
 
 
 def studio(config: StudioConfig) -> Starlette:
-    """The studio on a database. A read-only studio has no routes that write."""
+    """Return the studio of a database. A read-only studio has no routes that write."""
     load_files()
     routes = [
         *(() if config.read_only else _WORKING),

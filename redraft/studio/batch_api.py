@@ -27,33 +27,33 @@ ORDERS: Mapping[BatchOrder, str] = {
 
 
 def named(request: Request) -> str:
-    """The batch that an address names."""
+    """Return the name of the batch in the address."""
     return str(request.path_params["batch"])
 
 
 def at_work(request: Request) -> frozenset[str]:
-    """The batches that this studio is working on."""
+    """Return the batches that this studio is running."""
     work = context_of(request).work
     return work.batches() if work is not None else frozenset()
 
 
 async def listed(request: Request) -> BatchList:
-    """All batches."""
+    """Return all batches."""
     return await read(request, batches.listed, at_work(request))
 
 
 async def status(request: Request) -> BatchStatus:
-    """The status of a batch."""
+    """Return the status of a batch."""
     return await read(request, batches.status_of, named(request), at_work(request))
 
 
 async def items(request: Request) -> ItemList:
-    """A page of the documents of a batch."""
+    """Return a page of the documents of a batch."""
     return await read(request, batches.items, named(request), query_of(request, WantedItems))
 
 
 async def ordered(request: Request, order: BatchOrder) -> None:
-    """Pause, cancel or resume a batch; an order that does not fit its status is refused."""
+    """Pause, cancel or resume a batch; refuse an order that does not fit its status."""
     name, work = named(request), work_of(request)
     standing = await read(request, batches.known, name)
     if order not in batches.orders(standing, at_work(request)):
@@ -65,19 +65,19 @@ async def ordered(request: Request, order: BatchOrder) -> None:
 
 
 async def tables(request: Request) -> BatchTables:
-    """The results of a batch in tables."""
+    """Return the results of a batch as tables."""
     return await off_loop(context_of(request).tables.typed, named(request))
 
 
 async def events(request: Request) -> Response:
-    """The progress of a batch as server-sent events, until no process works on it."""
+    """Stream the progress of a batch as server-sent events until no process is running it."""
     name = named(request)
     await read(request, batches.known, name)
     return streamed(request, batches.progress_of(context_of(request).reading, name))
 
 
 async def order(request: Request, order: BatchOrder) -> BatchStatus:
-    """Carry out an order, and return the status of the batch after it."""
+    """Carry out an order, and return the new status of the batch."""
     await ordered(request, order)
     return await status(request)
 

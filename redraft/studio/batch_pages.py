@@ -27,17 +27,17 @@ class _Links:
         self._said = wanted.model_dump(exclude_defaults=True)
 
     def page(self, number: int) -> str:
-        """Another page of the documents."""
+        """Return the link to another page of the documents."""
         return f"{self.batch}?{urlencode({**self._said, 'page': number})}#documents"
 
 
 async def listed(request: Request) -> Response:
-    """The list of batches."""
+    """Show the list of batches."""
     return page(request, "batches", "batches", batches=(await batch_api.listed(request)).batches)
 
 
 async def batch(request: Request) -> Response:
-    """A batch: its progress, its documents, and its tables once it has stopped."""
+    """Show a batch: its progress, its documents, and its tables once it has stopped."""
     status, wanted = await batch_api.status(request), query_of(request, WantedItems)
     moves = status.status in ("working", "idle") or bool(status.items.leased)
     ended = status.items.done + status.items.failed + status.items.aside
@@ -52,7 +52,7 @@ async def batch(request: Request) -> Response:
 
 
 async def tables(request: Request) -> Response:
-    """The tables of a batch, however large it is."""
+    """Show the tables of a batch of any size."""
     status = await batch_api.status(request)
     lines, to = await _lines(request, status.batch), _Links(status.batch, WantedItems())
     return page(request, "batch_tables", "batches", batch=status, lines=lines, to=to)

@@ -1,4 +1,4 @@
-"""Batches in the store: all of them, the status of one, a page of its documents, and its tables."""
+"""Batches in the store: the list, a batch's status, a page of its documents, and its tables."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ _PAUSE = 1.0
 _USUAL = DraftConfig().model_dump(include={"model", "strategy", "words"})
 _MOST_KEPT = 16
 SHOWN_AT_ONCE = 1000
-"""A larger batch has its tables on a page of their own, because every run has to be read for them."""
+"""Larger batches have their tables on a separate page, because they require reading every run."""
 
 
 def known(store: Store, name: str) -> BatchStanding:
-    """The batch with this name."""
+    """Return the batch with this name; raise NoSuchThing if there is none."""
     try:
         return standing_of(store, name)
     except RunError as error:
@@ -50,19 +50,19 @@ def known(store: Store, name: str) -> BatchStanding:
 
 
 def listed(store: Store, at_work: frozenset[str]) -> BatchList:
-    """All batches."""
+    """Return all batches."""
     found = (standing_of(store, one.name) for one in store.batches.all())
     return BatchList(batches=tuple(_status(store, one, at_work) for one in found))
 
 
 def status_of(store: Store, name: str, at_work: frozenset[str]) -> BatchStatus:
-    """The status of a batch."""
+    """Return the status of a batch."""
     return _status(store, known(store, name), at_work)
 
 
 def _status(store: Store, standing: BatchStanding, at_work: frozenset[str]) -> BatchStatus:
     batch = standing.batch
-    # Settings of another version of redraft are shown as far as this version knows them.
+    # Settings from another version of redraft are shown as far as this version knows them.
     settings = {**_USUAL, **(batch.asked.get("settings") or {})}
     refinement = batch.asked.get("refinement") or {}
     pace = pace_of(store, standing) if standing.stage == "working" else None
@@ -88,7 +88,7 @@ def _status(store: Store, standing: BatchStanding, at_work: frozenset[str]) -> B
 
 
 def orders(standing: BatchStanding, at_work: frozenset[str]) -> tuple[BatchOrder, ...]:
-    """The orders that a batch accepts now."""
+    """Return the orders that a batch accepts now."""
     counts, stage = standing.counts, standing.stage
     found: list[BatchOrder] = []
     if stage in ("working", "idle"):
@@ -106,7 +106,7 @@ def _error(error: Any) -> dict[str, str] | None:
 
 
 def items(store: Store, name: str, wanted: WantedItems) -> ItemList:
-    """A page of the documents of a batch. Only these are read."""
+    """Return a page of the documents of a batch. Only these are read."""
     known(store, name)
     total = store.batches.how_many(name, wanted.state, wanted.q)
     pages = max(1, ceil(total / wanted.per))
@@ -145,7 +145,7 @@ class Tables:
         self._lock = threading.Lock()
 
     def of(self, name: str) -> Report:
-        """The tables of a batch."""
+        """Return the tables of a batch."""
         standing = known(self._store, name)
         with self._lock:
             before = self._kept.pop(name, None)
@@ -156,17 +156,17 @@ class Tables:
         return found[1]
 
     def typed(self, name: str) -> BatchTables:
-        """The tables for the API."""
+        """Return the tables for the API."""
         return BatchTables(tables=tuple(TableEntry.model_validate(one.to_json()) for one in self.of(name).tables))
 
     def drawn(self, name: str) -> tuple[ReportRow, ...]:
-        """The tables for a page, without the first, which repeats the head of the page."""
+        """Return the tables for a page, without the first, which the head of the page repeats."""
         tables = tuple(ShownTable(one) for one in self.of(name).tables[1:])
         return sections([Results("batch", name, "", (), (), {}, tables)])[0].lines
 
 
 async def progress_of(store: Store, name: str, pause: float = _PAUSE) -> AsyncIterator[Message]:
-    """The progress of a batch, until no process works on it."""
+    """Yield the progress of a batch until no process is running it."""
     before: Message = {}
     while True:
         standing = await off_loop(known, store, name)
@@ -181,5 +181,5 @@ async def progress_of(store: Store, name: str, pause: float = _PAUSE) -> AsyncIt
 
 
 def is_moving(standing: BatchStanding) -> bool:
-    """Whether it is running, or waits for a worker."""
+    """Return whether a batch is running or waiting for a worker."""
     return standing.stage in ("working", "idle") or bool(standing.counts.leased)

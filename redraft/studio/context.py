@@ -1,4 +1,4 @@
-"""What every request works with: the store, the configuration, and the work in progress."""
+"""The context of every request: the store, the configuration, and the work in progress."""
 
 from __future__ import annotations
 
@@ -48,16 +48,16 @@ class Work:
         self._batches: dict[str, asyncio.Task[object]] = {}
 
     def feed(self, run: str) -> Feed | None:
-        """The events of a run that this studio has run."""
+        """Return the events of a run that this studio started or resumed; None for other runs."""
         return self._feeds.get(run)
 
     def is_at_work(self, run: str) -> bool:
-        """Whether this studio is running it."""
+        """Return whether this studio is running it."""
         feed = self._feeds.get(run)
         return feed is not None and not feed.over
 
     async def start(self, document: Document, settings: DraftConfig, order: RunSpec) -> str:
-        """Start a run, and return its id once it is stored. Errors before that are raised."""
+        """Start a run, and return its id once it is stored. Earlier errors are raised."""
         return await self._begun(Feed(streaming(self.session.begin_order(document, settings, order))))
 
     async def resume(self, run: str) -> str:
@@ -66,11 +66,12 @@ class Work:
         return await self._begun(Feed(self.session.stream_resume(run)), run)
 
     async def answer(self, run: str, answer: Mapping[str, Any]) -> str:
-        """Answer a run that waits for a review, and resume it. Returns what is wrong with the answer, if anything."""
+        """Answer a run that waits for a review, and resume it. Return what is wrong with the answer, or an empty
+        string."""
         await self._check_idle(run)
         feed = Feed(self.session.stream_resume(run, answer))
         await self._begun(feed, run)
-        # A wrong answer is followed at once by the same question, a right one by another event.
+        # After an invalid answer the same question comes next; after a valid one, any other event.
         message = await feed.first("waiting", "stage", "score", "round", "done", "error", "stopped", "call", "finding")
         asked = message["question"] if message and message["kind"] == "waiting" else None
         return str(asked["problem"]) if asked else ""
@@ -81,7 +82,8 @@ class Work:
             raise RunError(f"run {run} is running", hint="wait for it, or stop it first")
 
     async def _begun(self, feed: Feed, run: str = "") -> str:
-        """The run's id once it has started; `run` is the id of one that may have nothing left to do."""
+        """Wait until a run has started, and return its id; `run` is the id of a resumed run, which may have nothing
+        left to do."""
         message = await feed.first("started", "done", "error", "stopped")
         if feed.error is not None and (message is None or message["kind"] == "error"):
             raise feed.error
@@ -105,11 +107,11 @@ class Work:
         await feed.stop()
 
     def batches(self) -> frozenset[str]:
-        """The batches that this studio is running."""
+        """Return the batches that this studio is running."""
         return frozenset(name for name, task in self._batches.items() if not task.done())
 
     async def resume_batch(self, name: str) -> None:
-        """Resume a batch in this studio, under its own limits."""
+        """Resume a batch in this studio, under the batch's own limits."""
         opened = await off_loop(open_again, self.session.store, name)
         self._batches[name] = asyncio.create_task(self._worked_on(opened))
 
@@ -122,7 +124,7 @@ class Work:
             await off_loop(self.session.store.batches.set_status, opened.name, "stopped", described(error))
 
     async def aclose(self) -> None:
-        """Stop everything. It is stored as interrupted, and can be resumed."""
+        """Stop all work. It is stored as interrupted, and can be resumed."""
         await off_loop(self.experiments.close)
         for task in self._batches.values():
             task.cancel()
@@ -160,7 +162,7 @@ class StudioConfig:
 
     @property
     def results(self) -> Path:
-        """That folder; without one it is `experiments` beside the database."""
+        """The folder with the results of experiments; by default `experiments` beside the database."""
         if self.experiments is not None:
             return self.experiments
         is_file = self.database is not None and "://" not in str(self.database)
@@ -169,7 +171,7 @@ class StudioConfig:
 
 @dataclass(slots=True)
 class StudioContext:
-    """What every route works with. `work` is None in a read-only studio."""
+    """The context of every route. `work` is None in a read-only studio."""
 
     config: StudioConfig
     reading: Store
@@ -179,9 +181,9 @@ class StudioContext:
     work: Work | None
     pending: Pending[tuple[RunBody, Document]]
     planned: Pending[ExperimentPlan] = field(default_factory=Pending)
-    """The experiments that wait for confirmation."""
+    """The experiments waiting for confirmation."""
     local: dict[str, ModelSettings] = field(default_factory=dict)
-    """The models that were found on this machine, by name."""
+    """The models found on this machine, by name."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when the server shuts down: all event streams end then."""
 
@@ -192,13 +194,13 @@ class StudioContext:
 
 
 def context_of(request: Request) -> StudioContext:
-    """The context of a request."""
+    """Return the context of a request."""
     found: StudioContext = request.app.state.context
     return found
 
 
 def work_of(request: Request) -> Work:
-    """The work of this studio; every route that needs it exists only where it is there."""
+    """Return the work of this studio; a read-only studio has no route that needs it."""
     found = context_of(request).work
     assert found is not None, "a read-only studio has no route that leads here"
     return found
@@ -210,7 +212,7 @@ async def read(request: Request, work: Callable[..., T], *args: object) -> T:
 
 
 def streamed(request: Request, shown: AsyncIterator[Message]) -> Response:
-    """A response that streams events."""
+    """Return a response that streams events."""
     return StreamingResponse(sent(context_of(request).closing, shown), media_type=EVENT_STREAM, headers=STREAMED)
 
 
@@ -221,12 +223,12 @@ class NoSuchRun(RunError):
 
 
 async def run_of(request: Request) -> Run:
-    """The run in the address."""
+    """Return the run in the address."""
     return await read(request, found_run, request.path_params["run"])
 
 
 def found_run(store: Store, key: str) -> Run:
-    """The run with this id, or with the only id that starts with it."""
+    """Return the run with this id, or with the only id that starts with it."""
     known = [one for one, _, _ in store.runs.stamps() if one.startswith(key)]
     if len(known) != 1:
         raise NoSuchRun(

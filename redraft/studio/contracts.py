@@ -127,7 +127,7 @@ class AskedQuestion(Entry):
     sentences: tuple[AnswerSentence, ...]
     citations: tuple[AnswerCitation, ...]
     judged: Line
-    """The score of the answer and who gave it; empty where nobody has judged it."""
+    """The score of the answer and who gave it; empty if it was not judged."""
     findings: tuple[Line, ...]
     """What the judge found wrong with it."""
     notes: tuple[Line, ...]

@@ -1,4 +1,4 @@
-"""From a request to the design of an experiment, as the command of the same name makes it of its options."""
+"""Designs of experiments from requests, like those that the command of the same name makes from its options."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from redraft.studio.orders import Models, judging_of, known_model, own_settings,
 
 _LEAST_CHUNK = 64
 _PAPERS = {"coverage": 0.6, "consistency": 0.73}
-"""The goals of LongSumEval."""
+"""The default goals of LongSumEval."""
 
 
 def designed(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:
-    """The experiment that is asked for, and its design."""
+    """Return the requested experiment and its design; raise UsageError if it needs a model and has none."""
     experiment, design = _DESIGNS[asked.kind]
     if not asked.models and asked.kind != "chunk-size":
         raise UsageError("no model takes part", hint="choose at least one model")
@@ -48,7 +48,7 @@ def _writers(asked: ExperimentBody, models: Models) -> tuple[NamedModel, ...]:
 
 
 def _judges(asked: ExperimentBody, models: Models) -> tuple[NamedModel, ...]:
-    """The judges, or else the first model, each under its own settings."""
+    """Return the judges, by default the first model, each with its own settings."""
     shared = asked.said({"prompts", "replies", "sample"})
     made = []
     for name in dict.fromkeys(asked.judges or asked.models[:1]):

@@ -66,12 +66,12 @@ class NoSuchThing(RedraftError):
 
 
 def status_of(error: RedraftError) -> int:
-    """The HTTP status for a failure."""
+    """Return the HTTP status for a failure."""
     return _STATUS.get(error.code, _OF_A_MODEL)
 
 
 def problem_of(error: Exception) -> tuple[int, Problem]:
-    """Return the HTTP status and the description of a failure. An unexpected one is not described."""
+    """Return the HTTP status and the description of a failure. Unexpected ones are logged, not described."""
     if isinstance(error, RedraftError):
         return status_of(error), Problem(code=error.code, message=str(error), hint=error.hint)
     if isinstance(error, ValidationError):
@@ -84,18 +84,18 @@ def problem_of(error: Exception) -> tuple[int, Problem]:
 
 
 def is_for_programs(path: str) -> bool:
-    """Whether an address replies with JSON."""
+    """Return whether an address replies with JSON."""
     return path == "/api" or path.startswith("/api/")
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """The reply to a request that failed."""
+    """Return the reply to a request that failed."""
     status, problem = problem_of(error)
     return refusal(request.url.path, status, problem)
 
 
 def refusal(path: str, status: int, problem: Problem) -> Response:
-    """The reply for a problem: JSON for programs, a page for people."""
+    """Return the reply for a problem: JSON for the API, a page for browsers."""
     if is_for_programs(path):
         return JSONResponse(ProblemReply(error=problem).model_dump(), status)
     return HTMLResponse(template("studio/problem.html").render(status=status, problem=problem, here=""), status)
@@ -114,10 +114,10 @@ class Endpoint:
     method: str
     path: str
     says: str
-    """What it does, in a sentence."""
+    """A sentence that describes it."""
     handler: Handler
     gives: type[BaseModel] | None = None
-    """None for a reply that is not JSON."""
+    """The model of the reply; None if the reply is not JSON."""
     takes: type[BaseModel] | None = None
     status: int = 200
     query: type[BaseModel] | Mapping[str, str] = field(default_factory=dict)
@@ -127,26 +127,26 @@ class Endpoint:
     plans: type[BaseModel] | None = None
     """The reply of a dry run."""
     forms: bool = False
-    """Whether it accepts a form with a file, too."""
+    """Whether it also accepts a form with a file."""
     works: bool = False
     """Whether it needs a session, although it only reads."""
 
     @property
     def writes(self) -> bool:
-        """Whether it changes anything."""
+        """Whether it modifies anything."""
         return self.method != "GET"
 
     @property
     def address(self) -> str:
-        """The path as the description has it."""
+        """The path in the OpenAPI description."""
         return self.path.replace(":path}", "}")
 
     def is_there(self, read_only: bool) -> bool:
-        """Whether the address exists: a read-only studio has none that write."""
+        """Return whether the endpoint exists: a read-only studio has none that write or need a session."""
         return not (read_only and (self.writes or self.works))
 
     def route(self) -> Route:
-        """The route, which answers with what the handler returns, as JSON unless it is a response already."""
+        """Return the route, which converts what the handler returns to JSON unless it is a response."""
         return Route(self.path, self._answer, methods=[self.method])
 
     async def _answer(self, request: Request) -> Response:
@@ -157,17 +157,17 @@ class Endpoint:
 
 
 def query_of(request: Request, model: type[M]) -> M:
-    """The query of a request as a model. Empty parameters count as missing."""
+    """Return the query of a request as a model. Empty parameters count as missing."""
     return checked(model, {name: value for name, value in request.query_params.items() if value})
 
 
 def typed(value: BaseModel, status: int = 200) -> Response:
-    """A value as JSON."""
+    """Return a value as a JSON response."""
     return Response(value.model_dump_json(), status, media_type=_JSON)
 
 
 def described(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
-    """The description of the API, as OpenAPI 3.1 has it."""
+    """Return the OpenAPI 3.1 description of the API."""
     models: set[type[BaseModel]] = {ProblemReply}
     for one in endpoints:
         models |= {model for model in (one.gives, one.takes, one.plans) if model is not None}

@@ -32,21 +32,21 @@ class ExperimentPlanned(BaseModel):
 
 
 async def listed(request: Request) -> ExperimentList:
-    """All experiments."""
+    """Return all experiments."""
     context = context_of(request)
     work = context.work.experiments if context.work else None
     return await off_loop(experiments.listed, context.rows, context.config.results, work)
 
 
 async def details(request: Request) -> ExperimentDetails:
-    """An experiment with its tables."""
+    """Return an experiment with its tables."""
     context, name = context_of(request), request.path_params["name"]
     work = context.work.experiments if context.work else None
     return await off_loop(experiments.shown, context.rows, context.config.results, work, name)
 
 
 async def planned(request: Request, sent: Sent) -> ExperimentPlan:
-    """The experiment that a request asks for, with its documents."""
+    """Return the experiment that a request asks for, with its documents."""
     context, asked = context_of(request), checked(ExperimentStart, sent.fields)
     before = context.planned.look(sent.kept) if sent.kept else None
     return await off_loop(plan_asked, context.reading, context.models, asked, sent.files, before)
@@ -64,12 +64,12 @@ async def start(request: Request) -> ExperimentStarted | Response:
 
 
 async def begun(request: Request, plan: ExperimentPlan) -> str:
-    """Start an experiment; returns its name."""
+    """Start an experiment, and return its name."""
     return await off_loop(work_of(request).experiments.start, plan, context_of(request).models)
 
 
 async def progress(request: Request) -> ExperimentProgress:
-    """The progress of an experiment that was started in a studio."""
+    """Return the progress of an experiment that was started in a studio."""
     context, name = context_of(request), request.path_params["name"]
     order = await off_loop(experiments.ordered, context.config.results, name)
     return progress_of(name, order, context.work.experiments.job(name) if context.work else None)

@@ -32,7 +32,7 @@ _SPLIT = re.compile(r"[,;\s]+")
 
 
 def _numbers(given: object) -> object:
-    """A list of numbers as it is typed: 100, 200."""
+    """Split a typed list of numbers, such as 100, 200."""
     return [one for one in _SPLIT.split(given) if one] if isinstance(given, str) else given
 
 
@@ -41,7 +41,7 @@ Kind = Literal["grid", "longsumeval", "hamlet", "context", "qa", "chunk-size"]
 
 
 class KindInfo(NamedTuple):
-    """What a form says of a kind of experiment."""
+    """The description of a kind of experiment in the form."""
 
     title: str
     about: str
@@ -114,7 +114,7 @@ class ExperimentStart(ExperimentBody):
 
 
 class ExperimentPlan(NamedTuple):
-    """An experiment that can be started: what is run, on which documents."""
+    """An experiment that can be started, with its documents."""
 
     asked: ExperimentBody
     documents: tuple[Document, ...]
@@ -127,7 +127,8 @@ def plan_asked(
     files: tuple[tuple[bytes, str], ...],
     before: ExperimentPlan | None,
 ) -> ExperimentPlan:
-    """A request with its documents, or with those of an earlier plan; checked as far as possible without a model."""
+    """Return a request with its documents, or with those of an earlier plan. It is checked as far as possible without a
+    model."""
     if before is not None and not (asked.documents or asked.from_batch or files):
         documents = before.documents
     else:
@@ -155,7 +156,7 @@ def _documents(store: Store, asked: ExperimentBody, files: tuple[tuple[bytes, st
 
 
 def _uploaded(content: bytes, name: str) -> list[Document]:
-    """The document in a file, or those of a set: a file of lines, each with id, title and text."""
+    """Return the document in a file, or the documents of a set: for example JSON lines with id, title and text."""
     if form_suffix(Path(name)) not in SUFFIXES:
         return [load_bytes(content, name)]
     with tempfile.TemporaryDirectory() as folder:
@@ -165,7 +166,7 @@ def _uploaded(content: bytes, name: str) -> list[Document]:
 
 
 def designed(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:
-    """The experiment, and its design. The modules of experiments are loaded when the first one is designed."""
+    """Return the experiment and its design. The experiment modules are imported on first use."""
     require_agreement("an experiment in the studio")
     designs = import_module("redraft.studio.designs")
     made: tuple[Experiment[Any, Any], Any] = designs.designed(asked, models)
@@ -173,13 +174,13 @@ def designed(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any
 
 
 def plan_table(plan: ExperimentPlan, models: Models, prices: PriceTable) -> Table:
-    """What the experiment costs, step by step; the last row is the total."""
+    """Return the estimated cost of the experiment, step by step; the last row is the total."""
     experiment, design = designed(plan.asked, models)
     return experiment.plan(plan.documents, design, prices)
 
 
 def limits_of(asked: ExperimentBody, usual: Limits) -> Limits:
-    """The limits of an experiment: its own, but never above those of the studio."""
+    """Return the limits of an experiment: its own, but never above those of the studio."""
     changes = {}
     for name in ("max_cost", "max_calls"):
         given = [one for one in (getattr(asked, name), getattr(usual, name)) if one is not None]

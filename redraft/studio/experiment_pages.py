@@ -23,17 +23,17 @@ from redraft.studio.start import KEPT, Sent, offer_of, sent_with
 _SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 _MOST_COMPARED = 4
 _SHOWN = frozenset({"words", "chunk_tokens", "drafts", "until", "by_chapter"})
-"""Settings that the form has elsewhere, or that would make systems differ in more than was asked for."""
+"""Settings that have their own place in the form, or that would make systems differ in more ways than requested."""
 
 
 async def listed(request: Request) -> Response:
-    """The list of experiments."""
+    """Show the list of experiments."""
     found = await experiment_api.listed(request)
     return page(request, "experiments", "experiments", experiments=found.experiments, kinds=KINDS)
 
 
 async def new(request: Request) -> Response:
-    """The form for a new experiment, which may be filled in as an earlier one was."""
+    """Show the form for a new experiment, optionally with the settings of an earlier one."""
     given: Mapping[str, Any] = {}
     if name := request.query_params.get("from"):
         order = await off_loop(experiments.ordered, context_of(request).config.results, name)
@@ -60,7 +60,7 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
 
 
 async def plan(request: Request) -> Response:
-    """The plan of an experiment, to be confirmed."""
+    """Show the plan of an experiment, to be confirmed."""
     context, sent = context_of(request), Sent({})
     try:
         sent = await sent_with(request)
@@ -76,7 +76,7 @@ async def plan(request: Request) -> Response:
 
 
 async def change(request: Request) -> Response:
-    """Back to the form as it was filled in; the documents are kept."""
+    """Show the form again as it was filled in; the documents are kept."""
     async with request.form() as form:
         key = str(form.get(KEPT, ""))
     asked = context_of(request).planned.look(key).asked
@@ -84,14 +84,14 @@ async def change(request: Request) -> Response:
 
 
 async def start(request: Request) -> Response:
-    """Start the experiment that was planned."""
+    """Start the planned experiment."""
     async with request.form() as form:
         made = context_of(request).planned.take(str(form.get(KEPT, "")))
     return RedirectResponse(f"/experiments/{await experiment_api.begun(request, made)}", 303)
 
 
 async def one(request: Request) -> Response:
-    """An experiment: its progress while it is running, its tables and pictures afterwards."""
+    """Show an experiment: its progress while it is running, its tables and pictures afterwards."""
     context, shown = context_of(request), await experiment_api.details(request)
     sections = await off_loop(experiments.drawn, context.config.results, [shown.name])
     progress = await experiment_api.progress(request) if shown.status else None
@@ -112,7 +112,7 @@ async def resume(request: Request) -> Response:
 
 
 async def compare(request: Request) -> Response:
-    """Experiments side by side."""
+    """Show experiments side by side."""
     names = list(dict.fromkeys(request.query_params.getlist("name")))[:_MOST_COMPARED]
     sections = await off_loop(experiments.drawn, context_of(request).config.results, names)
     found = [one.results.place for section in sections for one in section.sets]
@@ -122,7 +122,7 @@ async def compare(request: Request) -> Response:
 
 
 async def picture(request: Request) -> Response:
-    """A picture of an experiment, with a policy under which it can run nothing."""
+    """Return a picture of an experiment, with a policy that forbids scripts."""
     context, names = context_of(request), request.path_params
     content = await off_loop(experiments.picture, context.config.results, names["name"], names["file"])
     return Response(content, media_type="image/svg+xml", headers={"content-security-policy": _SVG_POLICY})

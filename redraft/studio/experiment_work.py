@@ -1,4 +1,4 @@
-"""Running experiments: each in a thread of its own, with its order and its results in a folder."""
+"""Running experiments: each in its own thread, with its order and its results in a folder."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ State = Literal["running", "done", "incomplete", "stopped", "failed", "interrupt
 
 
 class ExperimentOrder(BaseModel):
-    """What was started, as it is stored with the results."""
+    """The order of an experiment, stored with its results."""
 
     asked: ExperimentBody
     documents: tuple[str, ...]
-    """Their ids."""
+    """The ids of the documents."""
     created: str
     status: State = "running"
     error: dict[str, str] | None = None
@@ -57,17 +57,17 @@ class ExperimentProgress(BaseModel):
     name: str
     status: State
     done: int
-    """The parts that are finished: summaries, verdicts, answers."""
+    """Finished parts: summaries, verdicts, answers."""
     of: int
     """All parts; 0 before the first one is finished."""
     calls: int
     cached: int
     failed: int
-    """Calls that failed."""
+    """Failed calls."""
     cost_usd: float | None
     seconds: float
     log: tuple[str, ...]
-    """What happened, latest first."""
+    """Messages, latest first."""
     error: dict[str, str] | None
 
 
@@ -95,11 +95,11 @@ class Job:
 
     @property
     def is_running(self) -> bool:
-        """Whether it is at work."""
+        """Whether it is running."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:
-        """Store the order, and begin."""
+        """Store the order and start."""
         self._keep("running")
         self._thread = threading.Thread(target=lambda: asyncio.run(self._work()), name=f"experiment {self.name}")
         self._thread.start()
@@ -150,7 +150,7 @@ class Job:
             self.calls.note(event)
 
     def progress(self) -> ExperimentProgress:
-        """How far it is."""
+        """Return the progress."""
         calls, end = self.calls, self.ended or time.monotonic()
         return ExperimentProgress(
             name=self.name,
@@ -176,11 +176,11 @@ class ExperimentWork:
         self._lock = threading.Lock()
 
     def job(self, name: str) -> Job | None:
-        """The experiment with this name, if it has been at work here."""
+        """Return the experiment with this name if this studio has run it, else None."""
         return self._jobs.get(name)
 
     def start(self, plan: ExperimentPlan, models: Models) -> str:
-        """Start an experiment; returns its name."""
+        """Start an experiment, and return its name."""
         created = datetime.now(UTC).isoformat(timespec="seconds")
         order = ExperimentOrder(asked=plan.asked, documents=tuple(one.id for one in plan.documents), created=created)
         with self._lock:
@@ -194,7 +194,7 @@ class ExperimentWork:
         return name
 
     def resume(self, name: str, models: Models) -> None:
-        """Run an experiment again. What is done is not done again."""
+        """Run an experiment again. Finished work is not repeated."""
         job, order = self._jobs.get(name), order_in(self._folder / name)
         if order is None:
             raise RunError(f"experiment {name} was not started in a studio", hint="run its command again")
@@ -231,7 +231,7 @@ class ExperimentWork:
 
 
 def order_in(folder: Path) -> ExperimentOrder | None:
-    """The order in a folder of results; None if a command made them."""
+    """Return the order in a folder of results; None if a command made them."""
     try:
         return ExperimentOrder.model_validate_json(read_file(folder / ORDER, MOST_BYTES))
     except (OSError, ValidationError):
@@ -239,12 +239,12 @@ def order_in(folder: Path) -> ExperimentOrder | None:
 
 
 def status_in(order: ExperimentOrder, job: Job | None) -> State:
-    """The status of an experiment: one that is stored as running while nothing runs it was interrupted."""
+    """Return the status of an experiment; it is interrupted if it is stored as running and nothing is running it."""
     return "interrupted" if order.status == "running" and (job is None or not job.is_running) else order.status
 
 
 def progress_of(name: str, order: ExperimentOrder, job: Job | None) -> ExperimentProgress:
-    """The progress of an experiment, also of one that ran before the studio was started."""
+    """Return the progress of an experiment, even if it ran before the studio was started."""
     if job is not None:
         return job.progress()
     known: dict[str, Any] = dict.fromkeys(("done", "of", "calls", "cached", "failed", "seconds"), 0)

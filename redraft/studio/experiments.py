@@ -25,12 +25,12 @@ _MOST_RUNS = 500
 
 
 def name_of(row: RunSummary) -> str:
-    """The experiment of a run; empty for none."""
+    """Return the experiment of a run; empty if there is none."""
     return row.experiment or (row.kind if row.part else "")
 
 
 def listed(rows: RunRows, folder: Path, work: ExperimentWork | None) -> ExperimentList:
-    """The experiments in the store and in the folder: first those started in a studio, latest first."""
+    """Return the experiments in the store and in the folder: those started in a studio first, then latest first."""
     found: dict[str, list[RunSummary]] = {}
     for row in rows.all():
         if (name := name_of(row)) and name != BATCH:
@@ -58,7 +58,7 @@ def _line(name: str, runs: list[RunSummary], folder: Path | None, work: Experime
 
 
 def shown(rows: RunRows, folder: Path, work: ExperimentWork | None, name: str) -> ExperimentDetails:
-    """An experiment with its tables, pictures and runs."""
+    """Return an experiment with its tables, pictures and runs."""
     runs = rows.listed(RunFilter(experiment=name, per=_MOST_RUNS)).rows
     files = _folders(folder).get(name)
     if not runs and files is None:
@@ -77,7 +77,7 @@ def shown(rows: RunRows, folder: Path, work: ExperimentWork | None, name: str) -
 
 
 def ordered(folder: Path, name: str) -> ExperimentOrder:
-    """The order of an experiment that was started in a studio."""
+    """Return the order of an experiment that was started in a studio."""
     found = _folders(folder).get(name)
     order = order_in(found) if found else None
     if order is None:
@@ -86,13 +86,13 @@ def ordered(folder: Path, name: str) -> ExperimentOrder:
 
 
 def drawn(folder: Path, names: Sequence[str]) -> tuple[ReportSection, ...]:
-    """The tables of some experiments with their pictures, those of the same kind side by side."""
+    """Return the tables of some experiments with their pictures, those of the same kind side by side."""
     found = {name: one / _TABLES for name, one in _folders(folder).items() if (one / _TABLES).is_file()}
     return sections([read_file_of_results(found[name], name) for name in names if name in found])
 
 
 def picture(folder: Path, name: str, file: str) -> bytes:
-    """A picture of an experiment. Only files in the list are read."""
+    """Return a picture of an experiment. Only listed files are read."""
     found = _folders(folder).get(name)
     if found is None or file not in set(_pictures(found)):
         raise NoSuchThing("there is no picture with this name")
@@ -100,7 +100,7 @@ def picture(folder: Path, name: str, file: str) -> bytes:
 
 
 def _folders(folder: Path) -> dict[str, Path]:
-    """The folders of experiments by name: the folder itself, and those in it."""
+    """Return the folders of experiments by name: the folder itself, and those in it."""
     inner = sorted(one for one in folder.iterdir() if one.is_dir()) if folder.is_dir() else []
     return {one.name: one for one in (folder, *inner) if (one / _TABLES).is_file() or (one / ORDER).is_file()}
 
@@ -112,7 +112,7 @@ def _pictures(folder: Path) -> Iterator[str]:
 
 
 def _tables(folder: Path) -> tuple[tuple[TableEntry, ...], dict[str, Any]]:
-    """The tables of a folder, and the settings they were made with."""
+    """Return the tables of a folder, and the settings they were made with."""
     place = str(folder / _TABLES)
     if not (folder / _TABLES).is_file():
         return (), {}

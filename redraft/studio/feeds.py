@@ -1,4 +1,4 @@
-"""What happens in a run, for any number of watchers: of runs of this studio, and of those that others work on."""
+"""Event feeds of runs for any number of watchers, for runs of this studio and of other processes."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ from redraft.store.store import Store
 _log = logging.getLogger("redraft")
 Message = dict[str, Any]
 ENDS = frozenset({"done", "waiting", "error", "stopped"})
-"""The kinds of events after which nothing more comes."""
+"""The kinds of events that end a feed."""
 EVENT_STREAM = "text/event-stream"
 STREAMED = {"cache-control": "no-cache", "x-accel-buffering": "no"}
-"""The headers of a reply that is sent as it happens."""
+"""The headers of a streamed reply."""
 _PASSING = (CallStarted, CallAnswered, CallFailed)
-# Of the calls only the last few are shown to whoever comes later; all of them are counted.
+# Watchers that fall behind get only the latest events of calls; all calls are counted.
 _RECENT = 500
 _PAUSE = 1.0
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far a run has come, in numbers. It is sent as the event `progress`."""
+    """The progress of a run in numbers. It is sent as the event `progress`."""
 
     stage: str = ""
     planned: int = 0
-    """The calls that the stage is expected to make."""
+    """The estimated calls of the stage."""
     done: int = 0
-    """Those of them that were answered."""
+    """The answered calls of the stage."""
     calls: int = 0
     cached: int = 0
     failed: int = 0
@@ -56,10 +56,10 @@ class Progress:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float | None = 0.0
-    """None where a price is not known."""
+    """None if a price is unknown."""
 
     def note(self, event: Event) -> None:
-        """Count what has happened."""
+        """Count an event."""
         if isinstance(event, StageStarted):
             self.stage, self.planned, self.done = event.name, event.planned, 0
         elif isinstance(event, CallStarted):
@@ -83,7 +83,7 @@ class Progress:
         self.cost_usd = (self.cost_usd or 0) + (event.cost_usd or 0) if known else None
 
     def to_json(self) -> Message:
-        """The event."""
+        """Return the event."""
         return {"kind": "progress", **{name: getattr(self, name) for name in self.__slots__}}
 
 
@@ -94,7 +94,7 @@ class _Numbered:
 
 
 class Feed:
-    """What happens in a run from here to its next stop, for any number of watchers, each from the first event on."""
+    """The events of a run until its next stop, for any number of watchers, each of which gets them from the start."""
 
     def __init__(self, events: AsyncIterator[Event]) -> None:
         self.over = False
@@ -117,7 +117,7 @@ class Feed:
         except asyncio.CancelledError:
             self._show({"kind": "stopped", "status": "interrupted"})
             raise
-        except Exception:  # noqa: BLE001  (watchers shall not wait for ever, whatever it is)
+        except Exception:  # noqa: BLE001  (whatever it is, watchers must not wait forever)
             _log.exception("a run of the studio failed")
             self._show({"kind": "error", "code": "bug", "message": "something unexpected happened", "hint": ""})
         finally:
@@ -135,7 +135,7 @@ class Feed:
         self._more = asyncio.Event()
 
     async def watch(self) -> AsyncIterator[Message]:
-        """The events so far without single calls, how far it has come, and then each as it happens."""
+        """Yield the events so far without single calls, then the progress, then each new event."""
         at = self._last
         for message in self._in_order(self._kept):
             yield message
@@ -148,7 +148,7 @@ class Feed:
                 yield message
 
     def _in_order(self, numbered: Sequence[_Numbered]) -> list[Message]:
-        """What happened, how far it has come with that, and last that it is over."""
+        """Return the messages with the progress after them, and an end last."""
         messages = [one.message for one in numbered]
         ends = [one for one in messages if one["kind"] in ENDS]
         return [*(one for one in messages if one["kind"] not in ENDS), self._progress.to_json(), *ends]
@@ -158,27 +158,27 @@ class Feed:
         return sorted(found, key=lambda one: one.number)
 
     async def first(self, *kinds: str) -> Message | None:
-        """The first event of one of these kinds; None where it ends without one."""
+        """Return the first event of one of these kinds; None if the feed ends without one."""
         async for message in self.watch():
             if message["kind"] in kinds:
                 return message
         return None
 
     async def is_over(self) -> bool:
-        """Whether nothing more happens. Of a run that has shown its end the rest is waited for, which is a moment."""
+        """Return whether the feed is over. If its end has been shown, wait a moment for the rest."""
         if not self.over and self._kept and self._kept[-1].message["kind"] in ENDS:
             await asyncio.wait([self._task])
         return self.over
 
     async def stop(self) -> None:
-        """Stop the run, and wait until that is on record."""
+        """Stop the run, and wait until that is stored."""
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await asyncio.gather(self._task, return_exceptions=True)
 
 
 def reversed_until(numbered: Any, at: int) -> list[_Numbered]:
-    """Those after a number, latest first: of a long list only its end is looked at."""
+    """Return the events after a number, latest first. Only the end of the list is read."""
     found: list[_Numbered] = []
     for one in reversed(numbered):
         if one.number <= at:
@@ -188,7 +188,8 @@ def reversed_until(numbered: Any, at: int) -> list[_Numbered]:
 
 
 async def sent(closing: asyncio.Event, shown: AsyncIterator[Message]) -> AsyncIterator[str]:
-    """Events on the wire: each is `message`, with its kind within, so that one listener hears them all."""
+    """Yield events as server-sent events. All have the type `message`, with their kind in the data, so that one
+    listener gets them all."""
     async for message in _until(closing, shown):
         yield f"data: {json.dumps(message, ensure_ascii=False, default=str)}\n\n"
         if message["kind"] in ENDS:
@@ -196,7 +197,7 @@ async def sent(closing: asyncio.Event, shown: AsyncIterator[Message]) -> AsyncIt
 
 
 async def _until(closing: asyncio.Event, shown: AsyncIterator[Message]) -> AsyncIterator[Message]:
-    """What is shown, until nobody is to be shown anything any more."""
+    """Yield events until the feed ends or the server shuts down."""
     ending = asyncio.ensure_future(closing.wait())
     try:
         while True:
@@ -214,7 +215,7 @@ async def _until(closing: asyncio.Event, shown: AsyncIterator[Message]) -> Async
 
 
 async def elsewhere(store: Store, run: str, pause: float = _PAUSE) -> AsyncIterator[Message]:
-    """How a run goes on that another process works on, or how it stands: the store is asked again and again."""
+    """Yield the events of a run in another process, or the status of a stopped run, by polling the store."""
     before: Message = {}
     pieces: set[tuple[int, int]] = set()
     rounds = 0

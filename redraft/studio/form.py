@@ -1,4 +1,4 @@
-"""The fields of forms, made from the settings: each with its label, help, default and bounds."""
+"""The fields of forms, generated from the settings, with label, help, default and bounds."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from redraft.prompts.book import SETS
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 
 SETTINGS: tuple[type[BaseModel], ...] = (DraftConfig, JudgeConfig, RefineConfig)
-# Where a model is, and which key it gets, is never taken from a request; the language was read with the document.
+# A request never sets the address or key of a model; the language was detected when the document was read.
 _NEVER = frozenset({"base_url", "key_env", "source_language"})
 _APART = frozenset({"strategy", "model", "metrics", "judges", "goals", "words", "query", "rounds", "review"})
-"""The fields that the forms of the studio have outside the groups."""
+"""Fields that the studio's forms have outside the groups."""
 _OF_MODELS = frozenset({"validator", "decider"})
 _GROUPS: Mapping[Section, tuple[str, str]] = {
     "summary": ("Summary", "summarize evaluate refine"),
@@ -29,7 +29,7 @@ _GROUPS: Mapping[Section, tuple[str, str]] = {
     "judging": ("Judging", "evaluate refine"),
     "refining": ("Refining", "refine"),
 }
-"""The groups of a form: the title, and the kinds of runs that it is for."""
+"""The groups of a form: the title, and the kinds of runs it applies to."""
 _ENDS = ("ge", "gt", "le", "lt")
 _OPTION = re.compile(r"--((?:no-)?[a-z][a-z-]*)")
 _MENTIONED = re.compile(r"`redraft [a-z ]+`")
@@ -37,7 +37,7 @@ _NAMES = {"context_tokens": "window, in tokens", "until": "read until token", "t
 
 
 class Control(NamedTuple):
-    """One field of a form."""
+    """A field of a form."""
 
     name: str
     label: str
@@ -55,21 +55,21 @@ class ControlGroup(NamedTuple):
 
     title: str
     kinds: str
-    """The kinds of runs that it is for."""
+    """The kinds of runs it applies to."""
     controls: tuple[Control, ...]
 
     def changed(self, given: Mapping[str, object]) -> int:
-        """How many of the fields are filled in."""
+        """Return the number of fields that are filled in."""
         return sum(given.get(one.name) not in (None, "") for one in self.controls)
 
 
 def named_fields(model: type[BaseModel]) -> tuple[str, ...]:
-    """The fields of some settings that a request can set."""
+    """Return the names of the fields that a request can set."""
     return tuple(name for name in model.model_fields if name not in _NEVER and option_of(model, name) is not None)
 
 
 def optional_fields() -> dict[str, Any]:
-    """All of these fields as those of a request, where each may be left out."""
+    """Return all of these fields as optional fields of a request."""
     made: dict[str, Any] = {}
     for model in SETTINGS:
         for name in named_fields(model):
@@ -82,7 +82,7 @@ def optional_fields() -> dict[str, Any]:
 
 @cache
 def groups(models: Sequence[str] = ()) -> tuple[ControlGroup, ...]:
-    """The groups of fields; the models are those that can validate and decide."""
+    """Return the groups of fields; `models` are the choices for validator and decider."""
     found: dict[Section, list[Control]] = {section: [] for section in _GROUPS}
     for model in SETTINGS:
         for name in named_fields(model):
@@ -125,6 +125,6 @@ def _default(field: FieldInfo) -> str:
 
 
 def _in_words(text: str) -> str:
-    """A help text of the command line, as it reads in a form."""
+    """Adapt a help text of the command line for a form."""
     text = _MENTIONED.sub(lambda found: found[0].strip("`"), text)
     return _OPTION.sub(lambda found: found[1].replace("-", " "), text)

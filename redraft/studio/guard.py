@@ -1,4 +1,4 @@
-"""Access control: host names, origins, the token, and how large a request may be."""
+"""Access control: host names, origins, the token, and limits on the size of requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from redraft.studio.context import StudioConfig
 from redraft.studio.endpoints import Problem, refusal
 
 MOST_BYTES = 20_000_000
-"""The most bytes of an upload with its form."""
+"""The maximum size of an upload with its form, in bytes."""
 _MOST_OTHERWISE = 4_000_000
 _UPLOADS = frozenset({"/api/runs", "/runs/new", "/api/experiments", "/experiments/new"})
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -41,7 +41,7 @@ _POLICY = "; ".join(
 _HEADERS: Mapping[str, str] = {
     "content-security-policy": _POLICY,
     "x-content-type-options": "nosniff",
-    # Where a form comes from has to be told to the studio, and to nobody else.
+    # Forms need the referrer on this origin; other origins must not get it.
     "referrer-policy": "same-origin",
     "x-frame-options": "DENY",
     "cross-origin-opener-policy": "same-origin",
@@ -83,11 +83,11 @@ class Guard:
         try:
             await self._app(scope, _limited(receive, limit), sending)
         except ClientDisconnect:
-            # The client has gone: there is nobody to answer.
+            # The client has disconnected.
             return
 
     def _refused(self, scope: Scope, headers: Headers, path: str) -> Response | None:
-        """The refusal of a request; None for one that may pass."""
+        """Return the refusal of a request; None if it is allowed."""
         if not self._is_called_right(headers.get("host", "")):
             problem = Problem(code="host", message="The studio does not answer to this host name", hint=_SAY_HOST)
             return refusal(path, 421, problem)
@@ -105,7 +105,7 @@ class Guard:
         return None
 
     def _is_called_right(self, host: str) -> bool:
-        """Whether the host name is the studio's: another may be an attacker's that resolves to this machine."""
+        """Return whether the host name is the studio's: another may be an attacker's that resolves to this machine."""
         try:
             name = urlsplit(f"//{host}").hostname or ""
         except ValueError:
@@ -126,12 +126,12 @@ class Guard:
         return bool(self._token) and hmac.compare_digest(said.encode("utf-8", "replace"), self._token)
 
     def _entering(self, scope: Scope) -> Response | None:
-        """An address with the token sets a cookie, and redirects to the address without it."""
+        """Return a redirect that sets the cookie and removes the token from the address; None without a valid token."""
         given = _query(scope)
         if scope["method"] not in _READING or "token" not in given or not self._is_token(given["token"]):
             return None
         rest = urlencode([(name, value) for name, value in given.items() if name != "token"])
-        # Whatever the path begins with, it leads to this studio.
+        # Leading slashes could redirect to another host.
         path = quote(str(scope["path"]).lstrip("/\\"))
         reply = RedirectResponse(f"/{path}{'?' if rest else ''}{rest}", 303)
         reply.set_cookie(self._config.cookie, self._config.token, httponly=True, samesite="strict", path="/")
@@ -143,7 +143,7 @@ _SAY_HOST = "open the address that `redraft studio` printed"
 
 
 def _is_from_here(headers: Headers) -> bool:
-    """Whether a request that writes comes from the studio's own pages, or from a program that is not a browser.
+    """Return whether a request that writes comes from the studio's own pages, or from a program that is not a browser.
 
     A browser sends the origin of each such request, and no page can change that.
     """
@@ -184,7 +184,7 @@ def _more_than(limit: int) -> str:
 
 
 def _limited(receive: Receive, limit: int) -> Receive:
-    """Receive at most so many bytes, whatever Content-Length says."""
+    """Return a receive function that limits the number of bytes, regardless of Content-Length."""
     received = 0
 
     async def limited() -> Message:

@@ -1,4 +1,4 @@
-"""The models that requests can name: those of redraft.toml, and those of servers on this machine."""
+"""The models that requests can name, from redraft.toml and from servers on this machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ModelLine(Entry):
     name: str
     model: str
     address: str
-    """Where it is served; empty for the provider's own address."""
+    """Its base URL; empty for the provider's default."""
     window: int | None
     key_variable: str
     """The environment variable with its key; empty if it needs none."""
@@ -51,7 +51,7 @@ class LocalModel(Entry):
 
 
 class LocalServer(Entry):
-    """A usual port of a model server."""
+    """The usual address of a model server."""
 
     kind: str
     address: str
@@ -66,7 +66,7 @@ class LocalServers(BaseModel):
 
 
 def known(context: StudioContext) -> ModelList:
-    """The models that can be named without looking for more."""
+    """Return the models that can be named without a search."""
     builtin = ModelLine(
         name=EXTRACTIVE, model=EXTRACTIVE, address="", window=None, key_variable="", has_key=True, price=_FREE
     )
@@ -90,12 +90,12 @@ def _line(name: str, one: ModelSettings, context: StudioContext) -> ModelLine:
 
 
 async def listed(request: Request) -> ModelList:
-    """The models that can be named."""
+    """Return the models that can be named."""
     return known(context_of(request))
 
 
 async def local(request: Request) -> LocalServers:
-    """Look for model servers on this machine. From then on requests can name their models, which get no key."""
+    """Search for model servers on this machine. Afterwards, requests can name their models, which get no key."""
     context = context_of(request)
     found = await off_loop(servers.local_servers, servers.USUAL)
     lines, usable = [], {}

@@ -1,4 +1,4 @@
-"""Requests for runs, the settings that they result in, and plans that wait for confirmation."""
+"""Requests for runs, the resulting settings, and plans that wait for confirmation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from redraft.studio.form import named_fields, optional_fields
 
 Models = Mapping[str, ModelSettings]
 _OF_REQUESTS = frozenset({"strategy", "model", "metrics", "judges", "goals"})
-"""The fields of settings that a request has in a form of its own."""
+"""The fields of settings that requests define themselves."""
 _DRAFTING, _JUDGING, _REFINING = (
     {*named_fields(model)} - _OF_REQUESTS for model in (DraftConfig, JudgeConfig, RefineConfig)
 )
@@ -49,18 +49,18 @@ else:
 
 
 class SettingsBody(RunSettings):
-    """Settings of a request: each may be left out, and then is as it is for every run."""
+    """Settings of a request. All are optional, with the usual defaults of runs."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
     def _is_given(cls, values: Any) -> Any:
-        """What is null is left out."""
+        """Drop null values."""
         return {name: one for name, one in values.items() if one is not None} if isinstance(values, dict) else values
 
     def said(self, names: set[str]) -> dict[str, Any]:
-        """Those of some settings that the request has."""
+        """Return the settings of the request that are among `names`."""
         found: dict[str, Any] = self.model_dump(include=names, exclude_none=True)
         return found
 
@@ -73,14 +73,14 @@ class RunBody(SettingsBody):
     text: str | None = None
     """The text of the document."""
     title: str = Field(default="", max_length=300)
-    """Its title, with `text`."""
+    """The title of the document, with `text`."""
     kind: Literal["summarize", "evaluate", "refine"] = "summarize"
     """Draft a summary; draft and judge it; or redraft it until it meets its goals."""
     summary: str | None = Field(default=None, max_length=2_000_000)
     """Your own summary, to be judged or refined instead of a draft."""
     strategy: str = "hierarchical"
     model: str = EXTRACTIVE
-    """`extractive`, the name of a model in redraft.toml, or of one that answers on this machine."""
+    """`extractive`, the name of a model in redraft.toml, or a model found on this machine."""
     judge: str | None = None
     """The model that judges. Default: the one that writes."""
     judges: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ class RunBody(SettingsBody):
 
 
 def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
-    """The settings and the order of a run. A request that makes no sense is a `UsageError`."""
+    """Return the settings and the order of a run. Raise UsageError if the request is contradictory."""
     if asked.summary is not None and asked.kind == "summarize":
         raise UsageError(
             "kind summarize does not use a summary", hint="choose evaluate or refine, or leave the summary out"
@@ -117,7 +117,7 @@ def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
 
 
 def settings_of(asked: SettingsBody, models: Models, model: str, *, strategy: str, **changes: object) -> DraftConfig:
-    """The settings under which a model writes: those of the request over those that the model has."""
+    """Return the settings of a model that writes: those of the request override those of the model."""
     if strategy not in strategies():
         raise UsageError(f"there is no strategy {strategy!r}", hint=f"available: {', '.join(strategies())}")
     prompts = asked.said({"prompts"}).get("prompts", SETS[0])
@@ -128,12 +128,12 @@ def settings_of(asked: SettingsBody, models: Models, model: str, *, strategy: st
 
 
 def own_settings(table: ModelSettings) -> dict[str, Any]:
-    """The settings of a model that its table in redraft.toml has."""
+    """Return the settings in a model's table in redraft.toml."""
     return {name: getattr(table, name) for name in table.model_fields_set if getattr(table, name) is not None}
 
 
 def known_model(name: str, models: Models) -> ModelSettings:
-    """Look up a model by name: a document, or a key, is never sent to an address from a request."""
+    """Return a model by name. Requests cannot give an address, so no document or key is sent to one."""
     if name not in models:
         there = ", ".join((EXTRACTIVE, *models))
         raise UsageError(f"there is no model {name!r}", hint=f"available: {there}; add more to redraft.toml")
@@ -141,7 +141,7 @@ def known_model(name: str, models: Models) -> ModelSettings:
 
 
 def judging_of(asked: SettingsBody, models: Models, wanted: tuple[str, ...], judges: tuple[str, ...]) -> JudgeConfig:
-    """How drafts are judged, and by whom."""
+    """Return the settings of judging, with the judges."""
     others = (*judges, *(one for name in ("validator", "decider") if (one := getattr(asked, name))))
     tables = {name: known_model(name, models) for name in others if name != EXTRACTIVE}
     values = {"metrics": wanted or USUAL_METRICS, "judges": judges, "models": tables, **asked.said(_JUDGING)}
@@ -152,12 +152,12 @@ def judging_of(asked: SettingsBody, models: Models, wanted: tuple[str, ...], jud
 
 
 def refinement_of(asked: SettingsBody, goals: Mapping[str, float]) -> RefineConfig:
-    """How drafts are refined."""
+    """Return the settings of refining."""
     return checked(RefineConfig, {"goals": goals or DEFAULT_GOALS, **asked.said(_REFINING)})
 
 
 def document_named(store: Store, key: str) -> Document:
-    """The document with this id, or with the only id that starts with it."""
+    """Return the document with this id, or with the only id that starts with it."""
     known = [one for one, _, _ in store.documents.titles() if key and one.startswith(key)]
     if len(known) != 1:
         raise NoSuchThing(f"{'more than one' if known else 'no'} document has an id that starts with {key!r}")
@@ -165,17 +165,17 @@ def document_named(store: Store, key: str) -> Document:
 
 
 def other_settings(asked: SettingsBody) -> dict[str, Any]:
-    """The settings of a request that its plan does not show otherwise."""
+    """Return the settings of a request that its plan does not show elsewhere."""
     return asked.said((_DRAFTING | _JUDGING | _REFINING) - {"words", "query", "rounds", "review"})
 
 
 def strategies() -> tuple[str, ...]:
-    """All strategies."""
+    """Return the names of all strategies."""
     return (*STRATEGIES, *plugins.names("strategies"))
 
 
 def aims() -> tuple[str, ...]:
-    """The metrics that can be a goal."""
+    """Return the metrics that can be a goal."""
     return tuple(one.name for one in metrics(names()) if one.aim)
 
 
@@ -184,13 +184,13 @@ _MOST, _SECONDS = 16, 3600.0
 
 
 class Pending(Generic[T]):
-    """Things under names that cannot be guessed. The oldest is dropped when there are too many."""
+    """Items under unguessable keys, for an hour. The oldest is dropped when there are too many."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, tuple[float, T]] = OrderedDict()
 
     def keep(self, thing: T) -> str:
-        """Keep a thing; returns its name."""
+        """Store an item, and return its key."""
         key = secrets.token_urlsafe(12)
         self._kept[key] = (time.monotonic(), thing)
         while len(self._kept) > _MOST:
@@ -198,14 +198,14 @@ class Pending(Generic[T]):
         return key
 
     def look(self, key: str) -> T:
-        """The thing with this name."""
+        """Return the item with this key; raise UsageError if it has expired."""
         since, thing = self._kept.get(key, (float("-inf"), None))
         if thing is None or time.monotonic() - since > _SECONDS:
             raise UsageError("this plan has expired", hint="fill in the form again")
         return thing
 
     def take(self, key: str) -> T:
-        """The thing with this name, which is then forgotten."""
+        """Return the item with this key, and remove it."""
         thing = self.look(key)
         del self._kept[key]
         return thing

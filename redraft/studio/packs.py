@@ -1,4 +1,4 @@
-"""Packs of questions and key facts, and making a new pack without some questions."""
+"""Packs of questions and key facts, and new packs without some questions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STRUCK = "struck out of"
 
 
 def listed(store: Store) -> PackList:
-    """All questions, key facts and typed questions, newest first."""
+    """Return all questions, key facts and typed questions, newest first."""
     questions = [_line(store, one, created, len(one.questions), one.model) for one, created in store.packs.all()]
     typed = [_line(store, one, created, len(one.questions), one.model) for one, created in store.typed.all()]
     facts = [
@@ -41,7 +41,7 @@ def _line(store: Store, one: Pack | KeyFacts | TypedQuestions, created: str, ite
 
 
 def pack_named(store: Store, key: str) -> Pack:
-    """A pack of questions, by its id or the first characters of it."""
+    """Return a pack of questions by its id or the start of its id."""
     try:
         return store.packs.get(key)
     except StoreError as error:
@@ -49,7 +49,7 @@ def pack_named(store: Store, key: str) -> Pack:
 
 
 def keyfacts_named(store: Store, key: str) -> KeyFacts:
-    """Key facts, by their id or the first characters of it."""
+    """Return key facts by their id or the start of their id."""
     try:
         return store.keyfacts.get(key)
     except (StoreError, RunError) as error:
@@ -57,27 +57,27 @@ def keyfacts_named(store: Store, key: str) -> KeyFacts:
 
 
 def contents(store: Store, key: str) -> dict[str, Any]:
-    """A pack of questions, as it is exported."""
+    """Return a pack of questions as it is exported."""
     pack = pack_named(store, key)
     return pack_json(store.documents.get(pack.document), pack, None)
 
 
 def keyfacts_contents(store: Store, key: str) -> dict[str, Any]:
-    """Key facts, as they are exported."""
+    """Return key facts as they are exported."""
     found = keyfacts_named(store, key)
     return keyfacts_json(store.documents.get(found.document), found)
 
 
 def is_used(store: Store, pack: Pack) -> bool:
-    """Whether this pack is the one that the document is judged by, unless a run names another."""
+    """Return whether the document is judged by this pack unless a run names another."""
     latest = store.packs.latest(pack.document)
     return latest is not None and latest.id == pack.id
 
 
 def strike(store: Store, key: str, ranks: Sequence[int]) -> str:
-    """Make a new pack without some questions, and use it for the document from now on; returns its id.
+    """Create a new pack without some questions, use it for the document from now on, and return its id.
 
-    The old pack and its scores stay as they are.
+    The old pack and its scores are unchanged.
     """
     pack = pack_named(store, key)
     known = {one.id for one in pack.questions}

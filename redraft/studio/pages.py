@@ -1,4 +1,4 @@
-"""The pages: templates filled in with what the API returns."""
+"""The pages: templates filled with the results of the API."""
 
 from __future__ import annotations
 
@@ -53,25 +53,25 @@ _EMPTY |= {"strategy": "hierarchical", "kind": "summarize", "rounds": "4"}
 
 
 def page(request: Request, name: str, here: Here, status: int = 200, **values: Any) -> Response:
-    """A page of the studio."""
+    """Return a page of the studio."""
     known = {"here": here, "read_only": context_of(request).config.read_only, "meanings": MEANINGS}
     return HTMLResponse(template(f"studio/{name}.html").render(**known, **values), status)
 
 
 async def home(request: Request) -> Response:
-    """The start page is the list of runs."""
+    """Redirect to the list of runs."""
     del request
     return RedirectResponse("/runs", 303)
 
 
 async def runs(request: Request) -> Response:
-    """The list of runs."""
+    """Show the list of runs."""
     wanted, listed = query_of(request, RunFilter), await studio_api.runs(request)
     return page(request, "runs", "runs", listed=listed, wanted=wanted, to=_Links(wanted, listed))
 
 
 class _Links:
-    """Links to the list in another order, or to another page of it."""
+    """Links to the list in another order, or to another of its pages."""
 
     def __init__(self, wanted: RunFilter, listed: RunList) -> None:
         self._said = wanted.model_dump(exclude_defaults=True)
@@ -79,19 +79,19 @@ class _Links:
         self.metrics = listed.metrics
 
     def sorted_by(self, column: str) -> str:
-        """The list sorted by a column; reversed if it is sorted by that already."""
+        """Return the link to the list sorted by a column, reversed if it is already sorted by it."""
         first = "asc" if column in ("title", "kind", "status", "model") else "desc"
         other = "asc" if self._wanted.dir == "desc" else "desc"
         return self._with(sort=column, dir=other if column == self._wanted.sort else first, page=1)
 
     def order(self, column: str) -> str:
-        """The order of a column, for `aria-sort`."""
+        """Return the order of a column, for `aria-sort`."""
         if column != self._wanted.sort:
             return "none"
         return "ascending" if self._wanted.dir == "asc" else "descending"
 
     def page(self, number: int) -> str:
-        """Another page of it."""
+        """Return the link to another page of the list."""
         return self._with(page=number)
 
     def _with(self, **changes: object) -> str:
@@ -99,7 +99,7 @@ class _Links:
 
 
 async def new(request: Request) -> Response:
-    """The form that a run is begun with."""
+    """Show the form for a new run."""
     given: Mapping[str, Any] = {"document": request.query_params.get("document", "")}
     if key := request.query_params.get("from"):
         given = await read(request, settings_given, key, context_of(request).config.models)
@@ -107,7 +107,7 @@ async def new(request: Request) -> Response:
 
 
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
-    """The form as it was filled in, with what is wrong."""
+    """Show the form as it was filled in, with an error if any."""
     status, shown = problem_of(problem) if problem else (200, None)
     values: dict[str, Any] = {**_EMPTY, "model": request.query_params.get("model", ""), **given}
     goals = dict(given.get("goals") or {name: f"{least:g}" for name, least in DEFAULT_GOALS.items()})
@@ -117,7 +117,7 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
 
 
 async def plan(request: Request) -> Response:
-    """The plan of a run, to be confirmed."""
+    """Show the plan of a run, to be confirmed."""
     sent = Sent({})
     try:
         sent = await sent_with(request)
@@ -132,7 +132,7 @@ async def plan(request: Request) -> Response:
 
 
 async def change(request: Request) -> Response:
-    """Back to the form as it was filled in; the document is kept."""
+    """Show the form again as it was filled in; the document is kept."""
     async with request.form() as form:
         key = str(form.get(KEPT, ""))
     asked, _ = context_of(request).pending.look(key)
@@ -140,7 +140,7 @@ async def change(request: Request) -> Response:
 
 
 async def start(request: Request) -> Response:
-    """Start the run that was planned."""
+    """Start the planned run."""
     async with request.form() as form:
         asked, document = context_of(request).pending.take(str(form.get(KEPT, "")))
     return RedirectResponse(f"/runs/{await begun(context_of(request), asked, document)}", 303)
@@ -154,7 +154,7 @@ async def order(request: Request, order: Callable[[Work, str], Awaitable[object]
 
 
 async def review(request: Request) -> Response:
-    """The draft that waits for a review, with its findings."""
+    """Show the draft that waits for a review, with its findings."""
     return await _review(request)
 
 
@@ -174,7 +174,7 @@ def _title(store: Store, document: str) -> str:
 
 
 async def answer(request: Request) -> Response:
-    """Take the answer; a wrong one is asked for again, with the reason."""
+    """Accept an answer, or show the form again with what is wrong."""
     found = await run_of(request)
     async with request.form() as form:
         given = _answer_of(form)
@@ -184,7 +184,7 @@ async def answer(request: Request) -> Response:
 
 
 def _answer_of(form: FormData) -> Review:
-    """The answer in a form. Findings that are shown and not ticked are dropped."""
+    """Parse the answer in a form. Findings that were shown but not ticked are dropped."""
     shown, kept = form.getlist("shown"), form.getlist("mend")
     drop = [str(one) for one in shown if one not in kept]
     act = form.get("act", "")
@@ -196,7 +196,7 @@ def _answer_of(form: FormData) -> Review:
 
 
 async def compare(request: Request) -> Response:
-    """Runs side by side."""
+    """Show runs side by side."""
     keys = list(dict.fromkeys(request.query_params.getlist("run")))[:_MOST_COMPARED]
     if len(keys) < 2:
         raise UsageError("nothing to compare", hint="select two or more runs in the list")
@@ -210,12 +210,12 @@ def _comparison_page(store: Store, keys: list[str], read_only: bool) -> str:
 
 
 async def pack_list(request: Request) -> Response:
-    """Questions and key facts."""
+    """Show the questions and key facts."""
     return page(request, "packs", "packs", packs=(await studio_api.pack_list(request)).packs)
 
 
 async def pack(request: Request) -> Response:
-    """The questions of a pack."""
+    """Show the questions of a pack."""
     return await _pack(request)
 
 
@@ -226,7 +226,7 @@ async def _pack(request: Request, problem: str = "") -> Response:
 
 
 async def strike(request: Request) -> Response:
-    """Make a new pack without some questions."""
+    """Create a new pack without some questions."""
     async with request.form() as form:
         ranks = [int(one) for one in form.getlist("strike") if isinstance(one, str) and one.isdecimal()]
     if not ranks:
@@ -244,17 +244,17 @@ async def strike(request: Request) -> Response:
 
 
 async def keyfacts(request: Request) -> Response:
-    """Key facts as trees."""
+    """Show key facts as trees."""
     found = await read(request, packs.keyfacts_contents, request.path_params["keyfacts"])
     return page(request, "keyfacts", "packs", keyfacts=found)
 
 
 async def model_list(request: Request) -> Response:
-    """The models; a script looks for those on this machine."""
+    """Show the models; a script searches for those on this machine."""
     return page(request, "models", "models", models=models.known(context_of(request)).models)
 
 
 async def api(request: Request) -> Response:
-    """The endpoints of the API."""
+    """Show the endpoints of the API."""
     shown = [one for one in studio_api.ENDPOINTS if one.is_there(context_of(request).config.read_only)]
     return page(request, "api", "api", endpoints=shown)

@@ -1,4 +1,4 @@
-"""Questions about the document of a run: asked of the model that made the run, and listed with their answers."""
+"""Questions about the document of a run, answered by the run's model, and the list of answers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _MOST = 20
 
 
 def order_of(store: Store, run: Run, question: str) -> tuple[Document, DraftConfig, RunSpec]:
-    """The run that answers a question about the document of a run, with its model and its judges."""
+    """Return the order for a run that answers a question about a run's document, with the same model and judges."""
     settings = run.settings.model_copy(update={"words": None, "chosen": "", "query": None})
     judging = (run.judging or JudgeConfig()).model_copy(update={"pack": None, "keyfacts": None, "reference": None})
     return document_read(store, run), *asking(settings, judging, question)
 
 
 def answers_of(store: Store, run: str) -> AnswerList:
-    """The latest questions about the document of a run."""
+    """Return the latest questions about the document of a run."""
     document = store.runs.get(run).document
     found = store.runs.latest(_MOST, documents=[document], wanted=lambda one: one.kind == "ask")
     return AnswerList(answers=tuple(_asked(store, one) for one in found))

@@ -1,4 +1,4 @@
-"""What can be done from a run: download it, refine one of its drafts, delete it, and read its calls."""
+"""Actions on a run: download it, refine one of its drafts, delete it, and read its calls."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _NO_WORD = re.compile(r"[^A-Za-z0-9]+")
 
 
 async def download(request: Request) -> Response:
-    """The summary or the dossier of a run as a file."""
+    """Return the summary or the dossier of a run as a file."""
     wanted, run = request.path_params["form"], await run_of(request)
     kind = _KINDS.get(wanted)
     if kind is None:
@@ -89,19 +89,19 @@ class Fork(RequestBody):
     """A draft of this run, to be refined in a new run."""
 
     round: int | None = Field(default=None, ge=0)
-    """The round whose draft to start from; without it, the result's."""
+    """The round of the draft to start from; by default the result's."""
     requests: tuple[str, ...] = Field(default=(), max_length=100)
     """What is to be changed, in your own words."""
     goals: dict[str, float] | None = None
-    """Without any, those of the run, or else coverage and consistency."""
+    """By default the goals of the run, or else coverage and consistency."""
     rounds: int | None = None
-    """The most revisions; without it, as many as the run was allowed."""
+    """The maximum number of revisions; by default as many as the run was allowed."""
     review: bool = False
     allow_self_check: bool = False
 
 
 class Planned(NamedTuple):
-    """A document, its settings, and what the run is to do."""
+    """A run to start: its document, its settings, and its specification."""
 
     document: Document
     settings: DraftConfig
@@ -109,7 +109,7 @@ class Planned(NamedTuple):
 
 
 def forked(store: Store, run: Run, asked: Fork, work: Work) -> Planned:
-    """The run that a fork asks for. What cannot be done is a `RedraftError` that says so."""
+    """Return the run that a fork asks for. Raise RedraftError if it is not possible."""
     if run.draft is None or run.kind not in run_views.DRAFTED:
         raise RunError(f"run {run.id} has no summary to refine", hint="resume it, or choose another run")
     number = result_round(store, run) if asked.round is None else asked.round
@@ -134,17 +134,17 @@ async def fork(request: Request) -> Started:
 
 
 class CallDetails(CallEntry):
-    """A call with what was asked and answered."""
+    """A call with its prompt and its reply."""
 
     prompt_text: str | None
-    """The prompt with its gaps, as it is on record; the passages that filled them are not kept."""
+    """The prompt template as stored; the passages that filled it are not kept."""
     reply: str | None
-    """None where no reply came."""
+    """None without a reply."""
     finish_reason: str
 
 
 def call_of(store: Store, run: str, number: int) -> CallDetails:
-    """A call of a run by its number."""
+    """Return a call of a run by its number; raise NoSuchThing if there is none."""
     entry = next((one for one in calls(store, run) if one.number == number), None)
     if entry is None:
         raise NoSuchThing(f"run {run} has no call {number}")
@@ -157,12 +157,12 @@ def call_of(store: Store, run: str, number: int) -> CallDetails:
 
 
 def result_round(store: Store, run: Run) -> int:
-    """The round that made the result; 0 for a run without rounds."""
+    """Return the round of the result; 0 for a run without rounds."""
     return next((made.number for made in store.judgments.rounds(run.id) if made.draft == run.draft), 0)
 
 
 def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) -> dict[str, Any]:
-    """The fields of the form for a new run as an earlier run has them, to run it again with changes."""
+    """Return the settings of an earlier run as fields of the form for a new one."""
     run = store.runs.get(key)
     parts = [one for one in (run.settings, run.judging, run.refinement) if one is not None]
     found = {
@@ -197,7 +197,7 @@ async def delete(request: Request) -> dict[str, object]:
 
 
 async def call(request: Request) -> CallDetails:
-    """A call with its prompt and its reply."""
+    """Return a call with its prompt and its reply."""
     return await read(request, call_of, (await run_of(request)).id, request.path_params["number"])
 
 
@@ -210,4 +210,4 @@ ENDPOINTS = (
         "GET", "/runs/{run}/download/{form}", "The summary or the dossier as a file.", download, kind="text/plain"
     ),
 )
-"""The addresses of these."""
+"""The endpoints for actions."""

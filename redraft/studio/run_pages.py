@@ -1,4 +1,4 @@
-"""The page of one run, and the page on which one of its drafts is refined."""
+"""The page of a run, and the page to refine one of its drafts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MOST_OFFERED = 50
 
 
 async def run(request: Request) -> Response:
-    """A run: its progress while it is running, its dossier afterwards."""
+    """Show a run: its progress while it is running, its dossier afterwards."""
     found, context = await run_of(request), context_of(request)
     at_work = context.work is not None and context.work.is_at_work(found.id)
     status = await off_loop(run_views.status_of, context.reading, found, at_work=at_work)
@@ -52,7 +52,7 @@ async def run(request: Request) -> Response:
 
 
 def _comparable(all_of: Callable[[], list[RunSummary]], run: Status) -> list[RunSummary]:
-    """The other runs with a summary of the same document, newest first."""
+    """Return the other runs with a summary of the same document, newest first."""
     rows = (row for row in all_of() if row.document == run.document and row.run != run.run)
     return [row for row in rows if row.words is not None and row.kind in run_views.DRAFTED][:_MOST_OFFERED]
 
@@ -75,7 +75,7 @@ def _dossier_page(store: Store, status: Status, read_only: bool, others: Sequenc
 
 
 async def refine(request: Request) -> Response:
-    """The form in which a draft is refined."""
+    """Show the form to refine a draft."""
     number = request.query_params.get("round", "")
     return await _refine(request, Fork(round=int(number) if number.isdecimal() else None))
 
@@ -97,7 +97,7 @@ async def refine_answered(request: Request) -> Response:
 
 
 def _fork_of(form: FormData) -> Fork:
-    """A fork in the fields of the form. A goal that was left empty is none."""
+    """Parse a fork from the fields of the form. Empty goals are left out."""
     goals = {name.removeprefix("goal."): value for name, value in form.items() if name.startswith("goal.") and value}
     said: dict[str, Any] = {
         name: form[name] for name in ("round", "rounds", "review", "allow_self_check") if form.get(name)
@@ -157,4 +157,4 @@ WORKING = (
     Route("/runs/{run}/refine", refine_answered, methods=["POST"]),
     Route("/runs/{run}/delete", deleted, methods=["POST"]),
 )
-"""The addresses that only a studio which may write has."""
+"""The routes that a read-only studio does not have."""

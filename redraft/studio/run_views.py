@@ -33,18 +33,18 @@ _AT_ONCE = 20
 
 
 class RunFilter(Entry):
-    """Which runs are listed, in which order, and which page of them."""
+    """The filter, order and page of a list of runs."""
 
     q: str = Field(default="", max_length=300)
-    """Words, each of which is in the title, the id, the model or the query."""
+    """Words that must all occur in the title, id, model, query or preview."""
     kind: str = ""
     status: str = ""
     model: str = ""
     document: str = ""
-    """The id of a document, or the beginning of it."""
+    """The id of a document, or the start of it."""
     experiment: str = ""
     all: bool = False
-    """Those of experiments and of chapters, too."""
+    """Whether to include runs of experiments and chapters."""
     sort: str = "created"
     dir: Literal["asc", "desc"] = "desc"
     page: int = Field(default=1, ge=1)
@@ -56,14 +56,14 @@ class RunList(BaseModel):
 
     rows: tuple[RunSummary, ...]
     total: int
-    """How many runs are meant, on all pages."""
+    """The number of matching runs on all pages."""
     page: int
     pages: int
     metrics: tuple[str, ...]
-    """Those that any of them has a score of."""
+    """The metrics that any matching run has a score for."""
     kinds: dict[str, int]
     statuses: dict[str, int]
-    """How many runs there are of each, whatever is asked for."""
+    """The number of runs with each status, regardless of the filters."""
     damaged: dict[str, str] = {}
     """The runs that cannot be read, and why."""
 
@@ -74,7 +74,7 @@ class _Known(NamedTuple):
 
 
 class RunRows:
-    """The rows of one store. What is at rest is read once."""
+    """The rows of a store. Runs that are not running are cached until they change."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -83,7 +83,7 @@ class RunRows:
         self._lock = threading.Lock()
 
     def listed(self, wanted: RunFilter) -> RunList:
-        """The runs that are wanted."""
+        """Return the page of runs that match a filter."""
         everything = self.all()
         shown = [row for row in everything if _is_shown(row, wanted)]
         found = _sorted([row for row in shown if _is_wanted(row, wanted)], wanted)
@@ -101,7 +101,7 @@ class RunRows:
         )
 
     def all(self) -> list[RunSummary]:
-        """A row for every run, newest first."""
+        """Return a row for every run, newest first."""
         with self._lock:
             stamps = self._store.runs.stamps()
             readable = self._store.runs.readable
@@ -113,7 +113,7 @@ class RunRows:
             return [one.row for one in self._known.values()]
 
     def _read_ahead(self, stamps: Sequence[tuple[str, str, str]]) -> None:
-        """Read many new runs at once. Where that fails each is read alone, so that the damaged ones are known."""
+        """Read many new runs at once. If that fails, each is read alone later, which identifies the damaged ones."""
         new = {key: (updated, status) for key, updated, status in stamps if key not in self._known}
         if len(new) < _AT_ONCE:
             return
@@ -159,7 +159,7 @@ _KEYS: Mapping[str, Callable[[RunSummary], Any]] = {
 
 
 def _sorted(rows: Sequence[RunSummary], wanted: RunFilter) -> list[RunSummary]:
-    """In the order that was asked for; what has no value comes last either way. Equals stay newest first."""
+    """Sort rows as requested, with missing values last in either direction. Ties stay newest first."""
     metric = wanted.sort.removeprefix(_SCORE)
     of_metric: Callable[[RunSummary], Any] = lambda row: row.scores.get(metric)  # noqa: E731
     key = of_metric if wanted.sort.startswith(_SCORE) else _KEYS.get(wanted.sort, _KEYS["created"])
@@ -172,16 +172,16 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
 
 
 DRAFTED = frozenset({"summarize", "evaluate", "refine", "ask"})
-"""The kinds of runs that a dossier is about."""
+"""The kinds of runs that have a dossier."""
 _RESUMABLE = frozenset({"stopped", "failed", "interrupted", "killed"})
 _MOST_PIECES = 40
 
 
 def status_of(store: Store, run: Run, *, at_work: bool) -> Status:
-    """How a run stands."""
+    """Return the status of a run."""
     row = summary_of(store, run)
     if at_work and row.status == "killed":
-        # It is on record, and not claimed yet.
+        # It is stored, but not claimed yet.
         row = row.model_copy(update={"status": RUNNING})
     error = {name: scrubbed(str(value)) for name, value in run.error.items()} if run.error else None
     resumable = row.status in _RESUMABLE and not isinstance(run.purpose, ExperimentPart)
@@ -189,12 +189,12 @@ def status_of(store: Store, run: Run, *, at_work: bool) -> Status:
 
 
 def result_of(store: Store, run: str) -> dict[str, Any]:
-    """The result of a run, as `redraft show --json` has it."""
+    """Return the result of a run, as `redraft show --json` prints it."""
     return read_result(store, run).to_json()
 
 
 def pieces_of(store: Store, run: str) -> Pieces:
-    """What there is of a summary so far."""
+    """Return the parts of a summary written so far."""
     known = store.runs.get(run)
     chunks = store.chunks(known)
     found = store.runs.pieces(run)
@@ -209,7 +209,7 @@ def pieces_of(store: Store, run: str) -> Pieces:
 
 
 def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> SentenceEvidence:
-    """What bears out a sentence of the summary, or a finding, by its number or its id."""
+    """Return the evidence for a sentence of the summary, or for a finding by its number or id."""
     if (sentence is None) == (finding is None):
         raise UsageError("name one sentence or one finding", hint="give ?sentence=4, or ?finding=2")
     if sentence is not None:
@@ -226,12 +226,12 @@ def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> 
 
 
 def opinions_of(store: Store, run: str) -> OpinionList:
-    """What was said of the findings of a run."""
+    """Return the opinions on the findings of a run."""
     return OpinionList(opinions=tuple(store.opinions.of(run).values()))
 
 
 def say(store: Store, run: str, given: OpinionGiven) -> OpinionList:
-    """Keep a word on a finding of a run, or withdraw it; returns all that was said."""
+    """Store an opinion on a finding of a run, or withdraw it, and return all opinions."""
     turns = read_trace(store, run).turns
     drafts = [turn.draft.id for turn in turns if any(one.id == given.finding for one in turn.findings)]
     if not drafts:
@@ -248,7 +248,8 @@ def say(store: Store, run: str, given: OpinionGiven) -> OpinionList:
 
 
 def opinions_sheet(store: Store, run: str, what: str | None) -> tuple[What, str]:
-    """The opinions on a run as a sheet that `redraft agree read` takes: of one kind, or the kind with most of them."""
+    """Return the opinions on a run as a sheet for `redraft agree read`: of the given kind, or of the kind with the
+    most."""
     if what is not None and what not in ABOUT:
         raise UsageError(f"there is no sheet {what!r}", hint=f"there are: {', '.join(ABOUT)}")
     sheets = [(kind, _answered(store, run, kind)) for kind in ABOUT if what in (None, kind)]

@@ -28,13 +28,13 @@ from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig
 
 SECONDS = 10.0
-"""The most seconds for the head of a request, and between two parts of its body."""
+"""The maximum time for the head of a request, and between two parts of its body."""
 SLOWEST = 1_000
-"""The least bytes per second of a body: a slower one is given up after about SECONDS."""
+"""The minimum rate of a body in bytes per second; a slower one is aborted after about SECONDS."""
 MOST_OF_AN_ADDRESS = 64
-"""The most connections from one address without a whole request."""
+"""The maximum number of connections from one address without a complete request."""
 _Protocol: Any = AutoHTTPProtocol
-# By server, because a process may have several.
+# Keyed by server, because a process may have several.
 _half_open: Counter[tuple[int, str]] = Counter()
 
 
@@ -44,9 +44,9 @@ class HttpConnection(_Protocol):  # type: ignore[misc]
     _timer: asyncio.TimerHandle | None = None
     _from = (0, "")
     _reading: Any = None
-    """The request whose body is being read."""
+    """The request whose body is being received."""
     _due = 0.0
-    """When that body is due."""
+    """The deadline of that body."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:
         """Accept a connection, or close it if its address has too many idle ones."""
@@ -59,12 +59,12 @@ class HttpConnection(_Protocol):  # type: ignore[misc]
             self._wait(SECONDS)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """The connection is closed."""
+        """Clean up after a closed connection."""
         self._wait_no_more()
         super().connection_lost(error)
 
     def data_received(self, data: bytes) -> None:
-        """Read on. Another byte does not restart the clock of a request."""
+        """Receive data. More data does not restart the time limit of a request."""
         super().data_received(data)
         cycle = self.cycle
         if cycle is None or cycle.response_complete:
@@ -76,7 +76,7 @@ class HttpConnection(_Protocol):  # type: ignore[misc]
             self._wait(self._patience(len(data)))
 
     def _patience(self, size: int) -> float:
-        """The seconds to wait for the rest of a body, after so many bytes of it."""
+        """Return the seconds to wait for the rest of a body after `size` more bytes."""
         now = time.monotonic()
         if self._reading is not self.cycle:
             self._reading, self._due = self.cycle, now + SECONDS
@@ -97,7 +97,7 @@ class HttpConnection(_Protocol):  # type: ignore[misc]
 
     def _too_late(self) -> None:
         self._wait_no_more()
-        # A request that is answered already needs no more of its body.
+        # A request that has been answered does not need the rest of its body.
         self.transport.abort()
 
 
@@ -127,7 +127,7 @@ class StudioServer(uvicorn.Server):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start to listen."""
+        """Start listening."""
         self._loop = asyncio.get_running_loop()
         await super().startup(sockets)
 
@@ -137,14 +137,14 @@ class StudioServer(uvicorn.Server):
         self.end()
 
     def end(self) -> None:
-        """Shut down, from any thread."""
+        """Shut down; can be called from any thread."""
         self.should_exit = True
         if self._loop is not None and hasattr(self._app.state, "context"):
             self._loop.call_soon_threadsafe(self._app.state.context.closing.set)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach this host."""
+    """Return whether only this machine can reach this host."""
     if host in _LOOPBACK:
         return True
     try:
@@ -154,7 +154,7 @@ def is_loopback(host: str) -> bool:
 
 
 def config_for(host: str, port: int, config: StudioConfig) -> StudioConfig:
-    """The configuration for an address: host names, token, and whether reading needs it."""
+    """Return the configuration for an address: host names, token, and whether reading needs it."""
     if config.token and len(config.token) < _LEAST_TOKEN:
         raise UsageError(
             f"--token needs at least {_LEAST_TOKEN} characters", hint="leave it out, and the studio makes one"
@@ -181,7 +181,7 @@ def config_for(host: str, port: int, config: StudioConfig) -> StudioConfig:
 
 
 def listening(host: str, port: int | None) -> socket.socket:
-    """A socket that listens at this port, or else at the usual one or the next that is free."""
+    """Return a socket that listens at this port, or by default at the usual one or the next free one."""
     tried = [port] if port is not None else list(range(USUAL_PORT, USUAL_PORT + _TRIED))
     for number in tried:
         try:
@@ -200,7 +200,7 @@ def _bound(host: str, port: int) -> socket.socket:
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind(address)
-        # Only listening shows that the port is free.
+        # Only listening proves that the port is free.
         made.listen(128)
     except BaseException:
         made.close()
@@ -209,7 +209,7 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def address_of(host: str, port: int, config: StudioConfig) -> str:
-    """The address to open, with the token if it is of use."""
+    """Return the address to open, with the token if it is needed."""
     shown = "127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host == "::" else host  # noqa: S104
     name = f"[{shown}]" if ":" in shown else shown
     token = f"/?token={config.token}" if config.guarded or not config.read_only else "/"
@@ -218,7 +218,7 @@ def address_of(host: str, port: int, config: StudioConfig) -> str:
 
 @contextmanager
 def token_on_file(port: int, config: StudioConfig) -> Iterator[Path]:
-    """The token in a file that only the user can read, for programs, as long as the studio runs."""
+    """Keep the token in a file that only the user can read, for programs, while the studio runs."""
     file = user_state_path("redraft") / f"studio-{port}.token"
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     file.unlink(missing_ok=True)
@@ -238,7 +238,7 @@ def serve(host: str, port: int | None, config: StudioConfig, opened: Callable[[s
         server = StudioServer(studio(known))
         stack.enter_context(token_on_file(number, known))
         opened(address_of(host, number, known), known)
-        # uvicorn raises the signal again when all is done.
+        # uvicorn raises the signal again after shutdown.
         before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
         try:
             for one in before:
@@ -250,5 +250,5 @@ def serve(host: str, port: int | None, config: StudioConfig, opened: Callable[[s
 
 
 def _nothing_more(number: int, frame: FrameType | None) -> None:
-    """The server has shut down already."""
+    """Ignore a signal after the server has shut down."""
     del number, frame

@@ -1,4 +1,4 @@
-"""From a request to a run: the form or JSON body, its document, and the plan."""
+"""Starting runs from requests: the form or JSON body, its document, and the plan."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from redraft.studio.orders import RunBody, aims, document_named, order_of, strat
 from redraft.text.sanitizer import one_line
 
 KEPT = "kept"
-"""The form field that names the document of an earlier plan."""
+"""The form field with the key of an earlier plan, whose document is used."""
 _GOAL = "goal."
 _LONGEST_NAME = 200
 _MOST_FIELDS, _MOST_DOCUMENTS = 400, 200
@@ -46,17 +46,17 @@ class Sent(NamedTuple):
 
 
 async def asked_of(request: Request) -> tuple[Start, Document]:
-    """The settings of a request, and its document."""
+    """Return the settings and the document of a request."""
     return await asked_from(request, await sent_with(request) if is_form(request) else Sent(await json_of(request)))
 
 
 def is_form(request: Request) -> bool:
-    """Whether the body of a request is a form."""
+    """Return whether the body of a request is a form."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower() in _FORMS
 
 
 async def sent_with(request: Request) -> Sent:
-    """The fields and files of a form."""
+    """Return the fields and files of a form."""
     async with request.form(max_files=MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
         files = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
         given = tuple([(await one.read(), plain_name(one.filename or "")) for one in files])
@@ -64,7 +64,7 @@ async def sent_with(request: Request) -> Sent:
 
 
 async def json_of(request: Request) -> Any:
-    """The JSON body of a request."""
+    """Return the JSON body of a request; raise UsageError if it is not JSON."""
     try:
         return json.loads(await request.body())
     except (ValueError, RecursionError) as error:
@@ -73,7 +73,7 @@ async def json_of(request: Request) -> Any:
 
 
 def fields_of(form: FormData) -> dict[str, Any]:
-    """The fields of a form under their JSON names. Empty fields are left out."""
+    """Return the fields of a form under their JSON names. Empty fields are left out."""
     fields: dict[str, Any] = {}
     goals: dict[str, str] = {}
     for name, value in form.multi_items():
@@ -92,7 +92,7 @@ def fields_of(form: FormData) -> dict[str, Any]:
 
 
 async def asked_from(request: Request, sent: Sent) -> tuple[Start, Document]:
-    """The settings, and the document."""
+    """Return the settings and the document of a parsed request."""
     asked = checked(Start, sent.fields)
     given = [one for one in (asked.document, asked.text, *sent.files) if one is not None]
     if not given and sent.kept:
@@ -108,13 +108,13 @@ async def asked_from(request: Request, sent: Sent) -> tuple[Start, Document]:
 
 
 def plain_name(name: str) -> str:
-    """The name of a file without folders."""
+    """Return a file name without folders."""
     last = PurePosixPath(PureWindowsPath(name).name).name
     return one_line(last)[-_LONGEST_NAME:] or "file"
 
 
 async def planned(context: StudioContext, asked: RunBody, document: Document) -> CostEstimate:
-    """The plan of a run. No model is called, and nothing is stored."""
+    """Return the plan of a run. No model is called, and nothing is stored."""
     return await off_loop(_planned, context, asked, document)
 
 
@@ -124,15 +124,15 @@ def _planned(context: StudioContext, asked: RunBody, document: Document) -> Cost
 
 
 async def plan_of(context: StudioContext, spending: CostEstimate) -> PlanTotals:
-    """A plan for the API."""
+    """Return a plan for the API."""
     seconds = await off_loop(_seconds, context.reading, spending, context.config.limits.concurrency)
     return PlanTotals.model_validate(spending.to_json() | {"warnings": list(spending.notes), "seconds": seconds})
 
 
 def _seconds(store: Store, spending: CostEstimate, at_once: int) -> float | None:
-    """About how long it takes, at the pace of each model's latest answers; None if a model has not answered yet.
+    """Estimate the seconds from the pace of each model's latest answers; None if a model has not answered yet.
 
-    Drafts are made of parts side by side, then merged; judges wait for each draft, and revisions for the judges.
+    Parts of drafts are written in parallel, then merged; judges wait for each draft, and revisions for the judges.
     """
     rounds = 1 + (spending.order.refinement.rounds if spending.order.refinement else 0)
     total = 0.0
@@ -147,14 +147,14 @@ def _seconds(store: Store, spending: CostEstimate, at_once: int) -> float | None
 
 
 async def begun(context: StudioContext, asked: RunBody, document: Document) -> str:
-    """Start the run; returns its id."""
+    """Start the run, and return its id."""
     settings, order = await off_loop(order_of, asked, context.models)
     assert context.work is not None, "a read-only studio has no route that leads here"
     return await context.work.start(document, settings, order)
 
 
 async def offer_of(request: Request) -> Offer:
-    """The choices for a run."""
+    """Return the choices for a run."""
     return await read(request, _offer, {name: one.model for name, one in context_of(request).models.items()})
 
 

@@ -1,1 +1,1 @@
-"""What there is to hand on of a result: a summary as text, Markdown, bullets, a page, or a document."""
+"""Output formats of a summary: text, Markdown, bullets, an HTML page, or a .docx document."""

@@ -1,7 +1,7 @@
-"""A paper as a document of a word processor, with real footnotes.
+"""A paper as a .docx document, with real footnotes.
 
-The parts are templates of Office Open XML, a few kilobytes: libraries that write .docx files are larger than that, and
-have no footnotes.
+The parts are Office Open XML templates of a few kilobytes: libraries that write .docx files are larger, and do not
+support footnotes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from redraft.report.outputs.paper import Block, Paper, notes_of
 from redraft.text.sanitizer import one_line
 
 _DECLARED = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
-# The same paper makes the same file, whenever it is written.
+# A fixed time makes the file of a paper reproducible.
 _WHEN = (1980, 1, 1, 0, 0, 0)
 _BULLET = 1
 _PARTS = {
@@ -52,9 +52,7 @@ def docx(paper: Paper) -> bytes:
 
 
 def _lists(blocks: Sequence[Block]) -> list[int]:
-    """Return the number of the list that each block is an item of: all bullets are of one, numbers begin anew in each
-    list, and 0 is none.
-    """
+    """Return the list number of each block: one for all bullets, a new one for each numbered list, 0 for no list."""
     found: list[int] = []
     latest = _BULLET
     for at, block in enumerate(blocks):

@@ -1,4 +1,4 @@
-"""Output formats by name, and templates of one's own."""
+"""Output formats by name, and user-defined templates."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from redraft.report.outputs.paper import Block, Paper, PaperPart
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.sentences import sentences
 
-# What makes links, images, notes and HTML of a text that may have been written for other readers. Everything else of
-# Markdown is the summary's own.
+# What starts links, images, notes and HTML in a text that may have been written for other readers. All other
+# Markdown is kept.
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _LINK = re.compile(r"(\\*)\](?=[(\[:])")
 
 
 def text(paper: Paper) -> str:
-    """The texts as they are, each under its heading."""
+    """Return the unchanged texts, each under its heading."""
     return _joined(paper, lambda part: part.text.strip(), lambda part: one_line(part.heading))
 
 
 def markdown(paper: Paper) -> str:
-    """The same as Markdown, in which nothing leads anywhere."""
+    """Return the texts as Markdown without links."""
     return _joined(paper, lambda part: harmless(part.text.strip()), _headed)
 
 
 def bullets(paper: Paper) -> str:
-    """One sentence a bullet; headings stay where they are."""
+    """Return one bullet per sentence, with the headings in between."""
     return "\n".join(_lines(paper)) + "\n"
 
 
 def harmless(said: str) -> str:
-    """Markdown without links, images, notes and HTML: what would make them stands there as it is written."""
+    """Escape links, images, notes and HTML in Markdown, so that they are shown literally."""
     return _LINK.sub(_escaped, _TAG.sub(r"\\<", said))
 
 
 def _escaped(found: re.Match[str]) -> str:
-    # After an odd number of backslashes it is escaped already.
+    # After an odd number of backslashes it is already escaped.
     return found[0] if len(found[1]) % 2 else f"{found[1]}\\]"
 
 
@@ -77,7 +77,7 @@ def _sentences(block: Block, language: str | None) -> list[str]:
 Format = Literal["text", "markdown", "bullets", "json", "html", "docx"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 WITH_NOTES: tuple[Format, ...] = ("html", "docx")
-"""Those whose sentences cite the document."""
+"""The formats with citations of the document."""
 _ENDINGS: dict[str, Format] = {
     ".md": "markdown",
     ".markdown": "markdown",
@@ -93,16 +93,16 @@ _WRITERS: dict[Format, Callable[[Paper], str | bytes]] = {
     "html": html,
     "docx": docx,
 }
-"""All but JSON, which has more in it than a paper."""
+"""All but JSON, which contains more than a paper."""
 
 
 def format_of(name: str) -> Format:
-    """What the ending of a file's name means; text where it means nothing."""
+    """Return the format for a file name's extension; text for an unknown one."""
     return _ENDINGS.get(PurePath(name).suffix.lower(), "text")
 
 
 def written(paper: Paper, form: Format) -> str | bytes:
-    """A paper in one of the formats but JSON."""
+    """Return a paper in a format other than JSON."""
     return _WRITERS[form](paper)
 
 
@@ -115,7 +115,7 @@ _EXAMPLE = "## Findings (120 words)"
 
 @dataclass(frozen=True, slots=True)
 class TemplateSection:
-    """A heading of a template, and the line that it stands on. `words` is None for one that is a heading alone."""
+    """A heading of a template, and its line. `words` is None for a heading without text of its own."""
 
     title: str
     level: int
@@ -125,25 +125,26 @@ class TemplateSection:
 
     @property
     def query(self) -> str:
-        """What the document is asked for it."""
+        """The query about the document that the section answers."""
         return f"{self.title}: {self.instruction}" if self.instruction else self.title
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The headings of a form, in their order."""
+    """The headings of a template, in order."""
 
     name: str
     sections: tuple[TemplateSection, ...]
 
     @property
     def drafted(self) -> tuple[TemplateSection, ...]:
-        """Those that something is to be written under."""
+        """The sections that are drafted."""
         return tuple(one for one in self.sections if one.words is not None)
 
 
 def read_template(text: str, name: str, words: int | None = None) -> Template:
-    """The template of this text. `words` is the limit of sections that have none of their own."""
+    """Parse a template. `words` is the limit of sections without their own; raise UsageError if the template is
+    invalid."""
     found = list(_sections(clean(text), name))
     if not found:
         raise UsageError("the template has no heading", place=name, hint=f"begin with one, such as {_EXAMPLE}")
@@ -151,7 +152,7 @@ def read_template(text: str, name: str, words: int | None = None) -> Template:
         at = found[_MOST_SECTIONS].line
         raise _wrong(at, f"a template has at most {_MOST_SECTIONS} headings", name, "make two templates of it")
     above = [one.level < after.level for one, after in pairwise(found)] + [False]
-    # A document of a word processor has its title beside its headings, and not above them.
+    # A first heading of level 1 is the title, even if the others have level 1 too, as in word processors.
     above[0] = above[0] or (found[0].level == 1 and len(found) > 1)
     settled = [_settled(one, name, words, above=it) for one, it in zip(found, above, strict=True)]
     _check_twins(settled, name)
@@ -159,7 +160,7 @@ def read_template(text: str, name: str, words: int | None = None) -> Template:
 
 
 def _sections(text: str, name: str) -> Iterator[TemplateSection]:
-    """The headings with all that stands below each; a comment counts as the lines that it takes up."""
+    """Yield the headings with the text below each; a comment keeps its line breaks for line numbers."""
     lines = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text).split("\n")
     titled: tuple[int, re.Match[str]] | None = None
     below: list[str] = []
@@ -193,7 +194,7 @@ def _section(line: int, heading: re.Match[str], below: Sequence[str], name: str)
 
 
 def _settled(one: TemplateSection, name: str, words: int | None, *, above: bool) -> TemplateSection:
-    """The section with its limit: its own, or that of all."""
+    """Return the section with its own limit, or else the common one."""
     if one.words is None and not one.instruction and above:
         return one
     limit = one.words if one.words is not None else words

@@ -1,4 +1,4 @@
-"""A paper as a page: one file, no script, nothing fetched, its notes at its end."""
+"""A paper as an HTML page: one file, no script, no requests, with its notes at the end."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def html(paper: Paper) -> str:
 
 
 def _list(block: Block) -> str:
-    """Return the element of the list that a block is an item of; empty for one that is none."""
+    """Return the list element for a block; empty if it is not an item."""
     return "" if block.kind != "item" else "ol" if block.number else "ul"

@@ -1,4 +1,4 @@
-"""The templates of the output formats that are markup."""
+"""Templates of the markup output formats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from markupsafe import Markup
 from redraft.report.outputs.paper import is_rtl
 from redraft.text.sanitizer import clean
 
-# XML has no way to write these, escaped or not.
+# XML cannot contain these, escaped or not.
 _UNWRITABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -40,7 +40,7 @@ def _environment() -> Environment:
 
 
 def _source(name: str) -> str:
-    """Return the text of a template. Between the elements of XML there is no white space: readers would show it."""
+    """Return the text of a template, without white space between XML elements, which readers would show."""
     text = (files("redraft.report.outputs") / "templates" / name).read_text("utf-8")
     return "".join(map(str.strip, text.splitlines())) if name.endswith(".xml") else text
 

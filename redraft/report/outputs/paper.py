@@ -1,7 +1,6 @@
-"""A summary as what can be written down: headings, paragraphs, items and notes, before it is in any format.
+"""A summary as a format-independent paper: headings, paragraphs, list items and notes.
 
-Summaries come with what their writers put into them of Markdown: headings, lists, and words in bold. That much is
-understood, and everything else is text.
+Models put some Markdown into summaries. Headings, lists and bold words are parsed; everything else is text.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from redraft.report.history.results import Result
 from redraft.settings import EXTRACTIVE
 from redraft.text.sanitizer import clean, one_line
 
-if TYPE_CHECKING:  # lineage brings NumPy, and most summaries are printed without a note
+if TYPE_CHECKING:  # lineage imports NumPy, which a summary without notes does not need
     from redraft.report.history.citations import Citations, Cited
     from redraft.report.history.quotes import By
 
@@ -33,7 +32,7 @@ _LEVEL_OF_CHAPTERS = 2
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A stretch of text, in bold or not."""
+    """A piece of text, bold or not."""
 
     text: str
     strong: bool = False
@@ -41,14 +40,14 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What stands behind a sentence: a number, and the places of the document that the sentence comes from."""
+    """A note after a sentence: its number, and the places of the document that the sentence cites."""
 
     number: int
     places: tuple[Cited, ...]
 
     @property
     def by(self) -> By:
-        """Whether a judge has quoted them for it, or they were matched by wording."""
+        """Whether a judge quoted the places, or they were matched by wording."""
         return self.places[0].by
 
 
@@ -57,7 +56,7 @@ Piece = Words | Note
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A heading of a level, a paragraph, or an item of a list with the number that it has, if it has one."""
+    """A heading with its level, a paragraph, or a list item with its number, if any."""
 
     kind: Literal["heading", "paragraph", "item"]
     pieces: tuple[Piece, ...]
@@ -66,13 +65,13 @@ class Block:
 
     @property
     def text(self) -> str:
-        """Its words."""
+        """The text without notes."""
         return "".join(one.text for one in self.pieces if isinstance(one, Words)).strip()
 
 
 @dataclass(frozen=True, slots=True)
 class PaperPart:
-    """A text under a heading of its own, or under none; with what its sentences cite, where that is known."""
+    """A text with an optional heading, and the citations of its sentences, if known."""
 
     text: str
     heading: str = ""
@@ -82,25 +81,25 @@ class PaperPart:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """One text or several under one title, and what a reader should know of them, in sentences."""
+    """One or more texts under a title, and sentences about them for readers."""
 
     title: str
     parts: tuple[PaperPart, ...]
     about: tuple[str, ...] = ()
     language: str = ""
-    """The language that it is written in, such as `en`; empty where nobody knows."""
+    """The language of the text, such as `en`; empty if unknown."""
     is_titled: bool = False
-    """Whether its title is part of its text, in whatever format."""
+    """Whether the title is part of the text in every format."""
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """All of it below the title, with its notes in the order of their numbers."""
+        """The blocks below the title, with notes numbered in order."""
         numbers = count(1)
         return tuple(block for part in self.parts for block in _part_blocks(part, numbers))
 
     @property
     def is_rtl(self) -> bool:
-        """Whether most of its letters are of a script that is written from right to left."""
+        """Whether most letters are in a right-to-left script."""
         return is_rtl("\n".join(part.text for part in self.parts) or self.title)
 
 
@@ -110,9 +109,9 @@ def notes_of(blocks: Sequence[Block]) -> list[Note]:
 
 
 def paper_of(result: Result, cite: Callable[[str], Citations] | None = None) -> Paper:
-    """The summary of a run, and those of its chapters; where `cite` is there, their sentences cite the document.
+    """Return the summary of a run and of its chapters, with citations if `cite` is given.
 
-    It is asked with the id of a run for what its sentences cite.
+    `cite` returns the citations of a run by its id.
     """
 
     def part(of: Result, heading: str = "") -> PaperPart:
@@ -131,7 +130,7 @@ def paper_of(result: Result, cite: Callable[[str], Citations] | None = None) -> 
 
 
 def with_basis(paper: Paper) -> Paper:
-    """The paper with who says that the document has it where its notes say, if it has notes."""
+    """Return the paper with a sentence on whether a judge or wording gave its notes; unchanged without any."""
     notes = {one.number: one.by for one in notes_of(paper.blocks)}
     if not notes:
         return paper
@@ -139,7 +138,7 @@ def with_basis(paper: Paper) -> Paper:
 
 
 def _about(result: Result) -> Iterator[str]:
-    """Who has written it, and what it does not rest on."""
+    """Yield who wrote the summary, and what it does not cover."""
     words = result.draft.words if result.draft else 0
     some = "" if result.settings.until is None else f" of the first {result.tokens:,} tokens"
     yield f"Summary{some}, {words:,} words, by {writer_of(result.settings.model)}; redraft, run {result.run.id}."
@@ -149,12 +148,12 @@ def _about(result: Result) -> Iterator[str]:
 
 
 def writer_of(model: str) -> str:
-    """Who has written, for those who know nothing of models' names here."""
+    """Return the name of the writer for readers who do not know redraft's names of models."""
     return "redraft's built-in model (sentences taken from the document)" if model == EXTRACTIVE else model
 
 
 def lacks(result: Result) -> Iterator[str]:
-    """What a summary does not rest on, in sentences for those who read it."""
+    """Yield sentences for readers about what a summary does not cover."""
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
         yield f"Left out: chunk {chunks} of {result.chunks} of the document."
@@ -163,7 +162,7 @@ def lacks(result: Result) -> Iterator[str]:
 
 
 def is_rtl(text: str) -> bool:
-    """Whether most letters of a text are of a script that is written from right to left."""
+    """Return whether most letters of a text are in a right-to-left script."""
     classes = Counter(unicodedata.bidirectional(letter) for letter in text if letter.isalpha())
     return classes["R"] + classes["AL"] > classes["L"]
 
@@ -172,7 +171,7 @@ def _part_blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:
     if part.heading:
         yield Block("heading", (Words(part.heading),), part.level)
     body = list(_blocks(part, numbers))
-    # The headings of a text are below that which it stands under.
+    # Headings in a text are below the heading of the part.
     top = min((one.level for one in body if one.kind == "heading"), default=1)
     for one in body:
         level = min(_LOWEST, part.level + 1 + one.level - top) if one.kind == "heading" else 0
@@ -180,7 +179,7 @@ def _part_blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:
 
 
 def _blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:
-    """The blocks of a text, line by line: lines that follow each other without a mark are one paragraph."""
+    """Yield the blocks of a text; consecutive lines that are not headings or items are one paragraph."""
     marks, at = _marks(part.citations), 0
     paragraph: list[Piece] = []
     for line in part.text.splitlines(keepends=True):
@@ -202,7 +201,7 @@ def _blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:
 
 
 def _marks(citations: Citations | None) -> list[tuple[int, tuple[Cited, ...]]]:
-    """Where sentences end that cite something, in their order, and what."""
+    """Return the end of each sentence with citations, in order, and its citations."""
     if citations is None:
         return []
     by_number = {one.number: one for one in citations.places}
@@ -227,7 +226,7 @@ def _pieces(
 def _made(
     kind: Literal["heading", "paragraph", "item"], pieces: list[Piece], level: int = 0, number: str = ""
 ) -> Block:
-    """A block of these pieces, each of them harmless, with one space for what was more than one."""
+    """Return a block of these pieces, sanitized, with white space collapsed and none at the end."""
     while pieces and isinstance(last := pieces[-1], Words):
         pieces = pieces[:-1]
         if last.text.strip():

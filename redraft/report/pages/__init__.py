@@ -1,1 +1,1 @@
-"""Pages to look at: HTML from templates, with styles and scripts of our own. One opens from a disk, without network."""
+"""HTML pages from templates, with their own styles and scripts. A page opens from a disk, without a network."""

@@ -1,4 +1,4 @@
-"""Styles, scripts and templates of the pages, inlined where a page stands alone."""
+"""Styles, scripts and templates of the pages, inlined in standalone pages."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template, select
 from redraft.report.pages.formatting import FILTERS
 from redraft.report.plots.picture import STYLES
 
-# Where each stands alone it is one text: what a module takes from others stands before it.
+# A bundled script has no imports and exports: the imported modules precede it.
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?function|class|const)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """A style or a script within a page, and the hash by which the page's policy lets it through."""
+    """An inline style or script, and the hash that allows it in the page's policy."""
 
     text: str
 
     @property
     def allowed(self) -> str:
-        """As a content security policy names it."""
+        """The source expression for a content security policy."""
         digest = hashlib.sha256(self.text.encode()).digest()
         return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 @cache
 def static(name: str) -> str:
-    """The text of a file among the static ones, or what pictures need."""
+    """Return the text of a static file, or the styles of plots."""
     return STYLES if name == "plots.css" else (files("redraft.report.pages") / "static" / name).read_text("utf-8")
 
 
 @cache
 def styles(*names: str) -> Inline:
-    """Style sheets in their order, as one."""
+    """Return style sheets joined in order."""
     return Inline("\n".join(static(name) for name in names))
 
 
 @cache
 def script(entry: str) -> Inline:
-    """A module with all that it imports, as one: what is imported comes first, each once."""
+    """Return a module bundled with its imports: dependencies first, each once."""
     order: list[str] = []
 
     def add(name: str) -> None:
@@ -62,7 +62,7 @@ def script(entry: str) -> Inline:
 
 
 class Assets(NamedTuple):
-    """The policy, styles and script that a page contains where no server gives them to it."""
+    """The policy, styles and script that a standalone page contains."""
 
     policy: str
     styles: str
@@ -70,13 +70,13 @@ class Assets(NamedTuple):
 
 
 def assets(sheets: Sequence[str], entry: str) -> Assets:
-    """The assets of a page that is a file of its own."""
+    """Return the assets of a standalone page."""
     css, js = styles(*sheets), script(entry)
     return Assets(policy(styles=css, script=js), css.text, js.text)
 
 
 def policy(*, styles: Inline, script: Inline) -> str:
-    """What a page that stands alone may do: show itself, and nothing else."""
+    """Return the policy of a standalone page, which allows only its own styles, its script and `data:` images."""
     parts = {
         "default-src": "'none'",
         "script-src": script.allowed,
@@ -89,7 +89,7 @@ def policy(*, styles: Inline, script: Inline) -> str:
 
 
 def template(name: str) -> Template:
-    """One of the templates."""
+    """Return a template by name."""
     return _environment().get_template(name)
 
 

@@ -35,7 +35,7 @@ from redraft.text.words import count, spaced
 
 
 def used(beside: RunsBeside) -> HtmlTable:
-    """Who is compared, and what each took."""
+    """Return the contestants, and what each used."""
     several = len(beside.documents) > 1
     runs = {run.name: run for run in beside.runs}
     rows = []
@@ -58,17 +58,17 @@ def used(beside: RunsBeside) -> HtmlTable:
 
 
 def money(value: float | None) -> str:
-    """What something cost."""
+    """Format a cost in US dollars; None is unknown."""
     return "unknown" if value is None else f"{value:.4f}".rstrip("0").rstrip(".")
 
 
 def metrics(beside: RunsBeside) -> tuple[str, ...]:
-    """The metrics that contestants are compared by."""
+    """Return the metrics of the contestants."""
     return tuple(dict.fromkeys(one.metric for contestant in beside.contestants for one in contestant.scores))
 
 
 def scores(beside: RunsBeside) -> HtmlTable:
-    """By metric the score of each contestant, with its interval and what that rests on."""
+    """Return a row per metric with the score of each contestant, its interval, and the number of documents or items."""
     rows = tuple(
         (spaced(metric), *(_score(beside, contestant, metric) for contestant in beside.contestants))
         for metric in metrics(beside)
@@ -93,12 +93,12 @@ def _score(beside: RunsBeside, contestant: ComparedRuns, metric: str) -> str:
 
 
 def between(interval: Range | None) -> str:
-    """An interval behind its figure."""
+    """Format an interval to follow its value; empty for None."""
     return "" if interval is None else f" [{interval.low:.2f} to {interval.high:.2f}]".replace("-", "−")
 
 
 class SignedDifference(NamedTuple):
-    """A difference as a sign, what that means, and its sentence."""
+    """A difference as a sign, the meaning of the sign, and a sentence."""
 
     kind: str
     sign: str
@@ -108,7 +108,7 @@ class SignedDifference(NamedTuple):
 
 
 class DifferenceTables(NamedTuple):
-    """What two contestants differ by."""
+    """The differences between two contestants."""
 
     first: ComparedRuns
     second: ComparedRuns
@@ -116,7 +116,7 @@ class DifferenceTables(NamedTuple):
 
 
 def differences(beside: RunsBeside) -> tuple[DifferenceTables, ...]:
-    """By pair of contestants."""
+    """Return the differences for each pair of contestants."""
     by_letter = {one.letter: one for one in beside.contestants}
     pairs = dict.fromkeys((one.first, one.second) for one in beside.differences)
     return tuple(
@@ -143,7 +143,7 @@ def _said(one: ScoreDifference) -> SignedDifference:
 
 
 def by_document(beside: RunsBeside) -> tuple[HtmlTable, ...]:
-    """By metric a table of the documents, with the scores of the contestants on each."""
+    """Return a table per metric, with the scores of the contestants on each document."""
     return tuple(
         HtmlTable(
             ("document", "flipped", *(f"{one.letter}: {spaced(metric)}" for one in beside.contestants)),
@@ -171,14 +171,14 @@ def _rows(beside: RunsBeside, metric: str) -> Iterator[tuple[str | int | float |
 
 
 class Fifths(NamedTuple):
-    """Where two contestants differ by one measure."""
+    """The differences of two contestants by one measure, by fifth of the document."""
 
     title: str
     rows: HtmlTable
 
 
 def by_fifth(beside: RunsBeside) -> tuple[Fifths, ...]:
-    """By pair and measure what each comes to in each fifth, and by how much they differ."""
+    """Return a table per pair and measure, with the values in each fifth and their difference."""
     found = []
     for first, second, measure in dict.fromkeys((one.first, one.second, one.measure) for one in beside.fifths):
         rows = tuple(
@@ -197,13 +197,13 @@ def by_fifth(beside: RunsBeside) -> tuple[Fifths, ...]:
 
 
 def measure_said(measure: str) -> str:
-    """What a measure of a part of the document is called."""
+    """Return the label of a measure of a part of the document."""
     if measure == SHARE:
         return "share of the summary taken from this part"
     return f"{spaced(measure)} of the items in this part"
 
 
-# Pictures of more pairs than that say less than the tables do.
+# With more pairs than this, tables are clearer than pictures.
 _MOST_PAIRS = 6
 
 
@@ -233,7 +233,7 @@ def _named(one: ComparedRuns) -> str:
 
 
 def _of_costs(beside: RunsBeside) -> Iterator[Plot]:
-    """By metric the score against money, or against tokens where nothing that was used has a price."""
+    """Yield a plot per metric of the score against money, or against tokens if no price is known."""
     priced = any(one.cost_usd for one in beside.contestants)
     said = "cost per run, in US dollars" if priced else "tokens per run (no prices known)"
     if not any(_cost(one, priced=priced) for one in beside.contestants):
@@ -298,12 +298,12 @@ _GROUPS: dict[Standing, str] = {
 
 
 def comparison_page(beside: RunsBeside) -> str:
-    """The page as a file of its own, with its styles and its script within it."""
+    """Return the page as a standalone file, with its styles and its script."""
     return template("comparison.html").render(**view(beside), assets=assets(STYLES, SCRIPT))
 
 
 def view(beside: RunsBeside) -> dict[str, Any]:
-    """What the templates of a comparison are filled in with."""
+    """Return the variables for the templates of a comparison."""
     runs = {run.name: run for run in beside.runs}
     several = len(beside.documents) > 1
     return {
@@ -338,7 +338,7 @@ class Had(NamedTuple):
 
 
 def had(verdict: RunVerdict) -> Had:
-    """What was said of an item in a run, in a way that does not go by colour."""
+    """Return the verdict on an item in a run, in a form that does not depend on colour."""
     if not verdict.verdict:
         return Had("none", "·", "not asked")
     word = verdict.verdict.replace("_", " ")

@@ -26,7 +26,7 @@ from redraft.text.sanitizer import clean
 from redraft.text.words import count, spaced
 
 _FIFTHS = 5
-# The quantile of the normal distribution for an interval of 95 %.
+# The quantile of the normal distribution for a 95% interval.
 _QUANTILE = 1.959964
 _OK = "ok"
 _MEASURED = {
@@ -36,7 +36,7 @@ _MEASURED = {
 
 
 def pictures(dossier: Dossier) -> dict[str, list[Markup]]:
-    """Return figures by part of the page. The numbers of calls stand on the page as a list of their own."""
+    """Return figures by part of the page. The page lists the numbers of calls separately."""
     return {
         "rounds": [figure(plot) for plot in _of_rounds(dossier)],
         "places": [figure(plot) for plot in _of_places(dossier)],
@@ -72,7 +72,7 @@ def _of_positions(found: Positions) -> Iterator[Plot]:
 
 
 def _parts(items: Sequence[JudgedItem], characters: int) -> Iterator[DocumentPart]:
-    """The document in fifths, each with the share of what was judged there."""
+    """Yield the document in fifths, each with the mean value of the items judged there."""
     fifths: list[list[JudgedItem]] = [[] for _ in range(_FIFTHS)]
     for one in items:
         start = one.place.start if one.place else 0
@@ -85,7 +85,7 @@ def _parts(items: Sequence[JudgedItem], characters: int) -> Iterator[DocumentPar
 
 
 def _interval(values: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
-    """Wilson's interval for a share; nothing for nothing."""
+    """Return the Wilson interval of a share; None twice for no values."""
     if not values:
         return None, None
     many, share, square = len(values), fmean(values), _QUANTILE**2
@@ -105,23 +105,24 @@ def _of_calls(dossier: Dossier) -> Iterator[Plot]:
 STYLES = ("plots.css", "base.css", "dossier.css")
 SCRIPT = "dossier.js"
 MARK = Markup('<meta name="redraft-run"')
-"""So begins what a page that stands alone says of itself, before all else."""
+"""The start of the tag that identifies a standalone page; it comes before any content."""
 
 
 def mark_of(run: str, updated: str) -> Markup:
-    """Which run a page shows, and as it stood when: for whoever asks whether the page is still true."""
+    """Return a tag with the run that a page shows and when the run was last updated, to tell whether the page is
+    outdated."""
     return MARK + Markup(' content="{} {}">').format(run, updated)
 
 
 def dossier_page(dossier: Dossier) -> str:
-    """The page as a file of its own, with its styles and its script within it."""
+    """Return the page as a standalone file, with its styles and its script."""
     shown, data = view(dossier), packed(page_data(dossier))
     mark = mark_of(dossier.run.id, dossier.run.updated)
     return template("dossier.html").render(**shown, assets=assets(STYLES, SCRIPT), mark=mark, data=data)
 
 
 def view(dossier: Dossier) -> dict[str, Any]:
-    """What the templates of a dossier are filled in with."""
+    """Return the variables for the templates of a dossier."""
     shown = pictures(dossier)
     tree = _Tree.of(dossier.pieces)
     return {
@@ -149,13 +150,14 @@ def view(dossier: Dossier) -> dict[str, Any]:
 
 
 def languages(dossier: Dossier) -> dict[str, Markup]:
-    """As what is quoted of the document and of the summary is marked, so that it is set and read aloud as its own."""
+    """Return the `lang` attributes for quotations from the document and the summary, so that they are set and read
+    aloud correctly."""
     own = in_language(dossier.document.language)
     return {"of_document": own, "of_summary": Markup() if dossier.run.settings.get("language") else own}
 
 
 def in_language(language: str) -> Markup:
-    """The mark of what is quoted in a language; none where that is not known."""
+    """Return the `lang` attribute for a quotation; empty if the language is unknown."""
     return Markup(' lang="{}"').format(language) if language else Markup()
 
 
@@ -177,7 +179,7 @@ def _views(dossier: Dossier) -> Iterator[tuple[str, str]]:
 
 
 class _Shown(NamedTuple):
-    """A sentence as it stands in the summary, line breaks and all."""
+    """A sentence as it is in the summary, with its line breaks."""
 
     number: int
     text: str
@@ -187,7 +189,7 @@ class _Shown(NamedTuple):
 
 
 def _paragraphs(dossier: Dossier) -> Iterator[list[_Shown]]:
-    """The sentences of the summary in its paragraphs."""
+    """Yield the sentences of the summary by paragraph."""
     text, made, end = dossier.summary or "", list[_Shown](), 0
     for one in dossier.sentences:
         if made and "\n\n" in text[end : one.start]:
@@ -202,14 +204,14 @@ def _paragraphs(dossier: Dossier) -> Iterator[list[_Shown]]:
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """The partial summaries as a tree: what is below each, and what is below none."""
+    """The partial summaries as a tree: the roots, and what is below each."""
 
     tops: list[str]
     below: Mapping[str, list[str]]
 
     @classmethod
     def of(cls, pieces: Sequence[PieceEntry]) -> _Tree:
-        """Each stands once, below the first that was made from it."""
+        """Return the tree of some pieces, each of them once, below the first that was made from it."""
         names, placed = {one.name for one in pieces}, set[str]()
         below: dict[str, list[str]] = {name: [] for name in names}
         for one in pieces:

@@ -1,4 +1,4 @@
-"""How values read on a page, tables that add them up, and what a page's script needs."""
+"""Formatting of values for pages, tables that aggregate them, and data for the scripts."""
 
 from __future__ import annotations
 
@@ -30,41 +30,41 @@ _FILE = re.compile(r"(?:[^:\n]{0,120}?\.\w{1,9}:|\S+\.\w{1,9}\s)")
 _HALF = 0.5
 _WHOLE = 10
 _SECONDS = 90
-"""What is longer is said in the next larger unit; so with minutes."""
+"""Longer durations are given in the next larger unit; the same limit applies to minutes."""
 
 
 def score(value: float | None) -> str:
-    """A score with two digits; a dash for none."""
+    """Format a score with two decimals; a dash for None."""
     return "–" if value is None else rounded(value)
 
 
 def shortened(text: str) -> str:
-    """The beginning of a passage, if it is long."""
+    """Return a passage as one line, shortened if it is long."""
     return one_line(text, _QUOTE)
 
 
 def opening(text: str) -> str:
-    """The first words of a sentence."""
+    """Return the first words of a sentence."""
     return one_line(text, _OPENING)
 
 
 def capitalized(text: str) -> str:
-    """A sentence with its first letter large, unless it begins with the name of a file."""
+    """Capitalize a sentence, unless it begins with a file name."""
     return text if _FILE.match(text) else text[:1].upper() + text[1:]
 
 
 def address(name: str) -> str:
-    """A name as one part of an address."""
+    """Encode a name as a path segment of an address."""
     return quote(name, safe="")
 
 
 def pace(a_minute: float) -> str:
-    """How many come to their end a minute."""
+    """Format the number finished per minute."""
     return f"{a_minute:,.0f}" if a_minute >= _WHOLE else f"{a_minute:.2g}"
 
 
 def lasting(seconds: float) -> str:
-    """How long something takes, about."""
+    """Format a duration, rounded."""
     if seconds < _SECONDS:
         return f"{seconds + 0.5:.0f} s"
     minutes = round(seconds / 60)
@@ -72,7 +72,7 @@ def lasting(seconds: float) -> str:
 
 
 def cell(value: object) -> str:
-    """A cell of a table."""
+    """Format a table cell."""
     if value is None:
         return "–"
     if isinstance(value, float):
@@ -81,7 +81,7 @@ def cell(value: object) -> str:
 
 
 def setting(value: Any) -> str:
-    """What something is set to."""
+    """Format the value of a setting."""
     if value is None or value == [] or value == {}:
         return "–"
     if isinstance(value, bool):
@@ -122,22 +122,22 @@ _STAGE_OF = {prompt: name for name, prompts in _STAGES.items() for prompt in pro
 
 
 def stage(prompt: str) -> str:
-    """The stage of a run that a prompt belongs to."""
+    """Return the stage of a run that a prompt belongs to."""
     return _STAGE_OF.get(prompt, "Judging")
 
 
 def kind(finding: FindingEntry) -> str:
-    """Whether something is missing in the summary, or wrong in it."""
+    """Return `lost` for something missing in the summary, `wrong` for an error in it."""
     return "lost" if finding.sentence is None and not finding.about else "wrong"
 
 
 def sign(finding: FindingEntry) -> str:
-    """A sign for that, beside its colour."""
+    """Return a sign for the kind of a finding, in addition to its colour."""
     return "○" if kind(finding) == "lost" else "✗"
 
 
 def standing(fact: KeyFactEntry) -> str:
-    """What became of a key fact."""
+    """Return the standing of a key fact: pruned, unjudged, stated or missing."""
     if fact.pruned:
         return "pruned"
     if fact.stated is None:
@@ -146,17 +146,17 @@ def standing(fact: KeyFactEntry) -> str:
 
 
 def fact_sign(fact: KeyFactEntry) -> str:
-    """A sign for that."""
+    """Return a sign for the standing of a key fact."""
     return {"pruned": "·", "unjudged": "–", "stated": "✓", "missing": "✗"}[standing(fact)]
 
 
 def certainty(source: SourceEntry) -> str:
-    """How sure it is that a sentence comes from a place: a judge has said so, or wording tells."""
+    """Describe how a source was found: quoted by the judge, or matched by wording."""
     return "quoted by the judge" if source.by == "judge" else f"matched by wording ({score(source.weight)})"
 
 
 def sentence_label(sentence: SentenceEntry) -> str:
-    """What a sentence's button is called."""
+    """Return the label of a sentence's button."""
     parts = [count(len(sentence.sources), "source")]
     if sentence.findings:
         parts.append(count(len(sentence.findings), "finding"))
@@ -202,7 +202,7 @@ class HtmlTable(NamedTuple):
 
 
 def facts_by_level(trees: Sequence[KeyFactTree]) -> HtmlTable:
-    """How many of the key facts the summary states, by perspective and level."""
+    """Count the key facts that the summary states, by perspective and level."""
     found: dict[tuple[str, str], list[KeyFactEntry]] = {}
     for tree in trees:
         for fact in tree.facts:
@@ -219,7 +219,7 @@ def _counted(facts: Iterable[KeyFactEntry]) -> tuple[int | float | None, ...]:
 
 
 def calls_by_prompt(calls: Sequence[CallEntry]) -> HtmlTable:
-    """What each prompt took."""
+    """Return what the calls of each prompt used."""
     found: dict[str, list[CallEntry]] = {}
     for call in calls:
         found.setdefault(call.prompt, []).append(call)
@@ -243,18 +243,18 @@ def _added(calls: Sequence[CallEntry]) -> tuple[int | float | None, ...]:
     )
 
 
-# The time within a packed text would make each one another.
+# A timestamp would make packed values differ.
 _NO_TIME = 0
 
 
 def packed(value: object) -> str:
-    """A value as JSON, compressed, in letters that mean nothing in HTML."""
+    """Return a value as compressed JSON in base64, which is safe in HTML."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(gzip.compress(text.encode(), 6, mtime=_NO_TIME)).decode()
 
 
 def page_data(dossier: Dossier) -> dict[str, Any]:
-    """What the script of a dossier goes by. Offsets count characters, as everywhere."""
+    """Return the data for the script of a dossier. Offsets are in characters."""
     return {
         "text": dossier.document.text,
         "summary": dossier.summary,

@@ -1,4 +1,4 @@
-"""Dossiers and comparisons as Markdown: what can be read without a browser, and is no markup of somebody else's."""
+"""Dossiers and comparisons as Markdown, readable without a browser and free of markup from other sources."""
 
 from __future__ import annotations
 

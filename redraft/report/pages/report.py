@@ -1,4 +1,4 @@
-"""Results of experiments as one file of HTML that opens from a disk: every table with its pictures and its data."""
+"""Results of experiments as a standalone HTML file: every table with its pictures and its data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TITLE, _FILE = 80, 60
 
 @dataclass(frozen=True, slots=True)
 class ShownTable:
-    """A table with the pictures that are drawn from it, or why there are none where there should be some."""
+    """A table with the pictures drawn from it, or the reason why expected ones are missing."""
 
     table: Table
     pictures: tuple[Plot, ...] = ()
@@ -37,11 +37,11 @@ class ShownTable:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What came of one experiment, as it was stored. All of it is foreign: whoever stored it, may be anybody."""
+    """The stored results of an experiment. All of them are untrusted."""
 
     experiment: str
     place: str
-    """Where it was read, as the reader calls it."""
+    """The path they were read from, as the reader gave it."""
     title: str
     about: tuple[str, ...]
     headline: tuple[str, ...]
@@ -50,7 +50,7 @@ class Results:
 
 
 class ReportPanel(NamedTuple):
-    """One table of one set of results, as the page shows it."""
+    """A table of one set of results, as the page shows it."""
 
     anchor: str
     letter: str
@@ -66,7 +66,7 @@ class ReportPanel(NamedTuple):
 
 
 class ReportRow(NamedTuple):
-    """The tables of one name, of all sets of results beside each other."""
+    """The tables of the same name from all sets of results, side by side."""
 
     anchor: str
     title: str
@@ -74,7 +74,7 @@ class ReportRow(NamedTuple):
 
 
 class Set(NamedTuple):
-    """One set of results."""
+    """A set of results."""
 
     letter: str
     results: Results
@@ -90,7 +90,7 @@ class ReportSection(NamedTuple):
 
 
 def report_page(results: Sequence[Results]) -> str:
-    """The page, with its styles, its script and its data within it."""
+    """Return the page, with its styles, its script and its data."""
     found = sections(results)
     pictures = sum(len(panel.figures) for section in found for line in section.lines for panel in line.panels)
     tables = sum(len(one.tables) for one in results)
@@ -103,7 +103,7 @@ def report_page(results: Sequence[Results]) -> str:
 
 
 def sections(results: Sequence[Results]) -> tuple[ReportSection, ...]:
-    """The results by experiment; what has the same name in several sets stands side by side."""
+    """Group the results by experiment; tables of the same name are side by side."""
     by_name: dict[str, list[Set]] = {}
     for at, one in enumerate(results):
         by_name.setdefault(one.experiment, []).append(Set(_letter(at), one))
@@ -111,7 +111,7 @@ def sections(results: Sequence[Results]) -> tuple[ReportSection, ...]:
 
 
 def _letter(at: int) -> str:
-    """A, B ... Z, A2, B2 ..."""
+    """Return the letter of an index: A, B ... Z, A2, B2 ..."""
     turn, place = divmod(at, len(ascii_uppercase))
     return f"{ascii_uppercase[place]}{turn + 1 if turn else ''}"
 

@@ -11,7 +11,7 @@ from redraft.report.plots.canvas import MARGIN, NORMAL, SMALL, Canvas, Point, te
 from redraft.report.plots.picture import Number, apart, ends, finite
 
 _GAP = 9.0
-# As bad as to cover so much: a name that seems to be another mark's.
+# The penalty, as an area, for a label that could be taken for another mark's.
 _UNCLEAR = 60.0
 
 
@@ -25,28 +25,28 @@ class Box(NamedTuple):
 
     @property
     def middle(self) -> float:
-        """The height of its middle."""
+        """The y of the centre."""
         return (self.top + self.bottom) / 2
 
     def nearest(self, point: Point) -> Point:
-        """The point of it that is nearest to another."""
+        """Return the point of the box that is nearest to another point."""
         return max(self.left, min(point[0], self.right)), max(self.top, min(point[1], self.bottom))
 
     def far(self, point: Point) -> float:
-        """How far a point is from it."""
+        """Return the distance of a point from the box."""
         return math.dist(point, self.nearest(point))
 
     def shared(self, other: Box) -> float:
-        """How much of it another one covers."""
+        """Return the area of the overlap with another box."""
         wide = min(self.right, other.right) - max(self.left, other.left)
         high = min(self.bottom, other.bottom) - max(self.top, other.top)
         return wide * high if wide > 0 and high > 0 else 0.0
 
 
 def beside(mark: Point, width: float, height: float, bounds: Box, taken: Sequence[Box], others: Sequence[Point]) -> Box:
-    """The first place around a mark where nothing else is, and that is nearer to it than to others.
+    """Return the first free box around a mark that is nearer to it than to the other marks.
 
-    Where there is none, that which covers least.
+    If there is none, return the box with the least overlap.
     """
     best, least = None, 0.0
     for box in _around(mark, width, height):
@@ -82,14 +82,15 @@ def _around(mark: Point, width: float, height: float) -> Iterator[Box]:
 
 
 def _within(box: Box, bounds: Box) -> Box:
-    """The box, moved so that it is within bounds."""
+    """Return the box, moved within the bounds."""
     left = max(bounds.left, min(box.left, bounds.right - (box.right - box.left)))
     top = max(bounds.top, min(box.top, bounds.bottom - (box.bottom - box.top)))
     return Box(left, top, left + box.right - box.left, top + box.bottom - box.top)
 
 
 def spaced(wanted: Sequence[float], least: float, low: float, high: float) -> list[float]:
-    """Places as near to those wanted as may be, so far apart, and within bounds if there is room for all of them."""
+    """Return positions close to the wanted ones, at least `least` apart, and within the bounds if there is room for
+    all."""
     order = sorted(range(len(wanted)), key=lambda at: (wanted[at], at))
     places = [0.0] * len(wanted)
     manager = low
@@ -104,14 +105,14 @@ def spaced(wanted: Sequence[float], least: float, low: float, high: float) -> li
 
 
 MOST = 60
-"""More rows are no picture any more; the table has them all."""
+"""The maximum number of rows drawn; the table has all of them."""
 _NAMES, _STEP = 0.34, 28.0
 _REACH = 12.0
 
 
 @dataclass(frozen=True, slots=True)
 class LabelRows:
-    """The room of the rows, and where each of them is."""
+    """The layout of labelled rows."""
 
     left: float
     right: float
@@ -119,14 +120,14 @@ class LabelRows:
     step: float
     count: int
     above: bool
-    """Whether the words of rows stand above them."""
+    """Whether row labels are above the bars instead of to their left."""
 
     def middle(self, at: int) -> float:
-        """The height at which the bar of a row lies."""
+        """Return the y of the centre of a row's bar."""
         return self.top + self.step * (at + (0.72 if self.above else 0.5))
 
     def cross(self, canvas: Canvas, place: float, kind: str, *, dash: str = "", thick: float = 1) -> None:
-        """An upright line through the rows; where names stand above them it leaves the names out."""
+        """Draw a vertical line through the rows, interrupted at labels that are above the bars."""
         if not self.above:
             canvas.line((place, self.top), (place, self.bottom), kind, dash=dash, thick=thick)
             return
@@ -136,17 +137,17 @@ class LabelRows:
             canvas.line((place, middle - _REACH), (place, end), kind, dash=dash, thick=thick)
 
     def aside(self, at: int) -> float:
-        """The height at which a row's words on the right stand."""
+        """Return the baseline of the text on the right of a row."""
         return self.middle(at) - (self.step / 2 - 7 if self.above else -4.5)
 
     @property
     def bottom(self) -> float:
-        """Where the last row ends."""
+        """The y of the end of the last row."""
         return self.top + self.step * self.count + 4
 
 
 def rows(canvas: Canvas, top: float, names: Sequence[str], *, aside: float = 0) -> LabelRows:
-    """Room for a row for each name, with so much kept free for words on the right, and the names written."""
+    """Lay out one row per name and draw the names, with `aside` free on the right for text."""
     edge, brief = canvas.width - MARGIN - aside, apart(names)
     if canvas.narrow:
         edge = canvas.width - MARGIN - 4
@@ -166,7 +167,7 @@ def rows(canvas: Canvas, top: float, names: Sequence[str], *, aside: float = 0) 
 
 
 def left_out(canvas: Canvas, y: float, count: int) -> float:
-    """A line that says how many rows are not drawn, if there are any, and where there is room below it."""
+    """Draw how many rows are left out, if any, and return the y below the line."""
     if not count:
         return y
     words = f"{count:,} more {'is' if count == 1 else 'are'} in the table"
@@ -174,22 +175,22 @@ def left_out(canvas: Canvas, y: float, count: int) -> float:
     return y + 18
 
 
-# Beyond these nothing is told apart any more, and differences stay within what a float can hold.
+# Values are clamped to this size, so that differences stay within the range of a float.
 _LARGEST, _SMALLEST = 1e300, 1e-290
-# Values nearer together than this, by their size, are one value.
+# Values are equal within this relative difference.
 _NEAR = 1e-9
-# The least part of 0 to 1 that a scale of scores shows.
+# The minimum range of a scale of scores within 0 and 1.
 _LEAST_SPAN = 0.2
 _STEPS = (1, 2, 5, 10)
 _MINUS = "−"
 _SHORT = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
-# A scale of powers of ten with fewer of them has ticks in between.
+# A log scale with at most this many powers has ticks in between.
 _FEW_POWERS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """An even scale from `low` to `high`, both round numbers, drawn from `start` to `end`."""
+    """A linear scale from `low` to `high`, both round numbers, drawn from `start` to `end`."""
 
     low: float
     high: float
@@ -199,8 +200,8 @@ class Linear:
 
     @classmethod
     def over(cls, values: Iterable[Number], *, ticks: int = 5, least: float = 0.0) -> Linear:
-        """A scale with room for all of the values and about so many ticks, which are so far apart at least; what is not
-        known takes no room."""
+        """Return a scale that covers all values, with about `ticks` ticks that are at least `least` apart. Unknown
+        values are ignored."""
         low, high = _bounds(values)
         if high - low <= max(_NEAR * max(abs(low), abs(high)), _SMALLEST):
             room = abs(high) / 10 if abs(high) > _SMALLEST else 0.5
@@ -210,7 +211,8 @@ class Linear:
 
     @classmethod
     def of_scores(cls, values: Iterable[Number]) -> Linear:
-        """A scale that makes no mountain of a hundredth, and has no room beyond 0 and 1 for what lies between them."""
+        """Return a scale for scores: wide enough not to exaggerate small differences, and within 0 and 1 if the scores
+        are."""
         low, high = _bounds(values)
         if (missing := _LEAST_SPAN - (high - low)) > 0 and 0 <= low <= high <= 1:
             low, high = max(0.0, low - missing / 2), min(1.0, high + missing / 2)
@@ -226,12 +228,12 @@ class Linear:
         return self.start + min(1.0, max(0.0, share)) * (self.end - self.start)
 
     def ticks(self) -> list[float]:
-        """The round numbers on it."""
+        """Return the round numbers on the scale."""
         first, last = round(self.low / self.step), round(self.high / self.step)
         return [number * self.step for number in range(first, last + 1)]
 
     def label(self, value: float) -> str:
-        """A tick in as many digits as tell it from its neighbours."""
+        """Format a tick with as many digits as it takes to tell it from its neighbours."""
         value = 0.0 if abs(value) < self.step / 2 else value
         power, largest = math.floor(math.log10(self.step) + _NEAR), max(abs(self.low), abs(self.high))
         if largest >= 1e12 or power < -6:
@@ -245,7 +247,7 @@ class Linear:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A scale on which every tenfold is equally far, between two powers of ten."""
+    """A logarithmic scale between two powers of ten, `low` and `high`."""
 
     low: int
     high: int
@@ -254,23 +256,23 @@ class Log:
 
     @classmethod
     def over(cls, values: Iterable[Number]) -> Log:
-        """A scale with room for all of the values that are above zero."""
+        """Return a scale that covers all values above zero."""
         low, high = _bounds(value for value in values if value is not None and value > 0)
         first = math.floor(math.log10(max(low, _SMALLEST)) + _NEAR)
         return cls(first, max(first + 1, math.ceil(math.log10(max(high, _SMALLEST)) - _NEAR)))
 
     def drawn(self, start: float, end: float) -> Self:
-        """The same scale from one place to another."""
+        """Return the same scale from one place to another."""
         return replace(self, start=start, end=end)
 
     def place(self, value: float) -> float:
-        """Where a value stands, within the ends of the scale; zero and less stand at its lower end."""
+        """Return where a value is drawn, clamped to the scale; zero and less are at its lower end."""
         power = math.log10(value) if value > 0 else self.low
         share = (power - self.low) / (self.high - self.low)
         return self.start + min(1.0, max(0.0, share)) * (self.end - self.start)
 
     def ticks(self) -> list[float]:
-        """Powers of ten, with twice and five times where there are few of them, and fewer where there are many."""
+        """Return powers of ten, with 2 and 5 times each if there are few, and only some of them if there are many."""
         powers = range(self.low, self.high + 1, max(1, math.ceil((self.high - self.low) / 6)))
         if len(powers) > _FEW_POWERS + 1:
             return [10.0**power for power in powers]
@@ -278,7 +280,7 @@ class Log:
         return ticks[: len(powers) * 3 - 2]
 
     def label(self, value: float) -> str:
-        """A tick, in plain digits where they are few."""
+        """Format a tick: plain digits for moderate values, else a power of ten."""
         if 1e-4 < value < 1e6:
             return f"{value:,.{max(0, -math.floor(math.log10(value) + _NEAR))}f}"
         return f"{value:.0e}".replace("-", _MINUS).replace("e+", "e")
@@ -286,42 +288,42 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Bands:
-    """A scale of names: for each, in their order, a band of one width, with a gap between two of them."""
+    """A categorical scale: one band of equal width per name, in order, with gaps between them."""
 
     names: tuple[str, ...]
     gap: float = 0.0
-    """Which share of a band and its gap is the gap."""
+    """The gap as a share of the step."""
     start: float = 0.0
     end: float = 1.0
 
     def drawn(self, start: float, end: float) -> Self:
-        """The same scale from one place to another."""
+        """Return the same scale from one place to another."""
         return replace(self, start=start, end=end)
 
     @property
     def step(self) -> float:
-        """How far two neighbours are apart."""
+        """The distance between neighbouring bands."""
         return (self.end - self.start) / max(1, len(self.names))
 
     @property
     def width(self) -> float:
-        """How wide a band is."""
+        """The width of a band."""
         return self.step * (1 - self.gap)
 
     def begin(self, value: float) -> float:
-        """Where the band of a number begins, the first of them being 0."""
+        """Return the start of the band with an index."""
         return self.start + self.step * (value + self.gap / 2)
 
     def place(self, value: float) -> float:
-        """The middle of the band of a number."""
+        """Return the centre of the band with an index."""
         return self.start + self.step * (value + 0.5)
 
     def ticks(self) -> list[float]:
-        """A tick for each name."""
+        """Return one tick per name."""
         return [float(at) for at in range(len(self.names))]
 
     def label(self, value: float) -> str:
-        """The name at a tick."""
+        """Return the name at a tick."""
         return self.names[int(value)]
 
 
@@ -334,7 +336,7 @@ def _bounds(values: Iterable[Number]) -> tuple[float, float]:
 
 
 def _round_step(least: float) -> float:
-    """The least of 1, 2 and 5 times a power of ten that is so large."""
+    """Return the smallest of 1, 2 and 5 times a power of ten that is at least `least`."""
     power = math.floor(math.log10(least))
     unit = 10.0**power
     return next(factor for factor in _STEPS if factor * unit >= least * (1 - _NEAR)) * unit
@@ -349,7 +351,7 @@ class Clock(Linear):
 
     @classmethod
     def until(cls, seconds: float, *, ticks: int = 6) -> Clock:
-        """A scale from zero to at least so many seconds."""
+        """Return a scale from zero to at least this number of seconds."""
         wide = Linear.over([0, seconds], ticks=ticks)
         step = next((step for step in _ROUND if step * ticks >= seconds), wide.step)
         if seconds <= ticks or step == wide.step:
@@ -357,7 +359,7 @@ class Clock(Linear):
         return cls(0.0, float(step * -(-seconds // step)), float(step))
 
     def label(self, value: float) -> str:
-        """Seconds below a minute, then minutes and seconds, then hours and minutes."""
+        """Format seconds below a minute, then minutes and seconds, then hours and minutes."""
         if self.high < _MINUTE or self.high >= 1e7:
             return super().label(value)
         whole = round(value)
@@ -367,7 +369,7 @@ class Clock(Linear):
 
     @property
     def unit(self) -> str:
-        """What its labels are in."""
+        """The unit of the labels."""
         if self.high < _MINUTE or self.high >= 1e7:
             return "seconds"
         return "minutes:seconds" if self.high < 2 * _HOUR else "hours:minutes"
@@ -379,7 +381,7 @@ _BELOW = 2 * SMALL + 24
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The room for marks, and the scales over it."""
+    """The plot area and its scales."""
 
     left: float
     top: float
@@ -388,16 +390,16 @@ class Frame:
     x: Scale
     y: Scale
     end: float
-    """Where the next thing below may begin."""
+    """The y at which the next element below can start."""
 
 
 def frame(
     canvas: Canvas, top: float, height: float, x: Scale, y: Scale, *, x_name: str, y_name: str, right: float = 0
 ) -> Frame:
-    """Both axes, the upright one named above it, with a note where it does not start at 0; `right` is kept free."""
+    """Draw both axes, with the y axis named above it and a note if it does not start at 0; `right` is kept free."""
     top += SMALL + 14
     left = MARGIN + max(text_width(y.label(tick)) for tick in y.ticks()) + _TICK + 3
-    # Half of the last label reaches beyond the axis.
+    # Half of the last label extends beyond the axis.
     edge = canvas.width - MARGIN - max(right, text_width(x.label(x.ticks()[-1])) / 2)
     bottom = top + height
     made = Frame(left, top, edge, bottom, x.drawn(left, edge), y.drawn(bottom, top), bottom + _BELOW)
@@ -414,8 +416,9 @@ def frame(
 
 
 def level_axis(canvas: Canvas, x: Scale, at: float, name: str, *, left: float, right: float) -> float:
-    """Draw an axis from left to right with its name below, and return where there is room below that. Where labels
-    would touch, only every second or fifth is shown.
+    """Draw an x axis with its name below, and return the y below that.
+
+    If labels would touch, only every second, third or fifth one etc. is shown.
     """
     canvas.line((left, at), (right, at), "axis")
     ticks = x.ticks()
@@ -440,20 +443,20 @@ _CAP = 4.0
 
 
 def whisker(canvas: Canvas, x: Scale, y: float, low: Number, high: Number, kind: str = "rule") -> None:
-    """A level interval at a height, if both of its ends are known."""
+    """Draw a horizontal interval at a height, if both ends are known."""
     if known := ends(low, high):
         _drawn(canvas, (x.place(known[0]), y), (x.place(known[1]), y), (0, _CAP), kind)
 
 
 def upright(canvas: Canvas, x: float, y: Scale, low: Number, high: Number, kind: str = "rule") -> None:
-    """An upright interval at a place, if both of its ends are known."""
+    """Draw a vertical interval at a place, if both ends are known."""
     if known := ends(low, high):
         _drawn(canvas, (x, y.place(known[0])), (x, y.place(known[1])), (_CAP, 0), kind)
 
 
 def _drawn(canvas: Canvas, start: Point, end: Point, cap: Point, kind: str) -> None:
     lines = [(start, end), *(((x - cap[0], y - cap[1]), (x + cap[0], y + cap[1])) for x, y in (start, end))]
-    # On paper of its own, so that it is seen upon a bar too.
+    # Drawn on a background, so that it is visible on a bar, too.
     for line_kind, thick in (("under", 4.5), (kind, 1.5)):
         for one, other in lines:
             canvas.line(one, other, line_kind, thick=thick)

@@ -1,7 +1,7 @@
-"""What pictures are drawn on: the elements of SVG that they are made of, with every text escaped and every id its own.
+"""A canvas of SVG elements, with all text escaped and all ids unique to the picture.
 
-Colours come from classes, and `currentColor` is the fallback where a page has no stylesheet for them. Paths use
-absolute coordinates only.
+Colours come from classes, with `currentColor` as the fallback on pages without the stylesheet. Paths use absolute
+coordinates only.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from redraft.report.plots.picture import (
 )
 
 SMALL, NORMAL, LARGE = 12.0, 13.0, 15.0
-"""Sizes of type."""
+"""Font sizes."""
 MARGIN = 10.0
 RADIUS = 4.0
 _NARROW = 480
@@ -41,7 +41,7 @@ Ink = Literal["ink", "muted"]
 
 
 class Canvas:
-    """One picture in the making. `y` grows downwards; the height is known when it is done."""
+    """A picture being drawn. `y` grows downwards; the height is known at the end."""
 
     def __init__(self, kind: str, title: str, look: PictureStyle, shown: Data) -> None:
         self.width = float(look.width)
@@ -55,12 +55,12 @@ class Canvas:
         self._kind = kind
 
     def group(self, tip: str = "") -> Element:
-        """Marks that belong together, with what is said when one points at them."""
+        """Add a group of elements that share a tooltip."""
         return self.add("g", None, tip)
 
     def add(self, tag: str, into: Element | None = None, tip: str = "", /, **attributes: str | float) -> Element:
-        """Add an element, with `tip` shown where one points at it. An attribute that is empty is left out; `class_` is
-        the class, and an underscore within a name is a hyphen.
+        """Add an element with a tooltip. Empty attributes are left out; `class_` becomes `class`, and other underscores
+        in names become hyphens.
         """
         named = {
             name.rstrip("_").replace("_", "-"): value if isinstance(value, str) else written(value)
@@ -73,7 +73,7 @@ class Canvas:
         return made
 
     def heading(self) -> float:
-        """The title at the top, and where there is room below it."""
+        """Draw the title at the top, and return the y below it."""
         y = 20.0
         for line in wrapped(self.title, self.width - 2 * MARGIN, LARGE * _BOLD, 2):
             self.text(MARGIN, y, line, size=LARGE, bold=True)
@@ -95,8 +95,8 @@ class Canvas:
         brief: str = "",
         into: Element | None = None,
     ) -> None:
-        """A line of text. Where there is no room for it, as much as fits of what is `brief` in its place, if something
-        is, and all of it where one points at it."""
+        """Draw a line of text. If it does not fit into `room`, draw what fits of `brief`, or else of the text, and show
+        the full text as a tooltip."""
         words = composed(words)
         short = words if room is None else fitted(words, room, size * (_BOLD if bold else 1))
         if short != words and brief and room is not None:
@@ -118,13 +118,13 @@ class Canvas:
             made.text = short
 
     def line(self, start: Point, end: Point, kind: str, *, dash: str = "", thick: float = 1) -> None:
-        """A straight line of the axis, the grid, a rule, or of a series."""
+        """Draw a straight line of an axis, the grid, a rule, or a series."""
         ends = {"x1": start[0], "y1": start[1], "x2": end[0], "y2": end[1]}
         look = {"class_": f"plot-{kind}", "stroke": "currentColor"}
         self.add("line", **look, **ends, stroke_width=thick, stroke_dasharray=dash)
 
     def curve(self, points: Sequence[Point], kind: str, *, dash: str = "", thick: float = 2) -> None:
-        """A line through points."""
+        """Draw a line through points."""
         look = {"class_": f"plot-{kind}", "fill": "none", "stroke": "currentColor"}
         self.add("path", **look, d=path(points), stroke_width=thick, stroke_linejoin="round", stroke_dasharray=dash)
 
@@ -137,7 +137,7 @@ class Canvas:
         tip: str = "",
         radius: float = RADIUS,
     ) -> None:
-        """A mark of a series; a hollow one shows the paper."""
+        """Draw a marker of a series; a hollow one is filled with the background."""
         fill = "plot-paper" if hollow else f"plot-f{look.colour}"
         style: dict[str, str | float] = {"class_": f"{fill} plot-s{look.colour}", "stroke": "currentColor"}
         style |= {"stroke_width": 1.6, "fill": "none" if hollow else ""}
@@ -155,19 +155,19 @@ class Canvas:
         hatch: Hatch | None = None,
         tip: str = "",
     ) -> None:
-        """A bar of a series, filled or hatched as the series is, with an outline that shows where it ends."""
+        """Draw a bar of a series, filled or hatched, with an outline."""
         style, fill = self.filled(look, look.hatch if hatch is None else hatch)
         place = {"x": corner[0], "y": corner[1], "width": size[0], "height": size[1]}
         self.add("rect", None, tip, class_=style, **place, fill=fill, stroke="currentColor")
 
     def filled(self, look: SeriesStyle, hatch: Hatch) -> tuple[str, str]:
-        """Return the classes and the fill of a shape in the colour of a series, or with lines of it."""
+        """Return the classes and the fill of a solid or hatched shape in the colour of a series."""
         if hatch == "plain":
             return f"plot-s{look.colour} plot-f{look.colour}", ""
         return f"plot-s{look.colour}", f"url(#{self._pattern(look.colour, hatch)})"
 
     def picture(self, height: float, caption: str, alt: str) -> Picture:
-        """The picture, as high as what was drawn."""
+        """Return the finished picture."""
         named, told = f"{self.prefix}-title", f"{self.prefix}-desc"
         svg = Element(
             "svg",
@@ -192,7 +192,7 @@ class Canvas:
         return Picture(self.title, caption, alt, tostring(svg, encoding="unicode"), self._data)
 
     def nothing(self, top: float, told: str, shown: str = "There is nothing to show yet.") -> Picture:
-        """The picture of nothing: one line, which need not be what its caption tells."""
+        """Return an empty picture with one line of text, which may differ from its caption."""
         self.text(self.width / 2, top + 40, shown, size=NORMAL, anchor="middle", ink="muted", room=self.width - 20)
         return self.picture(top + 70, told, told)
 
@@ -213,7 +213,7 @@ class Canvas:
         return name
 
 
-# Drawn over the edges of the tile, so that the lines go on in the next.
+# Drawn beyond the edges of the tile, so that lines continue in the next one.
 _HATCHING: dict[Hatch, str] = {
     "rising": "M-1 1L1 -1M0 6L6 0M5 7L7 5",
     "falling": "M-1 5L1 7M0 0L6 6M5 -1L7 1",
@@ -223,14 +223,14 @@ _HATCHING: dict[Hatch, str] = {
 
 
 def path(points: Sequence[Point], *, closed: bool = False) -> str:
-    """Points as the outline of a shape, or as a line."""
+    """Return the path through points, `closed` for the outline of a shape."""
     return "".join(f"{'L' if at else 'M'}{written(x)} {written(y)}" for at, (x, y) in enumerate(points)) + (
         "Z" if closed else ""
     )
 
 
 def text_width(words: str, size: float = SMALL) -> float:
-    """How wide a line is drawn, about."""
+    """Return the approximate width of a line of text."""
     return width(composed(words), size)
 
 
@@ -238,14 +238,14 @@ _SWATCH, _GAP, _LINE = 26.0, 16.0, 19.0
 
 
 class LegendEntry(NamedTuple):
-    """One line of a legend: its words, and what draws its mark from a left end, at a height, so wide."""
+    """A legend entry: its text, and a function that draws its symbol on a canvas at x and y with a width."""
 
     words: str
     draw: Callable[[Canvas, float, float, float], None]
 
 
 def legend(canvas: Canvas, top: float, entries: Sequence[LegendEntry]) -> float:
-    """The entries, in as many rows as they need, and where there is room below them."""
+    """Draw the entries in as many rows as they need, and return the y below them."""
     if not entries:
         return top
     x, y, brief = MARGIN, top + SMALL + 3, apart(entry.words for entry in entries)
@@ -260,7 +260,7 @@ def legend(canvas: Canvas, top: float, entries: Sequence[LegendEntry]) -> float:
 
 
 def line_entry(words: str, look: SeriesStyle) -> LegendEntry:
-    """A line with its marker."""
+    """Return an entry for a line with its marker."""
 
     def draw(canvas: Canvas, x: float, y: float, width: float) -> None:
         canvas.line((x, y), (x + width, y), f"s{look.colour}", dash=look.dash, thick=2)
@@ -270,19 +270,19 @@ def line_entry(words: str, look: SeriesStyle) -> LegendEntry:
 
 
 def marker_entry(words: str, look: SeriesStyle, *, hollow: bool = False) -> LegendEntry:
-    """A marker of its own."""
+    """Return an entry for a marker without a line."""
     return LegendEntry(words, lambda canvas, x, y, width: canvas.marker(look, (x + width / 2, y), hollow=hollow))
 
 
 def rule_entry(words: str, dash: str, kind: str = "rule") -> LegendEntry:
-    """A line that is no series: a goal, an even spread."""
+    """Return an entry for a line that is not a series, such as a goal or an even spread."""
     return LegendEntry(
         words, lambda canvas, x, y, width: canvas.line((x, y), (x + width, y), kind, dash=dash, thick=1.5)
     )
 
 
 def box_entry(words: str, look: SeriesStyle, hatch: Hatch | None = None) -> LegendEntry:
-    """A filled or hatched box."""
+    """Return an entry for a filled or hatched box."""
     return LegendEntry(
         words,
         lambda canvas, x, y, width: canvas.box((x + 3, y - 6), (width - 6, 12), look=look, hatch=hatch),

@@ -1,4 +1,4 @@
-"""Curves over an axis: trends step by step, and where in a document summaries come from."""
+"""Line plots: trends over steps, and where in a document summaries come from."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from redraft.report.plots.picture import (
 
 
 class CurvePoint(NamedTuple):
-    """What was measured at one place of the level axis, with its interval where there is one."""
+    """A measurement at a place on the x axis, with its interval if there is one."""
 
     at: float
     value: Number
@@ -36,7 +36,7 @@ class CurvePoint(NamedTuple):
     high: Number = None
 
     def known(self) -> CurvePoint:
-        """The same, with None for whatever cannot be drawn; half an interval is none."""
+        """Return the point with None for what cannot be drawn; an interval with only one end is dropped."""
         if finite(self.at) is None:
             return CurvePoint(self.at, None)
         return CurvePoint(self.at, finite(self.value), *(ends(self.low, self.high) or (None, None)))
@@ -45,7 +45,7 @@ class CurvePoint(NamedTuple):
 def draw(
     canvas: Canvas, made: Frame, look: SeriesStyle, name: str, readings: Sequence[CurvePoint], *, marked: Sequence[int]
 ) -> None:
-    """One series: its band, its line, and its marks at the readings with these numbers."""
+    """Draw a series: its band, its line, and markers at the readings with these indexes."""
     known = [reading.known() for reading in readings]
     for stretch in _stretches(known, banded=True):
         _band(canvas, made, look, stretch)
@@ -73,7 +73,7 @@ def _band(canvas: Canvas, made: Frame, look: SeriesStyle, stretch: Sequence[Curv
 
 
 def _stretches(readings: Sequence[CurvePoint], *, banded: bool) -> list[list[CurvePoint]]:
-    """The readings in a row that there are, or that have an interval."""
+    """Return the runs of consecutive readings with a value, or with an interval if `banded`."""
     found: list[list[CurvePoint]] = [[]]
     for one in readings:
         if (one.low if banded else one.value) is None:
@@ -88,7 +88,7 @@ _HEIGHT = 240
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """One line: its readings in the order of their steps."""
+    """A line: its readings in order of their steps."""
 
     name: str
     readings: Sequence[CurvePoint]
@@ -103,10 +103,10 @@ class Trends:
     y_name: str
     title: str
     ends: Sequence[float] = ()
-    """What the upright axis shows in any case: the 0 and 1 of a share let pictures be compared."""
+    """Values that the y axis always includes: the 0 and 1 of a share make pictures comparable."""
 
     def picture(self, look: PictureStyle = WIDE) -> Picture:
-        """The lines, each with the band of its intervals."""
+        """Draw the lines, each with the band of its intervals."""
         canvas = Canvas("trends", self.title, look, self._data())
         top = canvas.heading()
         readings = [one.known() for trend in self.trends for one in trend.readings]
@@ -115,7 +115,7 @@ class Trends:
             return canvas.nothing(top, "No data.")
         top = legend(canvas, top, [line_entry(trend.name, series(at)) for at, trend in enumerate(self.trends)])
         steps = [at for one in readings if (at := finite(one.at)) is not None]
-        # Between two rounds there is none.
+        # Ticks between whole rounds make no sense.
         least = 1.0 if all(at.is_integer() for at in steps) else 0.0
         x = Linear.over(steps, ticks=4 if canvas.narrow else 7, least=least)
         made = frame(
@@ -145,34 +145,34 @@ class Trends:
 _HEIGHT_OF_DENSITIES = 230
 _MARKS = 5
 _EVEN = 1.0
-# A grey line without a dash and without marks is no model's.
+# A solid grey line without markers, unlike any model's.
 _REFERENCE = SeriesStyle(6, "", "circle", "plain")
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Heights from the beginning to the end of the document, evenly spread; 1 is as much as from anywhere."""
+    """Densities in equal steps from the beginning to the end of the document; 1 is an even spread."""
 
     name: str
     heights: Sequence[Number]
 
     def readings(self) -> list[CurvePoint]:
-        """The heights, each at the middle of its stretch, from 0 to 100."""
+        """Return the heights as points, each at the middle of its step, from 0 to 100."""
         return [CurvePoint(100 * (at + 0.5) / len(self.heights), height) for at, height in enumerate(self.heights)]
 
 
 @dataclass(frozen=True, slots=True)
 class Densities:
-    """The curves of several summaries or models, and that of a reference where there is one."""
+    """The curves of several summaries or models, and of a reference if there is one."""
 
     curves: Sequence[Curve]
     reference: Curve | None = None
     title: str = "Where in the document the summaries come from"
     of: str = "the document"
-    """What lies along the axis, from its beginning to its end."""
+    """What the x axis covers, from its beginning to its end."""
 
     def picture(self, look: PictureStyle = WIDE) -> Picture:
-        """The curves over the document, with the even spread as a dashed line."""
+        """Draw the curves over the document, with the even spread as a dashed line."""
         every = [*self.curves, *([self.reference] if self.reference else [])]
         canvas = Canvas("densities", self.title, look, _data(every))
         top = canvas.heading()
@@ -207,7 +207,7 @@ class Densities:
 
 
 def _marked(points: int, at: int) -> range:
-    """A few of the points, for each curve others, so that marks do not lie upon each other."""
+    """Return the indexes of a few points, staggered by curve so that markers do not overlap."""
     every = max(1, points // _MARKS)
     return range((at * every // 4 + every // 4) % every, points, every)
 
@@ -225,7 +225,7 @@ def _peak(curve: Curve) -> str:
 
 
 def _data(curves: Sequence[Curve]) -> Data:
-    """A row for each place; curves of another number of points have rows of their own."""
+    """Return a table with one row per place; curves with another number of points add rows."""
     places = sorted({one.at for curve in curves for one in curve.readings()})
     known = [{one.at: one.value for one in curve.readings()} for curve in curves]
     rows = [[round(at, 2), *(heights.get(at) for heights in known)] for at in places]

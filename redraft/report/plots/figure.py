@@ -1,4 +1,4 @@
-"""A figure with its table, and grids of values."""
+"""Figures with their tables, and grids of values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from redraft.report.plots.picture import (
 )
 
 _ROW, _CELL, _WIDEST_CELL, _HEAD = 26.0, 44.0, 80.0, 66.0
-# The darkest shade still leaves the number in it readable on light and on dark paper.
+# The number in a cell of the darkest shade is still readable on a light and on a dark background.
 _DARKEST = 0.5
 _MOST_ROWS, _MOST_COLUMNS = 60, 30
 _NAMES = 0.3
@@ -36,14 +36,14 @@ _NAMES = 0.3
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """One panel: a row of values for each row's name."""
+    """A panel: one row of values per row name."""
 
     name: str
     values: Sequence[Sequence[Number]]
 
 
 class _Panel(NamedTuple):
-    """So many columns of a grid side by side."""
+    """Some columns of a grid, drawn side by side."""
 
     grid: Grid
     columns: range
@@ -53,7 +53,7 @@ class _Panel(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Grids:
-    """Panels with the same rows and columns, one below the other, on one scale of shades."""
+    """Panels with the same rows and columns that share a colour scale."""
 
     grids: Sequence[Grid]
     rows: Sequence[str]
@@ -64,7 +64,7 @@ class Grids:
     title: str
 
     def picture(self, look: PictureStyle = WIDE) -> Picture:
-        """The panels, each cell with its number."""
+        """Draw the panels, each cell with its number."""
         table = data(
             (self.title, self.row_name, *self.columns),
             (
@@ -94,12 +94,12 @@ class Grids:
         return canvas.picture(end, caption, f"{self.measure}, by {self.row_name} and {self.column_name}. {told}")
 
     def _panels(self, canvas: Canvas) -> tuple[list[_Panel], int]:
-        """The panels, and how many of them stand side by side."""
+        """Return the panels, and how many of them are side by side."""
         names = min(canvas.width * _NAMES, max(map(text_width, (*self.rows[:_MOST_ROWS], self.row_name))))
         columns = range(len(self.columns[:_MOST_COLUMNS]))
         cell = max(_CELL, min(_WIDEST_CELL, max(map(text_width, self.columns)) + 6))
         most = max(1, int((canvas.width - 2 * MARGIN - names - 8) // cell))
-        # Where the columns do not fit side by side they go on in another panel.
+        # Columns that do not fit continue in another panel.
         each = -(-len(columns) // -(-len(columns) // most))
         parts = [(grid, columns[at : at + each]) for grid in self.grids for at in range(0, len(columns), each)]
         across = min(len(parts), int((canvas.width - MARGIN) // (names + each * cell + 8 + MARGIN)) or 1)
@@ -108,13 +108,13 @@ class Grids:
         for number, (grid, some) in enumerate(parts):
             left = places.begin(number % across) + MARGIN / 2
             start, end = left + names + 8, left + places.width - MARGIN
-            # The last of them is no wider than it needs, so that cells are equally wide in all.
+            # The last panel can be narrower, so that cells have the same width in all.
             bands = Bands(tuple(self.columns[at] for at in some)).drawn(start, start + (end - start) * len(some) / each)
             panels.append(_Panel(grid, some, left, bands))
         return panels, across
 
     def _draw(self, canvas: Canvas, top: float, panel: _Panel, shades: Linear) -> None:
-        """One panel from its name down to its last row."""
+        """Draw a panel from its name to its last row."""
         left, bands = panel.left, panel.bands
         y, room = top + SMALL + 10, bands.start - 8 - left
         canvas.text(left, y, panel.grid.name, size=NORMAL, bold=True, room=canvas.width - MARGIN - left)
@@ -159,16 +159,16 @@ def _cell(canvas: Canvas, corner: tuple[float, float], width: float, value: Numb
 
 
 def _digits(value: Number) -> str:
-    """A number of a cell, in as many digits as those of its neighbours; what is there is not rounded to nothing."""
+    """Format a cell's number with two decimals where possible; a small value is never rounded to zero."""
     if value is None or abs(value) >= 10 or 0 < abs(value) < 0.005:
         return shown(value)
     return f"{value:.2f}".replace("-", "−")
 
 
 def figure(plot: Plot, prefix: str = "", *, numbers: bool = True) -> Markup:
-    """Return the HTML of a plot, with the table of its numbers, for a page that has `STYLES` in its stylesheet.
+    """Return the HTML of a plot, with the table of its numbers, for a page whose stylesheet includes `STYLES`.
 
-    The width of the page's column decides which of the two pictures is seen.
+    CSS shows the wide or the narrow picture, depending on the width of the column.
     """
     wide = plot.picture(PictureStyle(WIDE.width, f"{prefix}-wide" if prefix else ""))
     narrow = plot.picture(PictureStyle(NARROW.width, f"{prefix}-narrow" if prefix else ""))
@@ -180,7 +180,7 @@ def figure(plot: Plot, prefix: str = "", *, numbers: bool = True) -> Markup:
 
 
 def table(data: Data) -> str:
-    """The HTML of the table behind a picture, rounded for readers; what was not measured is a dash."""
+    """Return the HTML of the table behind a picture, with rounded numbers and a dash for what was not measured."""
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in data.columns)
     rows = "".join(f"<tr>{''.join(map(_cell_of_figure, row))}</tr>" for row in data.rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"

@@ -1,4 +1,4 @@
-"""What a plot is made of: styles, labels, numbers, the look of series, and the picture with its table."""
+"""The basics of plots: styles, labels, numbers, the look of series, and pictures with their tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from redraft.text.sanitizer import clean, one_line
 
 
 class Colour(NamedTuple):
-    """One colour on light and on dark paper."""
+    """A colour on a light and on a dark background."""
 
     light: str
     dark: str
@@ -26,8 +26,8 @@ COLOURS: dict[str, Colour] = {
     "muted": Colour("#565960", "#b4b7bf"),
     "axis": Colour("#767982", "#8b8e97"),
     "grid": Colour("#e3e4e8", "#34373e"),
-    # Blue, vermilion, green, purple, ochre and grey, after Okabe and Ito, each with three times the contrast it needs
-    # to be seen. No two series differ by colour alone.
+    # Blue, vermilion, green, purple, ochre and grey, after Okabe and Ito, each with a contrast of at least 3:1. No two
+    # series differ by colour alone.
     "1": Colour("#0072b2", "#56b4e9"),
     "2": Colour("#c85200", "#ff8a3d"),
     "3": Colour("#00795a", "#2fc094"),
@@ -36,11 +36,11 @@ COLOURS: dict[str, Colour] = {
     "6": Colour("#5a5d66", "#a9adb8"),
 }
 SERIES = 6
-"""How many colours series have."""
+"""The number of series colours."""
 
 
 def _colours(which: Literal["light", "dark", "both"]) -> str:
-    """The colours by names of our own, each of them the page's where the page sets it."""
+    """Return declarations of custom properties, each of which a page can override."""
     return "".join(f"--p-{name}:var(--plot-{name},{_value(colour, which)});" for name, colour in COLOURS.items())
 
 
@@ -53,7 +53,7 @@ def _value(colour: Colour, which: Literal["light", "dark", "both"]) -> str:
 _BY_READER = (
     f".plot-svg{{{_colours('light')}}}\n@media (prefers-color-scheme:dark){{.plot-svg{{{_colours('dark')}}}}}\n"
 )
-# Not every browser knows it; where it is known the colours follow the page, and not only the reader's system.
+# Where browsers support it, colours follow the page's colour scheme instead of the system's.
 _BY_PAGE = f"@supports (color:light-dark(#000,#fff)){{.plot-svg{{{_colours('both')}}}}}\n"
 _CLASSES = """\
 .plot-svg{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
@@ -80,16 +80,16 @@ _FIGURE = """\
 """
 
 STYLES = _BY_READER + _BY_PAGE + _CLASSES + _FIGURE
-"""For the stylesheet of a page with pictures in it."""
+"""The styles for the stylesheet of a page with pictures."""
 FILE_STYLES = ":root{color-scheme:light dark}\n" + _BY_READER + _CLASSES
-"""What a picture that is a file of its own has in it. A server with a strict policy allows it by its checksum."""
+"""The styles in a picture that is a file of its own. A server with a strict policy allows them by their hash."""
 
 
 LONGEST = 300
-"""More of a name is not told anywhere."""
+"""The maximum length of a name, in characters."""
 
 _LONGEST_SENTENCE = 4000
-# XML has no place for them; what else is harmful is taken out of any text.
+# Not allowed in XML; other harmful characters are removed from any text.
 _NO_TEXT = re.compile("[\ufffe\uffff\U0001fffe\U0001ffff]")
 _NARROW, _WIDE = frozenset("fijlrtI.,:;'|!()[]{}/ -·"), frozenset("mwMW@%—…")
 _FIRST_STRONG, _END = "\u2068", "\u2069"
@@ -99,17 +99,17 @@ _SPACES = re.compile(r"\s+")
 
 
 def plain(text: str) -> str:
-    """Foreign text as one harmless line; not as markup, which is seen to where it is written."""
+    """Return untrusted text as one sanitized line. Markup is escaped later, when the text is written."""
     return one_line(_NO_TEXT.sub(" ", text), LONGEST)
 
 
 def isolated(text: str) -> str:
-    """Foreign text within a sentence: whichever way it is read, the words around it stay where they are."""
+    """Return untrusted text isolated for a sentence, so that its direction does not affect the words around it."""
     return f"{_FIRST_STRONG}{plain(text)}{_END}"
 
 
 def composed(text: str) -> str:
-    """A sentence of ours with names in it, harmless as a whole, with its names as isolated as they were."""
+    """Sanitize a sentence that contains isolated names, and keep their isolation."""
     kept, open_ = [], 0
     for part in _ISOLATES.split(text[:_LONGEST_SENTENCE]):
         if part == _END and not open_:
@@ -120,12 +120,12 @@ def composed(text: str) -> str:
 
 
 def width(text: str, size: float) -> float:
-    """About how wide a line of text is at a font size."""
+    """Return the approximate width of a line of text at a font size."""
     return size * sum(map(_width, text))
 
 
 def fitted(text: str, room: float, size: float) -> str:
-    """As much of a line as there is room for, with an ellipsis where it is not all."""
+    """Return as much of a line as fits, with an ellipsis if it is cut."""
     if width(text, size) <= room:
         return text
     used = _width("…") * size
@@ -137,8 +137,7 @@ def fitted(text: str, room: float, size: float) -> str:
 
 
 def apart(names: Iterable[str]) -> dict[str, str]:
-    """Names by which something is told apart where there is no room for all of them: without the words with which all
-    of them begin."""
+    """Return a short form of each name, without the leading words that all of them share."""
     words = {name: name.split(" ") for name in names}
     columns = zip(*(one[:-1] for one in words.values()), strict=False)
     shared = sum(1 for _ in takewhile(lambda column: len({*column}) == 1, columns)) if len(words) > 1 else 0
@@ -146,7 +145,7 @@ def apart(names: Iterable[str]) -> dict[str, str]:
 
 
 def wrapped(text: str, room: float, size: float, lines: int) -> list[str]:
-    """A text in at most so many lines, the last of them cut where that is not enough."""
+    """Wrap text into at most this number of lines; the last one is cut if necessary."""
     found: list[str] = []
     words = text.split(" ")
     while words and len(found) < lines - 1:
@@ -166,23 +165,23 @@ def _width(character: str) -> float:
     if character in _NO_WIDTH:
         return 0.0
     if unicodedata.combining(character):
-        # It takes no room, but a thousand of them are no name.
+        # It has no width, but a name of a thousand of them must not fit anywhere.
         return 0.1
     return 0.72 if character.isupper() else 0.6
 
 
 Number = float | None
-"""None is what was not measured. It leaves a hole, and is never drawn as zero."""
+"""None if it was not measured: drawn as a gap, never as zero."""
 
 _MINUS = "−"
-# Beyond these a number is told by its power of ten.
+# Numbers beyond these are shown with a power of ten.
 _LARGEST, _SMALLEST = 1e15, 1e-4
 _GROUPED = 1000
 _FINEST = 0.0005
 
 
 def finite(value: Number) -> Number:
-    """The value if it is a number that can be drawn; what is not a number, or without bounds, was not measured."""
+    """Return the value if it can be drawn; None, NaN and infinities count as not measured."""
     return float(value) if value is not None and math.isfinite(value) else None
 
 
@@ -193,13 +192,13 @@ def ends(low: Number, high: Number) -> tuple[float, float] | None:
 
 
 def written(value: float) -> str:
-    """A coordinate, at two decimals at most."""
+    """Format a coordinate with at most two decimals."""
     text = f"{value:.2f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
 
 def shown(value: Number) -> str:
-    """A value for a reader, at three digits; a dash where there is none."""
+    """Format a value for readers with three digits; a dash for None."""
     value = finite(value)
     if value is None:
         return "–"
@@ -217,7 +216,7 @@ def shown(value: Number) -> str:
 
 
 def signed(value: Number) -> str:
-    """A difference for a reader, with its sign."""
+    """Format a difference for readers, with its sign."""
     value = finite(value)
     if value is None or not _FINEST <= abs(value) < _GROUPED:
         text = shown(value)
@@ -226,7 +225,7 @@ def signed(value: Number) -> str:
 
 
 def percent(share: Number) -> str:
-    """A share for a reader, in whole percent; what is there, if ever so little, is not nothing."""
+    """Format a share for readers in whole percent; a small share is "< 1%", never "0%"."""
     share = finite(share)
     if share is None:
         return "–"
@@ -236,7 +235,7 @@ def percent(share: Number) -> str:
 
 
 def interval(value: Number, low: Number, high: Number) -> str:
-    """A value with its interval, as far as they are known."""
+    """Format a value with its interval, if both ends are known."""
     known = ends(low, high)
     return shown(value) if known is None else f"{shown(value)} [{shown(known[0])}, {shown(known[1])}]"
 
@@ -248,8 +247,8 @@ _MARKERS: tuple[Marker, ...] = ("circle", "square", "triangle", "diamond", "wedg
 _DASHES = ("", "7 3", "2 2.5", "9 3 2 3", "12 4", "5 2 1.5 2 1.5 2")
 _HATCHES: tuple[Hatch, ...] = ("plain", "rising", "dots", "crossed", "falling", "level")
 GOAL = "5 4"
-"""The dashes of what is no series: a goal, an even spread."""
-# Corners by their angle, in parts of a full turn from the top, and how far out they lie.
+"""The dash pattern of lines that are not series, such as a goal or an even spread."""
+# The angles of corners, as fractions of a turn from the top, and their distance in radii.
 _CORNERS: dict[Marker, tuple[tuple[float, ...], float]] = {
     "square": ((0.125, 0.375, 0.625, 0.875), 1.25),
     "triangle": ((0, 1 / 3, 2 / 3), 1.4),
@@ -269,14 +268,14 @@ class SeriesStyle(NamedTuple):
 
 
 def series(at: int) -> SeriesStyle:
-    """The look of a series by its number. The same colour comes again after six, with another dash and marker."""
+    """Return the look of a series by its index. Colours repeat after six, with another dash and marker."""
     turn = at // SERIES
     dash, marker = _DASHES[(at + turn) % len(_DASHES)], _MARKERS[(at + 2 * turn) % len(_MARKERS)]
     return SeriesStyle(at % SERIES + 1, dash, marker, _HATCHES[(at + turn) % len(_HATCHES)])
 
 
 def corners(marker: Marker, x: float, y: float, radius: float) -> list[tuple[float, float]]:
-    """The corners of a marker; a circle has none."""
+    """Return the corners of a marker; a circle has none."""
     if marker == "circle":
         return []
     angles, far = _CORNERS[marker]
@@ -286,7 +285,7 @@ def corners(marker: Marker, x: float, y: float, radius: float) -> list[tuple[flo
 
 
 Cell = str | int | float | None
-"""None is what was not measured."""
+"""None if it was not measured."""
 
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _NARROWEST, _WIDEST = 60, 4000
@@ -294,14 +293,14 @@ _SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 
 
 class Data(NamedTuple):
-    """The table behind a picture. Its texts are one line each, and foreign: whoever shows them must escape them."""
+    """The table behind a picture. Its texts are single lines of untrusted text: escape them when showing them."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
 
 def data(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Data:
-    """A table of harmless lines, and of numbers that are known."""
+    """Return a table of sanitized lines and finite numbers."""
     return Data(tuple(map(plain, columns)), tuple(tuple(map(_cell, row)) for row in rows))
 
 
@@ -313,10 +312,10 @@ def _cell(cell: Cell) -> Cell:
 
 @dataclass(frozen=True, slots=True)
 class PictureStyle:
-    """How a picture is to be drawn: for a column of which width, and with which ids.
+    """How a picture is drawn: its width in pixels, and the prefix of its ids.
 
-    Ids begin with the prefix. Without one they come from what is shown, so that the same picture is the same to the
-    byte; the same picture twice on one page needs two prefixes.
+    Without a prefix, ids are derived from the content, so that the same picture is byte-for-byte the same. The same
+    picture twice on a page needs two prefixes.
     """
 
     width: int = 640
@@ -330,23 +329,23 @@ class PictureStyle:
 
 
 WIDE, NARROW = PictureStyle(640), PictureStyle(360)
-"""For a column of a page, and for a telephone."""
+"""For a column of a page, and for a phone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A picture for a page that has `STYLES` in its stylesheet."""
+    """A picture for a page whose stylesheet includes `STYLES`."""
 
     title: str
     caption: str
     """How to read it."""
     alt: str
-    """What it shows, for those who do not see it."""
+    """A text alternative."""
     svg: str
     data: Data
 
     def file(self) -> str:
-        """The picture as a file of its own, which needs no page, and is light or dark as the reader has it."""
+        """Return the picture as a standalone SVG file, light or dark as the reader prefers."""
         size = _SIZE.search(self.svg)
         assert size is not None
         paper = f'<rect class="plot-paper" fill="#fff" width="{size[1]}" height="{size[2]}"/>'
@@ -356,7 +355,7 @@ class Picture:
 
 
 class Plot(Protocol):
-    """Whatever can be drawn."""
+    """Anything that can be drawn."""
 
     def picture(self, look: PictureStyle = WIDE) -> Picture:
         """Draw it."""

@@ -59,7 +59,7 @@ _LOOK = SeriesStyle(1, "", "square", "plain")
 
 @dataclass(frozen=True, slots=True)
 class PlottedDifference:
-    """One difference over so many pairs, with its interval."""
+    """A mean difference over a number of pairs, with its interval."""
 
     name: str
     value: Number
@@ -69,14 +69,14 @@ class PlottedDifference:
 
     @property
     def clear(self) -> bool:
-        """Whether its interval leaves out that there is no difference."""
+        """Whether the interval excludes zero."""
         known = ends(self.low, self.high)
         return known is not None and (known[0] > 0 or known[1] < 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """Differences of two, `better` minus `worse`, of whatever `measure` names with its unit."""
+    """Differences between two systems, `first` minus `second`, in `measure` with its unit."""
 
     differences: Sequence[PlottedDifference]
     first: str
@@ -85,7 +85,7 @@ class Differences:
     title: str = "Paired differences"
 
     def picture(self, look: PictureStyle = WIDE) -> Picture:
-        """A mark with whiskers for each that has an interval, filled where that leaves out zero."""
+        """Draw a mark for each difference, with whiskers if it has an interval, and filled if that excludes zero."""
         canvas = Canvas("differences", self.title, look, self._data())
         top = canvas.heading()
         if not self.differences:
@@ -119,7 +119,7 @@ class Differences:
         return canvas.picture(end, caption, f"Difference in {self.measure}, {of}. {told}")
 
     def _sides(self, canvas: Canvas, made: LabelRows, x: Linear, top: float) -> None:
-        """The line at zero, and above it whose side is which."""
+        """Draw the line at zero, and above it the name for each side."""
         zero = x.place(0)
         for tick in x.ticks():
             made.cross(canvas, x.place(tick), "grid")
@@ -131,7 +131,7 @@ class Differences:
             canvas.text(zero - 8, top + 12, left, anchor="end", ink="muted")
             canvas.text(zero + 8, top + 12, right, ink="muted")
             return
-        # Where there is no room beside the line they stand at the edges; on a phone one above the other.
+        # If there is no room beside the line, they are at the edges; on a phone, one above the other.
         wide = canvas.width - 2 * MARGIN
         room, above = (wide, 16) if canvas.narrow else (wide / 2 - 8, 0)
         canvas.text(MARGIN, top + 12 - above, left, ink="muted", room=room, halo=True)
@@ -150,13 +150,13 @@ def _words(one: PlottedDifference) -> str:
 
 _HEIGHT = 220
 _GOALS = 66.0
-# Who sees no colour needs no legend for what a hollow mark is, but a word for it.
+# Grey, because the legend explains a hollow mark of any colour.
 _GREY = SeriesStyle(6, "", "circle", "plain")
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric: its score in each round, the first of them the draft's, and its goal where it has one."""
+    """A metric: its score in each round, starting with the draft, and its goal if it has one."""
 
     name: str
     scores: Sequence[Number]
@@ -165,14 +165,14 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class RoundScores:
-    """The rounds of a refinement. `taken` says of each round whether its draft was taken; the first always is."""
+    """The rounds of a refinement. `taken` is whether the draft of each round was accepted; the first always is."""
 
     metrics: Sequence[Metric]
     taken: Sequence[bool]
     title: str = "Scores by round"
 
     def picture(self, look: PictureStyle = WIDE) -> Picture:
-        """Lines through the drafts that were taken, with the refused ones beside them."""
+        """Draw lines through the accepted drafts, with the rejected ones beside them."""
         canvas = Canvas("rounds", self.title, look, self._data())
         top = canvas.heading()
         known = [score for metric in self.metrics for score in map(finite, metric.scores) if score is not None]
@@ -205,7 +205,7 @@ class RoundScores:
         marks: list[tuple[tuple[float, float], int, float]] = []
         for at, score in enumerate(map(finite, metric.scores[: len(self.taken)])):
             if score is None:
-                # The line does not go on over what nobody measured.
+                # The line is interrupted where nothing was measured.
                 before = None if self.taken[at] else before
                 continue
             here = (made.x.place(at), made.y.place(score))
@@ -222,7 +222,7 @@ class RoundScores:
             canvas.marker(look, here, hollow=not self.taken[at], tip=tip)
 
     def _goals(self, canvas: Canvas, made: Frame) -> None:
-        """One line for each height, with the marks of the metrics that have this goal at its end."""
+        """Draw a line for each goal, with the markers of its metrics at the end."""
         goals: dict[float, list[int]] = {}
         for at, metric in enumerate(self.metrics):
             if (goal := finite(metric.goal)) is not None:
@@ -273,14 +273,14 @@ class RoundScores:
 
 
 _HEIGHT_OF_COSTS = 280
-# Costs that are further apart than so many times are told apart by powers of ten only.
+# The maximum ratio of costs on a linear scale.
 _FAR = 50
 _NAME = 0.36
 
 
 @dataclass(frozen=True, slots=True)
 class CostPoint:
-    """One contestant: what it costs and how well it does, each with its interval."""
+    """A contestant: its cost and its score, each with its interval."""
 
     name: str
     cost: Number
@@ -301,7 +301,7 @@ class ScoreAgainstCost:
     title: str = "Score against cost"
 
     def picture(self, look: PictureStyle = WIDE) -> Picture:
-        """The marks; better is higher, and cheaper is further to the left."""
+        """Draw the marks; higher is better, and further left is cheaper."""
         columns = ("contestant", self.cost, "cost from", "cost to", self.score, "score from", "score to")
         table = data(
             columns,
@@ -353,7 +353,7 @@ def _cost_scale(drawn: Sequence[CostPoint]) -> tuple[Linear | Log, str]:
 
 
 def _lines(made: Frame, one: CostPoint, at: Point) -> list[Box]:
-    """The intervals of a mark as room that is taken."""
+    """Return the boxes that the intervals of a mark occupy."""
     found = []
     if known := ends(one.low, one.high):
         found.append(Box(at[0] - 2, made.y.place(known[1]), at[0] + 2, made.y.place(known[0])))

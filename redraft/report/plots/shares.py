@@ -39,13 +39,13 @@ _BAR = 20.0
 
 @dataclass(frozen=True, slots=True)
 class ShareBar:
-    """One bar: its shares of the parts, in their order; they are drawn as shares of their sum."""
+    """A bar: its shares of the parts, in order, drawn relative to their sum."""
 
     name: str
     shares: Sequence[Number]
 
     def known(self) -> list[float] | None:
-        """The shares of their sum; None where one of them is missing or below zero, or all are nothing."""
+        """Return the shares relative to their sum; None if one is missing or negative, or if all are zero."""
         values = [value for value in map(finite, self.shares) if value is not None and value >= 0]
         whole = sum(value / max(values) for value in values) if any(values) else 0.0
         if len(values) < len(self.shares) or not whole:
@@ -55,20 +55,20 @@ class ShareBar:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """A bar for each model, parted among the parts of the document."""
+    """A bar for each model, divided into the parts of the document."""
 
     splits: Sequence[ShareBar]
     parts: Sequence[str] = ("beginning", "middle", "end")
     title: str = "Which part of the document the summaries come from"
     even: bool = True
-    """Whether the parts are of one size, so that an even spread has its borders where dashed lines are drawn."""
+    """Whether all parts have the same size, so that dashed lines can mark an even spread."""
     measure: str = "share of the summary, in %"
     about: str = (
         "Each bar shows which part of the document the sentences of a summary (or of one model's summaries) come from."
     )
 
     def picture(self, look: PictureStyle = WIDE) -> Picture:
-        """The bars, with dashed lines where an even spread would have its borders."""
+        """Draw the bars, with dashed lines at the borders of an even spread."""
         table = data(("summary", *self.parts), ([split.name, *self._cells(split)] for split in self.splits))
         canvas = Canvas("shares", self.title, look, table)
         top = canvas.heading()
@@ -107,7 +107,7 @@ class Shares:
             canvas.box((left, middle - _BAR / 2), (right - left, _BAR), look=series(number), tip=tip)
 
     def _numbers(self, canvas: Canvas, middle: float, x: Linear, split: ShareBar) -> None:
-        """The shares on paper of their own, so that neither hatching nor lines go through them."""
+        """Draw the shares on a background that keeps hatching and lines off the numbers."""
         begin = 0.0
         for share in self._drawn(split):
             left, right = x.place(100 * begin), x.place(100 * (begin + share))
@@ -122,7 +122,7 @@ class Shares:
                 canvas.text((left + right) / 2, middle + 4.5, words, anchor="middle")
 
     def _drawn(self, split: ShareBar) -> list[float]:
-        """The shares that a bar shows; none where they are unknown, or are shares of other parts."""
+        """Return the shares that a bar shows; empty if they are unknown, or do not match the parts."""
         known = split.known()
         return known if known is not None and len(known) == len(self.parts) else []
 
@@ -144,7 +144,7 @@ _INK = series(0)
 
 @dataclass(frozen=True, slots=True)
 class DocumentPart:
-    """One part: the share that is right of what was judged there, its interval, and how much was judged and not."""
+    """A part: the score of its judged items, with its interval, and the numbers of judged and unjudged items."""
 
     name: str
     score: Number
@@ -155,27 +155,27 @@ class DocumentPart:
 
     @property
     def least(self) -> float:
-        """The score if all that was not judged were wrong."""
+        """The score if all unjudged items were wrong."""
         items = self.judged + self.unjudged
         return (finite(self.score) or 0.0) * (self.judged / items) if items else 0.0
 
     @property
     def most(self) -> float:
-        """The score if all that was not judged were right."""
+        """The score if all unjudged items were right."""
         items = self.judged + self.unjudged
         return self.least + self.unjudged / items if items else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts in their order. `measure` names the score, and what it is a share of."""
+    """The parts in order. `measure` names the score, and what it is a share of."""
 
     parts: Sequence[DocumentPart]
     measure: str = "coverage (share of questions answered)"
     title: str = "Coverage by part of the document"
 
     def picture(self, look: PictureStyle = WIDE) -> Picture:
-        """A bar for each part, a mark with whiskers at its score, and hatching for what was not judged."""
+        """Draw a bar for each part, a mark with whiskers at its score, and hatching for unjudged items."""
         canvas = Canvas("parts", self.title, look, self._data())
         top = canvas.heading()
         if not self.parts:

@@ -1,4 +1,4 @@
-"""The calls of a run over time, a bar for each, and how many of them were concurrent."""
+"""The calls of a run over time, one bar each, and how many of them were concurrent."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _ENDS, _BEGINS, _ENDS_AT_ONCE = range(3)
 
 
 def under_way(spans: Iterable[tuple[float, float]], step_of: Callable[[float], int], steps: int) -> list[int]:
-    """The most that are under way within each step of time, told by the number of the step of a moment.
+    """Return the maximum concurrency in each time step; `step_of` returns the step of a moment.
 
-    Of two, one of which ends when the other begins, only one is under way.
+    If one span ends when another begins, they are not concurrent.
     """
     events: list[tuple[float, int]] = []
     for start, end in spans:
@@ -49,7 +49,7 @@ def under_way(spans: Iterable[tuple[float, float]], step_of: Callable[[float], i
 
 
 ROWS, STEPS, KINDS = 48, 200, 8
-"""At most so many rows and steps of time are drawn, and so many kinds told apart."""
+"""The maximum numbers of rows, time steps, and distinct kinds."""
 _SINGLE, _MANY = 15.0, 12.0
 _NAMES = 0.26
 _STRIP = 40.0
@@ -58,7 +58,7 @@ _LEAST = 1.5
 
 @dataclass(frozen=True, slots=True)
 class WaterfallCall:
-    """One call: of which kind, and when it began and ended, in seconds after the start of the run."""
+    """A call: its kind, and its start and end in seconds after the start of the run."""
 
     kind: str
     start: float
@@ -67,7 +67,7 @@ class WaterfallCall:
 
 
 class _Row(NamedTuple):
-    """The calls of one row, by the numbers of the first and the last of them."""
+    """The calls of a row, with the numbers of the first and the last."""
 
     first: int
     last: int
@@ -94,13 +94,14 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
-    """The calls of a run. Those without a known beginning and end are left out, and counted."""
+    """The calls of a run. Calls without a known start and end are left out and counted."""
 
     calls: Sequence[WaterfallCall]
     title: str = "Calls over time"
 
     def picture(self, look: PictureStyle = WIDE) -> Picture:
-        """The rows from the first call to the last; where several are in a row, the commonest kind of each moment."""
+        """Draw the rows from the first call to the last; a row of several calls shows the most common kind of each time
+        step."""
         calls = sorted(filter(_timed, self.calls), key=lambda call: (call.start, call.end, call.kind, call.failed))
         kinds = _kinds(calls)
         rows = _rows(calls)
@@ -143,7 +144,7 @@ class Waterfall:
             into=into,
         )
         paths: dict[int, list[str]] = {}
-        # In whole units, so that even a run that changes from step to step in every row is a small picture.
+        # Whole units keep the picture small even if every row changes at every step.
         upper, lower = round(top + 1), round(top + step - 2)
         for kind, start, end in _bars(row.calls, clock, kinds):
             paths.setdefault(kind, []).append(f"M{written(start)} {upper}H{written(end)}V{lower}H{written(start)}Z")
@@ -172,7 +173,7 @@ class Waterfall:
 
 
 def _strip(canvas: Canvas, top: float, clock: Clock, most: Sequence[int]) -> float:
-    """How many calls are under way over time, and where there is room below."""
+    """Draw the number of concurrent calls over time, and return the y below it."""
     scale = Linear(0, max(most), max(most))
     upper, lower = top + SMALL + 12, top + SMALL + 12 + _STRIP
     canvas.text(MARGIN, top + SMALL, "calls running", ink="muted")
@@ -196,7 +197,7 @@ def _timed(call: WaterfallCall) -> bool:
 
 
 def _kinds(calls: Sequence[WaterfallCall]) -> dict[str, int]:
-    """The number of each kind's look: the commonest first, the rest of them alike."""
+    """Return the index of each kind's look, most common first; the remaining kinds share one."""
     many = Counter(call.kind for call in calls)
     order = sorted(many, key=lambda kind: (-many[kind], kind))
     return {kind: min(at, KINDS) for at, kind in enumerate(order)}
@@ -215,7 +216,7 @@ def _entries(kinds: dict[str, int]) -> list[LegendEntry]:
 
 
 def _bars(calls: Sequence[WaterfallCall], clock: Clock, kinds: dict[str, int]) -> list[tuple[int, float, float]]:
-    """What a row shows: the number of a kind, and from where to where."""
+    """Return the bars of a row: the index of a kind, and where the bar starts and ends."""
     if len(calls) == 1:
         start, end = clock.place(calls[0].start), clock.place(calls[0].end)
         return [(kinds[calls[0].kind], start, max(end, start + _LEAST))]
@@ -253,7 +254,7 @@ def _told(calls: Sequence[WaterfallCall], most: int) -> str:
 
 
 def _data(rows: Sequence[_Row]) -> Data:
-    """A row of the table for each row of the picture."""
+    """Return a table with one row per row of the picture."""
     kinds = Counter(call.kind for row in rows for call in row.calls)
     order = sorted(kinds, key=lambda kind: (-kinds[kind], kind))[: 2 * KINDS]
     lines: list[list[Cell]] = []
