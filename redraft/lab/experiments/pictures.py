@@ -187,7 +187,7 @@ def _systems(table: Table) -> dict[str, Plot]:
 
 
 def _recall(table: Table) -> dict[str, Plot]:
-    """Draw each model's recall of each fifth of the documents by perspective, and as lines for each level (figure 3)."""
+    """Draw each model's recall of each fifth of the documents by perspective, and as lines by level (figure 3)."""
     about = ("model", "place in the document", "recall of key facts", "Recall by place")
     drawn = Heat("recall_by_place", "perspective", "model", "position", WHOLE, about)(table)
     records = records_of(table)
@@ -356,7 +356,7 @@ def _fact_changes(table: Table) -> dict[str, Plot]:
 
 
 def _known(one: Record) -> float | None:
-    """Return the share of a summary's facts that the step before had; None without verdicts on half of those compared."""
+    """Return the share of a summary's facts that the step before had; None if fewer than half have verdicts."""
     names = ("matching", "new", "lost", "kept", "unjudged")
     matching, new, lost, kept, open_ = (number(one[name]) or 0.0 for name in names)
     judged = matching + new + lost + kept

@@ -311,7 +311,7 @@ class DryExperimentRunner(ExperimentRunner):
 async def counted(
     work: Callable[[ExperimentRunner], Coroutine[Any, Any, T]], prices: PriceTable, rounds: int | None = None
 ) -> tuple[T, dict[tuple[object, ...], PlanStep], bool]:
-    """Return the outcome of an experiment with counting models, its steps, and whether any run refines more than usual."""
+    """Return an experiment's outcome with counting models, its steps, and whether a run may refine more than usual."""
     async with DrySession(prices) as session:
         # Run one at a time, so that the steps always have the same order.
         limits = Limits(concurrency=1)
