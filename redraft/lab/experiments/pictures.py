@@ -37,8 +37,7 @@ _COUNTED = 2
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """A heat map with a panel for each value of one column, rows and columns from two others, and the numbers of a
-    fourth."""
+    """A heat map with a panel per value of one column, rows and columns by two more, and numbers from a fourth."""
 
     name: str
     panel: str

@@ -121,7 +121,7 @@ def judged_by(judging: JudgeConfig, name: str, settings: DraftConfig) -> JudgeCo
 
 
 def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeConfig | None]) -> None:
-    """Refuse a name or a price that nobody knows, before anything is paid for."""
+    """Raise if a name or a price is unknown, before anything is paid for."""
     for settings, judging in choices:
         assign_models(resolve(settings), judging, runner.limits, runner.prices)
 

@@ -137,8 +137,7 @@ class StoredTable(BaseModel):
 
 
 class StoredResults(BaseModel):
-    """The content of `tables.json`. Older files have no title; the output of `--json` also has items, which are
-    ignored."""
+    """The content of `tables.json`. Older files have no title; items, as in the output of `--json`, are ignored."""
 
     model_config = ConfigDict(strict=True)
     experiment: str = ""

@@ -260,7 +260,7 @@ class FactChange(NamedTuple):
     """The number of facts of the step before that are still there: the matches, counted from the other side."""
     unjudged: int
     expected: FactCounts | None
-    """None for facts without a place."""
+    """The counts of an even spread; None for facts without a place."""
 
     @property
     def shares(self) -> list[float | None]:

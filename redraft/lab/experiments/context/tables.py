@@ -206,8 +206,7 @@ def _shares(own: Sequence[ContextItem]) -> dict[Kind, dict[tuple[str, int], Shar
 
 
 def _verdicts(facts: Sequence[AtomicFact]) -> Iterator[tuple[Kind, Share]]:
-    """Yield the shares of facts that are supported and in the reference, and the mean likeness, where half have
-    verdicts."""
+    """Yield the shares of facts supported and in the reference, and the mean likeness, where half have verdicts."""
     placed = sum(fact.place is not None for fact in facts)
     said = (
         (("supported", VERIFICATION), [fact.supported for fact in facts], placed),
