@@ -261,8 +261,7 @@ class QaItem:
 
     @property
     def yes_no(self) -> bool | None:
-        """True if a yes-or-no question was answered correctly, whatever the reason; None if it is another or
-        unanswered."""
+        """True if the yes or no is right, whatever the reason; None for other or unanswered questions."""
         if self.question.type != "binary" or self.given is None:
             return None
         return yes_or_no(self.given.answer) == self.question.answer
