@@ -1,4 +1,4 @@
-"""The experiment on the size of chunks: judges mark chunks of several sizes (HAMLET, appendix)."""
+"""The chunk-size experiment: judges mark chunks of several sizes (HAMLET, appendix)."""
 
 from __future__ import annotations
 
@@ -40,32 +40,32 @@ from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig
 from redraft.text.words import count_words
 
 SIZES = (1024, 2048, 4096, 8192)
-"""The paper's."""
+"""The sizes of the paper, in tokens."""
 MARKING = "marking"
 _MARKS, _VERSION = "chunk_marks", 1
 CHUNK_SIZE = "chunk-size"
-"""What its runs are for, and the command that repeats them."""
-# What the prompt says beside the chunk, the schema of the reply, and the reply.
+"""The experiment's name in its runs, and the command that repeats it."""
+# Tokens besides the chunk: the rest of the prompt, the schema of the reply, and the reply.
 _BESIDE = 1536
 
 
 @dataclass(frozen=True, slots=True)
 class SizeDesign(JudgesDesign):
-    """Which sizes are compared, on how many chunks, and by whom."""
+    """The sizes to compare, the number of chunks and the judges."""
 
     sizes: tuple[int, ...] = SIZES
     sample: int = 100
-    """The most chunks of each size, over all documents."""
+    """The maximum number of chunks of each size, over all documents."""
     seed: int = 0
 
     def settings(self, size: int) -> DraftConfig:
-        """How chunks of one size are made and marked."""
+        """Return the settings for making and marking chunks of one size."""
         first, place = self.judges[0], {"model", "base_url", "key_env", "price"}
         own = self.own[first].model_dump(include=place) if first in self.own else {}
         return self.reading(first, self.window, chunk_tokens=size, **own)
 
     def drawn(self, judge: str) -> float | None:
-        """The temperature of a judge: its own, or else that of the command."""
+        """Return a judge's temperature: its own, or else that of the command."""
         return self.own[judge].temperature if judge in self.own else self.temperature
 
     @property
@@ -74,14 +74,14 @@ class SizeDesign(JudgesDesign):
         return 1024 * ceil((max(self.sizes) + _BESIDE) / 1024)
 
     def order(self) -> RunSpec:
-        """The order to mark chunks."""
+        """Return the spec of a run that marks chunks."""
         judging = located(JudgeConfig(judges=self.judges, models=dict(self.own)), self.settings(self.sizes[0]))
         return RunSpec(ExperimentPart(kind=CHUNK_SIZE, judging=judging), prompts=(JUDGE_CHUNK,))
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedChunk:
-    """One chunk before one judge. Neither marks nor a failure: the budget was used up before."""
+    """One chunk before one judge. It has neither marks nor a failure if the budget ran out first."""
 
     document: str
     title: str
@@ -95,36 +95,36 @@ class MarkedChunk:
 
     @property
     def status(self) -> str:
-        """Whether it is `done`, has `failed`, or was `not made`."""
+        """The status: `done`, `failed` or `not made`."""
         return status_of(self.failure, done=self.marks is not None)
 
     def to_json(self) -> dict[str, object]:
-        """The record in `items.json`."""
+        """Return the record for `items.json`."""
         return {**asdict(self), "marks": self.marks.model_dump() if self.marks else None}
 
 
 @dataclass(frozen=True, slots=True)
 class SizeOutcome:
-    """All that came of the experiment."""
+    """The outcome of the experiment."""
 
     design: SizeDesign
     documents: tuple[Document, ...]
     marked: tuple[MarkedChunk, ...]
     usage: tuple[tuple[int, Totals], ...]
-    """What each run used, with the size of its chunks."""
+    """The usage of each run, with its chunk size."""
     stopped: BudgetError | None = None
     certificates: tuple[Certificate, ...] = ()
-    """What stands behind the marks of each judge who was asked."""
+    """The certificate for the marks of each judge that was called."""
 
     @property
     def complete(self) -> bool:
-        """Whether every chunk was marked by every judge."""
+        """True if every judge marked every chunk."""
         return self.stopped is None and all(one.marks is not None for one in self.marked)
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkSample:
-    """The chosen chunks of one size of one document."""
+    """The sampled chunks of one size of one document."""
 
     size: int
     prepared: PreparedDocument
@@ -132,7 +132,7 @@ class ChunkSample:
 
 
 async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, runner: ExperimentRunner) -> SizeOutcome:
-    """Have all chosen chunks marked, as far as the limits allow. What fails is recorded, and stops nothing else."""
+    """Have all sampled chunks marked within the limits. A failure is recorded and does not stop the rest."""
     if design.context_tokens is not None and design.context_tokens < design.window:
         raise UsageError(
             f"chunks of {max(design.sizes):,} tokens need a larger window than {design.context_tokens:,} tokens",
@@ -163,7 +163,7 @@ async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, runner:
 def _certificates(
     marked: Sequence[MarkedChunk], design: SizeDesign, runner: ExperimentRunner
 ) -> tuple[Certificate, ...]:
-    """What stands behind the marks of each judge; of all runs the judges are the same, under the same prompts."""
+    """Return a certificate for the marks of each judge; all runs have the same judges and prompts."""
     found: list[Certificate] = []
     for judge in design.judges:
         own = [one for one in marked if one.judge == judge and (one.marks or one.failure)]
@@ -178,7 +178,7 @@ def _certificates(
 
 
 def batches_of(documents: Sequence[Document], design: SizeDesign) -> list[ChunkSample]:
-    """The chosen chunks: of each size a random sample of the chunks of all documents, the same for the same seed."""
+    """Return the sampled chunks: for each size a random sample over all documents, the same for the same seed."""
     batches: list[ChunkSample] = []
     for size in design.sizes:
         prepared = [prepare(document, design.settings(size)) for document in documents]
@@ -191,7 +191,7 @@ def batches_of(documents: Sequence[Document], design: SizeDesign) -> list[ChunkS
 
 
 def _whole(prepared: PreparedDocument, size: int) -> list[Chunk]:
-    """The chunks with words, without the rest at the end where it is less than half a chunk."""
+    """Return the chunks that have words, without those shorter than half a chunk unless there is only one."""
     text = prepared.document.text
     worded = [chunk for chunk in prepared.chunks if count_words(text[chunk.span.start : chunk.span.end])]
     return [chunk for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
@@ -206,7 +206,7 @@ async def _marked(
 ) -> tuple[list[MarkedChunk], str]:
     run = await runner.opened(batch.prepared, order)
     done: list[MarkedChunk] = []
-    # What there is when the budget ends, is there.
+    # When the budget ends, keep what has been done.
     with suppress(BudgetError):
         async with part_at_work(run, batch.prepared, order.judging, runner, _step(batch.size)) as pool:
             judges = {
@@ -235,7 +235,7 @@ async def _mark(
 
 
 _DIMENSIONS = ("validity", "coherence", "cross_content", "major_facts", "connections")
-"""What chunks are marked in; the last two are counted."""
+"""What chunks are marked on; the last two are counts."""
 _MARKS_OF_TABLES = tuple(name.replace("_", " ") for name in _DIMENSIONS)
 _MOST_SIZES = 8
 
@@ -265,14 +265,14 @@ def mark_table(outcome: SizeOutcome) -> Iterator[Row]:
 
 
 def _means(marked: Sequence[MarkedChunk]) -> list[float | None]:
-    """The mean of each mark over chunks; of several judges the mean counts."""
+    """Return the mean of each mark over chunks; with several judges, each chunk counts with their mean."""
     chunks = group_by(sorted(marked, key=attrgetter("document", "chunk")), "document", "chunk").values()
     known = [marks for some in chunks if (marks := [one.marks for one in some if one.marks])]
     return [mean([mean([getattr(one, name) for one in marks]) for marks in known]) for name in _DIMENSIONS]
 
 
 def _rests(marked: Sequence[MarkedChunk]) -> Row:
-    """The mean tokens of the chunks that were marked, how many these are, of how many, and what failed."""
+    """Return the mean tokens of the marked chunks, how many were marked, of how many, and the number of failures."""
     chunks = group_by(marked, "document", "chunk").values()
     known = sum(any(one.marks for one in some) for some in chunks)
     tokens = mean([one.tokens for one in marked if one.marks])

@@ -1,4 +1,4 @@
-"""What every experiment is, and its tables: declared columns over generators of rows."""
+"""The definition of an experiment and of its tables, which are declared columns over generators of rows."""
 
 from __future__ import annotations
 
@@ -43,21 +43,21 @@ def table(
 
 
 def and_more(count: int, most: int, what: str) -> Iterator[str]:
-    """The line of a headline that says how many are not listed."""
+    """Yield the line of a headline that says how many entries are not listed."""
     if count > most:
         yield f"and {count - most} more {what}"
 
 
 class ExperimentOutcome(Protocol):
-    """What came of an experiment."""
+    """The outcome of an experiment."""
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is missing."""
+        """True if nothing is missing."""
 
     @property
     def stopped(self) -> BudgetError | None:
-        """Why it ended before its time."""
+        """The error that stopped the experiment early, if any."""
 
 
 _COUNTED = (
@@ -70,24 +70,24 @@ O = TypeVar("O", bound=ExperimentOutcome)  # noqa: E741
 
 @dataclass(frozen=True, slots=True)
 class Experiment(Generic[D, O]):
-    """A design is run on documents and leaves an outcome, of which a report is made."""
+    """An experiment: runs a design on documents, and reports the outcome."""
 
     name: str
     title: str
     run: Callable[[Sequence[Document], D, ExperimentRunner], Coroutine[Any, Any, O]]
     is_some: Callable[[O], bool]
-    """Whether anything came of it, if it is not complete."""
+    """Returns True if an incomplete outcome has any result."""
     about: Callable[[O], Iterable[str]]
-    """What was compared, and how far it came, a line each."""
+    """Returns lines that say what was compared and how far it got."""
     settings: Callable[[O], Mapping[str, object]]
     tables: Callable[[O], Iterable[Table]]
     items: Callable[[O], Iterable[Mapping[str, object]]]
     headline: Callable[[O, Sequence[Table]], Iterable[str]]
-    """What matters, in ten lines at most."""
+    """Returns the main results, in at most ten lines."""
 
     def plan(self, documents: Sequence[Document], design: D, prices: PriceTable) -> Table:
-        """About how much it costs, for `--dry-run`."""
-        # Meanings are compared without asking anybody, and only take time.
+        """Return the approximate cost, for `--dry-run`."""
+        # Embeddings call no model and only take time.
         changes: dict[str, object] = {"embeddings": None} if getattr(design, "embeddings", None) else {}
         changes |= {"similarity": "rouge1"} if changes and hasattr(design, "similarity") else {}
         planned: D = replace(design, **changes) if changes else design  # type: ignore[type-var]
@@ -99,7 +99,7 @@ class Experiment(Generic[D, O]):
         return table_of(steps, _COUNTED, prices, skipped)
 
     def report(self, outcome: O) -> Report:
-        """The report of what came of it."""
+        """Return the report of an outcome."""
         tables, stopped = tuple(self.tables(outcome)), outcome.stopped
         about, headline = list(self.about(outcome)), list(self.headline(outcome, tables))
         if stopped is not None:

@@ -1,4 +1,4 @@
-"""The pictures of experiments: which table is drawn how. A stored table is drawn as one that was made just now."""
+"""The pictures of experiments: how each table is drawn, whether it was stored or just made."""
 
 from __future__ import annotations
 
@@ -19,26 +19,25 @@ from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
 from redraft.report.tables import Cell, Table
 
 Draw = Callable[[Table], Mapping[str, Plot]]
-"""Draws the pictures of a table, each under the name of its file. What it needs stands in the cells."""
+"""Draws the pictures of a table, by file name, from its cells alone."""
 Records = Sequence[Record]
 
 _NO_NAME = re.compile(r"[^\w-]+")
-# Pictures of more pairs than that, of more lines in one, and of more documents, say less than the table does.
+# Beyond these numbers of pairs, lines and documents the table says more than pictures.
 _MOST_PAIRS, _MOST_LINES, _MOST_DOCUMENTS = 10, 8, 8
 _INTERVAL = ("95% from", "95% to")
 _SHARE = (0, 1)
 _RIGHT = "share of correctly handled questions"
-# The last of the marks of chunks are counted.
+# The last two marks of chunks are counts.
 _COUNTED = 2
 
 
-# How records are drawn, whatever they are of.
+# Drawing records of any kind.
 
 
 @dataclass(frozen=True, slots=True)
 class Heat:
-    """A picture of shades: a panel for each cell of one column of a table, in it a row for each of another and a column
-    for each of a third, with the numbers of a fourth."""
+    """A heat map with a panel per value of one column, rows and columns by two more, and numbers from a fourth."""
 
     name: str
     panel: str
@@ -46,22 +45,22 @@ class Heat:
     column: str
     value: str
     said: tuple[str, str, str, str]
-    """What rows, columns and numbers are, and the title."""
+    """The labels of rows, columns and numbers, and the title."""
     melt: Callable[[Table], Sequence[str]] | None = None
-    """The columns that are a `column` each, with their cells as `value`."""
+    """Returns the columns to melt: each becomes a `column`, with its cells as `value`."""
     one_panel: str = ""
-    """The name of the only panel, in place of those of a column."""
+    """The name of a single panel, used instead of a panel column."""
     panels: str = "{}"
 
     def __call__(self, table: Table) -> dict[str, Plot]:
-        """The picture of a table."""
+        """Return the picture of a table."""
         if self.melt is None:
             return {self.name: self.of(records_of(table))}
         columns = self.melt(table)
         return {self.name: self.of(melted(table, columns), columns)}
 
     def of(self, records: Records, heads: Sequence[Cell] = ()) -> Grids:
-        """The picture of some records, with columns of these names, or of those that the records have."""
+        """Return the picture of some records, with the given column names or else those in the records."""
         if self.one_panel:
             records = [{**one, self.panel: self.one_panel} for one in records]
         each, rows = different(records, self.panel), different(records, self.row)
@@ -82,8 +81,8 @@ def _head(cell: Cell) -> str:
 def lines(
     records: Records, who: Sequence[str], x: str, y: str, said: tuple[str, str, str], ends: Sequence[float] = ()
 ) -> Trends:
-    """A line for each who records are of, over the numbers of one column, with the intervals that there are. `said` are
-    the names of both axes, and the title."""
+    """Return a line for each group of records named by the columns `who`, over a numeric column, with intervals where
+    there are any. `said` has the labels of both axes and the title."""
     found: dict[str, list[CurvePoint]] = {}
     for one in records:
         if (at := number(one[x])) is not None:
@@ -92,8 +91,8 @@ def lines(
 
 
 def gaps(records: Records, what: Sequence[str], value: str, of: str, said: tuple[str, str, str, str]) -> Differences:
-    """A mark for each record, with its interval and how many it rests on. `said` are who is first and second, the
-    measure, and the title."""
+    """Return a mark for each record, with its interval and the number of items behind it. `said` has the names of first
+    and second, the measure and the title."""
     marks = [
         PlottedDifference(_joined(what, one), number(one[value]), *_between(one), int(number(one[of]) or 0))
         for one in records
@@ -103,7 +102,7 @@ def gaps(records: Records, what: Sequence[str], value: str, of: str, said: tuple
 
 @dataclass(frozen=True, slots=True)
 class PairwiseDifferences:
-    """By how much each two contestants differ in what some columns name, with intervals: a picture for each two."""
+    """The differences between each two contestants, by some columns, with intervals: a picture for each pair."""
 
     name: str
     what: Sequence[str]
@@ -111,10 +110,10 @@ class PairwiseDifferences:
     of: str
     measure: str
     judge: int | None = None
-    """Whose records these are, of several judges: the first (0), or all of them together (-1)."""
+    """Which judge's records to draw if there are several: 0 for the first, -1 for all judges together."""
 
     def __call__(self, table: Table) -> dict[str, Plot]:
-        """The pictures of a table."""
+        """Return the pictures of a table."""
         drawn: dict[str, Plot] = {}
         records = records_of(table)
         if self.judge is not None:
@@ -137,8 +136,8 @@ def _joined(names: Sequence[str], one: Record) -> str:
 
 
 def against_cost(records: Records, who: str, score: str, metric: str) -> ScoreAgainstCost | None:
-    """The scores of contestants against what a summary of theirs costs, in tokens where none has a price; None where
-    none takes anything, or none has a score."""
+    """Return contestants' scores against the cost of a summary, in tokens if none has a price; None if none has a cost
+    or none has a score."""
     column = "USD each" if any(number(one["USD each"]) for one in records) else "tokens each"
     if not any(number(one[column]) for one in records) or all(number(one[score]) is None for one in records):
         return None
@@ -148,12 +147,12 @@ def against_cost(records: Records, who: str, score: str, metric: str) -> ScoreAg
 
 
 def only(records: Records, **wanted: Cell) -> list[Record]:
-    """The records that have these cells."""
+    """Return the records that have these cells."""
     return [one for one in records if all(one[name] == cell for name, cell in wanted.items())]
 
 
 def _of_judge(records: Records, at: int = 0) -> list[Record]:
-    """The records of the first judge that there is, or of another."""
+    """Return the records of the first judge, or of the one at another index."""
     return only(records, judge=different(records, "judge")[at]) if records else []
 
 
@@ -161,11 +160,11 @@ def _file(name: str) -> str:
     return _NO_NAME.sub("_", name)
 
 
-# Which table is drawn how.
+# Drawing particular tables.
 
 
 def _risk(table: Table) -> dict[str, Plot]:
-    """How often each judge is wrong on the summaries of which it judges the most, on more of them, on all."""
+    """Draw each judge's error rate by coverage: from the summaries on which it judges the most to all of them."""
     known = {
         (one["judge"], number(one["coverage"])): one
         for one in records_of(table)
@@ -178,7 +177,7 @@ def _risk(table: Table) -> dict[str, Plot]:
 
 
 def _systems(table: Table) -> dict[str, Plot]:
-    """The score of each system, with its interval, and with what was not judged."""
+    """Draw the score of each system, with its interval and what was not judged."""
     parts = []
     for one in records_of(table):
         judged, unjudged = (int(number(one[name]) or 0) for name in ("judged", "unjudged"))
@@ -187,11 +186,11 @@ def _systems(table: Table) -> dict[str, Plot]:
 
 
 def _recall(table: Table) -> dict[str, Plot]:
-    """By perspective how much each model keeps of each fifth of the documents; level by level as lines (figure 3)."""
+    """Draw each model's recall of each fifth of the documents by perspective, and as lines by level (figure 3)."""
     about = ("model", "place in the document", "recall of key facts", "Recall by place")
     drawn = Heat("recall_by_place", "perspective", "model", "position", WHOLE, about)(table)
     records = records_of(table)
-    # Drawn in the middle of the fifth.
+    # Points are drawn in the middle of each fifth.
     middles = {fifth: 100 * (n + 0.5) / len(FIFTHS) for n, fifth in enumerate(FIFTHS)}
     placed = [{**one, "place": middles.get(str(one["position"]))} for one in records]
     for perspective in different(records, "perspective"):
@@ -204,7 +203,7 @@ def _recall(table: Table) -> dict[str, Plot]:
 
 
 def _errors(table: Table) -> dict[str, Plot]:
-    """Of what kinds the unfaithful sentences of each model are."""
+    """Draw the error categories of each model's unfaithful sentences."""
     records = [{**one, "error": str(one["error"]).removeprefix("intrinsic: ")} for one in records_of(table)]
     said = "kind of error, intrinsic ones by what they are about"
     about = ("model", said, "the share of a model's unfaithful sentences", "Kinds of unfaithful sentences")
@@ -218,7 +217,7 @@ def _model_costs(table: Table) -> dict[str, Plot]:
 
 
 def _grid_scores(table: Table) -> dict[str, Plot]:
-    """All scores at a glance, and each metric against what a summary costs."""
+    """Draw all scores in one picture, and each metric against the cost of a summary."""
     records, about = records_of(table), ("system", "metric", "mean score", "Scores by system")
     drawn = Heat("scores", "judge", "system", "metric", "score", about, panels="judged by {}")(table)
     for metric in different(records, "metric"):
@@ -229,7 +228,7 @@ def _grid_scores(table: Table) -> dict[str, Plot]:
 
 
 def _summaries(table: Table) -> dict[str, Plot]:
-    """The score of every contestant on every document, by metric, with the holes where there is none."""
+    """Draw the score of every contestant on every document by metric, with holes where there is none."""
     records = _of_judge(records_of(table))
     judged = f"Scores by document, judged by {records[0]['judge']}" if records else "Scores"
     metrics = table.columns[table.columns.index("words") + 1 :]
@@ -239,7 +238,7 @@ def _summaries(table: Table) -> dict[str, Plot]:
 
 
 def _rounds(table: Table) -> dict[str, Plot]:
-    """By metric where drafts stand after each round."""
+    """Draw the mean score of the best drafts after each round, by metric."""
     drawn: dict[str, Plot] = {}
     records = _with_ways(table)
     for metric in different(records, "metric"):
@@ -252,7 +251,7 @@ def _rounds(table: Table) -> dict[str, Plot]:
 
 
 def _gains(table: Table) -> dict[str, Plot]:
-    """What refining gains, on all summaries and on those that begin low."""
+    """Draw the gain from refining, on all summaries and on those with low first scores."""
     drawn: dict[str, Plot] = {}
     records = _with_ways(table)
     for at, way in enumerate(different(records, "")[:_MOST_LINES], 1):
@@ -262,7 +261,7 @@ def _gains(table: Table) -> dict[str, Plot]:
 
 
 def _with_ways(table: Table) -> Records:
-    """The records with whose drafts are refined by whom and how, as far as there are several."""
+    """Return the records, labelled by writer, refiner, thresholds and order where there are several of them."""
     records = records_of(table)
     names = ("drafts by", "refined by", "thresholds", "order")
     several = [name for name in names if len(different(records, name)) > 1]
@@ -271,7 +270,7 @@ def _with_ways(table: Table) -> Records:
 
 
 def _by_length(name: str, row: str, third: str) -> Draw:
-    """Declare a picture of the accuracy of each model by a third of something, and by how much was read."""
+    """Return a function that draws each model's accuracy by third of something and by how much was read."""
     title = f"Accuracy by third of {third} and length"
     heat = Heat(name, "model", row, "tokens", "accuracy", ("third", "tokens read", _RIGHT, title))
 
@@ -287,7 +286,7 @@ def _by_length(name: str, row: str, third: str) -> Draw:
 
 
 def _between_models(table: Table) -> dict[str, Plot]:
-    """For each pair of models how much better the first one does, of all questions and by type."""
+    """Draw for each pair of models the difference in accuracy, over all questions and by type."""
     records = records_of(table)
     both = dict.fromkeys((str(one["first"]), str(one["second"])) for one in records)
     drawn: dict[str, Plot] = {}
@@ -300,7 +299,7 @@ def _between_models(table: Table) -> dict[str, Plot]:
 
 
 def _position_curves(table: Table) -> dict[str, Plot]:
-    """The curves of all contestants over all steps, with that of the reference."""
+    """Draw the curves of all contestants over all steps, with that of the reference."""
     records = records_of(table)
     curves = {
         str(who): Curve(str(who), [number(one["density"]) for one in only(records, system=who, steps=ALL_STEPS)])
@@ -312,7 +311,7 @@ def _position_curves(table: Table) -> dict[str, Plot]:
 
 
 def _position_shares(table: Table) -> dict[str, Plot]:
-    """The thirds of all contestants, with those of the halves of their steps."""
+    """Draw the thirds of all contestants, with those of each half of their steps."""
     splits: list[ShareBar] = []
     for one in records_of(table):
         for part in ("", "lower ", "upper "):
@@ -323,7 +322,8 @@ def _position_shares(table: Table) -> dict[str, Plot]:
 
 
 def _fact_shares(table: Table) -> dict[str, Plot]:
-    """What became of the facts in each section, beside an even spread: a picture for each contestant and measure."""
+    """Draw how many facts match, are lost or are new in each section, beside an even spread: a picture for each
+    contestant and measure."""
     drawn: dict[str, Plot] = {}
     records = only(records_of(table), steps=ALL_STEPS)
     about = (
@@ -355,7 +355,7 @@ def _fact_changes(table: Table) -> dict[str, Plot]:
 
 
 def _known(one: Record) -> float | None:
-    """The share of a summary's facts that was there before; None without a verdict on half of those compared."""
+    """Return the share of a summary's facts that the step before had; None if fewer than half have verdicts."""
     names = ("matching", "new", "lost", "kept", "unjudged")
     matching, new, lost, kept, open_ = (number(one[name]) or 0.0 for name in names)
     judged = matching + new + lost + kept
@@ -370,7 +370,7 @@ def _fact_accuracy(table: Table) -> dict[str, Plot]:
 def _by_document(
     name: str, records: Records, who: Sequence[str], value: str, names: tuple[str, str]
 ) -> dict[str, Plot]:
-    """A picture for each document, of the first of them where there are many: the table has all."""
+    """Draw a picture for each document, for the first of them if there are many: the table has them all."""
     shared, title = names
     documents = different([one for one in records if number(one["until"]) is not None], "document")
     drawn: dict[str, Plot] = {}
@@ -460,11 +460,11 @@ DRAWN: Mapping[tuple[str, str], Draw] = {
         ("type of question", "third of the document", _RIGHT, "Accuracy by type and third of the document"),
     ),
 }
-"""By the names of an experiment and of one of its tables."""
+"""The drawing functions, by the names of an experiment and of one of its tables."""
 
 
 def drawn(experiment: str, tables: Iterable[Table]) -> dict[str, Plot]:
-    """The pictures of the tables of an experiment, by the names of their files."""
+    """Return the pictures of an experiment's tables, by file name."""
     return {
         name: plot
         for table in tables

@@ -1,4 +1,4 @@
-"""Who takes part in an experiment, and what it comes to before anything is asked."""
+"""The models of an experiment, and its estimated cost before any model is called."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STEPS_OF_PROMPTS = {
     VERIFY_SENTENCES.name: "verifying facts",
     ALIGN_FACTS.name: "aligning facts",
 }
-"""The steps of judging facts, by who is asked."""
+"""The steps of judging facts, by prompt."""
 
 
 _OF_ITS_PLACE = {"base_url", "key_env", "price"}
@@ -41,19 +41,19 @@ _OF_ITS_PLACE = {"base_url", "key_env", "price"}
 
 @dataclass(frozen=True, slots=True)
 class NamedModel:
-    """A model by the name that it was given, and the settings under which it works."""
+    """A model by its given name, and its settings."""
 
     name: str
     settings: DraftConfig
 
     def to_json(self) -> dict[str, object]:
-        """The settings as programs read them, but for where the model is and what it costs there."""
+        """Return the settings as JSON, without the model's server, key and price."""
         return self.settings.model_dump(mode="json", exclude=_OF_ITS_PLACE)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgesDesign:
-    """By whom, and how, something is judged that is there already."""
+    """The judges of existing texts, and their settings."""
 
     judges: tuple[str, ...] = ()
     _: KW_ONLY
@@ -63,10 +63,10 @@ class JudgesDesign:
     prompts: str = "standard"
     replies: ReplyForm | None = None
     own: Mapping[str, ModelSettings] = field(default_factory=dict)
-    """What the settings file has under the names of judges."""
+    """The judges' own settings from the settings file, by name."""
 
     def reading(self, judge: str, window: int, **more: Any) -> DraftConfig:
-        """How a judge reads in a window, with what else there is to say of it."""
+        """Return a judge's settings for a context window, with any further settings."""
         return DraftConfig(
             strategy="given",
             context_tokens=self.context_tokens or window,
@@ -79,17 +79,17 @@ class JudgesDesign:
 
 @dataclass(frozen=True, slots=True)
 class ModelsDesign:
-    """Models that are compared, and the one that judges them."""
+    """The models to compare, and their judge."""
 
     models: tuple[NamedModel, ...]
     judge: NamedModel
 
     def writing(self, model: str, **changes: object) -> DraftConfig:
-        """How a model works, with some of its settings changed."""
+        """Return a model's settings with some changes."""
         return self._keyed(configured(model, self.models), changes)
 
     def judging(self, **changes: object) -> DraftConfig:
-        """How the judge works, with some of its settings changed."""
+        """Return the judge's settings with some changes."""
         return self._keyed(self.judge, changes)
 
     def _keyed(self, one: NamedModel, changes: Mapping[str, object]) -> DraftConfig:
@@ -97,12 +97,12 @@ class ModelsDesign:
 
 
 def configured(name: str, choices: Iterable[NamedModel]) -> NamedModel:
-    """The one of this name."""
+    """Return the model with this name."""
     return next(one for one in choices if one.name == name)
 
 
 def keyed(one: DraftConfig, everyone: Iterable[DraftConfig]) -> DraftConfig:
-    """The settings without OPENAI_API_KEY, unless they are for the one server of the experiment that gets it."""
+    """Return the settings without OPENAI_API_KEY, unless they are for the one server of the experiment that gets it."""
     if one.key_env is not None or provider_of(one.model) != OPENAI:
         return one
     wanting = [it for it in everyone if it.key_env is None and provider_of(it.model) == OPENAI]
@@ -111,8 +111,8 @@ def keyed(one: DraftConfig, everyone: Iterable[DraftConfig]) -> DraftConfig:
 
 
 def judged_by(judging: JudgeConfig, name: str, settings: DraftConfig) -> JudgeConfig:
-    """The judging by the model that these settings are of. One that draws its replies in a way of its own is named with
-    it: a run gives a judge who has no name there what the prompts have, in place of what a writer has."""
+    """Return the judging with this model as its judge, including the model's own sampling settings. It needs an entry
+    by name: without one, a run gives the judge the prompts' sampling settings instead of the writer's."""
     if settings.temperature is None and settings.top_p is None:
         return judging
     of_it = {one: getattr(settings, one) for one in ModelSettings.model_fields}
@@ -121,24 +121,24 @@ def judged_by(judging: JudgeConfig, name: str, settings: DraftConfig) -> JudgeCo
 
 
 def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeConfig | None]) -> None:
-    """Refuse a name or a price that nobody knows, before anything is paid for."""
+    """Raise if a name or a price is unknown, before anything is paid for."""
     for settings, judging in choices:
         assign_models(resolve(settings), judging, runner.limits, runner.prices)
 
 
 USUAL_THOUGHT = 0.6
-"""The share of their room for thinking that models usually use."""
+"""The share of their thinking budget that models usually use."""
 USUAL_ROUNDS = 1
-"""How many revisions a draft usually needs."""
+"""The number of revisions that a draft usually needs."""
 _MOST_SKIPPED = 5
 _ALIKE = 1.1
-"""How much longer one summary may be than another that is judged alike."""
+"""Two summaries count as the same in a plan if their lengths differ by at most about this factor."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class PlanStep:
-    """One kind of work of one model on one document, in so many runs."""
+    """One kind of work by one model on one document, with its number of runs."""
 
     document: str
     name: str
@@ -147,15 +147,15 @@ class PlanStep:
     calls: int
     usage: Usage
     expected_calls: int | None = None
-    """With the usual number of revisions, where that is known."""
+    """The calls with the usual number of revisions, if known."""
     expected: Usage | None = None
 
     def cost(self, prices: PriceTable) -> float | None:
-        """The cost where all the room for thinking is used; None where the price is not known."""
+        """Return the cost if the whole thinking budget is used; None if the price is unknown."""
         return _cost_of(self.model, self.calls, self.usage, prices)
 
     def likely_cost(self, prices: PriceTable) -> float | None:
-        """The cost with the usual number of revisions and the usual amount of thinking; None where it is not known."""
+        """Return the cost with the usual number of revisions and the usual thinking; None if it is unknown."""
         if self.expected is None or self.expected_calls is None:
             return None
         return _cost_of(self.model, self.expected_calls, self.expected, prices, USUAL_THOUGHT)
@@ -168,7 +168,7 @@ def _cost_of(model: DraftConfig, calls: int, usage: Usage, prices: PriceTable, t
 
 
 def table_of(steps: Sequence[PlanStep], about: str, prices: PriceTable, skipped: Sequence[str] = ()) -> Table:
-    """The steps with their sum. `about` says how they were counted, and `skipped` what is not among them."""
+    """Return the steps and their total as a table. `about` says how they were counted, `skipped` what is left out."""
     likely = any(step.expected is not None for step in steps)
     rows: list[tuple[Cell, ...]] = [
         (
@@ -201,7 +201,7 @@ def _total(cells: Sequence[Cell]) -> Cell:
 
 
 class PlannedRun(NamedTuple):
-    """A run, what it is called in the plan, and who judges in it where it was counted with another judge."""
+    """A run, its name in the plan, and its actual judge if it was counted with another one."""
 
     run: str
     step: str
@@ -211,8 +211,8 @@ class PlannedRun(NamedTuple):
 
 @dataclass(slots=True)
 class DryExperimentRunner(ExperimentRunner):
-    """Makes the runs of an experiment in memory, with models that count, and refines in at most so many rounds. Of
-    verdicts that differ in nothing but the judge and the words of a summary only the first are counted."""
+    """Makes an experiment's runs in memory with counting models, with at most `rounds` rounds of refining. Of verdicts
+    that differ only in the judge and the words of a summary, only the first is counted."""
 
     rounds: int | None = None
     planned: list[PlannedRun] = field(default_factory=list)
@@ -221,12 +221,12 @@ class DryExperimentRunner(ExperimentRunner):
 
     @property
     def dry(self) -> DryManager:
-        """Who opens the models."""
+        """The manager that opens the counting models."""
         assert isinstance(self.session, DrySession)
         return self.session.dry
 
     async def made(self, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch) -> Result:
-        """The run when it is done, or one like it."""
+        """Return the finished run, or an equivalent one that was already counted."""
         judge, key = await self._cell(document, settings, order)
         if judge is not None and key in self._alike:
             result = self._alike[key]
@@ -243,7 +243,7 @@ class DryExperimentRunner(ExperimentRunner):
     async def _cell(
         self, document: Document, settings: DraftConfig, order: RunSpec
     ) -> tuple[ModelRole | None, tuple[object, ...]]:
-        """The one judge of a summary or of a pair, and all that decides how much they are asked."""
+        """Return the only judge of a summary or a pair, and the key of everything that decides how much it is asked."""
         if not isinstance(order.purpose, Evaluate | Compare):
             return None, ()
         settings, order = await self._settled(settings, order)
@@ -256,7 +256,7 @@ class DryExperimentRunner(ExperimentRunner):
         return judges[0], (document.id, order.purpose.kind, how, wanted, *sizes)
 
     async def opened(self, prepared: PreparedDocument, order: RunSpec) -> Run:
-        """The run of what an experiment does by itself. Several at once keep their order."""
+        """Return the run of an experiment's own work. Concurrent calls keep their order."""
         async with self._opening:
             run = await super(DryExperimentRunner, self).opened(prepared, order)
             self.planned.append(PlannedRun(run.id, ""))
@@ -265,7 +265,7 @@ class DryExperimentRunner(ExperimentRunner):
     def open_models(
         self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, step: str
     ) -> AbstractAsyncContextManager[ModelPool]:
-        """Models that count."""
+        """Open counting models."""
         self.planned[self.planned.index(PlannedRun(run.id, ""))] = PlannedRun(run.id, step)
         return self.dry.models(assigned, run, prepared, self.observer)
 
@@ -284,7 +284,7 @@ class DryExperimentRunner(ExperimentRunner):
         return nullcontext(self.session)
 
     def counted(self) -> dict[tuple[object, ...], PlanStep]:
-        """The steps, by what tells them apart, in the order in which they began."""
+        """Return the steps by their key, in the order in which they began."""
         found: dict[tuple[object, ...], PlanStep] = {}
         for run, step, is_part, judge in self.planned:
             if (tally := self.dry.tallies.get(run)) is None:
@@ -311,9 +311,9 @@ class DryExperimentRunner(ExperimentRunner):
 async def counted(
     work: Callable[[ExperimentRunner], Coroutine[Any, Any, T]], prices: PriceTable, rounds: int | None = None
 ) -> tuple[T, dict[tuple[object, ...], PlanStep], bool]:
-    """The outcome of an experiment with models that count, its steps, and whether it refines more than usual."""
+    """Return an experiment's outcome with counting models, its steps, and whether a run may refine more than usual."""
     async with DrySession(prices) as session:
-        # One after the other, so that the steps have the same order each time.
+        # Run one at a time, so that the steps always have the same order.
         limits = Limits(concurrency=1)
         runner = DryExperimentRunner(session.store, limits, prices, unobserved, session, rounds=rounds)
         outcome = await work(runner)
@@ -324,8 +324,8 @@ async def counted(
 def plan_steps(
     work: Callable[[ExperimentRunner], Coroutine[Any, Any, T]], documents: Sequence[Document], prices: PriceTable
 ) -> tuple[T, list[PlanStep]]:
-    """The steps of an experiment, document by document, with its outcome: it is run on a store in memory with models
-    that count; once more with fewer revisions, where there may be many."""
+    """Return the outcome of an experiment and its steps, by document. It runs on an in-memory store with counting
+    models, and a second time with fewer revisions if there may be many."""
     outcome, most, many = run_apart(lambda: counted(work, prices))
     usual = run_apart(lambda: counted(work, prices, USUAL_ROUNDS))[1] if many else most
     none = PlanStep("", "", DraftConfig(), 0, 0, Usage(0, 0))

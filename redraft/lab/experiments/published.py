@@ -20,12 +20,12 @@ from redraft.sources import MOST_BYTES, read_file
 from redraft.text.sanitizer import one_line
 
 FEWEST = 5
-"""With fewer documents nothing can be said about others: the pairs of the given documents are resampled instead."""
+"""The minimum number of documents to resample; with fewer, the pairs of the given documents are resampled instead."""
 COLUMNS = ("of first", "of second", "difference", "95% from", "95% to")
 
 
 class Both(NamedTuple):
-    """What both contestants have of one thing: a part of a whole each."""
+    """The share of each of two contestants in one thing, as part and whole."""
 
     document: str
     first: tuple[float, float]
@@ -33,7 +33,7 @@ class Both(NamedTuple):
 
 
 def how(pairs: str) -> str:
-    """How the interval comes about, for the caption of a table about so named pairs."""
+    """Return the caption text that explains the interval of a table about pairs of this name."""
     return (
         f"The interval contains 95 % of {RESAMPLES:,} resamples: of documents with all their {pairs}, or of"
         f" {pairs} where there are fewer than {FEWEST} documents; with fewer than {FEWEST} of these there is none."
@@ -41,7 +41,7 @@ def how(pairs: str) -> str:
 
 
 def difference(found: Sequence[Both], pairs: str) -> Iterator[Cell]:
-    """The cells of `COLUMNS`, and what they rest on: the pairs, their documents, and which of both is drawn."""
+    """Yield the cells of `COLUMNS`, the numbers of pairs and documents, and which of the two is resampled."""
     documents = list(dict.fromkeys(one.document for one in found))
     over_documents = len(documents) >= FEWEST
     groups = [one.document if over_documents else str(n) for n, one in enumerate(found)]
@@ -62,8 +62,8 @@ def difference(found: Sequence[Both], pairs: str) -> Iterator[Cell]:
 
 
 def interval_of_share(parts: Sequence[tuple[float, float]]) -> Interval | None:
-    """How much a share would differ if others had been drawn of the things that each have a part of it and of its
-    whole: the same for the same things in any order; None for too few."""
+    """Return the resampling interval of a share over things that each have a part and a whole, whatever their order;
+    None for too few."""
     if len(parts) < FEWEST:
         return None
     sums = np.asarray(sorted(parts), dtype=np.float64)
@@ -79,7 +79,7 @@ def _interval(sums: np.ndarray) -> Interval | None:
 
 
 def _shares(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The shares of the first and of the second in each row; none where there is nothing to have a part of."""
+    """Return the shares of the first and of the second in each row; NaN where the whole is zero."""
     nothing = np.full(len(sums), np.nan)
     one, other = (
         np.divide(sums[:, at], sums[:, at + 1], out=nothing.copy(), where=sums[:, at + 1] > 0) for at in (0, 2)
@@ -110,7 +110,7 @@ def _harmless(cell: Cell) -> Cell:
 
 
 class StoredTable(BaseModel):
-    """A table as it is stored, each row by its columns' names."""
+    """A table as stored, each row a mapping by column name."""
 
     model_config = ConfigDict(strict=True)
     name: str
@@ -130,14 +130,14 @@ class StoredTable(BaseModel):
         return self
 
     def table(self) -> Table:
-        """The table; a cell that a row does not have was not measured."""
+        """Return the table; a cell missing from a row was not measured."""
         rows = tuple(tuple(_harmless(row.get(name)) for name in self.columns) for row in self.rows)
         name, title, caption, basis = map(_said, (self.name, self.title or self.name, self.caption, self.basis))
         return Table(name, title, caption, basis, tuple(map(one_line, self.columns)), rows)
 
 
 class StoredResults(BaseModel):
-    """What `tables.json` has; older ones have no title, and what `--json` prints has items, which are left out."""
+    """The content of `tables.json`. Older files have no title; items, as in the output of `--json`, are ignored."""
 
     model_config = ConfigDict(strict=True)
     experiment: str = ""
@@ -149,12 +149,12 @@ class StoredResults(BaseModel):
 
 
 def read_results(places: Iterable[str]) -> list[Results]:
-    """The results at some places: a folder with `tables.json`, a folder of such folders, or the file itself."""
+    """Return the results at some paths: a folder with `tables.json`, a folder of such folders, or the file itself."""
     return [read_file_of_results(file, called) for place in places for file, called in _files(place)]
 
 
 def _files(place: str) -> Iterator[tuple[Path, str]]:
-    """The files with results at a place, each with what to call it."""
+    """Yield the result files at a path, each with its display name."""
     path = Path(place).expanduser()
     if not path.is_dir():
         yield path, place
@@ -168,7 +168,7 @@ def _files(place: str) -> Iterator[tuple[Path, str]]:
 
 
 def read_file_of_results(path: Path, called: str) -> Results:
-    """The results in a file. What is wrong with it is said with the file and the field."""
+    """Return the results in a file. An error names the file and the field."""
     try:
         stored = StoredResults.model_validate_json(read_file(path, MOST_BYTES))
     except OSError as error:

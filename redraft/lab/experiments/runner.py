@@ -1,4 +1,4 @@
-"""How the runs of an experiment are made and recorded, and what their summaries are judged by."""
+"""Making and recording the runs of an experiment, and what their summaries are judged by."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ from redraft.text.languages import reading
 
 
 class HasStatus(Protocol):
-    """A record that is `done`, has `failed`, or was `not made`."""
+    """A record with the status `done`, `failed` or `not made`."""
 
     @property
     def status(self) -> str:
-        """Which of the three."""
+        """The status."""
 
 
 S = TypeVar("S", bound=HasStatus)
 
 
 def status_of(failure: Failure | None, *, done: bool) -> str:
-    """Whether something is `done`, has `failed`, or was `not made`."""
+    """Return the status: `done`, `failed` or `not made`."""
     return "failed" if failure is not None else "done" if done else "not made"
 
 
 def by_status(records: Iterable[HasStatus]) -> str:
-    """How many of some records are done, have failed, and were not made."""
+    """Return how many records are done, failed and not made."""
     found = Counter(one.status for one in records)
     return ", ".join(f"{found[status]} {status}" for status in ("done", "failed", "not made"))
 
 
 def json_of(record: object, keys: str, **more: object) -> dict[str, object]:
-    """A record as programs read it: its attributes by their names, or by another one (`order=way.policy`), and more.
+    """Return a record as JSON: its attributes by name or under another one (`order=way.policy`).
 
-    A word `name:` takes its place among the keys for what is given as `more`.
+    A key `name:` stands for a value given in `more`.
     """
     found: dict[str, object] = {}
     for key in keys.split():
@@ -66,8 +66,7 @@ def json_of(record: object, keys: str, **more: object) -> dict[str, object]:
 
 
 def plain_json(value: object) -> object:
-    """What stands in a record as programs read it. Of what was used the time is left out, which is another on every
-    machine."""
+    """Return a value of a record as JSON. Usage is written without its time, which differs between machines."""
     if isinstance(value, Totals):
         return {name: one for name, one in asdict(value).items() if name != "seconds"}
     if is_dataclass(value) and not isinstance(value, type):
@@ -80,16 +79,15 @@ def plain_json(value: object) -> object:
 
 
 def failed(failure: Failure) -> tuple[str, str, str]:
-    """The cells of a failure: its stage, code and message."""
+    """Return the cells of a failure: its stage, code and message."""
     return (failure.stage, failure.code, failure.message)
 
 
 @dataclass(slots=True)
 class GuardedStage:
-    """Something that is tried, so that other things go on when it fails: at which stage it is, and why it failed.
+    """A stage whose failure is recorded so that other work goes on.
 
-    Where the budget ends it is just left, and the `runner` is told that nothing more is begun. That the store fails is
-    raised.
+    When the budget ends, the stage is left, and the `runner` is marked as stopped. Errors of the store are raised.
     """
 
     stage: str
@@ -97,11 +95,11 @@ class GuardedStage:
     failure: Failure | None = None
 
     def __enter__(self) -> GuardedStage:
-        """Try it."""
+        """Enter the stage."""
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
-        """Note why it failed."""
+        """Record why the stage failed."""
         if isinstance(error, BudgetError):
             if self.runner is not None:
                 self.runner.stopped = error
@@ -114,7 +112,7 @@ class GuardedStage:
 
 @dataclass(frozen=True, slots=True)
 class MadeRun:
-    """What came of a run: its result, or why there is none; neither where the budget was used up before."""
+    """The result of a run, or its failure; neither if the budget ran out first."""
 
     result: Result | None = None
     run: str | None = None
@@ -122,7 +120,7 @@ class MadeRun:
 
     @property
     def status(self) -> str:
-        """Whether it is `done`, has `failed`, or was `not made`."""
+        """The status: `done`, `failed` or `not made`."""
         return status_of(self.failure, done=self.result is not None)
 
 
@@ -132,7 +130,7 @@ class RunBatch:
 
     runner: ExperimentRunner
     of: int
-    """How many there will be, for those who watch."""
+    """The total number of parts, for progress events."""
     places: asyncio.Semaphore = field(init=False)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
@@ -141,8 +139,8 @@ class RunBatch:
 
     async def made(self, stage: str, step: str, document: Document, settings: DraftConfig, order: RunSpec,
                    which: str = "") -> MadeRun:  # fmt: skip
-        """Make a run as soon as the limits allow, and report its status. A plan calls it `step`; `which` tells it from
-        others of that step."""
+        """Make a run as soon as the limits allow, and report its status. `step` is its name in a plan; `which` tells it
+        from others of that step."""
         name = f"{document.title}: {which or step}"
         return await self.turn(name, lambda: self.quietly(stage, step, name, document, settings, order))
 
@@ -156,34 +154,34 @@ class RunBatch:
     async def quietly(
         self, stage: str, step: str, name: str, document: Document, settings: DraftConfig, order: RunSpec
     ) -> MadeRun:
-        """A run that is a part of what others wait for, when it is done, or what kept it from being."""
+        """Make a run as part of a larger piece of work, and return its result or failure without reporting it."""
         watch, result = RunWatch(name, self.runner.observer, step=step), None
         with GuardedStage(stage) as tried:
             result = await self.runner.made(document, settings, order, watch)
         return MadeRun(result, result.run.id if result else watch.run, tried.failure)
 
     def tell(self, what: str) -> None:
-        """Say that one more of the parts has come to its end."""
+        """Report that one more part has finished."""
         self.runner.observer(PartDone(what, next(self._numbers), self.of))
 
 
 def certified(runner: ExperimentRunner, run: Run, metric: str, version: int, judged: int, unjudged: int) -> Certificate:
-    """The certificate of the scores that a run gives by one metric, over all items together."""
+    """Return the certificate of a run's scores by one metric, over all items together."""
     return certificate(runner.store, run, Evaluation(metric, version, "scored", None, judged, unjudged))
 
 
 async def taken_by(runner: ExperimentRunner, runs: Sequence[str]) -> Totals:
-    """What some runs took, each answer counted once."""
+    """Return what some runs used, with each answer counted once."""
     return await asyncio.to_thread(runner.store.calls.taken_by, runs) if runs else Totals()
 
 
 def used_by(runner: ExperimentRunner, run: str | None) -> Totals | None:
-    """What a run has used, where there is one."""
+    """Return what a run used; None if there is no run."""
     return runner.store.calls.totals(run) if run else None
 
 
 def refuse_if_none_fits(plans: Sequence[Callable[[], object]]) -> None:
-    """Where none of some plans can be made, say why the first cannot, before anything is paid for."""
+    """Raise the error of the first plan if none of the plans can be made, before anything is paid for."""
     first: RedraftError | None = None
     for plan in plans:
         try:
@@ -200,8 +198,8 @@ def refuse_if_none_fits(plans: Sequence[Callable[[], object]]) -> None:
 async def part_at_work(
     run: Run, prepared: PreparedDocument, judging: JudgeConfig | None, runner: ExperimentRunner, step: str
 ) -> AsyncIterator[ModelPool]:
-    """The writer and the judges of a run of what an experiment does by itself, which is called `step` in plans. Cached
-    replies are used again. Where the budget ends within, nothing more is begun."""
+    """Open the writer and the judges of a run of an experiment's own work, called `step` in plans. Cached replies are
+    reused. When the budget ends inside, no new work is started."""
     assigned = assign_models(prepared.settings, judging, runner.limits, runner.prices)
     with runner.store.claim(run.id), reading(prepared.document):
         async with (
@@ -216,7 +214,7 @@ async def part_at_work(
 
 
 def judge_of(worker: WorkingModel, prepared: PreparedDocument, runner: ExperimentRunner) -> Judge:
-    """A worker as a judge of one document."""
+    """Return a worker as a judge of one document."""
     settings = worker.settings
     room = reply_tokens(settings.context_tokens)
     return Judge(
@@ -238,17 +236,17 @@ PART_NAMES: Mapping[PackPart, str] = {"questions": "questions", "keyfacts": "key
 
 @dataclass(slots=True)
 class JudgingPack:
-    """What the summaries of one document are judged by, and the runs that were made for that."""
+    """What the summaries of one document are judged by, and the runs that built it."""
 
     by: dict[str, str | None]
-    """The ids of its questions and key facts, by the names of the settings that have them."""
+    """The ids of its questions and key facts, by the names of their settings."""
     failures: list[Failure] = field(default_factory=list)
     runs: list[str] = field(default_factory=list)
     lacking: set[PackPart] = field(default_factory=set)
 
 
 def parts_for(names: Iterable[str]) -> list[PackPart]:
-    """What has to be known of a document before its summaries can be judged by some metrics."""
+    """Return what some metrics need about a document before they can judge its summaries."""
     wanted = {one.needs for one in metrics(tuple(names)) if one.needs}
     return [part for part in YARDSTICKS if part in wanted]
 
@@ -261,7 +259,7 @@ async def yardstick(
     building: Callable[[PackPart], RunSpec],
     batch: RunBatch,
 ) -> JudgingPack:
-    """What a document's summaries are judged by: named in the judging, imported, built before, or built now."""
+    """Return what a document's summaries are judged by: set in the judging, imported, built before or built now."""
     store, found = batch.runner.store, JudgingPack({name: getattr(judging, name) for name in YARDSTICKS.values()})
     imported = {"questions": store.packs.imported(document.id), "keyfacts": store.keyfacts.imported(document.id)}
     for part in parts:

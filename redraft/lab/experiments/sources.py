@@ -1,4 +1,4 @@
-"""What experiments are about: files, folders of them, what a pattern fits, and files that hold many documents."""
+"""The sources of experiments: files, folders, patterns, and files that hold many documents."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _PATTERN = frozenset("*?[")
 
 
 def documents_of(sources: Iterable[str]) -> list[Document]:
-    """The documents of some sources in their order, each document once.
+    """Return the documents of some sources in order, each document once.
 
-    A source is a file, `-` for standard input, a folder of files, a pattern such as `books/*.txt`, or a file of a set
-    in a form that is known, such as one with `id`, `title` and `text` on each line.
+    A source is a file, `-` for standard input, a folder of files, a pattern such as `books/*.txt`, or a dataset file in
+    a known form, such as one with `id`, `title` and `text` on each line.
     """
     found: dict[str, Document] = {}
     for source in sources:
@@ -51,10 +51,10 @@ def _documents(source: str) -> Iterator[Document]:
 
 
 def _folder(folder: Path) -> Iterator[Document]:
-    """The files in a folder that can be read, but for hidden ones; not those of folders within it.
+    """Yield the documents of the readable files in a folder, without hidden files and subfolders.
 
-    A set that has a file for each document is a folder too: what else a set may be written in counts where nothing else
-    is there, for beside documents it is about them.
+    A dataset with one file per document is such a folder. Files in the other dataset formats are read only if nothing
+    else is there, because beside documents they are metadata.
     """
     files = [one for one in sorted(folder.iterdir()) if one.is_file() and not one.name.startswith(".")]
     readable = [one for one in files if form_suffix(one) == LINES or is_readable(one)]
@@ -78,7 +78,7 @@ _SHAPE = 'write lines such as {"document": "book", "system": "people", "summary"
 
 
 class FoundSummary(NamedTuple):
-    """One summary as it was read: of what, by whom."""
+    """A summary as it was read, with its document and its system."""
 
     document: str
     system: str
@@ -87,15 +87,15 @@ class FoundSummary(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """By system and document id the summaries that there are. A document may have several by one system."""
+    """The existing summaries by system and document id. A document may have several by one system."""
 
     systems: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     strangers: int = 0
-    """How many are of documents that do not take part."""
+    """The number of summaries of documents outside the experiment."""
 
 
 def read_ready(places: Sequence[str], documents: Sequence[Document]) -> Ready:
-    """The summaries of some documents: DIR/SYSTEM/DOCUMENT.txt, or a line of JSON for each."""
+    """Return the existing summaries of some documents, read from DIR/SYSTEM/DOCUMENT.txt or from JSON lines."""
     names = _names(documents)
     systems: dict[str, dict[str, list[str]]] = {}
     strangers = 0
@@ -116,11 +116,11 @@ def read_ready(places: Sequence[str], documents: Sequence[Document]) -> Ready:
 
 
 def _names(documents: Sequence[Document]) -> dict[str, str]:
-    """By every name that a document may be called by its id; the first that has a name keeps it."""
+    """Return document ids by every name that a document may have; the first document with a name keeps it."""
     names: dict[str, str] = {}
     for document in documents:
         path = Path(document.source)
-        # Of the documents of a file that holds many none is called as the file is.
+        # If a file holds many documents, none of them goes by the file's name.
         own = () if path.suffix.lower() in SUFFIXES else (document.source, path.name, path.stem)
         for name in (document.id, *own, document.title):
             names.setdefault(name, document.id)

@@ -1,4 +1,4 @@
-"""The experiment on coherence: how far summaries confuse, by annotations or by judges, and what that comes to."""
+"""The coherence experiment: how confusing summaries are, by annotations or judges, and what that costs."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from redraft.text.units import units
 from redraft.text.words import count_words
 
 VOCABULARY = "cl100k_base"
-"""By which the paper counts tokens."""
+"""The vocabulary by which the paper counts tokens."""
 BOOOOKSCORE = "booookscore"
-"""What its runs are for, and the command that repeats them."""
+"""The experiment's name in its runs, and the command that repeats it."""
 _TRIGRAM = 3
 _WINDOW, _WIDEST = 8192, 131_072
 _SHOWN = 60
@@ -51,43 +51,44 @@ _CANNOT_TELL = "the judge says that it cannot tell of some sentences"
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One text of the file, measured."""
+    """A summary of the file, with its measurements."""
 
     id: str
     text: str
     statements: tuple[Statement, ...]
-    """Its sentences, and its headings."""
+    """Its sentences and headings."""
     sentences: tuple[Statement, ...]
-    """What is judged; nothing where the summary is empty."""
+    """The sentences to judge; empty if the summary is."""
     tokens: int
     words: int
     repeated_trigrams: float | None
-    """The share of its different trigrams that occur more than once."""
+    """The share of its distinct trigrams that occur more than once."""
 
 
 @dataclass(frozen=True, slots=True)
 class SystemJudgment:
-    """What a system says of one summary."""
+    """The verdicts of one system on one summary."""
 
     said: tuple[ConfusionVerdict, ...] = ()
-    """One verdict for each sentence that was judged."""
+    """One verdict for each judged sentence."""
     unjudged: int = 0
     verdicts: Mapping[int, ConfusionVerdict] = field(default_factory=dict)
-    """By the number of the sentence, as far as that is known."""
+    """The verdicts by sentence number, where it is known."""
     failure: Failure | None = None
     made: bool = True
-    """False where the budget was used up before."""
+    """False if the budget ran out first."""
 
     @property
     def confused(self) -> int:
-        """How many sentences confuse."""
+        """The number of confusing sentences."""
         return sum(one.confusing for one in self.said)
 
     @property
     def score(self) -> float | None:
-        """Equation 1, over the sentences that were judged; None where none was.
+        """The score by equation 1 over the judged sentences; None if none was judged.
 
-        Nor is there one where a judge fell short on most, or found faults alone: what it left open may be clear.
+        It is also None if a judge left most sentences open, or left some open and found only faults: the open ones may
+        be clear.
         """
         if not self.said:
             return None
@@ -99,27 +100,27 @@ class SystemJudgment:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """Whoever says which sentences confuse: a file of annotations, or a judge. Its readings are by summary."""
+    """A source of verdicts on sentences: an annotation file or a judge. Its readings are by summary."""
 
     name: str
     readings: Mapping[str, SystemJudgment]
     aside: Mapping[str, int] = field(default_factory=dict)
-    """What of the annotations did not fit, and how often."""
+    """The counts of what did not match between annotations and summaries, by reason."""
     usage: Totals | None = None
-    """What a judge used."""
+    """The usage of a judge."""
     run: str | None = None
     certificate: Certificate | None = None
-    """What stands behind a judge's scores, of all summaries together."""
+    """The certificate for a judge's scores, over all summaries together."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoherenceDesign(JudgesDesign):
-    """By whom summaries are judged, and how."""
+    """The judges of summaries, and their settings."""
 
     batch: int = 10
 
     def settings(self, judge: str) -> DraftConfig:
-        """How one judge reads the summaries."""
+        """Return the settings with which one judge reads the summaries."""
         if judge in self.own:
             its = self.own[judge]
             window = {"context_tokens": self.window(judge) or _WINDOW}
@@ -128,12 +129,12 @@ class CoherenceDesign(JudgesDesign):
         return self.reading(judge, _WINDOW)
 
     def window(self, judge: str) -> int | None:
-        """The window that is said to be a judge's."""
+        """Return the configured window of a judge; None if there is none."""
         its = self.own.get(judge)
         return self.context_tokens or (its.context_tokens if its else None)
 
     def order(self, judge: str) -> RunSpec:
-        """The order to annotate."""
+        """Return the spec of a run that annotates."""
         models = {judge: self.own[judge]} if judge in self.own else {}
         judging = located(JudgeConfig(judges=(judge,), batch=self.batch, models=models), self.settings(judge))
         return RunSpec(ExperimentPart(kind=BOOOOKSCORE, judging=judging), prompts=(FIND_CONFUSION,))
@@ -141,21 +142,21 @@ class CoherenceDesign(JudgesDesign):
 
 @dataclass(frozen=True, slots=True)
 class CoherenceOutcome:
-    """All that came of the experiment."""
+    """The outcome of the experiment."""
 
     design: CoherenceDesign
     file: Summaries
     summaries: tuple[Summary, ...]
     tokenizer: str
-    """By whose vocabulary tokens are counted."""
+    """The vocabulary by which tokens are counted."""
     annotations: Annotations | None = None
     systems: tuple[System, ...] = ()
-    """That of the annotations, where there are some, before those of the judges."""
+    """The annotations, if any, before the judges."""
     stopped: BudgetError | None = None
 
     @property
     def complete(self) -> bool:
-        """Whether every judge has judged every sentence."""
+        """True if every judge judged every sentence."""
         open_ = any(one.unjudged for judge in self.judges for one in judge.readings.values())
         return self.stopped is None and not open_
 
@@ -166,7 +167,7 @@ class CoherenceOutcome:
 
 
 def measured(file: Summaries, annotations: Annotations | None, design: CoherenceDesign) -> CoherenceOutcome:
-    """The summaries with their lengths, and what the annotations say of them where there are some. Nobody is asked."""
+    """Return the summaries with their lengths and with their annotations, if any. No model is called."""
     tokenizer = tokenizer_named(VOCABULARY)
     with reading(_document(file)):
         summaries = tuple(_measured(key, text, tokenizer) for key, text in file.texts.items())
@@ -181,7 +182,7 @@ def _measured(key: str, text: str, tokenizer: Tokenizer) -> Summary:
 
 
 def _annotated(summaries: Sequence[Summary], annotations: Annotations) -> System:
-    """What annotations say of summaries; those of others are refused."""
+    """Return what the annotations say of the summaries. Raise if they belong to other summaries."""
     entries = annotations.entries
     if not any(summary.id in entries for summary in summaries):
         raise UsageError(
@@ -213,7 +214,7 @@ def _annotated(summaries: Sequence[Summary], annotations: Annotations) -> System
 
 @dataclass(frozen=True, slots=True)
 class AnnotationJudge:
-    """A judge with the file's texts before it, as a document that its run can be about."""
+    """A judge, with the file's texts as the document of its run."""
 
     judge: str
     prepared: PreparedDocument
@@ -221,7 +222,7 @@ class AnnotationJudge:
 
 
 async def judged(outcome: CoherenceOutcome, runner: ExperimentRunner) -> CoherenceOutcome:
-    """Have every sentence judged by every judge, as far as the limits allow. What fails is recorded."""
+    """Have every sentence judged by every judge, within the limits. Failures are recorded."""
     design, summaries = outcome.design, outcome.summaries
     if not design.judges:
         return outcome
@@ -241,16 +242,16 @@ async def judged(outcome: CoherenceOutcome, runner: ExperimentRunner) -> Coheren
 
 
 def annotators_of(outcome: CoherenceOutcome) -> list[AnnotationJudge]:
-    """The judges, each at the same texts."""
+    """Return the judges, each prepared with the same texts."""
     document, judges = _document(outcome.file), outcome.design.judges
-    # Judges that are named twice are refused, before any of them has a run of its own.
+    # Refuse judges named twice before any of them has a run of its own.
     named = JudgeConfig(judges=judges, base_url=outcome.design.base_url, models=dict(outcome.design.own))
     located(named, outcome.design.settings(judges[0]))
     return [_seat(judge, document, outcome) for judge in judges]
 
 
 def _document(file: Summaries) -> Document:
-    """The texts of a file as one, which tells the language of those that are too short to show any."""
+    """Return the texts of a file as one document, which gives the language of those too short to tell."""
     text = "\n\n".join(file.texts.values())
     return Document(content_id(text), file.name, text, source=file.name)
 
@@ -273,7 +274,7 @@ def _seat(judge: str, document: Document, outcome: CoherenceOutcome) -> Annotati
 
 
 def _window(needed: int) -> int:
-    """In large steps, because a verdict is remembered for the window in which it was given."""
+    """Return a window in large steps, because a cached verdict is tied to the window in which it was given."""
     window = _WINDOW
     while window < min(needed, _WIDEST):
         window *= 2
@@ -281,23 +282,23 @@ def _window(needed: int) -> int:
 
 
 async def _system(annotator: AnnotationJudge, summaries: Sequence[Summary], batch: RunBatch) -> System:
-    """What one judge says of the summaries, in a run of its own. What it has said before is remembered."""
+    """Return one judge's verdicts on the summaries, from a run of its own. Earlier verdicts are reused."""
     runner, store = batch.runner, batch.runner.store
     run = await runner.opened(annotator.prepared, annotator.order)
     readings: list[SystemJudgment] = []
-    # One summary after the other: what is judged in part when the budget is used up, has no score.
+    # Judge the summaries in order: one that is only partly judged when the budget ends has no score.
     places = asyncio.Semaphore(runner.limits.concurrency)
 
     async def read(summary: Summary, proofreader: Proofreader) -> SystemJudgment:
         async with places:
-            # Its sentences are read by the language of the whole of it, and that by what all texts of the file show.
+            # Sentences are read in the summary's language, which in turn falls back on that of all texts of the file.
             whole = replace(Document.from_text(summary.text), language=language_of(summary.text))
             with reading(whole):
                 said = await _read(summary, proofreader, runner)
         batch.tell(f"{one_line(summary.id, _SHOWN)} by {annotator.judge}")
         return said
 
-    # What there is when the budget ends, is there.
+    # When the budget ends, keep what has been done.
     with suppress(BudgetError):
         async with part_at_work(run, annotator.prepared, annotator.order.judging, runner, JUDGING) as pool:
             proofreader = _proofreader(annotator, pool.judges[0].model, runner)

@@ -1,4 +1,4 @@
-"""The tables of the experiment on coherence: scores, types, lengths, agreement, cost, what did not go smoothly."""
+"""The tables of the coherence experiment: scores, types, lengths, agreement, cost, exclusions and failures."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def type_table(outcome: CoherenceOutcome) -> Iterator[Row]:
 
 
 def _types(said: Sequence[ConfusionVerdict], *, whole: bool) -> dict[str, int]:
-    """How many sentences have each type; the paper's types also where none has them, if all are wanted."""
+    """Return the number of sentences of each type; with `whole`, also the paper's types that none has."""
     confusing = [one for one in said if one.confusing]
     found: Counter[str] = Counter(kind for one in confusing for kind in one.types)
     found[_OTHER] = sum(bool(one.unknown) for one in confusing)
@@ -208,7 +208,7 @@ def failure_table(outcome: CoherenceOutcome) -> Iterator[Row]:
 
 
 def _tables(outcome: CoherenceOutcome) -> Iterator[Table]:
-    """Tables that this outcome cannot have anything in are left out."""
+    """Yield the tables, without those that must be empty for this outcome."""
     yield score_table(outcome)
     yield type_table(outcome)
     yield length_table(outcome)
@@ -317,4 +317,4 @@ EXPERIMENT: Experiment[CoherenceOutcome, CoherenceOutcome] = Experiment(
     items=lambda outcome: [_item(system, one) for system in outcome.systems for one in outcome.summaries],
     headline=_headline,
 )
-"""Its design is what a file of summaries holds, measured, with the annotations that there are."""
+"""The experiment; its design is a measured file of summaries, with its annotations if any."""

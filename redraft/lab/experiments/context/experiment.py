@@ -1,4 +1,4 @@
-"""The experiment on context: design, plan and run."""
+"""The context experiment: design, plan and run."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ from redraft.text.words import count_words
 
 @dataclass(frozen=True, slots=True)
 class ContextOutcome:
-    """All that came of the experiment."""
+    """The outcome of the experiment."""
 
     design: ContextDesign
     courses: tuple[Course, ...]
     items: tuple[ContextItem, ...]
     measure: str = ""
-    """By what facts were compared without a judge, and above which threshold they are the same."""
+    """The measure that compares facts without a judge, and the threshold above which they are the same."""
     stopped: BudgetError | None = None
     certificates: tuple[Certificate, ...] = ()
-    """What stands behind what is said of facts."""
+    """The certificates for the verdicts on facts."""
 
     @property
     def complete(self) -> bool:
-        """Whether nothing failed and nothing is missing."""
+        """True if nothing failed and nothing is missing."""
         done = all(item.status == "done" for item in self.items)
         return self.stopped is None and done and not any(course.failures for course in self.courses)
 
 
 async def context(documents: Sequence[Document], design: ContextDesign, runner: ExperimentRunner) -> ContextOutcome:
-    """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
+    """Run what is not done yet, within the limits. A failure is recorded and does not stop the rest."""
     design.check(runner)
     runner.draw_on(CONTEXT, repr(design), *(document.id for document in documents))
     courses = [await asyncio.to_thread(_course, document, design) for document in documents]
@@ -99,7 +99,7 @@ async def context(documents: Sequence[Document], design: ContextDesign, runner: 
 def _certificates(
     courses: Sequence[Course], items: Sequence[ContextItem], runner: ExperimentRunner
 ) -> tuple[Certificate, ...]:
-    """All facts are judged by one judge, under the same prompts: those of two metrics."""
+    """Return the certificates of two metrics: one judge judges all facts, with the prompts of these metrics."""
     run = next((runner.store.runs.get(course.run) for course in courses if course.run), None)
     facts = [fact for item in items for fact in item.facts or ()]
     if run is None or not facts:
@@ -121,7 +121,7 @@ def _course(document: Document, design: ContextDesign) -> Course:
 
 
 def reference_told(document: Document, text: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
-    """The sentences of somebody else's summary, with their places in the document."""
+    """Return the sentences of the reference summary, with their places in the document."""
     found: list[SummarySentencePlaces] = []
     with reading(document):
         traced, language = Origins([document.text], encoder).trace(text), language_of(text)
@@ -137,7 +137,7 @@ def reference_told(document: Document, text: str, encoder: Encoder | None) -> tu
 def _planned(
     todo: Sequence[tuple[Document, Course, ContextContestant, ReadingStep]], design: ContextDesign
 ) -> list[ContextItem]:
-    """The items before anything is done. Where none of them can be, that is said before anything is paid for."""
+    """Return the items before any work is done. Raise, before anything is paid for, if none of them can be planned."""
     items: list[ContextItem] = []
     refused: list[RedraftError] = []
     for document, course, contestant, step in todo:
@@ -178,7 +178,7 @@ async def _drafted(
 
 
 def read_told(store: Store, run: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
-    """The sentences of a run's summary with their places, by the map that lineage has; headings are none."""
+    """Return the sentences of a run's summary, without headings, with their places by the lineage map."""
     found: list[SummarySentencePlaces] = []
     for one in read_lineage(store, run, encoder=encoder).sentences:
         if not is_heading(one.text):

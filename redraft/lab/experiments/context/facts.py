@@ -1,4 +1,4 @@
-"""The facts of all summaries of one document: taken apart, compared step by step, and what became of them."""
+"""The facts of all summaries of one document: split, compared step by step, and the changes between steps."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from redraft.text.origin_chains import SentenceSimilarity
 
 T = TypeVar("T")
 ALIGNMENT = "alignment"
-"""The measure of whoever is asked whether one summary states the facts of another."""
-# What is read around the place that a fact was traced to.
+"""The measure that asks a judge whether one summary states the facts of another."""
+# The number of passages read on each side of the place that a fact was traced to.
 _BESIDE = 1
 
 
 @dataclass(slots=True)
 class Bureau:
-    """Whoever takes the summaries of one document apart, and what went wrong with that."""
+    """Splits and compares the facts of one document's summaries, and records what failed."""
 
     document: Document
     splitter: Splitter
@@ -55,7 +55,7 @@ class Bureau:
     failures: dict[str, Failure] = field(default_factory=dict)
 
     async def tried(self, what: str, asked: Awaitable[T], otherwise: T) -> T:
-        """What comes of asking; what fails is noted, and stops nothing else."""
+        """Return the awaited result, or `otherwise` if it fails. The failure is recorded and does not stop the rest."""
         found = otherwise
         with GuardedStage(FACTS, self.runner) as tried:
             found = await asked
@@ -66,8 +66,8 @@ class Bureau:
     async def split(
         self, texts: Sequence[Sequence[SummarySentencePlaces]], name: str
     ) -> list[tuple[tuple[AtomicFact, ...], int]]:
-        """The facts of each of some summaries, and how many of its sentences nobody has taken apart. A sentence that
-        several of them have is asked about once."""
+        """Return for each summary its facts and the number of its sentences that were not split. A sentence that
+        several summaries share is asked about once."""
         found = await self.splitter.split(_statements([one for told in texts for one in told]))
         if found.trouble:
             self.failures[name] = Failure(FACTS, "unjudged", found.trouble)
@@ -87,7 +87,7 @@ class Bureau:
     async def stated(
         self, facts: Sequence[AtomicFact], told: Sequence[SummarySentencePlaces]
     ) -> tuple[bool | None, ...]:
-        """Whether a summary states each of some facts, by the alignment prompt."""
+        """Return for each fact whether a summary states it, by the alignment prompt; None where there is no verdict."""
         if not facts or not told:
             return (False,) * len(facts)
         found = await FactChecker(self.splitter.judge).align(
@@ -98,19 +98,19 @@ class Bureau:
     def alike(
         self, ones: Sequence[AtomicFact], others: Sequence[AtomicFact], *, whole: bool
     ) -> tuple[bool | None, ...]:
-        """Whether each of some facts is among others, by the measure of likeness. Where these are not the `whole` of
-        their summary, nobody can tell that one is not."""
+        """Return for each fact whether it is among others, by likeness. If the others are not the `whole` of their
+        summary, a fact that is not found gets None."""
         return tuple(True if best > self.least else False if whole else None for best in self.best(ones, others))
 
     def best(self, ones: Sequence[AtomicFact], others: Sequence[AtomicFact]) -> list[float]:
-        """How like each of some facts is to that of others which is most like it."""
+        """Return for each fact its likeness to the most similar of the others."""
         if not ones or not others:
             return [0.0] * len(ones)
         found = self.likeness.between([one.text for one in ones], [one.text for one in others])
         return [float(row.max()) for row in found]
 
     async def verified(self, facts: Sequence[AtomicFact]) -> list[AtomicFact]:
-        """The facts with what their places say of them."""
+        """Return the facts with verdicts on whether their places support them."""
         placed = [n for n, one in enumerate(facts) if one.place is not None]
         places = [self._around(one.place) for one in facts if one.place is not None]
         found = await self.splitter.verify([facts[n].text for n in placed], places, self.reader)
@@ -133,13 +133,13 @@ def _statements(told: Sequence[SummarySentencePlaces]) -> list[Statement]:
 async def judge_facts(
     document: Document, course: Course, items: Sequence[ContextItem], design: ContextDesign, runner: ExperimentRunner
 ) -> tuple[Course, list[ContextItem]]:
-    """The items of a document with their facts, judged in one run of its own. What was said before is remembered."""
+    """Return a document's items with their facts, judged in one run of its own. Earlier verdicts are reused."""
     order = design.order()
     prepared = await asyncio.to_thread(prepare, document, design.judging())
     runner.note(prepared)
     run = await runner.opened(prepared, order)
     judged, failures = list(items), dict[str, Failure]()
-    # What there is when the budget ends, is there.
+    # When the budget ends, keep what has been done.
     with suppress(BudgetError):
         async with part_at_work(run, prepared, order.judging, runner, FACTS) as pool:
             worker = pool.judges[0]
@@ -164,7 +164,7 @@ async def _with_reference(course: Course, bureau: Bureau) -> Course:
 
 
 async def _all(items: Sequence[ContextItem], course: Course, bureau: Bureau) -> list[ContextItem]:
-    """One contestant after the other, as far as the budget goes."""
+    """Judge one contestant after the other, as far as the budget goes."""
     done: list[ContextItem] = []
     for group in series(items):
         name = f"{group[0].contestant.name}: "
@@ -191,7 +191,7 @@ async def _verified(items: Sequence[ContextItem], bureau: Bureau, name: str) -> 
 
 
 async def _held(item: ContextItem, before: ContextItem | None, course: Course, bureau: Bureau) -> ContextItem:
-    """The item with its facts held against those of the reference, and of the step before."""
+    """Return the item with its facts compared with those of the reference and of the step before."""
     if item.facts is None or bureau.runner.stopped is not None:
         return item
     if course.reference and course.reference.facts:
@@ -212,7 +212,7 @@ async def _beside(
 
 
 async def _compared(item: ContextItem, before: ContextItem, bureau: Bureau) -> tuple[FactComparison, ...]:
-    """Both directions, by likeness and by asking."""
+    """Return the comparisons in both directions, by likeness and by alignment."""
     now, then = item.facts or (), before.facts or ()
     kept = bureau.alike(then, now, whole=not item.unsplit)
     known = bureau.alike(now, then, whole=not before.unsplit)
@@ -222,24 +222,24 @@ async def _compared(item: ContextItem, before: ContextItem, bureau: Bureau) -> t
 
 
 def named(item: ContextItem) -> str:
-    """What an item is called in messages."""
+    """Return the name of an item in messages."""
     return f"{item.contestant.name}, step {item.step.number}"
 
 
 Stretch = tuple[float, float]
-"""A part of a document, from 0 to 1."""
+"""A part of a document, as shares from 0 to 1."""
 ANYWHERE, ADDED, NOWHERE = "anywhere", "added", "nowhere"
 THIRDS = ("beginning", "middle", "end")
 ALL_STEPS = "all steps"
 REFERENCE = "reference"
 PLACES = ("1st", "2nd", "3rd")
-"""The thirds of what was read, as tables call them."""
+"""The names in tables of the thirds of what was read."""
 FATES = ("matching", "lost", "new")
 SECTIONS = (ANYWHERE, *THIRDS, ADDED, NOWHERE)
 
 
 class FactCounts(NamedTuple):
-    """How many facts of this step were known before, how many of those before are lost, how many are new."""
+    """The numbers of this step's facts that were known before, of earlier facts that are lost, and of new facts."""
 
     matching: float
     lost: float
@@ -247,45 +247,45 @@ class FactCounts(NamedTuple):
 
     @property
     def shares(self) -> list[float | None]:
-        """Of all of them together."""
+        """The share of each count in their sum; None if the sum is zero."""
         whole = sum(self)
         return [one / whole if whole else None for one in self]
 
 
 class FactChange(NamedTuple):
-    """What was found in one section, what an even spread would give, and how many facts nobody can tell of."""
+    """The counts in one section, those of an even spread, and the number of facts without a verdict."""
 
     found: FactCounts
     kept: int
-    """The facts of the step before that are there again: as many as match, seen from the other side."""
+    """The number of facts of the step before that are still there: the matches, counted from the other side."""
     unjudged: int
     expected: FactCounts | None
-    """None of facts that come from nowhere."""
+    """The counts of an even spread; None for facts without a place."""
 
     @property
     def shares(self) -> list[float | None]:
-        """Which shares match, are lost, and are new; None where there is no verdict on half of the facts."""
+        """The shares that match, are lost and are new; None without verdicts on half of the facts."""
         judged = self.found.matching + self.found.new + self.found.lost + self.kept
         return self.found.shares if judged >= LEAST_SHARE * (judged + self.unjudged) else [None] * len(self.found)
 
 
 def overlap(one: Stretch, other: Stretch) -> float:
-    """How much of the document is in both."""
+    """Return the length of the intersection, as a share of the document."""
     return max(0.0, min(one[1], other[1]) - max(one[0], other[0]))
 
 
 def thirds(end: float) -> list[Stretch]:
-    """The thirds of what is read until `end`."""
+    """Return the thirds of what is read until `end`."""
     return [(end * at / 3, end * (at + 1) / 3) for at in range(3)]
 
 
 def expected_thirds(end: float) -> list[float]:
-    """Which share of a summary of what is read until `end` comes from each third of the whole, if it is even."""
+    """Return the share of each third of the whole document in an even summary of what is read until `end`."""
     return [overlap((0.0, end), third) / end for third in thirds(1.0)]
 
 
 def changes(item: ContextItem, before: ContextItem, compared: FactComparison) -> dict[str, FactChange]:
-    """The change from the step before, by section."""
+    """Return the change from the step before, by section."""
     now = _verdicts(item, compared.known)
     then = _verdicts(before, compared.kept)
     end, old = item.read, before.read
@@ -299,7 +299,7 @@ def changes(item: ContextItem, before: ContextItem, compared: FactComparison) ->
 
 
 FactVerdict = tuple[float | None, bool | None]
-"""Where in the document a fact is, and whether the other summary has it; None where that is not known."""
+"""A fact's position in the document, None if unknown, and whether the other summary has it, None if not judged."""
 
 
 def _verdicts(item: ContextItem, said: Sequence[bool | None]) -> list[FactVerdict]:
@@ -317,21 +317,21 @@ def _change(
     inside: Callable[[float | None], bool],
     expected: FactCounts | None,
 ) -> FactChange:
-    """The change among the facts inside a section."""
+    """Return the change among the facts inside a section."""
     known, kept = ([said for at, said in some if inside(at)] for some in (now, then))
     found = FactCounts(known.count(True), kept.count(False), known.count(False))
     return FactChange(found, kept.count(True), known.count(None) + kept.count(None), expected)
 
 
 def _within(at: float | None, part: Stretch, end: float) -> bool:
-    """Whether a place is in a part; what is at the very end of what is read is in its last part."""
+    """Return True if a position is in a part; the very end of what is read belongs to the last part."""
     return at is not None and (part[0] <= at < part[1] or (at >= end == part[1]))
 
 
 def _expected(part: Stretch, now: int, then: int, old: float, end: float) -> FactCounts:
-    """Of facts that are spread evenly over what is read.
+    """Return the expected counts if facts are spread evenly over what is read.
 
-    The new ones are those of what was added. As large a share of those before gives way to them, wherever it is.
+    New facts come from the added text. The same share of the earlier facts gives way to them, wherever they are.
     """
     in_old = overlap(part, (0.0, old))
     return FactCounts(
@@ -340,7 +340,7 @@ def _expected(part: Stretch, now: int, then: int, old: float, end: float) -> Fac
 
 
 def total(found: Iterable[FactChange]) -> FactChange:
-    """Several changes together."""
+    """Return the sum of several changes."""
     some = list(found)
     expected = [one.expected for one in some if one.expected is not None]
     kept, unjudged = sum(one.kept for one in some), sum(one.unjudged for one in some)

@@ -1,4 +1,4 @@
-"""The experiment on a growing span: what it compares, how far is read at each step, and what came of each summary."""
+"""The design and records of the experiment on a growing span: what it compares, its steps, and each summary."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import count_words
 
 USUAL = "10000:128000:10000"
-"""The thesis's: from 10,000 tokens to 128,000 by 10,000."""
+"""The steps of the thesis: from 10,000 tokens to 128,000 by 10,000."""
 _FEWEST_TOKENS = 64
 _MOST_STEPS = 100
-# Where a document is too short for the usual steps, it has so many at most, none of fewer tokens than these.
+# The maximum steps, and minimum tokens of a step, for a document too short for the usual steps.
 _STEPS, _SHORTEST = 13, 256
-# What is summarized has this many times the words of its summary, at least.
+# The minimum ratio of the words that are summarized to those of the summary.
 _LONGER = 2
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingStep:
-    """So many tokens are read; without `until` all of the document, which has about so many."""
+    """A step that reads so many tokens; without `until` it reads the whole document, of about so many tokens."""
 
     number: int
     tokens: int
@@ -44,7 +44,7 @@ class ReadingStep:
 
 
 def read_steps(words: str) -> tuple[int, ...]:
-    """The steps of START:STOP:STEP, with STOP as the last of them, or of N,N..."""
+    """Return the steps of START:STOP:STEP, ending with STOP, or of N,N..."""
     try:
         if ":" in words:
             start, stop, by = (int(word) for word in words.split(":"))
@@ -70,10 +70,10 @@ def _no_steps(words: str) -> UsageError:
 def steps_of(
     asked: Sequence[int] | None, tokens: int, words: int, limit: int | None
 ) -> tuple[tuple[ReadingStep, ...], str]:
-    """The steps for a document of so many tokens and words, and what there is to say where they are not as asked.
+    """Return the steps for a document of so many tokens and words, and a note where they are not as asked.
 
-    Without steps that are `asked` they are the usual ones, or equal parts of a document that has room for fewer than
-    two of these. `limit` is the length of its summaries, if that is known.
+    If no steps are `asked` for, they are the usual ones, or equal parts of a document with room for fewer than two of
+    those. `limit` is the length of its summaries, if known.
     """
     usual = read_steps(USUAL)
     wanted = tuple(asked or usual)
@@ -98,29 +98,29 @@ LOWER, UPPER = "lower half", "upper half"
 
 
 class ContextContestant(NamedTuple):
-    """Who summarizes, and how."""
+    """A model with a strategy."""
 
     model: str
     strategy: str
 
     @property
     def name(self) -> str:
-        """What it is called in tables and pictures."""
+        """The name in tables and pictures."""
         return f"{self.model}, {self.strategy}"
 
 
 @dataclass(frozen=True, slots=True)
 class SummarySentencePlaces:
-    """A sentence of a summary, what it points back to, and the places of the document that it comes from."""
+    """A sentence of a summary, the sentence it refers back to, and its source places in the document."""
 
     number: int
     text: str
     before: str
     places: tuple[tuple[Span, float], ...]
-    """Each with its weight, the best first; none where it comes from nowhere."""
+    """The places with their weights, the best first; empty if the sentence has no source."""
 
     def masses(self, length: int) -> list[OriginMass]:
-        """The sentence, parted among its places by their weight; these by their middle, as a share of `length`."""
+        """Return the sentence's mass divided among its places by weight, each at its middle as a share of `length`."""
         whole = sum(weight for _, weight in self.places) or 1.0
         return [OriginMass((span.start + span.end) / 2 / length, weight / whole) for span, weight in self.places]
 
@@ -134,43 +134,43 @@ class AtomicFact:
     place: Span | None
     """The best place of its sentence."""
     supported: bool | None = None
-    """Whether the place bears it out; None where nobody has said, or there is no place."""
+    """True if the place supports it; None without a verdict or a place."""
     category: str = ""
-    """What is wrong with it, where something is."""
+    """The category of error, if it has one."""
     likeness: float | None = None
-    """To the fact of the reference that is most like it."""
+    """The likeness to the most similar fact of the reference."""
     in_reference: bool | None = None
-    """Whether the reference states it, by the alignment prompt."""
+    """True if the reference states it, by the alignment prompt."""
 
     def at(self, length: int) -> float | None:
-        """The middle of its place, as a share of the document."""
+        """Return the middle of its place, as a share of the document; None without a place."""
         return (self.place.start + self.place.end) / 2 / length if self.place else None
 
 
 @dataclass(frozen=True, slots=True)
 class FactComparison:
-    """The facts of a summary beside those of the step before, by one measure, in both directions."""
+    """The facts of a summary compared with those of the step before, by one measure, in both directions."""
 
     measure: str
     threshold: float | None
     kept: tuple[bool | None, ...]
-    """Of each fact of the step before, whether it is there again; None where the measure does not tell."""
+    """For each fact of the step before, whether it is still there; None if the measure cannot tell."""
     known: tuple[bool | None, ...]
-    """Of each fact of this step, whether it was there before."""
+    """For each fact of this step, whether it was there before."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextItem:
-    """One contestant's summary at one step. None is what there is not, or not yet."""
+    """One contestant's summary at one step. A None field does not exist, or not yet."""
 
     document: str
     title: str
     length: int
-    """The characters of the document."""
+    """The length of the document, in characters."""
     contestant: ContextContestant
     step: ReadingStep
     end: int
-    """Where that ends which is read, in characters of the document."""
+    """The end of what is read, in characters of the document."""
     run: str | None = None
     usage: Totals | None = None
     words: int | None = None
@@ -178,32 +178,32 @@ class ContextItem:
     told: tuple[SummarySentencePlaces, ...] | None = None
     facts: tuple[AtomicFact, ...] | None = None
     unsplit: int = 0
-    """The sentences that nobody has taken apart."""
+    """The number of sentences that were not split into facts."""
     compared: tuple[FactComparison, ...] = ()
     failure: Failure | None = None
 
     @property
     def read(self) -> float:
-        """Which share of the document is read."""
+        """The share of the document that is read."""
         return self.end / self.length
 
     @property
     def status(self) -> str:
-        """Whether its summary is `done`, has `failed`, or was `not made`."""
+        """The status of its summary: `done`, `failed` or `not made`."""
         return status_of(self.failure, done=self.told is not None)
 
     @property
     def located(self) -> list[SummarySentencePlaces]:
-        """The sentences that come from somewhere."""
+        """The sentences that have a source place."""
         return [one for one in self.told or () if one.places]
 
     def masses(self, *, of_read: bool = False) -> list[OriginMass]:
-        """The places of the summary, as shares of the document or of what was read of it."""
+        """Return the places of the summary, as shares of the document or of what was read of it."""
         length = self.end if of_read else self.length
         return [mass for one in self.located for mass in one.masses(length)]
 
     def to_json(self, before: ContextItem | None) -> list[dict[str, object]]:
-        """The records in `items.json`: the summary, each of its sentences, and each of its facts."""
+        """Return the records for `items.json`: the summary, each of its sentences, and each of its facts."""
         head = json_of(self, "document title model=contestant.model strategy=contestant.strategy step=step.number")
         summary = {
             **head,
@@ -231,13 +231,13 @@ _FACT = "number=sentence text place supported category likeness in_reference"
 
 
 def _fate(item: ContextItem, before: ContextItem | None, at: int) -> dict[str, object]:
-    """Whether the fact was there at the step before, by each measure."""
+    """Return whether the fact was there at the step before, by each measure."""
     return {f"known ({one.measure})": one.known[at] for one in item.compared} if before else {}
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineSummary:
-    """A summary that somebody else has written of a document: the baseline."""
+    """The reference summary of a document, used as the baseline."""
 
     words: int
     told: tuple[SummarySentencePlaces, ...]
@@ -247,7 +247,7 @@ class BaselineSummary:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A document with its steps, the length of its summaries, and what there is to say of them."""
+    """A document with its steps, the length of its summaries, and notes on them."""
 
     document: str
     title: str
@@ -257,65 +257,65 @@ class Course:
     note: str = ""
     reference: BaselineSummary | None = None
     run: str | None = None
-    """The run in which facts were judged."""
+    """The run that judged the facts."""
     usage: Totals | None = None
     failures: Mapping[str, Failure] = field(default_factory=dict)
-    """What went wrong with the facts, by what was asked."""
+    """The failures of judging facts, by what was asked."""
 
     def to_json(self) -> dict[str, object]:
-        """The document as programs read it."""
+        """Return the document as JSON."""
         steps, reference = [step.tokens for step in self.steps], self.reference is not None
         keys = "id=document title tokens words steps: note reference: run"
         return json_of(self, keys, steps=steps, reference=reference)
 
 
 def half_of(item: ContextItem, items: Sequence[ContextItem]) -> str:
-    """In which half of its document's steps an item is."""
+    """Return which half of its document's steps an item is in."""
     steps = max(one.step.number for one in items if one.document == item.document)
     return LOWER if item.step.number <= steps // 2 else UPPER
 
 
 def with_before(items: Sequence[ContextItem]) -> list[tuple[ContextItem, ContextItem | None]]:
-    """The items, each with that of the step before."""
+    """Return the items, each with that of the step before."""
     before = {id(now): then for group in series(items) for then, now in pairwise(group)}
     return [(item, before.get(id(item))) for item in items]
 
 
 def series(items: Sequence[ContextItem]) -> list[list[ContextItem]]:
-    """The items of each contestant on each document, step by step."""
+    """Return the items of each contestant on each document, in order of steps."""
     groups = group_by(items, "document", "contestant").values()
     return [sorted(group, key=lambda item: item.step.number) for group in groups]
 
 
 CONTEXT = "context"
-"""What its runs are for, and the command that repeats them."""
+"""The experiment's name in its runs, and the command that repeats it."""
 FACT_PROMPTS = (SPLIT_FACTS, *FACTUAL)
-"""With all of those by which facts are judged elsewhere, so that what is known of their judge is known here."""
+"""Includes all prompts by which facts are judged elsewhere, so that certificates of their judge apply here."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextDesign(ModelsDesign):
-    """Models and strategies, and how far they read. The judge takes summaries apart, and compares their facts."""
+    """The models, strategies and steps to compare. The judge splits summaries into facts and compares them."""
 
     strategies: tuple[str, ...] = ("hierarchical",)
     steps: tuple[int, ...] | None = None
-    """Without any the thesis's, or what a short document has."""
+    """The steps; by default those of the thesis, or what a short document allows."""
     words: int | None = None
-    """The limit of every summary; without one it is the reference's, or what suits the first step."""
+    """The word limit of every summary; by default that of the reference, or what suits the first step."""
     facts: bool = True
     threshold: float | None = None
-    """In place of the measure's own."""
+    """Overrides the threshold of the measure."""
     embeddings: str | None = None
     reference: str | None = None
-    """Somebody else's summary: the baseline."""
+    """The text of the reference summary, used as the baseline."""
 
     @property
     def contestants(self) -> tuple[ContextContestant, ...]:
-        """Each model by each strategy."""
+        """Each model with each strategy."""
         return tuple(ContextContestant(model.name, strategy) for model in self.models for strategy in self.strategies)
 
     def course(self, document: Document) -> Course:
-        """The steps of a document, and the length of its summaries, which is the same at all of them."""
+        """Return the steps of a document and the length of its summaries, which is the same at all steps."""
         tokenizer, _ = tokenizer_of(resolve(self.drafting(self.contestants[0])))
         tokens, limit = tokenizer.count(document.text), self.words
         if limit is None and self.reference:
@@ -330,31 +330,31 @@ class ContextDesign(ModelsDesign):
     def drafting(
         self, contestant: ContextContestant, course: Course | None = None, step: ReadingStep | None = None
     ) -> DraftConfig:
-        """How a contestant writes, of a document as far as a step reads it."""
+        """Return a contestant's settings for a document as far as a step reads it."""
         words, until = course.words if course else self.words, step.until if step else None
         return self.writing(contestant.model, strategy=contestant.strategy, until=until, words=words)
 
     def order(self) -> RunSpec:
-        """The order to judge the facts of all summaries of a document."""
+        """Return the spec of a run that judges the facts of all summaries of a document."""
         return RunSpec(
             ExperimentPart(kind=CONTEXT, judging=JudgeConfig(embeddings=self.embeddings)), prompts=FACT_PROMPTS
         )
 
     def encoder(self) -> Encoder | None:
-        """The model of embeddings, where one is named."""
+        """Return the embedding model; None if none is set."""
         return load_encoder(self.embeddings) if self.embeddings else None
 
     def likeness(self, document: Document) -> SentenceSimilarity:
-        """By what facts are compared without a judge: their meanings, or where no encoder is named, their words."""
+        """Return the measure that compares facts without a judge: embeddings, or words if no encoder is set."""
         encoder = self.encoder()
         return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
 
     def least(self, likeness: SentenceSimilarity) -> float:
-        """What is more alike than this says the same."""
+        """Return the likeness above which two facts are the same."""
         return likeness.threshold if self.threshold is None else self.threshold
 
     def check(self, runner: ExperimentRunner) -> None:
-        """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
+        """Raise if a name or a price is unknown, before anything is paid for."""
         check_models(runner, *((self.drafting(contestant), None) for contestant in self.contestants))
         if self.facts:
             check_models(runner, (self.judging(), None))

@@ -1,4 +1,4 @@
-"""Tables of facts: what became of them from step to step, by section, how far they are borne out, by contestant."""
+"""The tables of facts: changes from step to step, by section, support by the source, and by contestant."""
 
 from __future__ import annotations
 
@@ -48,15 +48,15 @@ from redraft.text.positions import POINTS, OriginMass, bins, density, shares, sp
 
 VERIFICATION = "verification"
 Share = tuple[float, float]
-"""A part of a whole."""
+"""A share, as part and whole."""
 Kind = tuple[str, str]
-"""What is looked at, and by which measure."""
+"""A figure and the measure it is taken by."""
 _EXPECTED = tuple(f"expected {fate}" for fate in FATES)
 _ACCURACY = ("facts", "supported", "verified", "unjudged", "likeness", "in reference", "aligned")
 
 
 def compared(items: Sequence[ContextItem]) -> Iterator[tuple[ContextItem, str, Mapping[str, FactChange]]]:
-    """Each pair of neighbouring steps by each measure."""
+    """Yield each pair of neighbouring steps by each measure."""
     for item, before in with_before(items):
         for by in item.compared if before else ():
             assert before is not None
@@ -64,7 +64,7 @@ def compared(items: Sequence[ContextItem]) -> Iterator[tuple[ContextItem, str, M
 
 
 def fact_basis(items: Sequence[ContextItem], measure: str) -> str:
-    """What the tables of facts rest on."""
+    """Return what the tables of facts are based on."""
     known = [item for item in items if item.facts is not None]
     facts, unsplit = sum(len(item.facts or ()) for item in known), sum(item.unsplit for item in known)
     sentences = sum(len(item.told or ()) for item in known)
@@ -159,12 +159,12 @@ def _accuracy(facts: Sequence[AtomicFact]) -> Row:
 
 
 def _enough(verdicts: Sequence[float], items: int) -> float | None:
-    """The mean of verdicts on half of the items or more."""
+    """Return the mean of the verdicts; None if fewer than half of the items have one."""
     return mean(verdicts) if len(verdicts) >= LEAST_SHARE * items else None
 
 
 def _section(fact: AtomicFact, item: ContextItem) -> str:
-    """In which third of what was read a fact is."""
+    """Return which third of what was read a fact is in."""
     at = fact.at(item.length)
     if at is None:
         return NOWHERE
@@ -191,7 +191,7 @@ def difference_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row
 
 
 def _shares(own: Sequence[ContextItem]) -> dict[Kind, dict[tuple[str, int], Share]]:
-    """The shares of a contestant by figure and measure, at each step of each document."""
+    """Return the shares of a contestant by figure and measure, at each step of each document."""
     found: dict[Kind, dict[tuple[str, int], Share]] = {}
     for item, by, sections in compared(own):
         change = sections[ANYWHERE]
@@ -206,7 +206,7 @@ def _shares(own: Sequence[ContextItem]) -> dict[Kind, dict[tuple[str, int], Shar
 
 
 def _verdicts(facts: Sequence[AtomicFact]) -> Iterator[tuple[Kind, Share]]:
-    """How many are borne out, stated by the reference and like it, where there are verdicts on half of them."""
+    """Yield the shares of facts supported and in the reference, and the mean likeness, where half have verdicts."""
     placed = sum(fact.place is not None for fact in facts)
     said = (
         (("supported", VERIFICATION), [fact.supported for fact in facts], placed),
@@ -219,7 +219,7 @@ def _verdicts(facts: Sequence[AtomicFact]) -> Iterator[tuple[Kind, Share]]:
             yield kind, (sum(known), float(len(known)))
 
 
-# So many contestants have their lines among those that matter.
+# The maximum number of contestants listed in the headline.
 _MOST = 3
 # What is done with facts, by the metric that does the same.
 _LIKE = {
@@ -281,7 +281,7 @@ def halves_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Ite
 
 
 def _change(lower: Cell, upper: Cell) -> float | None:
-    """By how many percent of itself a share grows; None for one that was nothing."""
+    """Return the relative change of a share, in percent; None if it was zero or is missing."""
     if not isinstance(lower, float) or not isinstance(upper, float) or not lower:
         return None
     return 100 * (upper - lower) / lower

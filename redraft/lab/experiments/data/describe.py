@@ -1,4 +1,4 @@
-"""The statistics of sets (the traceability thesis, table 4.1), and what a check of their files finds."""
+"""The statistics of datasets (the traceability thesis, table 4.1), and checks of their files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _statistics(found: Sequence[Contents], items: Sequence[dict[str, Any]], _: T
 
 
 def description(found: Sequence[Contents], sample: int | None) -> Report:
-    """Table 4.1 of files, over all their documents or so many of each, evenly spread."""
+    """Return table 4.1 of some files, over all their documents or an evenly spread sample of each file."""
     tokenizer = tokenizer_named(VOCABULARY)
     items = [item for one in found for item in _measured(one, sample, tokenizer)]
     statistics = _statistics(found, items, tokenizer)
@@ -81,7 +81,7 @@ def _measured(one: Contents, sample: int | None, tokenizer: Tokenizer) -> Iterat
 
 
 def _spread(examples: Sequence[Example], sample: int | None) -> list[Example]:
-    """So many of them, evenly spread; all where there are no more."""
+    """Return a sample of this size, evenly spread; all examples if there are no more."""
     if sample is None or sample >= len(examples):
         return list(examples)
     return [examples[at * len(examples) // sample] for at in range(sample)]
@@ -100,7 +100,7 @@ def _files(found: Sequence[Contents]) -> Iterator[Row]:
 
 
 def check(found: Sequence[Contents]) -> Report:
-    """What is in the files, what cannot be read, and what is odd."""
+    """Return a report of what the files hold, what cannot be read, and what is odd."""
     unreadable = _list_of("unreadable", "What cannot be read", found, [one.troubles for one in found])
     odd = _list_of("oddities", "What is odd, and may be meant", found, [one.oddities for one in found])
     about = [f"{plain(one.path)}: {_line(one)}" for one in found]

@@ -35,20 +35,20 @@ _FIRST, _REST, _HEAD = ("INTRODUCTION", "FIRST-SENTENCE"), "RESTBODY", "TITLE"
 _DEEPEST = 20
 _SECTION = ("section_title", "paragraphs", "subsections")
 _HTML = ("<!doctype html", "<html")
-# The bodies of GAO's reports stand under this heading, which the set as its paper has it leaves out; and so it does
-# with the last part of what GAO's page says of a report.
+# The body of a GAO report has the first heading, which the dataset of the paper leaves out. It also leaves out the
+# second, which is the last part of GAO's highlights page.
 _LETTER, _RECOMMENDS = "Letter", "What GAO Recommends"
 
 
 def _documents(place: str, entry: Mapping[str, Any]) -> Example:
-    """Our own: a text, with an id, a title and summaries where there are some."""
+    """Return an example of redraft's own form: a text, with an optional id, title and summaries."""
     identity = optional(entry, "id")
     title = one_line(optional(entry, "title", "book_title", "id")) or place
     return Example(place, identity, title, text_at(entry, "text"), tuple(_summaries(entry)))
 
 
 def _summaries(entry: Mapping[str, Any]) -> Iterator[ReferenceSummary]:
-    """A summary, a list of them, or a list of objects with a text each, as cleaned BookSum has them."""
+    """Yield the summaries: one text, a list of texts, or a list of objects with a text each, as in cleaned BookSum."""
     for found in (entry.get("summary"), entry.get("summaries")):
         for one in found if isinstance(found, list) else [found]:
             text = one.get("text") if isinstance(one, Mapping) else one
@@ -85,7 +85,7 @@ def _booksum(place: str, entry: Mapping[str, Any]) -> Example:
     name = optional(entry, "summary_id", "chapter_path", "book_id")
     book = one_line(optional(entry, "book_id", "bid"))
     title, source = one_line(f"{book} {name}"), one_line(optional(entry, "source"))
-    # Several people have summarized the same chapter, each for a site of their own.
+    # Several sites have a summary of the same chapter, each by its own author.
     identity = f"{title} ({source})" if title and source else title
     summary = ReferenceSummary(text_at(entry, "summary_text"))
     return Example(place, identity, title or place, text_at(entry, "chapter"), (summary,))
@@ -102,7 +102,7 @@ def _pair(place: str, entry: Mapping[str, Any]) -> Example:
 
 
 def _report(place: str, entry: Mapping[str, Any]) -> Example:
-    """A report of GovReport: in one text, or in sections within sections."""
+    """Return a GovReport report, given as one text or as nested sections."""
     identity = optional(entry, "id", "url")
     title = one_line(optional(entry, "title")) or identity or place
     text = _sectioned(entry.get("report") or entry.get("reports"))
@@ -113,14 +113,14 @@ def _report(place: str, entry: Mapping[str, Any]) -> Example:
 
 
 def _highlights(found: object) -> str:
-    """What GAO's page says of a report, without the headings of its parts and without what is recommended."""
+    """Return the text of GAO's highlights page, without the headings of its parts and without recommendations."""
     parts = found if isinstance(found, list) else [found]
     told = [one for one in parts if not (isinstance(one, Mapping) and one.get("section_title") == _RECOMMENDS)]
     return _sectioned([one.get("paragraphs") if isinstance(one, Mapping) else one for one in told])
 
 
 def _structure(place: str, entry: Mapping[str, Any]) -> Example:
-    """A report of GovReport whose sections stand one after the other, with the titles in a list of their own."""
+    """Return a GovReport report whose sections are a flat list, with the titles in a list of their own."""
     identity = optional(entry, "id")
     text = _sectioned(_rows(mapping(entry["document_sections"])))
     summary = _sectioned([one["paragraphs"] for one in _rows(mapping(entry["summary_sections"]))])
@@ -138,11 +138,11 @@ def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _sectioned(found: object, depth: int = 0) -> str:
-    """The paragraphs of sections, each under its title, and those of the sections within them."""
+    """Return the paragraphs of sections, each under its title, including those of nested sections."""
     if depth > _DEEPEST:
         raise UnreadableError(f"its sections are more than {_DEEPEST} deep")
     if isinstance(found, str):
-        # In a list each paragraph is one text, and its lines are those of the page that it was taken from.
+        # In a list each paragraph is one text, whose line breaks are those of the page it was taken from.
         return one_line(found) if depth else clean(found).strip()
     if isinstance(found, list):
         return "\n\n".join(part for one in found if (part := _sectioned(one, depth + 1)))
@@ -161,7 +161,7 @@ def _qmsum(place: str, entry: Mapping[str, Any]) -> Example:
 
 
 def extract(place: str, text: str) -> Example | None:
-    """An article as XSum's scripts extract it: what stands between marks. None where there are no marks."""
+    """Return an article as extracted by XSum's scripts, from the text between marks; None if there are no marks."""
     parts = _EXTRACT.split(text)
     found = {parts[at + 1]: clean(parts[at + 2]).strip() for at in range(1, len(parts) - 2, 3)}
     first = next((found[name] for name in _FIRST if found.get(name)), "")
@@ -189,17 +189,17 @@ FORMS: tuple[FileForm, ...] = (
     FileForm("document and summary", frozenset({"document", "summary"}), _pair),
     FileForm("documents", frozenset({"text"}), _documents),
 )
-"""In the order in which they are tried."""
+"""The forms, in the order in which they are tried."""
 
 
 def form_of(entry: Mapping[str, Any]) -> FileForm | None:
-    """The form that an entry has."""
+    """Return the form of an entry; None if it is unknown."""
     return next((one for one in FORMS if one.fields <= entry.keys()), None)
 
 
 LINES = ".jsonl"
 SUFFIXES = frozenset({LINES, ".json", ".csv", ".data", ".summary"})
-"""Of files that hold documents of a set, and are none themselves."""
+"""The suffixes of files that hold the documents of a dataset and are not documents themselves."""
 _HINT = "`redraft data list` shows which forms are known"
 _PARQUET, _GZIP, _ZIPPED = b"PAR1", b"\x1f\x8b", ".gz"
 _CONVERT = """make lines of JSON of it, with pandas and pyarrow:
@@ -207,11 +207,11 @@ python -c "import pandas; pandas.read_parquet('set.parquet').to_json('set.jsonl'
 _LONGEST_CELL = 200_000_000
 _SHORT = 20
 _OF_SUMMARIES = ("booksum",)
-"""Whose entries are summaries: a chapter comes as often as it was summarized."""
+"""The forms whose entries are summaries: a chapter occurs once for each of its summaries."""
 
 
 def read_contents(source: str | Path) -> Contents:
-    """What a file holds: its examples, and every entry that has another form than the first, with its place."""
+    """Return what a file holds: its examples, and the entries that do not fit the form, with their places."""
     path = Path(source).expanduser()
     try:
         data = read_file(path)
@@ -232,13 +232,13 @@ def read_contents(source: str | Path) -> Contents:
 
 
 def form_suffix(path: Path) -> str:
-    """The end of a file's name that says how it is written, whether it is compressed or not."""
+    """Return the suffix that gives a file's format, ignoring compression."""
     name = Path(path.stem) if path.suffix.lower() == _ZIPPED else path
     return name.suffix.lower()
 
 
 def _unzipped(data: bytes, place: str) -> bytes:
-    """The bytes themselves, where they are compressed with gzip; no more of them than a source may have."""
+    """Return the bytes, unpacked if they are gzip. Raise if they exceed the size limit of a source."""
     if not data.startswith(_GZIP):
         return data
     most = allowed()
@@ -266,7 +266,7 @@ def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]
     troubles: list[FileProblem] = []
     entries = list(_rows_of_read(text) if form_suffix(path) == ".csv" else entries_in(text))
     if form_suffix(path) == ".json" and len(entries) == 1 and isinstance(entries[0], FileEntry):
-        # A set that has a file for each document says by its name which one it is.
+        # In a dataset with one file per document, the file's name identifies the document.
         entries = [entries[0]._replace(place=path.name.split(".")[0])]
     objects = [one for one in entries if isinstance(one, FileEntry) and isinstance(one.content, Mapping)]
     if len(entries) > 1 and not objects:
@@ -295,7 +295,7 @@ def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]
 
 
 def _rows_of_read(text: str) -> Iterator[FileEntry | FileProblem]:
-    """The rows of a table with a head; a cell that is a list in JSON or in Python's way stays a text."""
+    """Yield the rows of a CSV table with a header; a cell with a Python list stays a text."""
     before = csv.field_size_limit(_LONGEST_CELL)
     try:
         for number, row in enumerate(csv.DictReader(io.StringIO(text, newline=""), strict=True), 1):
@@ -310,7 +310,7 @@ def _rows_of_read(text: str) -> Iterator[FileEntry | FileProblem]:
 
 
 def _unfolded(row: Mapping[str, str]) -> dict[str, Any]:
-    """A row, with the lists that stand in its cells as JSON."""
+    """Return a row with its JSON lists parsed."""
     return {name: _list(cell) if cell.startswith("[") else cell for name, cell in row.items()}
 
 
@@ -322,7 +322,7 @@ def _list(cell: str) -> Any:
 
 
 def _oddities(found: Contents) -> Iterator[FileProblem]:
-    """What may be meant, and is worth a look."""
+    """Yield what may be intended but is worth a look."""
     ids: dict[str, str] = {}
     texts: dict[str, str] = {}
     for one in found.examples:
@@ -343,7 +343,7 @@ def _oddities(found: Contents) -> Iterator[FileProblem]:
 
 
 def examples_of(source: str | Path) -> tuple[Example, ...]:
-    """The examples of a file in which everything can be read; anything else is refused with its place."""
+    """Return the examples of a file. Raise, with the place, if anything in it cannot be read."""
     found = read_contents(source)
     if found.troubles:
         first = found.troubles[0]

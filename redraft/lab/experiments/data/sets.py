@@ -1,4 +1,4 @@
-"""The public datasets by name: what each is, its terms, and where it comes from."""
+"""The public datasets by name: their description, terms and origin."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from redraft.text.tokens import Tokenizer
 
 
 class ReferenceSummary(NamedTuple):
-    """A summary that is part of a set, and what it answers where it answers a question."""
+    """A summary that is part of a dataset, and the question it answers, if any."""
 
     text: str
     query: str = ""
@@ -20,7 +20,7 @@ class ReferenceSummary(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One document of a set."""
+    """One document of a dataset."""
 
     place: str
     id: str
@@ -30,18 +30,18 @@ class Example:
 
 
 class FileForm(NamedTuple):
-    """How the entries of a file look: under which fields they have what, and what makes an example of one."""
+    """A form of file entries: its fields, and the function that makes an example of an entry."""
 
     name: str
     fields: frozenset[str]
-    """By these an entry is known: it has all of them."""
+    """The fields that identify an entry of this form: it has all of them."""
     read: Callable[[str, Mapping[str, Any]], Example]
-    """Makes an example of an entry at a place; an `UnreadableError` says what it lacks."""
+    """Makes an example of an entry at a place; raises `UnreadableError` with what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a file holds."""
+    """The contents of a file."""
 
     path: str
     form: str
@@ -52,15 +52,15 @@ class Contents:
     oddities: tuple[FileProblem, ...] = field(default=())
 
     def summaries(self) -> Iterator[tuple[Example, ReferenceSummary]]:
-        """Each summary with its document."""
+        """Yield each summary with its document."""
         return ((example, one) for example in self.examples for one in example.summaries)
 
 
 def joined(examples: Iterable[Example], tokens: int, tokenizer: Tokenizer) -> Iterator[Example]:
-    """One document of as many examples in their order as it takes to have so many tokens; and so on, as the
-    traceability thesis joins the articles of XSum (section 4.4).
+    """Yield documents that each join as many consecutive examples as reach a number of tokens, as the traceability
+    thesis joins the articles of XSum (section 4.4).
 
-    The summaries are joined alike, the first of each. What is left at the end, and is shorter, is left out.
+    Their first summaries are joined likewise. A shorter remainder at the end is left out.
     """
     some: list[Example] = []
     long = 0
@@ -79,7 +79,7 @@ def joined(examples: Iterable[Example], tokens: int, tokenizer: Tokenizer) -> It
 
 
 def as_line(example: Example) -> str:
-    """An example as a line of our own form."""
+    """Return an example as a line of redraft's own form."""
     summaries = [{"query": one.query, "text": one.text} for one in example.summaries]
     content = {"id": example.id, "title": example.title, "text": example.text, "summaries": summaries}
     return json.dumps(content, ensure_ascii=False) + "\n"
@@ -87,19 +87,19 @@ def as_line(example: Example) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PublicSet:
-    """One public set. What is said of its licence is what its publishers say, as far as is known; read it there."""
+    """A public dataset. The licence is what its publishers state, as far as is known; check it there."""
 
     name: str
     title: str
     about: str
     where: tuple[str, ...]
-    """What to download from where, step by step. Nothing is fetched by redraft."""
+    """The steps to download it. Redraft downloads nothing itself."""
     licence: str
     forms: tuple[str, ...]
     published: Mapping[str, int] = field(default_factory=dict)
-    """How many entries its files have as they are published, by their names."""
+    """The number of entries of each of its files as published, by file name."""
     checksums: Mapping[str, str] = field(default_factory=dict)
-    """SHA-256 of files that have been seen, by their names."""
+    """The SHA-256 of known files, by file name."""
 
 
 SETS: Mapping[str, PublicSet] = {
@@ -198,5 +198,5 @@ SETS: Mapping[str, PublicSet] = {
 
 
 def sets_of_form(form: str) -> list[PublicSet]:
-    """The sets that are published in a form."""
+    """Return the datasets that are published in a form."""
     return [one for one in SETS.values() if form in one.forms]

@@ -1,7 +1,7 @@
-"""The grid: models, strategies and summaries that are there, on documents, by metrics and by preference.
+"""The grid experiment: models, strategies and existing summaries, on documents, by metrics and by preference.
 
-On one document a judge takes one summary after the other, so that what two summaries share is asked once; documents
-and judges go side by side.
+On one document a judge takes one summary after the other, so that what two summaries share is asked once; documents and
+judges run concurrently.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _TRIGRAMS = "3"
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """One document at work, and what its summaries are judged by."""
+    """A document of the experiment, and what its summaries are judged by."""
 
     document: Document
     yardstick: JudgingPack
@@ -60,7 +60,7 @@ class _Place:
 
 
 async def grid(documents: Sequence[Document], design: GridDesign, runner: ExperimentRunner) -> GridOutcome:
-    """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
+    """Run what is not done yet, within the limits. A failure is recorded and does not stop the rest."""
     design.check(runner)
     runner.draw_on(GRID, repr(design), *(document.id for document in documents))
     await asyncio.to_thread(_check_plans, documents, design, runner.store)
@@ -102,8 +102,7 @@ def _parts(documents: Sequence[Document], design: GridDesign) -> int:
 
 
 def _check_plans(documents: Sequence[Document], design: GridDesign, store: Store) -> None:
-    """Where nobody could summarize any of the documents, or a judge cannot do its work, say so before anything is paid
-    for."""
+    """Raise, before anything is paid for, if no contestant can summarize any document or a judge cannot do its work."""
     for judge in design.judges:
         prepared = prepare(documents[0], design.configured(judge))
         check_judging(design.verdict(judge, "", Yardsticks(), design.metrics), prepared, store)
@@ -126,8 +125,8 @@ async def _on_document(
 
 
 async def _summaries(place: _Place, design: GridDesign, batch: RunBatch) -> list[GridSummary]:
-    """The summaries of a document in the order of the contestants. Drafts are refined one after the other, since their
-    first drafts have much in common."""
+    """Return the summaries of a document in the order of the contestants. Drafts are refined one after the other, since
+    their first drafts have much in common."""
     plain = [one for one in design.contestants if one.settings is not None and one.refines is None]
     drafts = await gather_all(drafted(place.document, one.name, design.drafting(one), GRID, batch) for one in plain)
     known = {one.name: [draft] for one, draft in zip(plain, drafts, strict=True)}
@@ -141,7 +140,7 @@ async def _summaries(place: _Place, design: GridDesign, batch: RunBatch) -> list
 
 
 def _ready(document: Document, one: GridSystem, design: GridDesign) -> list[GridSummary]:
-    """The summaries that are there; a hole where there is none of this document."""
+    """Return the existing summaries of a document, or a record that there is none."""
     texts = design.ready.systems[one.name].get(document.id, ())
     if not texts:
         lost = Failure("summaries", "missing", "it has no summary of this document")
@@ -166,7 +165,7 @@ async def drafted(
 async def _refined(
     place: _Place, one: GridSystem, draft: GridSummary, design: GridDesign, batch: RunBatch
 ) -> GridSummary:
-    """A draft refined within the limit that it was made for; where there is none, neither is it refined."""
+    """Refine a draft within the word limit that it was made for. Without a draft, return its failure."""
     document = place.document
     summary = GridSummary(
         document.id, document.title, one.name, gaps=draft.gaps, failure=draft.failure, made=draft.made
@@ -228,7 +227,7 @@ def _lengths(found: Evaluation | None) -> Lengths:
 async def _preferred(
     place: _Place, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
 ) -> list[GridPreference]:
-    """Which of two summaries of a document a judge prefers, pair by pair; of several by one contestant the first."""
+    """Return a judge's preferences for each pair of contestants; of several summaries by one, the first counts."""
     texts = {one.contestant: one for one in reversed(summaries)}
     return [await _preference(place, texts[a], texts[b], judge, design, batch) for a, b in design.pairs]
 

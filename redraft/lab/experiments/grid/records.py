@@ -34,26 +34,26 @@ from redraft.settings import (
 from redraft.text.words import count_words
 
 GRID = "grid"
-"""What its runs are for, and the command that repeats them."""
+"""The experiment's name in its runs, and the command that repeats it."""
 _REFINED = "refined"
 
 
 @dataclass(frozen=True, slots=True)
 class GridSystem:
-    """One way of coming to summaries: a model under settings, another's drafts refined, or summaries that are there."""
+    """A source of summaries: a model with settings, a refiner of another's drafts, or existing summaries."""
 
     name: str
     settings: DraftConfig | None = None
-    """How it drafts, or refines; None where its summaries are ready."""
+    """The settings for drafting or refining; None if its summaries already exist."""
     model: str = ""
-    """The model as it was named."""
+    """The model's name as given."""
     refines: str | None = None
     """The contestant whose drafts it refines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Yardsticks:
-    """What one document's summaries are judged by: the same for all contestants and all judges."""
+    """What one document's summaries are judged by, for all contestants and all judges."""
 
     pack: str | None = None
     keyfacts: str | None = None
@@ -61,28 +61,28 @@ class Yardsticks:
 
 @dataclass(frozen=True, slots=True)
 class GridDesign:
-    """All contestants are judged on all documents by all judges, each judge by itself."""
+    """The design: every judge judges all contestants on all documents, separately."""
 
     contestants: tuple[GridSystem, ...]
     judges: tuple[NamedModel, ...]
     judging: JudgeConfig
     refinement: RefineConfig | None = None
     panel: JudgeConfig = field(default_factory=JudgeConfig)
-    """Who judges while drafts are refined: the first of the judges."""
+    """The judging while drafts are refined, by the first of the judges."""
     ready: Ready = field(default_factory=Ready)
     prefers: bool = False
-    """Whether the judges are asked which of two summaries is better, too."""
+    """True if the judges also compare summaries in pairs."""
     against: str | None = None
-    """The contestant that all others are held against; without one each is held against each."""
+    """The contestant that all others are compared with; None to compare every pair."""
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """What summaries are scored by."""
+        """The metrics by which summaries are scored."""
         return self.judging.metrics
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """The contestants that are held against each other, by name."""
+        """The pairs of contestants to compare, by name."""
         names = [one.name for one in self.contestants]
         if self.against is None:
             return list(combinations(names, 2))
@@ -90,22 +90,22 @@ class GridDesign:
 
     @property
     def needs(self) -> list[PackPart]:
-        """What has to be known of a document before its summaries can be judged."""
+        """What is needed about a document before its summaries can be judged."""
         goals = tuple(self.refinement.goals) if self.refinement else ()
         return parts_for((*self.metrics, *goals))
 
     def drafting(self, one: GridSystem) -> DraftConfig:
-        """How a contestant drafts."""
+        """Return a contestant's drafting settings."""
         assert one.settings is not None
         return keyed(one.settings, self._everyone)
 
     def configured(self, judge: NamedModel) -> DraftConfig:
-        """How a judge judges summaries that are given."""
+        """Return a judge's settings for given summaries."""
         return keyed(judge.settings, self._everyone).model_copy(update={"strategy": "given", "words": None})
 
     @property
     def builder(self) -> DraftConfig:
-        """Under which settings the first judge finds what summaries are judged by, whatever they are to answer."""
+        """The settings with which the first judge builds what summaries are judged by, without a query."""
         return self.configured(self.judges[0]).model_copy(update={"query": None})
 
     @property
@@ -113,34 +113,34 @@ class GridDesign:
         return [one.settings for one in self.contestants if one.settings] + [judge.settings for judge in self.judges]
 
     def building(self, part: PackPart) -> RunSpec:
-        """The order to build what summaries are judged by; the first judge does."""
+        """Return the spec of a run in which the first judge builds what summaries are judged by."""
         asked = judged_by(self.judging.model_copy(update={"metrics": ()}), self.judges[0].name, self.builder)
         judging = located(asked, self.builder)
         purpose = BuildQuestions(judging=judging) if part == "questions" else BuildKeyfacts(judging=judging)
         return RunSpec(purpose, experiment=GRID)
 
     def refining(self, one: GridSystem, draft: str, by: Yardsticks) -> RunSpec:
-        """The order to refine a draft."""
+        """Return the spec of a run that refines a draft."""
         assert self.refinement is not None
         panel = self.panel.model_copy(update={"metrics": tuple(self.refinement.goals), **_asked(by)})
         judging = located(panel, self.drafting(one), self.refinement)
-        # Its tables say where the built-in model judges itself.
+        # The tables mark where the built-in model judges itself.
         refinement = self.refinement.model_copy(update={"allow_self_check": True})
         return RunSpec(Refine(judging=judging, refinement=refinement), given=draft, experiment=GRID)
 
     def verdict(self, judge: NamedModel, summary: str, by: Yardsticks, scored: Sequence[str]) -> RunSpec:
-        """The order that a judge judges a summary."""
+        """Return the spec of a run in which a judge judges a summary."""
         changes: dict[str, object] = {"metrics": tuple(scored), "validator": None, "models": {}, **_asked(by)}
         judging = judged_by(self.judging.model_copy(update=changes), judge.name, self.configured(judge))
         return RunSpec(Evaluate(judging=judging), given=summary, experiment=GRID)
 
     def comparing(self, judge: NamedModel, first: str, second: str) -> RunSpec:
-        """The order that a judge says which of two summaries is better."""
+        """Return the spec of a run in which a judge compares two summaries."""
         judging = judged_by(JudgeConfig(repeat=self.judging.repeat), judge.name, self.configured(judge))
         return RunSpec(Compare(judging=judging), given=first, other=second, experiment=GRID)
 
     def check(self, runner: ExperimentRunner) -> None:
-        """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
+        """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
         names = [one.name for one in self.contestants]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise UsageError(f"two systems are named {twice}", hint="rename the folder, or the system, of one")
@@ -171,12 +171,12 @@ def contestants(
     refined: bool,
     ready: Sequence[str] = (),
 ) -> tuple[GridSystem, ...]:
-    """Every model by every strategy, size of chunks and limit, named by what there are several of; each once more with
-    its drafts refined, if that is wanted; and whoever has summaries that are there."""
+    """Return every combination of model, strategy, chunk size and limit, named by what varies; each again with refined
+    drafts if `refined`; and the systems with existing summaries."""
     made: list[GridSystem] = []
     for model, strategy, chunk, limit in product(models, strategies, chunks, words):
         if strategy == "direct" and chunk != chunks[0]:
-            continue  # it takes the document whole, whatever chunks would be
+            continue  # it takes the document whole, whatever the chunk size
         changes = {"strategy": strategy, "chunk_tokens": chunk, "words": limit}
         parts = [
             *([strategy] if len(strategies) > 1 else []),
@@ -194,7 +194,7 @@ def _refining(own: GridSystem) -> GridSystem:
 
 @dataclass(frozen=True, slots=True)
 class GridScore:
-    """What one metric says of one summary."""
+    """The result of one metric on one summary."""
 
     outcome: Outcome
     score: float | None = None
@@ -204,7 +204,7 @@ class GridScore:
 
     @classmethod
     def of(cls, one: Evaluation) -> GridScore:
-        """What an evaluation comes to."""
+        """Return the score of an evaluation."""
         return cls(one.outcome, one.score, one.judged, one.unjudged, one.reason)
 
 
@@ -216,33 +216,33 @@ class GridSummary:
     title: str
     contestant: str
     number: int = 1
-    """Which of several of the same document by the same contestant, from 1."""
+    """Its number among several of the same document by the same contestant, from 1."""
     text: str | None = None
     limit: int | None = None
-    """How many words it might have."""
+    """The word limit."""
     gaps: int = 0
-    """Chunks that it leaves out, because they could not be summarized."""
+    """The number of chunks left out because they could not be summarized."""
     run: str | None = None
     taken: Totals | None = None
-    """What its making took, as if nothing had been known before; None where it was there already."""
+    """The usage of making it, as if nothing had been cached; None for an existing summary."""
     failure: Failure | None = None
     made: bool = True
-    """False where the budget was used up before."""
+    """False if the budget ran out first."""
 
     @property
     def words(self) -> int | None:
-        """How long it is."""
+        """The number of words; None without a text."""
         return None if self.text is None else count_words(self.text)
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """Which it is."""
+        """The key: document, contestant and number."""
         return (self.document, self.contestant, self.number)
 
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """How long a summary is, and how much it copies and repeats."""
+    """The length of a summary, and how much it copies and repeats."""
 
     tokens: int | None = None
     novel_trigrams: float | None = None
@@ -251,7 +251,7 @@ class Lengths:
 
 @dataclass(frozen=True, slots=True)
 class GridJudgment:
-    """One summary before one judge."""
+    """One summary judged by one judge."""
 
     summary: GridSummary
     judge: str
@@ -262,7 +262,7 @@ class GridJudgment:
 
     @property
     def status(self) -> str:
-        """Whether it is `done`, has `failed`, or was `not made`."""
+        """The status: `done`, `failed` or `not made`."""
         if self.summary.failure or self.failure:
             return "failed"
         if any(one.outcome == "failed" for one in self.scores.values()):
@@ -270,12 +270,12 @@ class GridJudgment:
         return "done" if self.scores else "not made"
 
     def score(self, metric: str) -> float | None:
-        """The score, where there is one."""
+        """Return the score by a metric; None if there is none."""
         found = self.scores.get(metric)
         return found.score if found else None
 
     def to_json(self) -> dict[str, object]:
-        """The record in `items.json`."""
+        """Return the record for `items.json`."""
         it = self.summary
         scores: dict[str, object] = {}
         for metric, one in self.scores.items():
@@ -295,7 +295,7 @@ class GridJudgment:
 
 @dataclass(frozen=True, slots=True)
 class AspectVotes:
-    """What a judge says in both orders on one aspect of two summaries."""
+    """A judge's verdict, over both orders, on one aspect of two summaries."""
 
     winner: Winner
     leaning: str | None = None
@@ -304,7 +304,7 @@ class AspectVotes:
 
 @dataclass(frozen=True, slots=True)
 class GridPreference:
-    """Two summaries of a document before a judge. An aspect without a verdict is one of which it cannot tell."""
+    """A judge's preference between two summaries of a document. It cannot tell for an aspect without a verdict."""
 
     document: str
     title: str
@@ -313,18 +313,18 @@ class GridPreference:
     judge: str
     votes: Mapping[Aspect, AspectVotes] = field(default_factory=dict)
     same: bool = False
-    """Whether both are one text, for which nobody was asked."""
+    """True if both are the same text, so that the judge was not asked."""
     run: str | None = None
     failure: Failure | None = None
     made: bool = True
 
     @property
     def status(self) -> str:
-        """Whether it is `done`, has `failed`, or was `not made`."""
+        """The status: `done`, `failed` or `not made`."""
         return status_of(self.failure, done=self.made)
 
     def to_json(self) -> dict[str, object]:
-        """The record in `items.json`."""
+        """Return the record for `items.json`."""
         return {
             "unit": "pair",
             **json_of(self, "document title first second judge status same"),
@@ -340,7 +340,7 @@ def _named(pair: GridPreference, winner: Winner) -> str:
 
 @dataclass(frozen=True, slots=True)
 class UnjudgedDocument:
-    """What a document's summaries could not be judged by."""
+    """Something that a document's summaries could not be judged by, and why."""
 
     document: str
     title: str
@@ -350,41 +350,41 @@ class UnjudgedDocument:
 
 @dataclass(frozen=True, slots=True)
 class GridOutcome:
-    """All that came of a grid."""
+    """The outcome of a grid."""
 
     design: GridDesign
     documents: tuple[tuple[str, str], ...]
-    """Ids and titles."""
+    """The ids and titles."""
     judged: tuple[GridJudgment, ...]
     preferred: tuple[GridPreference, ...] = ()
     troubles: tuple[UnjudgedDocument, ...] = ()
     built: Totals | None = None
-    """What building the yardsticks took."""
+    """The usage of building what summaries are judged by."""
     judging: Mapping[str, Totals] = field(default_factory=dict)
-    """By judge what its verdicts took."""
+    """The usage of each judge's verdicts."""
     whole: Totals = field(default_factory=Totals)
-    """What all of it took, each answer counted once."""
+    """The total usage, with each answer counted once."""
     stopped: BudgetError | None = None
 
     @property
     def complete(self) -> bool:
-        """Whether nothing failed and nothing is missing."""
+        """True if nothing failed and nothing is missing."""
         done = all(one.status == "done" for one in self.judged) and all(one.status == "done" for one in self.preferred)
         return self.stopped is None and done and not self.troubles
 
     @property
     def contestants(self) -> tuple[GridSystem, ...]:
-        """Who took part."""
+        """The contestants."""
         return self.design.contestants
 
     @property
     def judges(self) -> list[str]:
-        """Who judged, by name."""
+        """The names of the judges."""
         return [judge.name for judge in self.design.judges]
 
     @property
     def labels(self) -> dict[str, str]:
-        """By document its title, with a number where others have the same."""
+        """The title of each document, with a number where others have the same."""
         seen: Counter[str] = Counter()
         found: dict[str, str] = {}
         for document, title in self.documents:
@@ -393,7 +393,7 @@ class GridOutcome:
         return found
 
     def of(self, contestant: str, judge: str) -> list[GridJudgment]:
-        """A contestant's summaries before one judge."""
+        """Return one judge's judgments of a contestant's summaries."""
         return [one for one in where(self.judged, judge=judge) if one.summary.contestant == contestant]
 
     @property
@@ -403,7 +403,7 @@ class GridOutcome:
 
 
 def votes_of(details: Mapping[str, Any], aspects: Sequence[Aspect]) -> dict[Aspect, AspectVotes]:
-    """The votes of the one judging that an evaluation of a preference has; a tie on everything where both are one
+    """Return the votes in an evaluation of a preference with a single judgment; a tie on everything if both are one
     text."""
     if details["same"]:
         return {aspect: AspectVotes("tie") for aspect in aspects}

@@ -1,4 +1,4 @@
-"""The tables of a grid: scores, configurations and preferences (BooookScore, tables 2 and 4), judges, cost; report."""
+"""The grid's tables: scores, configurations and preferences (BooookScore, tables 2 and 4), judges, cost; its report."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ from redraft.settings import EXTRACTIVE
 
 ALL_JUDGES, _ALL = "mean of judges", "all"
 COUNTS = ("summaries", "of", "failed", "unjudged")
-"""The columns that say what a row rests on: summaries with a score, of how many, and verdicts that were not given."""
+"""The columns that say what a row is based on: scored summaries, of how many, failures and missing verdicts."""
 _READY = "ready-made"
-# What is less than that is no difference at three digits.
+# Anything smaller is no difference at three digits.
 _SEEN = 0.0005
 _INTERVAL = INTERVAL.format(", each with all of its summaries", "documents ")
 _TAKEN = ("calls", "prompt_tokens", "completion_tokens")
@@ -53,12 +53,12 @@ _MOST_LINES = 8
 
 
 def _scored(judged: Sequence[GridJudgment], metric: str) -> list[tuple[str, float]]:
-    """The scores of summaries by one metric, each with its document."""
+    """Return the scores of summaries by one metric, each with its document."""
     return [(one.summary.document, score) for one in judged if (score := one.score(metric)) is not None]
 
 
 def _counts(judged: Sequence[GridJudgment], metric: str) -> Row:
-    """The cells of the columns `COUNTS`."""
+    """Return the cells of the columns `COUNTS`."""
     found = [(one, one.scores.get(metric)) for one in judged]
     failed = sum(bool(one.summary.failure or one.failure or (it and it.outcome == "failed")) for one, it in found)
     unjudged = sum(it.unjudged for _, it in found if it)
@@ -66,7 +66,7 @@ def _counts(judged: Sequence[GridJudgment], metric: str) -> Row:
 
 
 def scores_of(outcome: GridOutcome, contestant: str, judge: str, metric: str) -> Mapping[str, float]:
-    """The scores of a contestant by document: of one judge, or the mean of all where each of them gives one."""
+    """Return a contestant's scores by document: those of one judge, or the mean of all where each judge has one."""
     if judge != ALL_JUDGES:
         return by_document(_scored(outcome.of(contestant, judge), metric))
     each = [scores_of(outcome, contestant, one, metric) for one in outcome.judges]
@@ -79,7 +79,7 @@ def _judges(outcome: GridOutcome) -> list[str]:
 
 
 def basis(outcome: GridOutcome) -> str:
-    """What the tables rest on, in a sentence or two."""
+    """Return what the tables are based on, in a sentence or two."""
     summaries, judged = outcome.summaries, outcome.judged
     there = sum(one.text is not None for one in summaries)
     status = [one.status for one in judged]
@@ -93,7 +93,7 @@ def basis(outcome: GridOutcome) -> str:
 
 
 def _taken(outcome: GridOutcome, one: GridSystem) -> list[Totals]:
-    """What its summaries took; nothing is known of those that were there already."""
+    """Return the usage of a contestant's summaries; existing summaries have none."""
     return [it.taken for it in where(outcome.summaries, contestant=one.name) if it.taken is not None]
 
 
@@ -260,7 +260,7 @@ def _scores(outcome: GridOutcome, judge: str, metric: str) -> dict[object, float
 
 
 def _winners(outcome: GridOutcome, judge: str, aspect: Aspect) -> dict[object, str]:
-    """What a judge says of the pairs that somebody had to be asked about."""
+    """Return a judge's winners of the pairs that were not the same text."""
     said = [one for one in where(outcome.preferred, judge=judge, same=False) if aspect in one.votes]
     return {(one.document, one.first, one.second): one.votes[aspect].winner for one in said}
 
@@ -279,7 +279,7 @@ def _of_votes(pairs: Sequence[tuple[str, str]]) -> Row:
 
 
 def _of_all(what: str, told: Sequence[Mapping[object, float | str]], *, nominal: bool) -> Iterator[Row]:
-    """Alpha over all judges, where there are more than the two of a row above."""
+    """Yield alpha over all judges, if there are more than the two of a row above."""
     if len(told) > 2:
         keys = dict.fromkeys(key for of_one in told for key in of_one)
         rated = [[of_one.get(key) for of_one in told] for key in keys]
@@ -341,7 +341,7 @@ def failure_table(outcome: GridOutcome) -> Iterator[Row]:
 
 
 def _tables(outcome: GridOutcome) -> Iterable[Table]:
-    """Tables that it cannot have anything in are left out."""
+    """Yield the tables, without those that must be empty for this outcome."""
     design = outcome.design
     tables = [score_table(outcome), configuration_table(outcome)]
     tables += [difference_table(outcome)] if design.pairs else []
@@ -388,7 +388,7 @@ def _about(outcome: GridOutcome) -> Iterator[str]:
 
 
 def _partial(design: GridDesign) -> str:
-    """Which judges have summaries of their own before them: whoever judges these is not impartial."""
+    """Return the note naming the judges that also judge their own summaries, and so are not impartial."""
     own = {one.model for one in design.contestants if one.settings}
     both = [plain(judge.name) for judge in design.judges if judge.name in own]
     return f"; {', '.join(both)} judge{'s' * (len(both) == 1)} summaries of its own too" if both else ""

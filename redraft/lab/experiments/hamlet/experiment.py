@@ -44,38 +44,38 @@ from redraft.text.sanitizer import one_line
 KEYFACTS = "key facts"
 WHOLE = "whole"
 LEVEL_COLUMNS, LEVEL_KEYS = (*LEVELS, WHOLE), (*LEVELS, ALL)
-"""The levels of facts and all of them together, as tables and as metrics have it."""
+"""The levels of facts and all of them together, as named in tables and in metrics."""
 FIFTHS = tuple(bin_of((n + 0.5) / 5) for n in range(5))
 
 
 class PooledShare(NamedTuple):
-    """How many of how many; where judges differ on an item, a part of it counts."""
+    """A part of a whole; an item on which judges differ counts as a fraction."""
 
     part: float
     whole: int
 
     @property
     def value(self) -> float | None:
-        """Equations 1 and 2; None where there is nothing to have a part of."""
+        """The share by equations 1 and 2; None if the whole is zero."""
         return share(self.part, self.whole)
 
 
 @dataclass(frozen=True, slots=True)
 class HamletScore:
-    """What one metric says of one summary, as numbers that can be added up."""
+    """The result of one metric on one summary, as numbers that can be summed."""
 
     outcome: Outcome
     score: float | None = None
     levels: Mapping[str, PooledShare] = field(default_factory=dict)
-    """By level of the key facts, and over all."""
+    """The shares by level of the key facts, and over all."""
     unjudged: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
-    """By category the sentences that are not faithful."""
+    """The numbers of unfaithful sentences by error category."""
 
 
 @dataclass(frozen=True, slots=True)
 class HamletItem:
-    """One query put to one model, and what came of it. None is what there is not, or not yet."""
+    """One query to one model, and its results. A None field does not exist, or not yet."""
 
     document: str
     title: str
@@ -85,28 +85,28 @@ class HamletItem:
     query: str
     model: str
     runs: Mapping[str, str] = field(default_factory=dict)
-    """By stage the run in which it was done."""
+    """The runs by stage."""
     usage: Mapping[str, Totals] = field(default_factory=dict)
-    """By stage what was asked and paid."""
+    """The usage by stage."""
     words: int | None = None
     gaps: int = 0
-    """Chunks of the document that the summary leaves out, because the model could not summarize them."""
+    """The number of the document's chunks left out because the model could not summarize them."""
     recall: HamletScore | None = None
     faithfulness: HamletScore | None = None
     failure: Failure | None = None
 
     @property
     def bin(self) -> str:
-        """In which fifth of the document the facts are."""
+        """The fifth of the document that the facts are in."""
         return bin_of(self.position)
 
     @property
     def status(self) -> str:
-        """Whether it is `done`, has `failed`, or was `not made`."""
+        """The status: `done`, `failed` or `not made`."""
         return status_of(self.failure, done=self.faithfulness is not None)
 
     def to_json(self) -> dict[str, object]:
-        """The record in `items.json`."""
+        """Return the record for `items.json`."""
         return json_of(
             self,
             "document title chunk position bin perspective query model status runs words gaps keyfact_recall:"
@@ -118,7 +118,7 @@ class HamletItem:
 
 @dataclass(frozen=True, slots=True)
 class HamletSubject:
-    """A document of an experiment, with its key facts once it has them, and what was used to find them."""
+    """A document of the experiment, its key facts once they are found, and the usage of finding them."""
 
     document: Document
     tokens: int = 0
@@ -128,7 +128,7 @@ class HamletSubject:
     failure: Failure | None = None
 
     def to_json(self) -> dict[str, object]:
-        """The document as programs read it."""
+        """Return the document as JSON."""
         return json_of(
             self,
             "id=document.id title=document.title tokens: keyfacts: missing: run usage failure",
@@ -139,15 +139,15 @@ class HamletSubject:
 
 
 def item_of(document: Document, tree: Tree, model: str) -> HamletItem:
-    """An item that nothing has been done about yet."""
+    """Return an item before any work is done."""
     return HamletItem(document.id, document.title, tree.chunk, tree.position, tree.perspective, tree.query, model)
 
 
 def judged(item: HamletItem, evaluations: Mapping[str, Evaluation]) -> HamletItem:
-    """The item with what the metrics say of its summary. A metric that failed makes the item one that failed."""
+    """Return the item with the results of the metrics. If a metric failed, the item has failed."""
     recall, faithfulness = evaluations[KeyfactRecall.name], evaluations[Faithfulness.name]
     failed = next((one for one in (recall, faithfulness) if one.outcome == "failed"), None)
-    # Where the facts could not be aligned, nobody knows which of them the sentences carry: only the whole is known.
+    # If alignment failed, the sentences' key facts are unknown, so that there is only the overall share.
     levels = _levels(faithfulness, "faithful")
     if faithfulness.score is not None:
         levels[ALL] = PooledShare(total([round(faithfulness.score * faithfulness.judged, 9)]), faithfulness.judged)
@@ -183,55 +183,55 @@ def _measured_json(measured: HamletScore | None) -> dict[str, object] | None:
 
 
 HAMLET = "hamlet"
-"""What its runs are for, and the command that repeats them."""
+"""The experiment's name in its runs, and the command that repeats it."""
 QUERY = "How do the people of this part of the book stand to each other, and what comes of it in the end?"
-"""As long as the queries of trees are, and in their place where there are none yet."""
-# So that of two that are equally near it is the first, whatever the last bits say.
+"""A placeholder as long as the queries of trees, used before there are any."""
+# Rounding makes the first of two equally near trees win, whatever the last bits are.
 _DECIMALS = 9
 
 
 @dataclass(frozen=True, slots=True)
 class HamletDesign(ModelsDesign):
-    """What the experiment compares, and how: everything but the documents and the limits."""
+    """The design of the experiment: everything but the documents and the limits."""
 
     validator: str | None = None
     own: Mapping[str, ModelSettings] = field(default_factory=dict)
-    """What the settings file has under the validator's name."""
+    """The validator's own settings from the settings file, by its name."""
     perspective: PerspectiveName = "both"
     queries: int | None = None
-    """How many queries are asked about each document; without a number, all."""
+    """The number of queries about each document; None for all."""
     seed: int | None = None
 
     @property
     def perspectives(self) -> tuple[Perspective, ...]:
-        """From which perspectives there are queries."""
+        """The perspectives of the queries."""
         return get_args(Perspective) if self.perspective == "both" else (self.perspective,)
 
     def trees(self, keyfacts: KeyFacts) -> list[Tree]:
-        """The trees whose queries are asked."""
+        """Return the trees whose queries are asked."""
         return asked_trees(keyfacts, self.perspectives, self.queries, self.seed)
 
     def drafting(self, model: str, query: str) -> DraftConfig:
-        """How a model answers a query."""
+        """Return the settings with which a model answers a query."""
         return self.writing(model, query=query)
 
     def building(self) -> RunSpec:
-        """The order to find a document's key facts."""
+        """Return the spec of a run that finds a document's key facts."""
         judging = JudgeConfig(perspective=self.perspective, validator=self.validator, models=dict(self.own))
         return RunSpec(BuildKeyfacts(judging=self._seated(judging)), experiment=HAMLET)
 
     def verdict(self, keyfacts: str, summary: str) -> RunSpec:
-        """The order to judge a summary."""
+        """Return the spec of a run that judges a summary."""
         metrics = ("keyfact_recall", "faithfulness")
         judging = JudgeConfig(metrics=metrics, keyfacts=keyfacts, perspective=self.perspective, evidence="whole")
         return RunSpec(Evaluate(judging=self._seated(judging)), given=summary, experiment=HAMLET)
 
     def _seated(self, judging: JudgeConfig) -> JudgeConfig:
-        """The judging by the judge, with everybody's address."""
+        """Return the judging by the design's judge, with the server of every model filled in."""
         return located(judged_by(judging, self.judge.name, self.judging(query=None)), self.judging(query=None))
 
     def check(self, runner: ExperimentRunner) -> None:
-        """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
+        """Raise if a name or a price is unknown, before anything is paid for."""
         check_models(runner, *((self.drafting(one.name, ""), None) for one in self.models))
         check_models(runner, (self.judging(query=None), self.building().judging))
 
@@ -239,12 +239,12 @@ class HamletDesign(ModelsDesign):
 def asked_trees(
     found: KeyFacts, perspectives: Sequence[Perspective], count: int | None = None, seed: int | None = None
 ) -> list[Tree]:
-    """The trees whose queries are asked, in the order of the document; the same for the same arguments.
+    """Return the trees whose queries are asked, in document order, the same for the same arguments.
 
-    The document is cut into `count` equal stretches, and each stretch asks what is nearest to its middle, or with a
-    `seed` to a random place in it, the perspectives taking turns.
+    The document is cut into `count` equal stretches. Each stretch asks the query nearest to its middle, or with a
+    `seed` to a random place in it; the perspectives take turns.
     """
-    # Of two trees with the same query only the first is ever judged by.
+    # Of two trees with the same query, only the first is ever used to judge.
     trees = [tree for tree in found.trees if tree.query and trees_for(found, tree.query, perspectives) == (tree,)]
     if count is None or count >= len(trees):
         return trees
@@ -260,18 +260,18 @@ def asked_trees(
 
 @dataclass(frozen=True, slots=True)
 class HamletOutcome:
-    """All that came of the experiment."""
+    """The outcome of the experiment."""
 
     design: HamletDesign
     subjects: tuple[HamletSubject, ...]
     items: tuple[HamletItem, ...]
     stopped: BudgetError | None = None
     certificates: tuple[Certificate, ...] = ()
-    """What stands behind the scores, of all items together."""
+    """The certificates for the scores, over all items together."""
 
     @property
     def complete(self) -> bool:
-        """Whether nothing failed and nothing is missing."""
+        """True if nothing failed and nothing is missing."""
         return self.stopped is None and all(item.status == "done" for item in self.items) and not self.lost
 
     @property
@@ -281,7 +281,7 @@ class HamletOutcome:
 
 
 async def hamlet(documents: Sequence[Document], design: HamletDesign, runner: ExperimentRunner) -> HamletOutcome:
-    """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
+    """Run what is not done yet, within the limits. A failure is recorded and does not stop the rest."""
     design.check(runner)
     runner.draw_on(HAMLET, repr(design), *(document.id for document in documents))
     plans = [partial(prepare, one, design.drafting(model.name, QUERY)) for one in documents for model in design.models]
@@ -307,7 +307,7 @@ async def hamlet(documents: Sequence[Document], design: HamletDesign, runner: Ex
 
 
 def _certificates(items: Sequence[HamletItem], runner: ExperimentRunner) -> tuple[Certificate, ...]:
-    """What stands behind the scores: all of them are by one judge, under the same prompts."""
+    """Return the certificates of the scores: one judge gives all of them, with the same prompts."""
     judged = [item for item in items if item.recall is not None and item.faithfulness is not None]
     if not judged:
         return ()
@@ -322,7 +322,7 @@ def _counted(some: Sequence[HamletScore | None]) -> tuple[int, int]:
 
 
 async def _count_what_is_known(documents: Sequence[Document], design: HamletDesign, runner: ExperimentRunner) -> None:
-    """Find all that was done before, so that it counts before anything more is spent."""
+    """Find what was done before, so that it counts before anything more is spent."""
     for document in documents:
         keyfacts = runner.store.keyfacts.imported(document.id)
         if keyfacts is None:
@@ -338,7 +338,7 @@ async def _count_what_is_known(documents: Sequence[Document], design: HamletDesi
 
 
 async def _subject(document: Document, design: HamletDesign, runner: ExperimentRunner) -> HamletSubject:
-    """The document with its key facts: imported, found before, or found now."""
+    """Return the document with its key facts: imported, found before or found now."""
     tokenizer, _ = tokenizer_of(design.judging(query=None))
     subject = HamletSubject(document, await asyncio.to_thread(tokenizer.count, document.text))
     if imported := runner.store.keyfacts.imported(document.id):
@@ -370,7 +370,7 @@ async def _done(subject: HamletSubject, item: HamletItem, design: HamletDesign, 
 
 
 def _noted(item: HamletItem, stage: str, made: MadeRun, runner: ExperimentRunner) -> HamletItem:
-    """The item with the run of a stage, what it used, and why it failed."""
+    """Return the item with the run of a stage, its usage, and its failure, if any."""
     item, used = replace(item, failure=made.failure), used_by(runner, made.run)
     if made.run is None or used is None:
         return item

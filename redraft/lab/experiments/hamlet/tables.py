@@ -1,4 +1,4 @@
-"""The tables of HAMLET (4 to 8, 12 to 14, section 5.2 and appendix C), what it takes, and the report around them."""
+"""The tables of HAMLET (4 to 8, 12 to 14, section 5.2 and appendix C), its cost, and its report."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from redraft.report.tables import Table, figure, mean, plain, unmarked
 
 MODELS_MEAN, ALL_MODELS = "mean of models", "all models"
 COUNTS = ("items", "of", "failed", "unjudged")
-"""The columns that say what a row rests on: items that were scored, of how many, and verdicts that were not given."""
+"""The columns that say what a row is based on: scored items, of how many, failures and missing verdicts."""
 _CARRIED = (*LEVELS, NONE, ALL)
 _EXTRINSIC, _INTRINSIC = "out_of_article", ("relation", "entity", "sentence")
 _DIMENSIONS = ("faithfulness", "objectivity", "significance", ORPHANED, UNJUDGED)
@@ -69,7 +69,7 @@ class HamletTally:
 
     @property
     def scores(self) -> list[HamletScore]:
-        """The scores that there are."""
+        """The scores of the items that have one."""
         return [found for item in self.items if (found := _score(item, self.metric)) is not None]
 
     @property
@@ -79,16 +79,16 @@ class HamletTally:
         return len(scores), len(self.items), failed, sum(one.unjudged for one in scores)
 
     def share(self, level: str) -> PooledShare:
-        """Equation 1 or 2 over all the facts, or the sentences, of these items together."""
+        """Return equation 1 or 2 over all the facts, or the sentences, of these items together."""
         shares = [one.levels[level] for one in self.scores if level in one.levels]
         return PooledShare(sum(share.part for share in shares), sum(share.whole for share in shares))
 
     def values(self, levels: Iterable[str]) -> list[float | None]:
-        """The shares by level."""
+        """Return the shares by level."""
         return [self.share(level).value for level in levels]
 
     def where(self, **wanted: object) -> HamletTally:
-        """The items with these attributes."""
+        """Return the items with these attributes."""
         return HamletTally(where(self.items, **wanted), self.metric)
 
     @property
@@ -98,13 +98,13 @@ class HamletTally:
             yield perspective, self.where(perspective=perspective)
 
     def models(self, every: str = "") -> dict[str, HamletTally]:
-        """The items of each model, and under a name those of all models where there are several."""
+        """Return the items of each model, and if there are several, those of all models under the name `every`."""
         found = {model: self.where(model=model) for model in distinct(self.items, "model")}
         return found | ({every: self} if every and len(found) > 1 else {})
 
     @property
     def basis(self) -> str:
-        """What a table rests on, in a sentence or two."""
+        """What a table is based on, in a sentence or two."""
         scored, asked, failed, unjudged = self.counts
         silent = sum(item.failure is None for item in self.items) - scored
         left = f", {silent} without a score" if silent > 0 else ""
@@ -117,7 +117,7 @@ class HamletTally:
 def _by_model(
     models: Mapping[str, HamletTally], values: Callable[[HamletTally], list[float | None]]
 ) -> dict[str, list[float | None]]:
-    """The values of each model, and of their mean the means."""
+    """Return the values of each model, and their means under the name of the models' mean."""
     found = {model: values(tally) for model, tally in models.items() if model != MODELS_MEAN}
     return found | {MODELS_MEAN: [mean(column) for column in zip(*found.values(), strict=True)]}
 
@@ -259,7 +259,7 @@ def length_table(items: Sequence[HamletItem]) -> Iterator[Row]:
 
 
 def _correlation(items: Sequence[HamletItem], level: str) -> tuple[float | None, int, str]:
-    """Pearson's coefficient, over how many summaries; without one, why."""
+    """Return Pearson's coefficient and the number of summaries; without a coefficient, also the reason."""
     pairs = [
         (item.words, value)
         for item in items
@@ -295,7 +295,7 @@ def difference_table(items: Sequence[HamletItem]) -> Iterator[Row]:
 
 
 def _by_query(items: Sequence[HamletItem], metric: Metric) -> dict[tuple[object, ...], HamletScore]:
-    """The scores of one model, by document and query."""
+    """Return the scores of one model, by document and query."""
     return {
         (item.document, item.chunk, item.perspective, item.query): found
         for item in items

@@ -40,65 +40,65 @@ from redraft.store.store import Store
 from redraft.text.words import count_words
 
 LONGSUMEVAL = "longsumeval"
-"""What its runs are for, and the command that repeats them."""
+"""The experiment's name in its runs, and the command that repeats it."""
 Goals = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class RefineSetting:
-    """One way to refine: up to which thresholds, and in which order."""
+    """One way to refine: the thresholds to reach, and the order."""
 
     goals: tuple[tuple[str, float], ...]
     policy: PolicyName
 
     @property
     def thresholds(self) -> str:
-        """The thresholds in a line."""
+        """The thresholds as a line of text."""
         return ", ".join(f"{metric} {least:g}" for metric, least in self.goals)
 
 
 @dataclass(frozen=True, slots=True)
 class LongSumEvalDesign:
-    """Every summary is refined by every writer in every way, from the same first draft."""
+    """The design: every writer refines every summary in every way, from the same first draft."""
 
     writers: tuple[NamedModel, ...]
     judge: NamedModel
-    """Who builds what summaries are judged by, and judges."""
+    """The model that judges summaries, and builds what they are judged by."""
     judging: JudgeConfig
-    """How summaries are judged, with the judge by its name."""
+    """The judging of summaries, with the judge by name."""
     thresholds: tuple[tuple[tuple[str, float], ...], ...]
     orders: tuple[PolicyName, ...]
     rounds: int | None = None
     low: tuple[tuple[str, float], ...] = ()
-    """Below which score a first draft is a low one, by metric; without any, below the first of the thresholds."""
+    """The scores below which a first draft is low, by metric; if empty, the first thresholds."""
     ready: Ready = field(default_factory=Ready)
 
     @property
     def ways(self) -> list[RefineSetting]:
-        """Every order up to every threshold."""
+        """Every combination of thresholds and order."""
         return [RefineSetting(goals, policy) for goals in self.thresholds for policy in self.orders]
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """What summaries are scored by, however they are refined."""
+        """The metrics by which summaries are scored, however they are refined."""
         return tuple(dict.fromkeys(metric for goals in (*self.thresholds, self.low) for metric, _ in goals))
 
     @property
     def lows(self) -> dict[str, float]:
-        """Below which score a first draft is a low one, by metric."""
+        """The scores below which a first draft is low, by metric."""
         return dict(self.low or self.thresholds[0])
 
     @property
     def needs(self) -> list[PackPart]:
-        """What has to be known of a document before its summaries can be judged."""
+        """What is needed about a document before its summaries can be judged."""
         return parts_for(self.metrics)
 
     def drafting(self, writer: NamedModel) -> DraftConfig:
-        """How a writer drafts."""
+        """Return a writer's drafting settings."""
         return keyed(writer.settings, self._everyone)
 
     def configured(self) -> DraftConfig:
-        """Under which settings the judge builds."""
+        """Return the judge's settings for building."""
         return keyed(self.judge.settings, self._everyone)
 
     @property
@@ -106,7 +106,7 @@ class LongSumEvalDesign:
         return [*(writer.settings for writer in self.writers), self.judge.settings]
 
     def building(self, part: PackPart) -> RunSpec:
-        """The order to build what summaries are judged by."""
+        """Return the spec of a run that builds what summaries are judged by."""
         changes: dict[str, object] = {"metrics": (), "judges": (), "models": {}, "base_url": None}
         asked = judged_by(self.judging.model_copy(update=changes), self.judge.name, self.configured())
         judging = located(asked, self.configured())
@@ -114,7 +114,7 @@ class LongSumEvalDesign:
         return RunSpec(purpose, experiment=LONGSUMEVAL)
 
     def refining(self, writer: NamedModel, way: RefineSetting, draft: str, by: Mapping[str, str | None]) -> RunSpec:
-        """The order to refine a draft in one way; every metric is scored, whatever is a goal."""
+        """Return the spec of a run that refines a draft in one way; it scores every metric, goal or not."""
         refinement = RefineConfig(goals=dict(way.goals), policy=way.policy, allow_self_check=True)
         if self.rounds is not None:
             refinement = refinement.model_copy(update={"rounds": self.rounds})
@@ -123,7 +123,7 @@ class LongSumEvalDesign:
         return RunSpec(Refine(judging=judging, refinement=refinement), given=draft, experiment=LONGSUMEVAL)
 
     def check(self, runner: ExperimentRunner) -> None:
-        """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
+        """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
         check_goals(self.metrics, metrics(self.metrics))
         check_models(
             runner, *((self.drafting(writer), self.judging) for writer in self.writers), (self.configured(), None)
@@ -132,32 +132,32 @@ class LongSumEvalDesign:
 
 @dataclass(frozen=True, slots=True)
 class Stand:
-    """Where the best draft stands after a round."""
+    """The scores of the best draft after a round."""
 
     round: int
     scores: Mapping[str, float | None]
     revised: bool = False
-    """Whether there was a revision in this round."""
+    """True if this round made a revision."""
     accepted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Refined:
-    """One summary refined in one way, or why it is not."""
+    """One summary refined in one way, or why it was not."""
 
     document: str
     title: str
     system: str
-    """Who has written the first draft."""
+    """The system that wrote the first draft."""
     number: int
     writer: str
-    """Who refines it."""
+    """The model that refines it."""
     way: RefineSetting
     stands: tuple[Stand, ...] = ()
-    """From the first draft on; nothing where it is not done."""
+    """The stands from the first draft on; empty if it is not done."""
     stop: str | None = None
     words: tuple[int, int] | None = None
-    """Of the first draft and of the last."""
+    """The words of the first and the last draft."""
     run: str | None = None
     taken: Totals | None = None
     failure: Failure | None = None
@@ -165,28 +165,28 @@ class Refined:
 
     @property
     def status(self) -> str:
-        """Whether it is `done`, has `failed`, or was `not made`."""
+        """The status: `done`, `failed` or `not made`."""
         return status_of(self.failure, done=bool(self.stands))
 
     @property
     def revisions(self) -> int:
-        """How often it was revised."""
+        """The number of revisions."""
         return sum(one.revised for one in self.stands)
 
     def score(self, metric: str, after: int | None = None) -> float | None:
-        """Where it stood after a round, or at the end. What has come to its end stays where it was."""
+        """Return the score after a round or at the end; a round after the last has the final score."""
         known = [one for one in self.stands if after is None or one.round <= after]
         return known[-1].scores.get(metric) if known else None
 
     def meets(self, after: int | None = None) -> bool | None:
-        """Whether all goals are met; None where a score is missing."""
+        """Return True if all goals are met; None if a score is missing."""
         scores = [(self.score(metric, after), least) for metric, least in self.way.goals]
         if any(score is None for score, _ in scores):
             return None
         return all(score is not None and score >= least for score, least in scores)
 
     def to_json(self) -> dict[str, object]:
-        """The record in `items.json`."""
+        """Return the record for `items.json`."""
         return json_of(
             self,
             "document title system number refined_by=writer thresholds=way.thresholds order=way.policy status stop"
@@ -198,29 +198,29 @@ class Refined:
 
 @dataclass(frozen=True, slots=True)
 class RefinedOutcome:
-    """All that came of it."""
+    """The outcome of the experiment."""
 
     design: LongSumEvalDesign
     documents: tuple[tuple[str, str], ...]
     refined: tuple[Refined, ...]
     troubles: tuple[tuple[str, Failure], ...] = ()
-    """What could not be built, by title of the document."""
+    """The failures to build what summaries are judged by, each with the document's title."""
     whole: Totals = field(default_factory=Totals)
-    """What all of it took, each answer counted once."""
+    """The total usage, with each answer counted once."""
     stopped: BudgetError | None = None
 
     @property
     def complete(self) -> bool:
-        """Whether nothing failed and nothing is missing."""
+        """True if nothing failed and nothing is missing."""
         return self.stopped is None and not self.troubles and all(one.status == "done" for one in self.refined)
 
     @property
     def groups(self) -> list[tuple[str, str]]:
-        """Whose drafts are refined by whom."""
+        """The pairs of a drafting system and a refining writer."""
         return list(group_by(self.refined, "system", "writer"))
 
     def of(self, group: tuple[str, str], way: RefineSetting) -> list[Refined]:
-        """What one writer makes of one system's drafts in one way."""
+        """Return one writer's refinements of one system's drafts in one way."""
         system, writer = group
         return where(self.refined, system=system, writer=writer, way=way)
 
@@ -231,7 +231,7 @@ _REFINING = "refining"
 async def longsumeval(
     documents: Sequence[Document], design: LongSumEvalDesign, runner: ExperimentRunner
 ) -> RefinedOutcome:
-    """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
+    """Run what is not done yet, within the limits. A failure is recorded and does not stop the rest."""
     design.check(runner)
     runner.draw_on(LONGSUMEVAL, repr(design), *(document.id for document in documents))
     drafts = 0 if design.ready.systems else len(design.writers)
@@ -255,7 +255,7 @@ async def longsumeval(
 async def _on_document(
     document: Document, design: LongSumEvalDesign, batch: RunBatch
 ) -> tuple[JudgingPack, list[Refined]]:
-    """All that comes of one document: one refinement after the other, since they begin with the same drafts."""
+    """Return the results of one document. Refinements run in turn, since they start from the same drafts."""
     by = await yardstick(document, design.needs, design.judging, design.configured(), design.building, batch)
     refined = [
         await _refined(document, writer, start, way, by, design, batch)
@@ -269,7 +269,7 @@ async def _on_document(
 async def _starts(
     document: Document, writer: NamedModel, design: LongSumEvalDesign, batch: RunBatch, runs: list[str]
 ) -> list[GridSummary]:
-    """The first drafts that a writer refines: those that are given, or its own."""
+    """Return the first drafts that a writer refines: the given ones, or its own."""
     if design.ready.systems:
         return [
             GridSummary(document.id, document.title, system, number, text, writer.settings.words)
@@ -309,7 +309,7 @@ async def _refined(
 
 
 def _stands(store: Store, result: Result) -> list[Stand]:
-    """Where the best draft stood after each round; a revision that is refused leaves it where it was."""
+    """Return the stand after each round; a rejected revision leaves the scores as they were."""
     stands: list[Stand] = []
     for made in result.rounds:
         if made.number == 0 or made.accepted:

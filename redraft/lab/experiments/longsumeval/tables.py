@@ -38,11 +38,11 @@ _HEAD = (*_WHO, "thresholds", "order")
 _INTERVAL = INTERVAL.format("", "")
 _MOST_LINES = 8
 Pairs = Sequence[tuple[str, float, float]]
-"""By document two scores of one summary."""
+"""Two scores for each summary, with its document."""
 
 
 def basis(outcome: RefinedOutcome) -> str:
-    """What the tables rest on, in a sentence or two."""
+    """Return what the tables are based on, in a sentence or two."""
     status = [one.status for one in outcome.refined]
     metrics = outcome.design.metrics
     silent = sum(
@@ -58,14 +58,14 @@ def basis(outcome: RefinedOutcome) -> str:
 
 
 def _cells(outcome: RefinedOutcome) -> Iterator[tuple[Row, list[Refined]]]:
-    """What is made of each system's drafts by each writer in each way, with the cells of `_HEAD`."""
+    """Yield the refinements of each system's drafts by each writer in each way, with the cells of `_HEAD`."""
     for group in outcome.groups:
         for way in outcome.design.ways:
             yield (*group, way.thresholds, way.policy), outcome.of(group, way)
 
 
 def _pairs(refined: Sequence[Refined], metric: str, after: int | None = None) -> Pairs:
-    """The first score of each summary and that after a round, or at the end, with its document."""
+    """Return each summary's document, its first score, and its score after a round or at the end."""
     return [
         (one.document, before, then)
         for one in refined
@@ -237,7 +237,7 @@ def failure_table(outcome: RefinedOutcome) -> Iterator[Row]:
 
 
 def _tables(outcome: RefinedOutcome) -> Iterable[Table]:
-    """The table of orders is left out where there is one."""
+    """Return the tables, without the table of orders if there is only one order."""
     tables = [gain_table(outcome), initial_table(outcome), round_table(outcome), threshold_table(outcome)]
     tables += [order_table(outcome)] if len(outcome.design.orders) > 1 else []
     return [*tables, failure_table(outcome)]

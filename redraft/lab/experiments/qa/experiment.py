@@ -1,4 +1,4 @@
-"""The experiment on questions: models answer typed questions about a document of which they read more and more."""
+"""The QA experiment: models answer typed questions about a document of which they read more and more."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from redraft.text.languages import reading
 
 @dataclass(frozen=True, slots=True)
 class QaOutcome:
-    """All that came of the experiment."""
+    """The outcome of the experiment."""
 
     design: QaDesign
     subjects: tuple[QaSubject, ...]
@@ -55,13 +55,13 @@ class QaOutcome:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing failed and nothing is missing."""
+        """True if nothing failed and nothing is missing."""
         made = all(cell.status == "done" for cell in self.cells)
         return self.stopped is None and made and not any(subject.failures for subject in self.subjects)
 
 
 async def qa(documents: Sequence[Document], design: QaDesign, runner: ExperimentRunner) -> QaOutcome:
-    """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
+    """Run what is not done yet, within the limits. A failure is recorded and does not stop the rest."""
     await asyncio.to_thread(design.check, runner)
     runner.draw_on(QA, repr(design), *(document.id for document in documents))
     plans = [partial(_first_step, one, named.name, design) for one in documents for named in design.contestants]
@@ -103,7 +103,7 @@ def _first_step(document: Document, name: str, design: QaDesign) -> PreparedDocu
 async def _count_what_is_known(
     wanted: Sequence[tuple[QaSubject, QaCell]], design: QaDesign, runner: ExperimentRunner
 ) -> None:
-    """Find all that was done before, so that it counts before anything more is spent."""
+    """Find what was done before, so that it counts before anything more is spent."""
     for subject, cell in wanted:
         if subject.questions:
             order = design.answers(subject.questions.id)
@@ -120,8 +120,7 @@ async def _count_what_is_known(
 async def _at_work(
     document: Document, settings: DraftConfig, order: RunSpec, runner: ExperimentRunner, step: str
 ) -> AsyncIterator[tuple[Run, PreparedDocument, ModelPool]]:
-    """A run of a part of the experiment with whoever works on it, found again or begun. Replies that were given before
-    come from the cache."""
+    """Open a new or resumed run of a part of the experiment, with its models. Cached replies are reused."""
     prepared = await asyncio.to_thread(prepare, document, settings)
     if runner.stopped is not None and await runner.begun(document, prepared.settings, order) is None:
         raise runner.stopped
@@ -131,7 +130,7 @@ async def _at_work(
 
 
 async def _subject(document: Document, design: QaDesign, runner: ExperimentRunner) -> QaSubject:
-    """The document with its questions: imported, asked before, or asked now."""
+    """Return the document with its questions: imported, built before or built now."""
     tokens, steps, said = await asyncio.to_thread(design.course, document)
     if said:
         runner.observer(Noted(f"{document.title} {said}"))
@@ -150,7 +149,7 @@ async def _subject(document: Document, design: QaDesign, runner: ExperimentRunne
 async def _questions(
     judge: Judge, prepared: PreparedDocument, steps: Sequence[ReadingStep], design: QaDesign, runner: ExperimentRunner
 ) -> TypedQuestions:
-    """Those that were asked before, or those that are asked now about all that any step reads."""
+    """Return the stored questions, or build new ones about everything that any step reads."""
     document, until = prepared.document, steps[-1].until
     end = len(document.text)
     if until is not None:
@@ -191,7 +190,7 @@ async def _answered(subject: QaSubject, cell: QaCell, design: QaDesign, runner: 
 async def _judged(
     subject: QaSubject, cells: Sequence[QaCell], design: QaDesign, runner: ExperimentRunner
 ) -> tuple[QaSubject, list[QaItem]]:
-    """The items of a document with their verdicts, all models' and steps' together, and how alike answers are."""
+    """Return a document's items, over all models and steps, with their verdicts and similarities."""
     similar = design.measure()
     with reading(subject.document):
         items = [item.compared(similar) for cell in cells for item in items_of(subject, cell)]

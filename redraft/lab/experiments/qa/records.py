@@ -1,4 +1,4 @@
-"""The experiment on questions: what it compares and how, and what came of each question."""
+"""The design of the QA experiment, and its records."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from redraft.text.vectors import load_encoder
 from redraft.text.words import count_words
 
 QA = "qa"
-"""What its runs are for, and the command that repeats them."""
+"""The experiment's name in its runs, and the command that repeats it."""
 DIRECT = "direct"
-"""A model has all of what is read before it."""
-# A draft has a limit of words; answers have none, and this is the least that there may be.
+"""The strategy with which a model gets everything that is read at once."""
+# A draft needs a word limit; answers have none, and this is the smallest allowed.
 _WORDS = 10
-# About the tokens of a question.
+# The approximate tokens of a question.
 _QUESTION = 40
-# What a model that reads no prompt may be given at once; it has no window.
+# The input limit of a model that reads no prompt and so has no window.
 _UNBOUNDED = {"context_tokens": 100_000_000}
 
 
 class QaContestant(NamedTuple):
-    """A model, and from what it answers: all of what is read, or its own summary of that by a strategy."""
+    """A model, and what it answers from: everything that is read, or its own summary of that by a strategy."""
 
     name: str
     model: str
@@ -48,22 +48,22 @@ class QaContestant(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QaDesign(ModelsDesign):
-    """Everything but the documents and the limits. The judge makes the questions, and judges the answers."""
+    """Everything but the documents and the limits. The judge writes the questions and judges the answers."""
 
     strategies: tuple[str, ...] = (DIRECT,)
     words: int | None = None
-    """The limit of a summary from which questions are answered; without one it is what suits what is read."""
+    """The word limit of a summary to answer from; by default what suits the text read."""
     steps: tuple[int, ...] | None = None
     per_third: int = PER_THIRD
     at_once: int = 1
-    """How many questions a model is asked at once. By itself no question can tell anything about another."""
+    """The number of questions per request. With one, no question can reveal anything about another."""
     similarity: SimilarityName = "rouge1"
     threshold: float = 0.6
     embeddings: str | None = None
 
     @property
     def contestants(self) -> tuple[QaContestant, ...]:
-        """Every model by every strategy, named by what there are several of."""
+        """Every model with every strategy, named by what varies."""
         several = len(self.strategies) > 1
         return tuple(
             QaContestant(f"{one.name}, {strategy}" if several else one.name, one.name, strategy)
@@ -72,18 +72,18 @@ class QaDesign(ModelsDesign):
         )
 
     def contestant(self, name: str) -> QaContestant:
-        """The one of this name."""
+        """Return the contestant with this name."""
         return next(one for one in self.contestants if one.name == name)
 
     def course(self, document: Document) -> tuple[int, tuple[ReadingStep, ...], str]:
-        """The tokens of a document, its steps, and what there is to say of them."""
+        """Return the tokens of a document, its steps, and a note on them."""
         tokenizer, _ = tokenizer_of(self.judging())
         tokens = tokenizer.count(document.text)
         return tokens, *steps_of(self.steps, tokens, count_words(document.text), None)
 
     def answering(self, name: str, step: ReadingStep) -> DraftConfig:
-        """How a contestant answers, and drafts what it answers from: an answer, like a direct summary, has all that it
-        is from before it at once."""
+        """Return the settings with which a contestant answers, and drafts what it answers from. Like a direct summary,
+        an answer gets all of its source text at once."""
         one = self.contestant(name)
         changes: dict[str, object] = {"strategy": one.strategy, "until": step.until, "words": self.words}
         if one.strategy == DIRECT:
@@ -92,7 +92,7 @@ class QaDesign(ModelsDesign):
         return self.writing(one.model, **changes)
 
     def prepared(self, document: Document, name: str, step: ReadingStep) -> PreparedDocument:
-        """A step before a contestant; refused where there is no room for the questions and the answers besides."""
+        """Return the document prepared for a contestant's step. Raise if the window has no room for answers."""
         made = prepare(document, self.answering(name, step))
         asked = made.tokenizer.count(made.book.template(ANSWER_QUESTIONS)) + self.at_once * _QUESTION
         read = self.before(name, made)
@@ -105,29 +105,29 @@ class QaDesign(ModelsDesign):
         return made
 
     def before(self, name: str, made: PreparedDocument) -> int:
-        """The tokens that a contestant answers from, at most."""
+        """Return the maximum number of tokens that a contestant answers from."""
         if self.contestant(name).strategy == DIRECT:
             return sum(chunk.tokens for chunk in made.chunks)
         return ceil(made.plan.words * made.plan.tokens_per_word)
 
     def building(self) -> RunSpec:
-        """The order to ask typed questions about a document."""
+        """Return the spec of a run that builds typed questions about a document."""
         return RunSpec(ExperimentPart(kind=QA, judging=JudgeConfig(questions=self.per_third)), prompts=BUILDING)
 
     def answers(self, questions: str) -> RunSpec:
-        """The order to answer the questions of this id."""
+        """Return the spec of a run that answers the questions with this id."""
         return RunSpec(ExperimentPart(kind=QA, judging=JudgeConfig(pack=questions)), prompts=(ANSWER_QUESTIONS,))
 
     def verdicts(self, questions: str) -> RunSpec:
-        """The order to judge the answers to the questions of this id."""
+        """Return the spec of a run that judges the answers to the questions with this id."""
         return RunSpec(ExperimentPart(kind=QA, judging=JudgeConfig(pack=questions)), prompts=(JUDGE_ANSWERS,))
 
     def measure(self) -> Similarity:
-        """How alike two answers are."""
+        """Return the measure of similarity between two answers."""
         return similarity(self.similarity, load_encoder(self.embeddings) if self.embeddings else None)
 
     def check(self, runner: ExperimentRunner) -> None:
-        """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
+        """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
         for one in (*self.models, self.judge):
             if is_entailment(one.settings.model):
                 raise UsageError(f"{one.name} neither asks nor answers questions", hint="name a language model")
@@ -144,7 +144,7 @@ class QaDesign(ModelsDesign):
 QUESTIONS, ANSWERS, VERDICTS = "questions", "answers", "verdicts"
 """The stages of the experiment."""
 Place = Literal["read", "cut", "ahead"]
-"""Whether the paragraph of a question was read, was cut through, or lies ahead of what was read."""
+"""Whether a question's paragraph was read, was cut by the end of what was read, or lies after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +156,12 @@ class QaSubject:
     steps: tuple[ReadingStep, ...]
     questions: TypedQuestions | None = None
     runs: Mapping[str, str] = field(default_factory=dict)
-    """By stage the run of what the judge did."""
+    """The judge's runs by stage."""
     usage: Mapping[str, Totals] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
 
     def to_json(self) -> dict[str, object]:
-        """The document as programs read it."""
+        """Return the document as JSON."""
         return json_of(
             self,
             "id=document.id title=document.title tokens steps: questions: missing: runs usage failures",
@@ -173,35 +173,35 @@ class QaSubject:
 
 @dataclass(frozen=True, slots=True)
 class QaCell:
-    """One model at one step of one document: its answers by the numbers of the questions, or why there are none."""
+    """One model at one step of one document: its answers by question number, or why there are none."""
 
     document: str
     model: str
-    """The name of the contestant: a model, with what it answers from where that is not the same for all."""
+    """The contestant's name: the model, and what it answers from if that varies."""
     step: ReadingStep
     end: int | None = None
-    """How many characters were read."""
+    """The number of characters that were read."""
     responses: Mapping[int, Response] = field(default_factory=dict)
     trouble: str = ""
-    """Why a question has no answer in a cell that was done."""
+    """The reason why a question has no answer in a cell that is done."""
     run: str | None = None
     usage: Totals | None = None
     draft: str | None = None
-    """The run that made the summary from which it answers, if it does from one."""
+    """The run that made the summary it answers from, if any."""
     drafting: Totals | None = None
-    """What that used."""
+    """The usage of that run."""
     failure: Failure | None = None
     done: bool = False
 
     @property
     def status(self) -> str:
-        """Whether it is `done`, has `failed`, or was `not made`."""
+        """The status: `done`, `failed` or `not made`."""
         return status_of(self.failure, done=self.done)
 
 
 @dataclass(frozen=True, slots=True)
 class QaItem:
-    """One question put to one model at one step. None is what there is not."""
+    """One question to one model at one step. A None field does not exist."""
 
     document: str
     title: str
@@ -211,19 +211,19 @@ class QaItem:
     question: TypedQuestion
     third: Third
     end: int | None
-    """How many characters were read."""
+    """The number of characters that were read."""
     run: str | None
     status: str
     response: Response | None = None
     verdict: JudgedAnswer | None = None
-    """Of an answer, and of the reason where the question takes yes or no."""
+    """The verdict on the answer, or on the reason of a yes-or-no question."""
     similarity: float | None = None
     draft: str | None = None
-    """The run that made the summary from which it is answered, if it is from one."""
+    """The run that made the summary it is answered from, if any."""
 
     @property
     def name(self) -> tuple[str, int]:
-        """Which question it is, of all documents."""
+        """The key of the question among those of all documents."""
         return self.document, self.question.id
 
     @property
@@ -233,7 +233,7 @@ class QaItem:
 
     @property
     def place(self) -> Place | None:
-        """Whether the paragraph was read; None where nothing was."""
+        """Whether the paragraph was read, was cut or lies ahead; None if nothing was read."""
         if self.end is None:
             return None
         start, end = self.question.paragraph
@@ -241,44 +241,44 @@ class QaItem:
 
     @property
     def third_read(self) -> Third | None:
-        """In which third of what was read the paragraph lies."""
+        """The third of what was read that the paragraph is in; None if it was not read completely."""
         return third_of(self.question.paragraph, self.end) if self.end and self.place == "read" else None
 
     @property
     def should_abstain(self) -> bool:
-        """Whether there is nothing to answer from: in the document, or in what was read of it."""
+        """True if there is nothing to answer from, in the document or in what was read of it."""
         return not self.question.is_answerable or self.place == "ahead"
 
     @property
     def abstained(self) -> bool | None:
-        """Whether the model said that there is no answer; None where it said nothing."""
+        """True if the model said that there is no answer; None without a response."""
         return self.response.abstained if self.response else None
 
     @property
     def given(self) -> Response | None:
-        """The answer, where there is one and the model did not abstain."""
+        """The answer; None without a response or if the model abstained."""
         return self.response if self.response and not self.response.abstained else None
 
     @property
     def yes_no(self) -> bool | None:
-        """Of a yes-or-no question that was answered, whether with the right one of both; apart from the reason."""
+        """True if the yes or no is right, whatever the reason; None for other or unanswered questions."""
         if self.question.type != "binary" or self.given is None:
             return None
         return yes_or_no(self.given.answer) == self.question.answer
 
     @property
     def judged_right(self) -> bool | None:
-        """What the judge says of the answer, or of the reason; None where it has not said."""
+        """The judge's verdict on the answer or the reason; None without one."""
         return self.verdict.right if self.verdict else None
 
     @property
     def answered_right(self) -> bool | None:
-        """Whether an answer that was given is right: by the judge, or by its yes or no."""
+        """True if a given answer is right: by its yes or no, or by the judge."""
         return self.yes_no if self.question.type == "binary" else self.judged_right
 
     @property
     def correct(self) -> bool | None:
-        """Whether the model did right by the question whose paragraph it has read; None where nobody knows."""
+        """True if the model handled a question correctly whose paragraph it has read; None if unknown."""
         if self.response is None:
             return None
         if not self.question.is_answerable:
@@ -287,7 +287,7 @@ class QaItem:
 
     @property
     def pair(self) -> AnswerPair | None:
-        """What there is to judge: an answer beside its reference, or a reason beside its own."""
+        """The pair to judge: an answer with its reference, or a reason with its own; None if there is neither."""
         if self.given is None or not self.question.is_answerable:
             return None
         of_reason = self.question.type == "binary"
@@ -296,12 +296,12 @@ class QaItem:
         return AnswerPair(id=1, question=self.question.text, reference=reference, answer=said) if said else None
 
     def compared(self, similarity: Similarity) -> QaItem:
-        """The item with how alike what was said is to the reference."""
+        """Return the item with the similarity of the answer to the reference."""
         pair = self.pair
         return self if pair is None else replace(self, similarity=round(similarity(pair.answer, pair.reference), 6))
 
     def to_json(self) -> dict[str, object]:
-        """The record in `items.json`."""
+        """Return the record for `items.json`."""
         said, verdict = self.response, self.verdict
         return json_of(
             self,
@@ -315,7 +315,7 @@ class QaItem:
 
 
 def items_of(subject: QaSubject, cell: QaCell) -> list[QaItem]:
-    """The questions of a document as they were put to one model at one step."""
+    """Return the questions of a document as put to one model at one step."""
     if (asked := subject.questions) is None:
         return []
     return [

@@ -1,4 +1,4 @@
-"""The tables of questions (thesis, table 6.2): accuracy by type, place, length and model, abstention, cost; report."""
+"""The QA tables (thesis, table 6.2): accuracy by type, place, length and model, abstention, cost; and the report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from redraft.questions import THIRDS, TYPES
 from redraft.report.tables import Table, figure, mean, plain
 
 COUNTS = ("accuracy", *ENDS, "right", "judged", "unjudged", "no answer", "of", "similarity")
-"""The columns of an accuracy, and of what it rests on."""
+"""The columns of an accuracy and of what it is based on."""
 _MOST_LENGTHS, _MOST_MODELS, _DIGITS = 13, 4, 6
 _HOW = (
     "Accuracy: the share of questions handled correctly, out of those whose paragraph was read completely."
@@ -44,15 +44,15 @@ _LONG = f"{_HOW} Tokens are the mean over steps of about that length."
 
 
 class Length(NamedTuple):
-    """About so many tokens that were read, and the steps that read them, each of a document."""
+    """A rounded mean of tokens read, and the steps of about that length, each with its document."""
 
     tokens: int
     steps: frozenset[tuple[str, int]]
 
 
 def lengths(read: Mapping[tuple[str, int], int]) -> list[Length]:
-    """The steps of documents by how many tokens each reads. A short document has other steps than a long one: what lies
-    nearest to each other is put together until there are as few lengths as the thesis has steps."""
+    """Return the steps of documents grouped by the tokens they read. Short documents have other steps than long ones,
+    so the nearest groups are merged until there are at most as many lengths as the thesis has steps."""
     groups = [[step for step, own in read.items() if own == tokens] for tokens in sorted({*read.values()})]
     while len(groups) > _MOST_LENGTHS:
         spans = [read[after[-1]] - read[before[0]] for before, after in pairwise(groups)]
@@ -66,9 +66,9 @@ def _lengths(items: Sequence[QaItem]) -> list[Length]:
 
 
 def _counts(items: Sequence[QaItem]) -> Row:
-    """The cells of the columns `COUNTS`."""
+    """Return the cells of the columns `COUNTS`."""
     known = [item.correct for item in items if item.correct is not None]
-    # A question that many steps have read is drawn with all of its answers.
+    # A question that several steps have read is resampled with all its answers.
     by_question = group_by([item for item in items if item.correct is not None], "name").values()
     spread = interval_of_share([(sum(bool(item.correct) for item in own), len(own)) for own in by_question])
     silent = _silent(items)
@@ -81,7 +81,7 @@ def _counts(items: Sequence[QaItem]) -> Row:
 
 
 def _silent(items: Sequence[QaItem]) -> int:
-    """How many questions have no answer."""
+    """Return the number of questions without an answer."""
     return sum(item.response is None for item in items)
 
 
@@ -103,7 +103,7 @@ def _accuracy(
     types: Sequence[str] = (ALL,),
     thirds: Sequence[str] = (ALL,),
 ) -> Callable[[Sequence[QaItem]], Table]:
-    """A table of the accuracy of each model, by what some columns name."""
+    """Declare a table of each model's accuracy by some columns."""
 
     @table(name, title, caption, ("model", *by, *COUNTS), _basis)
     def declared(items: Sequence[QaItem]) -> Iterator[Row]:
@@ -142,7 +142,7 @@ place_table = _accuracy(
     ["tokens", "third read"],
     thirds=THIRDS,
 )
-"The same by third of the text read: each step has other questions in its middle."
+"""The accuracy table by third of the text read; each step has different questions in its middle third."""
 
 
 @table(
@@ -163,7 +163,7 @@ def difference_table(items: Sequence[QaItem]) -> Iterator[Row]:
 
 
 def paired(first: Sequence[QaItem], second: Sequence[QaItem]) -> list[float]:
-    """For each question the mean difference over the steps at which both models have a verdict."""
+    """Return for each question the mean difference over the steps at which both models have a verdict."""
     others = {(item.name, item.step): item.correct for item in second}
     found: dict[tuple[str, int], list[float]] = {}
     for item in first:
@@ -311,7 +311,7 @@ def cost_table(subjects: Sequence[QaSubject], cells: Sequence[QaCell]) -> Iterat
 def _spent(
     subjects: Sequence[QaSubject], cells: Sequence[QaCell]
 ) -> Iterator[tuple[str, str, int | None, list[Totals]]]:
-    """Stage, model and length with what was used there."""
+    """Yield stage, model and length with the usage there."""
     yield (QUESTIONS, "the judge", None, [one.usage[QUESTIONS] for one in subjects if QUESTIONS in one.usage])
     for model in dict.fromkeys(cell.model for cell in cells):
         for length in lengths({(cell.document, cell.step.number): cell.step.tokens for cell in cells}):
