@@ -279,7 +279,7 @@ def _units(
 
 
 def _by_number(units: Sequence[_Unit]) -> dict[int, ConfusionVerdict]:
-    """Return verdicts by sentence: a confusing unit marks the sentence that it overlaps most, a clear one all of them."""
+    """Return verdicts by sentence: a confusing unit marks the sentence it overlaps most, a clear one all of them."""
     found: dict[int, ConfusionVerdict] = {}
     for unit in units:
         if unit.verdict:

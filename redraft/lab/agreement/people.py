@@ -190,7 +190,7 @@ def entries(path: str) -> Iterator[FileEntry | FileProblem]:
 
 
 def entries_in(text: str) -> Iterator[FileEntry | FileProblem]:
-    """Yield the entries of a JSON list or of JSON lines, a single object as one entry; invalid JSON yields a problem."""
+    """Yield the entries of a JSON list or of JSON lines, a single object as one entry; invalid JSON is a problem."""
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):

@@ -417,7 +417,7 @@ def sheet_report(store: Store, answers: SheetAnswers) -> Report:
 
 
 def _validity_table(asked: Sequence[tuple[SheetRow, bool]], what: What, basis: str) -> Table:
-    """Return table 2 of HAMLET: the share of passed items that people find valid, and of failed ones that they do not."""
+    """Return table 2 of HAMLET: the share of passed items people find valid, and of failed ones they do not."""
     rows: list[Row] = []
     for group in (*dict.fromkeys(question.group for question, _ in asked), _ALL):
         own = [(question, valid) for question, valid in asked if group in (question.group, _ALL)]

@@ -304,7 +304,7 @@ _STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 
 
 def sweep_tables(outcome: AgreementOutcome) -> list[Table]:
-    """Return the tables of a sweep (LongSumEval, tables V to VII): tau-b per summary, and per system if there are any."""
+    """Return the tables of a sweep (LongSumEval, tables V to VII): tau-b per summary, and per system, if any."""
     values = outcome.design.sweep.values
     if not values:
         return []
