@@ -97,7 +97,7 @@ def _words(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class SentenceSeries:
-    """A judge's and people's verdicts on single sentences; None where the judge abstains."""
+    """A judge's and people's verdicts on single sentences; None if the judge abstains."""
 
     said: tuple[bool | None, ...]
     people: tuple[bool, ...]
@@ -144,7 +144,7 @@ _BLOCK = 512
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """The correlation of two series; None where a figure is undefined."""
+    """The correlation of two series; None if a figure is undefined."""
 
     n: int
     tau: float | None = None
@@ -352,7 +352,7 @@ def told(said: Sequence[bool], people: Sequence[bool], groups: Sequence[str]) ->
 
 
 def of_class(said: Sequence[bool] | Flags, people: Sequence[bool] | Flags) -> OfClass:
-    """Return precision and recall of the positive class; None where the denominator is zero."""
+    """Return precision and recall of the positive class; None if the denominator is zero."""
     if not len(people):
         return OfClass(None, None, 0)
     precision, recall, _, _ = precision_recall_fscore_support(

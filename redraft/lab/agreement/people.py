@@ -17,7 +17,7 @@ from redraft.text.sanitizer import clean, one_line
 
 Rating = float | str | bool
 Ratings = Sequence[Sequence[Rating | None]]
-"""One row per item and one column per rater; None where a rater did not rate an item."""
+"""One row per item and one column per rater; None if a rater did not rate an item."""
 Level = Literal["nominal", "ordinal", "interval"]
 """How two ratings are compared: whether they are equal, by how many ranks they differ, or by how much."""
 
