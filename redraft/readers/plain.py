@@ -31,7 +31,7 @@ _OUTER_HEADING = re.compile(r"(?i)(?:book|part|volume|act)\b")
 _HEADER = 5_000
 _GUTENBERG_TITLE = re.compile(r"^Title:[ \t]*([^\n]+(?:\n[ \t]+[^\n]+){0,3})", re.MULTILINE)
 _ATX_HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+([^\n]+)$", re.MULTILINE)
-# A line of dashes below a list item, a quotation, a table row or a paragraph of several lines is a rule.
+# An underline below a list item, a quotation, a table row or a paragraph of several lines is a rule, not a heading.
 _SETEXT_HEADING = re.compile(
     r"(?:\A|(?<=\n\n)) {0,3}(?![-*+>|#] |\d+[.)] )(\S[^\n]{0,200})\n {0,3}(={2,}|-{2,})[ \t]*$", re.MULTILINE
 )

@@ -1,4 +1,4 @@
-"""Tells a document's kind by its form, and finds its front and back matter: licences, thanks, contents."""
+"""Determines a document's kind by its form, and finds its front and back matter: licences, thanks, contents."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def _detector() -> Any:
 
 ENGLISH = "en"
 
-# Languages so alike that only a long text tells them apart; there a file's tag counts.
+# Languages so similar that only a long text distinguishes them; for them a file's tag counts.
 _ALIKE = tuple(
     frozenset(group.split())
     for group in (
@@ -202,7 +202,7 @@ def language_spans_of(document: Document) -> tuple[LanguageSpan, ...]:
 
 
 def foreign_in(document: Document) -> str:
-    """Return a language other than English of a document, or of one of several; empty for none."""
+    """Return a language other than English of a document, or of one of several; empty if there is none."""
     told = (known_language(document), *(one.language for one in language_spans_of(document)))
     return next(filter(is_foreign, told), "")
 

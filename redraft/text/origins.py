@@ -238,7 +238,7 @@ class SentenceMatch(NamedTuple):
     """The similarity in meaning of each place, if meanings are compared."""
 
     def said(self, left: Scores) -> Scores:
-        """Return how much of the sentence each place supports, if `left` of each word is still open."""
+        """Return how much of the sentence each place supports; `left` is the share of each word that is still open."""
         found: Scores = (self.worth * left) @ self.near / self.against
         return found
 
@@ -269,8 +269,11 @@ class _Part(NamedTuple):
 
 
 class Origins:
-    """Traces sentences to places in some texts. An encoder is asked for all sentences of one parent at a time, in
-    order, so that it can cache them. The time is proportional to the sentences times those that share a word."""
+    """Traces sentences to places in some texts.
+
+    An encoder gets all sentences of one parent at a time, in order, so that it can cache them. The time is proportional
+    to the sentences times those that share a word.
+    """
 
     def __init__(self, parents: Sequence[str], encoder: Encoder | None = None) -> None:
         language_spans = language_spans_beside(parents)

@@ -22,7 +22,7 @@ def place_said(document: str, chapter: str, pages: str, percent: int) -> str:
 
 
 def document_of(document: Document, span: Span) -> str:
-    """Return which of several documents a place is in; empty if there is only one."""
+    """Return the name of the document that a place is in; empty if there is only one."""
     before = (mark.label for mark in document.marks if mark.kind == "document" and mark.start <= span.start)
     return next(reversed([*before]), "")
 

@@ -17,7 +17,7 @@ from redraft.text.vectors import stop_words
 
 POINTS = 50
 """The number of evenly spread points of the density."""
-# The least bandwidth: a sentence is also about what stands around it.
+# The least bandwidth: a sentence is also about its surroundings.
 _NARROWEST = 0.02
 
 

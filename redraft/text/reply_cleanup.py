@@ -195,7 +195,7 @@ def unframed(text: str) -> str:
 _OFTEN = 3
 # Shorter sentences may well be repeated ("And so it was."), and occur in any text ("Write plain prose.").
 _FEWEST = 4
-# How often a short one is repeated in sequence in a loop.
+# The number of consecutive repetitions of a short one that make a loop.
 _IN_A_ROW = 5
 # How often a cycle of letters or words is repeated at the very end in a loop.
 _TURNS, _TURNS_OF_LONGER = 8, 4
@@ -215,7 +215,7 @@ def unlooped(text: str) -> str:
     kept: list[Span] = []
     seen: set[tuple[str, ...]] = set()
     for part, key in zip(parts, said, strict=True):
-        # A partial last cycle goes with the others.
+        # A partial last cycle is removed with the others.
         begun = part is parts[-1] and any(" ".join(cycle).startswith(" ".join(key)) for cycle in loops & seen)
         if not begun and (key not in loops or key not in seen):
             kept.append(part)

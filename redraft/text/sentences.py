@@ -181,7 +181,7 @@ def _segment(text: str, language: str) -> list[str]:
     missed, goes_on = (_MISSED_ELLIPSIS, _goes_on_abroad) if foreign else (_MISSED_END, _goes_on)
     try:
         parts: list[str] = segment(language if foreign else ENGLISH, missed.sub(_marked, _UNFIT.sub(" ", text)))
-    except BaseException as error:  # a panic of the splitter's Rust code is no Exception
+    except BaseException as error:  # a panic of the splitter's Rust code is not an Exception
         if type(error).__name__ != "PanicException":
             raise
         return [text]

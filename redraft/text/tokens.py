@@ -163,7 +163,7 @@ class TokenPart(NamedTuple):
 
 
 def _up_to(numbers: Small, most: int) -> int:
-    """Return how many of some ascending numbers are no greater; a number of the same type avoids a copy."""
+    """Return how many of some ascending numbers are at most this number; one of the same type avoids a copy."""
     return int(np.searchsorted(numbers, np.uint32(most), side="right"))
 
 
@@ -228,7 +228,7 @@ class Tokenizer(Protocol):
         ...
 
     def __hash__(self) -> int:
-        """Return a hash, since what is measured with a tokenizer is cached."""
+        """Return a hash, since measurements of a tokenizer are cached."""
         ...
 
 

@@ -215,7 +215,7 @@ class PlacedAnnotations:
     elsewhere: int
     """The number of annotated sentences whose boundaries differ from ours."""
     lost: int
-    """The number of annotated sentences that are not in the summary; each stands for a sentence without a verdict."""
+    """The number of annotated sentences that are not in the summary; each counts as one without another verdict."""
     undecided: int
     """The number of entries that call a sentence both confusing and not confusing."""
 
