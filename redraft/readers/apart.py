@@ -1,4 +1,4 @@
-"""Reads a file in a process of its own, since those who make files know the mistakes of parsers, too."""
+"""Reads a file in a separate process, since malicious files exploit bugs in parsers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from redraft.errors import DocumentError
 from redraft.readers.builder import ReadText
 from redraft.readers.formats import MOST_SECONDS, TOO_SLOW, Format, too_large
 
-# The child looks for modules where we do, and not in the directory that we happen to be in.
+# The child uses our module search path, not the current directory.
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
     "from redraft.readers.child import main; main(*sys.argv[2:])"
 )
 _WAIT = 5 * MOST_SECONDS
-"""On a busy machine a process waits longer than it works."""
+"""The wall-clock limit in seconds: on a busy machine a process waits longer than it works."""
 _KEPT = ("PATH", "SYSTEMROOT", "TEMP", "TMP", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG")
 _CRASHED: dict[str, object] = {
     "error": "the file is broken, and broke the program that reads it",
@@ -29,7 +29,7 @@ _CRASHED: dict[str, object] = {
 
 
 def read_apart(form: Format, data: bytes, name: str) -> ReadText:
-    """What a file of this format says, or an error in a sentence."""
+    """Return the content of a file of this format; raise `DocumentError` if it cannot be read."""
     path = [os.path.abspath(one) for one in sys.path]
     command = [sys.executable, "-I", "-c", _START, json.dumps(path), form, name]
     environment = {key: os.environ[key] for key in _KEPT if key in os.environ}
@@ -54,7 +54,7 @@ def read_apart(form: Format, data: bytes, name: str) -> ReadText:
 
 
 def _ending(form: Format, code: int, said: bytes) -> dict[str, object]:
-    """Why a process ended before it had said anything."""
+    """Return the error of a process that ended without an answer."""
     if -code in (getattr(signal, "SIGXCPU", 0), getattr(signal, "SIGKILL", 0)) and code:
         return TOO_SLOW
     if b"MemoryError" in said or b"bad_alloc" in said or b"emory" in said:

@@ -1,4 +1,4 @@
-"""Files that are zip archives, which may be made to be larger than any memory."""
+"""Zip archives, which may be crafted to unpack to more than any memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENCRYPTED = 0x1
 
 
 class Archive:
-    """The parts of a zip archive, by their names. What is unpacked of it in all has a limit."""
+    """The parts of a zip archive by name; the total unpacked size is limited."""
 
     def __init__(self, data: bytes, place: str) -> None:
         self._place = place
@@ -36,7 +36,7 @@ class Archive:
         return self._real(name) is not None
 
     def size(self, name: str) -> int:
-        """How many bytes a part has, as the archive says."""
+        """Return the size of a part in bytes, as the archive declares it."""
         real = self._real(name)
         return min(self._zip.getinfo(real).file_size, _MOST_OF_ONE) if real is not None else 0
 
@@ -78,7 +78,7 @@ class Archive:
 
 
 def beside(part: str, href: str) -> tuple[str, str]:
-    """The part that a reference within another means, and the place in it."""
+    """Return the part that a reference in another part points to, and the fragment in it."""
     path, _, fragment = href.partition("#")
     whole = posixpath.normpath(posixpath.join(posixpath.dirname(part), unquote(path))) if path else part
     return whole.lstrip("/"), unquote(fragment)

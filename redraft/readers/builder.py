@@ -1,4 +1,4 @@
-"""What a reader makes of a file: a text, and what stands where in it."""
+"""The result of a reader: a text with its headings and marks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from redraft.readers.parts import names_document
 from redraft.text.sanitizer import clean, one_line
 
 TITLE_WIDTH = 120
-# Signs that print as several letters, and forms of Arabic letters that only a typesetter needs.
+# Ligatures, and presentation forms of Arabic letters.
 _FORMS = re.compile("[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefe]+")
 _UNSEEN = re.compile("[\u00ad\u200b\u2060]")
 _WIDE_SPACE = re.compile("[\u00a0\u2000-\u200a\u202f]")
 
 
 class Heading(NamedTuple):
-    """Where a section begins, its rank, 1 being the outermost, and its title."""
+    """The offset of a section, its level (1 is the outermost), and its title."""
 
     at: int
     level: int
@@ -32,7 +32,7 @@ class Heading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """A text with its title and its language as the file has them, and what stands where in it."""
+    """A text with its headings and marks, and the title and language given in the file."""
 
     text: str
     title: str = ""
@@ -40,12 +40,12 @@ class ReadText:
     headings: tuple[Heading, ...] = ()
     marks: tuple[Mark, ...] = ()
     notes: tuple[str, ...] = ()
-    """What was left out, and what is odd, in sentences."""
+    """Sentences about omissions and irregularities."""
     extents: tuple[Extent, ...] = ()
-    """How much there was to be read in each part of the file, and how much of it was."""
+    """For each part of the file, how much text it has and how much was read."""
 
     def document(self, name: str, title: str, encoding: str = "utf-8") -> Document:
-        """The document that the file of this name holds; `title` where the file says none."""
+        """Return the document of the file of this name; `title` is the fallback title."""
         sections = tuple(sections_of(self.headings, len(self.text)))
         title = one_line(self.title, TITLE_WIDTH) or title
         notes = (*self.notes, *missing(self.extents))
@@ -54,12 +54,12 @@ class ReadText:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As one process hands it to another."""
+        """Return the fields for another process."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
 def sections_of(headings: Sequence[Heading], length: int) -> Iterable[DocumentSection]:
-    """Each heading opens a section that ends where the next of the same or a higher rank begins."""
+    """Yield a section for each heading, up to the next heading of the same or a higher rank."""
     ends = [length] * len(headings)
     open_at: list[int] = []
     for index, heading in enumerate(headings):
@@ -72,7 +72,7 @@ def sections_of(headings: Sequence[Heading], length: int) -> Iterable[DocumentSe
 
 
 def tidy(text: str) -> str:
-    """Text as people type it: no ligatures, no hyphens that are not seen, no spaces of other widths."""
+    """Return text as people type it: without ligatures, invisible hyphens, and spaces of unusual widths."""
     if text.isascii():
         return text if text.isprintable() else clean(text)
     text = _FORMS.sub(lambda found: unicodedata.normalize("NFKC", found.group()), text)
@@ -80,7 +80,7 @@ def tidy(text: str) -> str:
 
 
 class Anchor(NamedTuple):
-    """A place within a paragraph where a page begins."""
+    """The beginning of a page within a paragraph."""
 
     label: str
     href: str
@@ -88,11 +88,11 @@ class Anchor(NamedTuple):
 
 Run = str | Anchor
 BREAK = "\x1e"
-"""A line end that is meant."""
+"""An intended line break."""
 
 
 def joined(runs: Iterable[Run]) -> tuple[str, list[tuple[int, Anchor]]]:
-    """Text as it flows in one paragraph, its white space made single spaces, and where in it pages begin."""
+    """Return the text of a paragraph with whitespace collapsed, and the offsets at which pages begin in it."""
     made: list[str] = []
     anchors: list[tuple[int, Anchor]] = []
     length, blank = 0, True
@@ -115,7 +115,7 @@ def joined(runs: Iterable[Run]) -> tuple[str, list[tuple[int, Anchor]]]:
 
 @dataclass(slots=True)
 class Builder:
-    """Puts a text together, paragraph by paragraph, and remembers what stands where."""
+    """Assembles a text paragraph by paragraph, with its headings and marks."""
 
     parts: list[str] = field(default_factory=list)
     length: int = 0
@@ -127,7 +127,8 @@ class Builder:
     _page: tuple[int, Anchor] | None = None
 
     def add(self, runs: Iterable[Run], between: str = "\n\n", before: str = "") -> Span:
-        """Add a paragraph, behind an empty line or what stands `between`; its place, which is empty for no text."""
+        """Add a paragraph after a blank line, or after `between`, and return its span, which is empty if it has no
+        text."""
         text, anchors = joined(runs)
         if not text:
             for _, anchor in anchors:
@@ -139,13 +140,13 @@ class Builder:
         return self._put(before + text, between)
 
     def verbatim(self, text: str) -> Span:
-        """Add a paragraph whose lines and blanks are to stay."""
+        """Add a paragraph and keep its lines and indentation."""
         lines = [line.rstrip() for line in tidy_lines(text)]
         whole = re.sub(r"\n{2,}", "\n", "\n".join(lines)).strip("\n")
         return self._put(whole, "\n\n") if whole.strip() else Span(self.length, self.length)
 
     def heading(self, level: int, runs: Iterable[Run]) -> None:
-        """Add a heading, as Markdown marks it, with which a section begins."""
+        """Add a Markdown heading that begins a section."""
         level = max(1, min(6, level))
         span = self.add(runs, before="#" * level + " ")
         if span.end > span.start:
@@ -153,7 +154,7 @@ class Builder:
             self.headings.append(Heading(span.start, level, one_line(title, TITLE_WIDTH)))
 
     def table(self, rows: Iterable[Sequence[str]], label: str = "", href: str = "") -> None:
-        """Add a table, a line for each row that has any text."""
+        """Add a table, one line for each row that has text."""
         spans: list[Span] = []
         for cells in rows:
             if any(cells):
@@ -163,24 +164,24 @@ class Builder:
 
     @property
     def first_title(self) -> str:
-        """The first heading of the outermost rank, unless it is a chapter's."""
+        """The first heading of level 1, unless it is a chapter's."""
         outer = [one.title for one in self.headings if one.level == 1]
         return outer[0] if outer and names_document(outer[0], len(outer) - 1) else ""
 
     def since(self, start: int) -> Span:
-        """What was added from there on, without the empty lines before it."""
+        """Return the span added since `start`, without the blank line before it."""
         return Span(start + (2 if start and self.length > start else 0), self.length)
 
     def begin_page(self, anchor: Anchor) -> None:
         self._turn(self.length, anchor)
 
     def mark(self, kind: MarkKind, span: Span, label: str = "", href: str = "") -> None:
-        """Say what a stretch is, if there is any of it."""
+        """Mark a span, unless it is empty."""
         if span.end > span.start:
             self.marks.append(Mark(span.start, span.end, kind, one_line(label, TITLE_WIDTH), href))
 
     def leave_out(self, what: str, count: int = 1) -> None:
-        """Remember that something is not in the text: a plural, such as `scripts`."""
+        """Record that something is omitted from the text: a plural noun, such as `scripts`."""
         self.left_out[what] += count
 
     def reading(self, title: str = "", language: str = "") -> ReadText:
@@ -212,10 +213,10 @@ class Builder:
 
 
 def cell_text(texts: Iterable[str]) -> str:
-    """Return the text of a table's cell on one line."""
+    """Return the text of a table cell on one line."""
     return one_line("".join(texts)).replace("|", "/")
 
 
 def tidy_lines(text: str) -> list[str]:
-    """The lines of a text, each of them tidy."""
+    """Return the lines of a text, each one tidied."""
     return [tidy(line.expandtabs(4)) for line in clean(text).split("\n")]

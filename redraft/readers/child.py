@@ -1,4 +1,4 @@
-"""The process that reads a file of a stranger: little memory, little time, no secrets, and nobody to take along."""
+"""The process that reads an untrusted file, with limited memory and time, and without secrets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redraft.readers.builder import ReadText
 from redraft.readers.formats import MOST_SECONDS, Format, most_memory, too_large
 from redraft.readers.pdf import file as pdf
 
-with suppress(ImportError):  # there is none on Windows
+with suppress(ImportError):  # not available on Windows
     import resource
 
 READERS: dict[Format, Callable[[bytes, str], ReadText]] = {
@@ -26,11 +26,11 @@ READERS: dict[Format, Callable[[bytes, str], ReadText]] = {
     "srt": subtitles.read,
     "vtt": subtitles.read,
 }
-"""What reads a format, in the process that it is called in."""
+"""The readers by format, which run in the calling process."""
 
 
 def main(form: Format, name: str) -> None:
-    """Read the file on standard input, and write what it says, or why it cannot be read, as JSON to standard output."""
+    """Read the file on standard input, and write its content or the error as JSON to standard output."""
     _limit(form)
     try:
         answer: dict[str, object] = READERS[form](sys.stdin.buffer.read(), name).to_json()

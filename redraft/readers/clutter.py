@@ -24,14 +24,15 @@ _WORD = re.compile(r"[a-z]+|[A-Z][a-z]*")
 _LONGEST = 1_000
 _DIALOGS = frozenset({"dialog", "alertdialog"})
 _LARGEST = 0.3
-"""What holds a larger share of the words of a page is no clutter, whatever it is called. Comments may be longer."""
+"""A larger share of the words of a page is not clutter, whatever its name; comments may be longer."""
 _FEWEST_LEFT, _LEFT_BESIDE = 60, 0.1
-"""So many words, and such a share of the comments, has an article; else the comments are what the page is about."""
+"""The least words, and the least words relative to the comments, of an article; with fewer, comments are the content.
+"""
 _FEW_IN_SHARE_BAR = 60
 
 
 def clutter(body: Element) -> Mapping[Element, str]:
-    """Return the outermost elements that are no part of what a page is about, each with what it is."""
+    """Return the outermost elements that are not part of the page's content, each with its kind."""
     total = removed = 0
     found: dict[Element, str] = {}
     comments: dict[Element, int] = {}
@@ -55,7 +56,7 @@ def clutter(body: Element) -> Mapping[Element, str]:
 
 
 def kind_of(element: Element) -> str:
-    """Return what an element is by its name, its class and its role; empty for a part of the text."""
+    """Return the kind of clutter by an element's name, class and role; empty if it is part of the text."""
     if not element.attrib or tag(element) in ("html", "body", "main", "article", "h1", "h2", "a", "span", "td", "th"):
         return _AROUND if "editsection" in (element.get("class") or "") else ""
     if element.get("role") in _DIALOGS:
@@ -67,7 +68,7 @@ def kind_of(element: Element) -> str:
 
 
 def _of_names(element: Element) -> Iterator[str]:
-    """Yield the kinds that the words of an element's class and id stand for."""
+    """Yield the kinds of clutter that the words of an element's class and id name."""
     names = _WORD.findall(f"{element.get('id') or ''} {element.get('class') or ''}"[:_LONGEST])
     return (_KINDS[name.lower()] for name in names if name.lower() in _KINDS)
 

@@ -32,7 +32,7 @@ _ADVICE = {
 
 
 class CleanText(NamedTuple):
-    """A text that is no document, and what was taken out of it or could not be read, in sentences."""
+    """A text that is not a document, and sentences about what was removed or could not be read."""
 
     text: str
     notes: tuple[str, ...]
@@ -43,11 +43,11 @@ def load(
 ) -> Document:
     """Read the document at `source`, the path of a file, or `-` for standard input.
 
-    One of more than `max_bytes` is refused, by default one of more than 200 MB. `wanted` says which part of it is to be
-    read; without it, all but what usually is no part of a text. Its language is what `wanted` says it is, else what the
-    file says, unless the text is plainly in another, else what the text shows.
+    A file of more than `max_bytes`, by default 200 MB, is rejected. `wanted` selects the part to be read; without it,
+    everything is read except what usually does not belong to the text. The language is that of `wanted`, else that
+    given in the file unless the text is clearly in another one, else the detected one.
 
-    A damaged file of which less than 90 % can be read is refused, unless `partial` says that it will do.
+    A damaged file of which less than 90 % can be read is rejected, unless `partial` is set.
     """
     source = str(source)
     wanted = wanted or Choice()
@@ -64,7 +64,7 @@ def load(
 
 
 def load_bytes(data: bytes, name: str, *, wanted: Choice | None = None) -> Document:
-    """The document that a file of this name and with these bytes holds, wherever they come from."""
+    """Return the document in these bytes of a file of this name, from any origin."""
     path = Path(name)
     _check_suffix(path, name)
     wanted = wanted or Choice()
@@ -72,13 +72,13 @@ def load_bytes(data: bytes, name: str, *, wanted: Choice | None = None) -> Docum
 
 
 def _chosen(found: Document, wanted: Choice) -> Document:
-    """What is wanted of a document, and the language of that."""
+    """Return the wanted part of a document, with its language."""
     part = chosen(recognised(found), wanted)
     return with_language(replace(part, language=settled(part.language, part.text)), wanted.language or None)
 
 
 def _read(form: Format, data: bytes, name: str, wanted: Choice) -> ReadText:
-    """What a file says, if enough of it can be read."""
+    """Return the content of a file; raise if too little of it can be read."""
     found = read_apart(form, data, name)
     if not wanted.partial:
         check(found.extents, name)
@@ -97,7 +97,7 @@ def _whole(data: bytes, path: Path, name: str, wanted: Choice) -> Document:
 
 
 def read_text(source: str | Path) -> CleanText:
-    """The text at `source`, read as a document is, without the space around it; here it may be empty."""
+    """Return the text at `source`, read like a document and stripped; it may be empty."""
     source = str(source)
     path = _path(source, "the id that `await session.add(text)` returns")
     if source != STDIN and (installed_for(path) or path.suffix.lower() in BY_SUFFIX):
@@ -111,15 +111,15 @@ def read_text(source: str | Path) -> CleanText:
 
 
 def finished(document: Document, name: str = "") -> Document:
-    """The document of a title and a text that were handed over: the text cleaned, and with its sections.
+    """Return the document of a given title and text, with the text sanitized and its sections.
 
-    They are those of Markdown's headings. `name` is that of the file that it was read from, if it was.
+    The sections are those of the Markdown headings. `name` is the file's name, if it was read from one.
     """
     title = one_line(document.title, TITLE_WIDTH)
     called = name or title or "text"
     read = parse(without_nul(document.text, called).encode("utf-8", "replace"), name=called)
     if (document.sections or document.marks) and read.text == document.text:
-        # Its reader knows better where they are, as long as nothing had to be taken out of its text.
+        # Its reader knows the sections and marks better, as long as sanitizing changed nothing.
         read = replace(read, sections=document.sections, marks=document.marks)
     return replace(
         read,
@@ -131,12 +131,12 @@ def finished(document: Document, name: str = "") -> Document:
 
 
 def is_readable(path: Path) -> bool:
-    """Whether there is a reader for files with such a name."""
+    """Return whether there is a reader for files with this suffix."""
     return path.suffix.lower() in {*SUFFIXES, *BY_SUFFIX} or bool(installed_for(path))
 
 
 def _path(source: str, instead: str) -> Path:
-    """A path, and not a text in its place, which is not quoted: it may be long, and it may be private."""
+    """Return a path; raise for a text in its place, without quoting it, as it may be long or private."""
     if is_no_path(source):
         raise UsageError(
             f"a text of {len(source):,} characters was given where a path was expected",
@@ -146,7 +146,7 @@ def _path(source: str, instead: str) -> Path:
 
 
 def _check_suffix(path: Path, source: str) -> None:
-    """Refuse a file of a kind that nobody here can read."""
+    """Raise for a file type without a reader."""
     if not is_readable(path):
         raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint=how_to_read())
 
@@ -170,7 +170,7 @@ def _bytes(path: Path | None, source: str, max_bytes: int | None) -> bytes:
 
 
 def parse(data: bytes, *, name: str, markdown: bool = True) -> Document:
-    """Make a document of the bytes of a text file. `name` stands in for a title when the text has none."""
+    """Return the document in the bytes of a text file; `name` is the fallback title."""
     raw = decode(data, name)
     text, notes = clean_with_notes(raw.text)
     if not text.strip():
@@ -180,13 +180,13 @@ def parse(data: bytes, *, name: str, markdown: bool = True) -> Document:
 
 
 _BETWEEN = "\n\n\f\n\n"
-"""No text that was read has a form feed. So the same words in one document are another text, and have another id."""
+"""The separator of documents. Texts as read have no form feed, so one document of the same words has another id."""
 _NAMED_IN_TITLE = 3
 _BEGINNING = 300
 
 
 def load_all(sources: Sequence[str | Path], *, wanted: Choice | None = None) -> Document:
-    """The documents at some paths, read as one. What is wanted of them may be no chapters and no pages of several."""
+    """Read the documents at some paths as one; chapters and pages cannot be selected from several."""
     check_sources(sources)
     if len(sources) > 1 and wanted and (option := "chapters" if wanted.chapters else "pages" if wanted.pages else ""):
         raise UsageError(
@@ -197,13 +197,13 @@ def load_all(sources: Sequence[str | Path], *, wanted: Choice | None = None) -> 
 
 
 def check_sources(sources: Sequence[object]) -> None:
-    """Refuse to read standard input twice."""
+    """Raise if standard input is to be read twice."""
     if sum(one == STDIN for one in sources) > 1:
         raise UsageError("stdin can be read for one document only", hint="give the others as files")
 
 
 def together(documents: Sequence[Document]) -> Document:
-    """The documents in their order as one, each with a mark that names it; the same text a second time is left out."""
+    """Combine documents into one, in order, each with a mark that names it; a repeated text is left out."""
     if not documents:
         raise UsageError("no document was given", hint="give the path of one, or of several")
     first_of: dict[str, str] = {}
@@ -256,13 +256,13 @@ def _joined(parts: Sequence[tuple[str, Document]], told: Sequence[str]) -> Docum
 
 
 def _common(languages: Sequence[str]) -> str:
-    """The language that all documents are in; empty where they are in several."""
+    """Return the common language of all documents; empty if they are in several."""
     found = {primary(one): one for one in languages}
     return next(iter(found.values())) if len(found) == 1 else ""
 
 
 def _names(documents: Sequence[Document]) -> Iterator[str]:
-    """What each is called: as its file, else by its title; those that are called alike have a number behind it."""
+    """Yield the name of each document: its file's name, else its title; equal names are numbered."""
     called = [one_line(PurePath(one.source).name or one.title or "text", TITLE_WIDTH) for one in documents]
     often, told = Counter(called), Counter[str]()
     for name in called:
@@ -271,13 +271,13 @@ def _names(documents: Sequence[Document]) -> Iterator[str]:
 
 
 def _heading(document: Document) -> str:
-    """The title over a text that does not begin with it: who reads on is to see that it is another document."""
+    """Return a title for a text that does not begin with it, so that readers notice the next document."""
     title = one_line(document.title)
     return "" if not title or title in one_line(document.text[:_BEGINNING]) else f"# {title}\n\n"
 
 
 def _sections(document: Document, whole: Span, at: int) -> Iterator[DocumentSection]:
-    """Its sections where they are now, within one that is the document."""
+    """Yield its sections at their new offsets, within one section for the document."""
     own = [replace(one, span=Span(one.span.start + at, one.span.end + at)) for one in document.sections]
     if not own or own[0].title != document.title or own[0].level > 1 or own[0].span.end < whole.end:
         yield DocumentSection(document.title, 1, whole)

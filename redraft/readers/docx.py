@@ -1,4 +1,4 @@
-"""DOCX: paragraphs, headings, lists, tables and notes, as they are when every change that was tracked is accepted."""
+"""DOCX: paragraphs, headings, lists, tables and notes, with all tracked changes accepted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from redraft.text.sanitizer import one_line
 _CONTENT_TYPES = "[Content_Types].xml"
 _HEADING_STYLE = re.compile(r"heading\s*([1-9])", re.IGNORECASE)
 _OFF = frozenset({"0", "false", "off", "none"})
-# What is in a document and no part of its text, by the element that has it.
+# Elements whose content is not part of the text, by name.
 _LEFT_OUT = {
     "del": "deletions that were tracked",
     "movefrom": "",
@@ -41,7 +41,7 @@ _HINT = "save it again as .docx with the program that made it"
 
 @dataclass(frozen=True, slots=True)
 class _Style:
-    """What a style says of a paragraph: its rank as a heading (0 for none), and whether it is the title."""
+    """The properties of a paragraph style: the heading level (0 for none), and whether it is the title."""
 
     rank: int = 0
     is_title: bool = False
@@ -52,7 +52,7 @@ class _Style:
 
 @dataclass(slots=True)
 class _Notes:
-    """The footnotes and endnotes that are to come behind the paragraph which names them."""
+    """The footnotes and endnotes to be placed after the paragraph that refers to them."""
 
     texts: dict[tuple[str, str], list[list[Run]]] = field(default_factory=dict)
     waiting: list[tuple[str, str]] = field(default_factory=list)
@@ -60,7 +60,7 @@ class _Notes:
 
 
 def read(data: bytes, name: str) -> ReadText:
-    """What a document of a word processor says."""
+    """Return the content of a DOCX document."""
     archive = Archive(data, name)
     if not archive.has(_CONTENT_TYPES):
         raise DocumentError("this is no DOCX document", place=name, hint=_HINT)
@@ -94,7 +94,7 @@ class _Reader:
         self._last_was_item = False
         self._carried: list[Run] = []
         self._held = self._seen = 0
-        """How many characters the part has that is read, and how many of them were read, or left out on purpose."""
+        """The number of characters in the current part, and how many of them were read or deliberately omitted."""
 
     def read(self) -> ReadText:
         for kind in ("footnote", "endnote"):
@@ -116,7 +116,7 @@ class _Reader:
         return self._builder.reading(title, language)
 
     def _root(self, name: str) -> Element:
-        """The root of a part with text in it."""
+        """Return the root of a part with text."""
         found = part(self._archive.part(name), self._name, name)
         self._builder.oddities.extend(found.notes)
         self._held = found.held
@@ -172,7 +172,7 @@ class _Reader:
             self._contents = None
 
     def _put_notes(self) -> None:
-        """The notes that the paragraph has named, behind it."""
+        """Add the notes that the paragraph refers to after it."""
         waiting, self._notes.waiting = self._notes.waiting, []
         for kind, key in waiting:
             texts = self._notes.texts.pop((kind, key), [])
@@ -192,7 +192,7 @@ class _Reader:
             yield " "
 
     def _runs(self, paragraph: Element) -> Iterator[Run]:
-        """The text of a paragraph, in the order in which it stands there."""
+        """Yield the text of a paragraph in order."""
         stack = list(reversed(paragraph))
         while stack:
             one = stack.pop()
@@ -210,11 +210,11 @@ class _Reader:
             elif name in ("footnotereference", "endnotereference"):
                 self._notes.waiting.append((name.removesuffix("reference"), local(one, "id")))
             elif self._is_text(one, name):
-                # A paragraph in a paragraph is that of a text box.
+                # A nested paragraph is that of a text box.
                 stack.extend(reversed(one))
                 yield BREAK if name == "p" else ""
             elif name in ("drawing", "pict", "object"):
-                # The same box stands once more in the fallback for older programs.
+                # The fallback for older programs repeats the same box.
                 boxes = list(outermost(one, "txbxcontent", skip=frozenset({"fallback"})))
                 self._seen += text_in(one) - sum(map(text_in, boxes))
                 stack.extend(reversed(boxes))
@@ -222,7 +222,7 @@ class _Reader:
                 self._seen += text_in(one)
 
     def _is_text(self, one: Element, name: str) -> bool:
-        """Whether there may be text in an element; what there is in others is on record."""
+        """Return whether an element may have text; what other elements contain is recorded."""
         if name == "r" and self._is_hidden(one):
             self._builder.leave_out("hidden parts")
             return False
@@ -245,7 +245,7 @@ class _Reader:
         return self._styles.get(_value(properties, "pstyle"), _Style()) if properties is not None else _Style()
 
     def _item(self, paragraph: Element) -> str:
-        """The mark of a list before a paragraph; empty where it is in none."""
+        """Return the list marker of a paragraph; empty outside of lists."""
         numbered = child(child(paragraph, "ppr"), "numpr")
         if numbered is None:
             return ""
@@ -266,7 +266,7 @@ class _Reader:
         return {key: _style_of(key, raw) for key in raw}
 
     def _read_numbering(self) -> set[tuple[str, int]]:
-        """The lists that are numbered, by their keys and their levels."""
+        """Return the numbered lists by key and level."""
         name, _ = beside(self._main, "numbering.xml")
         if not self._archive.has(name):
             return set()
@@ -306,7 +306,7 @@ class _Reader:
             self._builder.leave_out("comments", sum(1 for _ in xml(self._archive.part(name), self._name)))
 
     def _properties(self) -> tuple[str, str]:
-        """The title that the document has in its properties, and its language."""
+        """Return the title and language in the document's properties."""
         if not self._archive.has("docProps/core.xml"):
             return "", ""
         said = texts_by_name(xml(self._archive.part("docProps/core.xml"), self._name))
@@ -314,19 +314,19 @@ class _Reader:
 
 
 def _is_joined_to_next(paragraph: Element) -> bool:
-    """Whether the end of a paragraph was deleted while changes were tracked."""
+    """Return whether the end of a paragraph was deleted in a tracked change."""
     of_end = child(child(paragraph, "ppr"), "rpr")
     return child(of_end, "del") is not None or child(of_end, "movefrom") is not None
 
 
 def _value(holder: Element | None, name: str) -> str:
-    """Return the value of a property; empty where it is not set."""
+    """Return the value of a property; empty if it is not set."""
     found = child(holder, name)
     return "" if found is None else local(found, "val")
 
 
 def _style_of(key: str, raw: dict[str, Element]) -> _Style:
-    """What a style says, or one that it is based on."""
+    """Return a style with what it inherits from the styles it is based on."""
     seen: set[str] = set()
     rank = 0
     name = ""

@@ -1,4 +1,4 @@
-"""From the bytes of a text file to its text: which encoding they are in, and what could not be read."""
+"""Decodes text files: detects their encoding, and reports what could not be decoded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-# The first bytes of files that people hand over by mistake.
+# The first bytes of files that are not text.
 _FOREIGN = {
     b"%PDF": "a PDF file",
     b"PK\x03\x04": "a zip archive (an EPUB or DOCX file is one)",
@@ -32,13 +32,13 @@ _DETECTION_BYTES = 200_000
 _WESTERN = "cp1252"
 _UNREADABLE = "\ufffd"
 _BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
-# So many bytes of another encoding that are UTF-8 by chance are hardly to be found in one line. Western text has
-# hardly any.
+# The fewest non-ASCII bytes in a line of a legacy encoding that are hardly ever UTF-8 by chance; fewer are
+# enough for Western text.
 _BY_CHANCE, _BY_CHANCE_IN_WESTERN = 8, 2
 
 
 class DecodedText(NamedTuple):
-    """A text, the encoding that it was in, and what there is to say of that."""
+    """A text, its original encoding, and notes on decoding it."""
 
     text: str
     encoding: str
@@ -46,7 +46,7 @@ class DecodedText(NamedTuple):
 
 
 def decode(data: bytes, name: str) -> DecodedText:
-    """The text that the bytes of the file of this name stand for."""
+    """Return the text in the bytes of the file of this name; raise if it is not a text file."""
     for magic, what in _FOREIGN.items():
         if data.startswith(magic):
             raise DocumentError(f"this is {what}, not text", place=name, hint="convert it to .txt or .md first")
@@ -64,14 +64,14 @@ def decode(data: bytes, name: str) -> DecodedText:
 
 
 def without_nul(text: str, name: str) -> str:
-    """The text, if there is no NUL character in it."""
+    """Return the text; raise if it has a NUL character."""
     if "\x00" in text:
         raise DocumentError("the text holds NUL characters", place=name, hint="save it as UTF-8 text first")
     return text
 
 
 def _utf8(data: bytes) -> DecodedText | None:
-    """The text if it is UTF-8; a damaged byte here and there does not make it something else."""
+    """Return the text if it is UTF-8, possibly with a few damaged bytes; else None."""
     try:
         return DecodedText(data.decode("utf-8"), "utf-8")
     except UnicodeDecodeError as error:
@@ -88,10 +88,10 @@ def _utf8(data: bytes) -> DecodedText | None:
 
 
 def _guess(data: bytes, name: str) -> DecodedText:
-    """A legacy encoding. What no encoding turns into prose is a binary file."""
+    """Return the text in a legacy encoding; raise for a binary file, which no encoding turns into prose."""
     encoding = _detect(data[:_DETECTION_BYTES])
     if encoding is None and len(data) > _DETECTION_BYTES:
-        # The cut may have gone through a character; a line end is never a part of one.
+        # The cut may have split a character; a line end is never part of one.
         encoding = _detect(data[: data.rfind(b"\n", 0, _DETECTION_BYTES) + 1])
     if encoding is None or _share_of_controls(data) > 0.02:
         raise DocumentError(
@@ -113,7 +113,7 @@ def _places(count: int) -> str:
 
 
 def _lines_in_utf8(data: bytes, least: int) -> tuple[int, int]:
-    """How many lines with so many bytes beyond ASCII are UTF-8, and the number of the first."""
+    """Return how many lines with at least `least` non-ASCII bytes are UTF-8, and the number of the first."""
     found, first = 0, 0
     for number, line in enumerate(io.BytesIO(data), 1):
         if line.isascii() or len(_BEYOND_ASCII.findall(line)) < least:
@@ -127,7 +127,7 @@ def _lines_in_utf8(data: bytes, least: int) -> tuple[int, int]:
 
 
 def _detect(data: bytes) -> str | None:
-    """The likeliest encoding; of those that fit equally well, the one that is by far the commonest."""
+    """Return the likeliest encoding; among equally good ones cp1252, which is by far the most common."""
     matches = from_bytes(data)
     best = matches.best()
     if best is None:

@@ -1,4 +1,4 @@
-"""EPUB: the parts of a book in the order of its spine, its chapters as its contents have them, its printed pages."""
+"""EPUB: the parts of a book in spine order, the chapters of its table of contents, and its printed pages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MATTER: dict[str, MarkKind] = {
 
 
 class _Entry(NamedTuple):
-    """A line of the contents: its rank, its title, and which place of which part it leads to."""
+    """An entry of the table of contents: its level, title, part and fragment."""
 
     level: int
     title: str
@@ -53,7 +53,7 @@ class _Item(NamedTuple):
 
 
 def read(data: bytes, name: str) -> ReadText:
-    """What a book says."""
+    """Return the content of a book."""
     return _Book(Archive(data, name), name).read()
 
 
@@ -90,7 +90,7 @@ class _Book:
         return replace(reading, title=title, headings=headings)
 
     def _chapter(self, item: _Item, matter: MarkKind | None, *, linear: bool) -> None:
-        """One file of the book."""
+        """Read one file of the book."""
         builder, start = self._builder, self._builder.length
         self._starts[item.part] = start
         try:
@@ -139,7 +139,7 @@ class _Book:
                 yield key, _Item(part, one.get("media-type") or "", properties)
 
     def _guide(self) -> dict[str, MarkKind]:
-        """Which parts are front matter, contents, notes or an index, as the book says."""
+        """Return the parts that the book declares as front matter, contents, notes or index."""
         found: dict[str, MarkKind] = {}
         for one in elements(self._package, "reference"):
             if kind := _MATTER.get((one.get("type") or "").lower()):
@@ -149,7 +149,7 @@ class _Book:
         return found
 
     def _refuse_encrypted(self) -> None:
-        """A book whose fonts alone are scrambled can be read."""
+        """Raise for an encrypted book; one with only obfuscated fonts can be read."""
         if not self._archive.has(_ENCRYPTION):
             return
         root = xml(self._archive.part(_ENCRYPTION), self._name)
@@ -162,11 +162,11 @@ class _Book:
             )
 
     def _said(self, what: str) -> str:
-        """What the book says of itself."""
+        """Return an element of the book's metadata."""
         return one_line(text_of(next(elements(self._package, what), None)))
 
     def _headings(self, reading: ReadText) -> tuple[Heading, ...]:
-        """The sections as the contents have them, where these lead into the text."""
+        """Return the sections of the table of contents, as far as its entries point into the text."""
         contents = list(islice(self._contents(), MOST_ENTRIES + 1))
         if len(contents) > MOST_ENTRIES:
             raise DocumentError(
@@ -188,7 +188,7 @@ class _Book:
         return self._starts.get(part)
 
     def _contents(self) -> Iterator[_Entry]:
-        """The entries of the newer contents, else of the older ones."""
+        """Yield the entries of the navigation document (EPUB 3), else of the NCX file (EPUB 2)."""
         nav = next((one.part for one in self._items.values() if "nav" in one.properties), None)
         if nav and self._archive.has(nav):
             root = page(self._archive.part(nav), self._name).roots[0]
@@ -201,7 +201,7 @@ class _Book:
             yield from _ncx(xml(self._archive.part(ncx), self._name), ncx)
 
     def _add_pages(self) -> None:
-        """The pages of the list of pages, where the text itself does not say where they begin."""
+        """Add the pages of the page list, unless the text itself marks where they begin."""
         nav = next((one.part for one in self._items.values() if "nav" in one.properties), None)
         if any(mark.kind == "page" for mark in self._builder.marks) or not nav or not self._archive.has(nav):
             return
@@ -221,7 +221,7 @@ class _Book:
 
 
 def _with_inner(listed: list[Heading], seen: tuple[Heading, ...]) -> Iterator[Heading]:
-    """The headings that the contents list, and below each of them those that only the text has."""
+    """Yield the headings of the table of contents, with those found only in the text one level below."""
     places = {one.at for one in listed}
     level = 0
     for one in sorted([*listed, *(other for other in seen if other.at not in places)], key=lambda each: each.at):
@@ -231,7 +231,7 @@ def _with_inner(listed: list[Heading], seen: tuple[Heading, ...]) -> Iterator[He
 
 
 def _after_blank(text: str, at: int) -> int:
-    """Where a part begins the empty lines before it are none of its own."""
+    """Return the offset after the blank lines, which do not belong to a part."""
     while at < len(text) and text[at].isspace():
         at += 1
     return at
@@ -244,7 +244,7 @@ def _nav(nav: Element, part: str) -> Iterator[_Entry]:
             continue
         href = link.get("href")
         if href is None:
-            # A heading of the contents without a place of its own has that of the first entry below it.
+            # A heading of the contents without a target gets that of the first entry below it.
             parent = link.getparent()
             below = (one.get("href") for one in elements(link if parent is None else parent, "a"))
             href = next((one for one in below if one), None)

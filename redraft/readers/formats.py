@@ -1,4 +1,4 @@
-"""The formats that can be read besides text, by redraft or by an installed package, and their limits."""
+"""The formats that redraft or an installed package can read besides text, and their limits."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ BY_SUFFIX: dict[str, Format] = {f".{name}": name for name in get_args(Format)} |
 }
 MOST_MEMORY = 2_000_000_000
 _OF_PDF = 900_000_000
-"""Forms that hold one another make a page of a PDF file as large as anybody lets it become."""
+"""The memory limit for PDF files in bytes: with nested forms, a page grows as large as the limit allows."""
 MOST_SECONDS = 60
-"""Of a processor's time."""
+"""The limit of processor time in seconds."""
 MOST_ENTRIES = 30_000
-"""So many entries the outline of a PDF file, or the contents of a book, may have."""
+"""The most entries in the outline of a PDF file, or the table of contents of a book."""
 TOO_SLOW: dict[str, object] = {
     "error": f"reading it takes more than {MOST_SECONDS} seconds",
     "hint": "split it, or convert it to .txt",
@@ -30,12 +30,12 @@ TOO_SLOW: dict[str, object] = {
 
 
 def most_memory(form: Format) -> int:
-    """How many bytes a process may have that reads a file of this format."""
+    """Return the memory limit in bytes of a process that reads this format."""
     return _OF_PDF if form == "pdf" else MOST_MEMORY
 
 
 def too_large(form: Format) -> dict[str, object]:
-    """What is said of a file that takes more."""
+    """Return the error for a file that exceeds the memory limit."""
     return {
         "error": f"reading it takes more than {most_memory(form) / 10**9:g} GB of memory",
         "hint": "split it, or convert it to .txt",
@@ -47,7 +47,7 @@ _HEAD = 4096
 
 
 def format_of(data: bytes) -> Format | None:
-    """The format of a file without a name, as its first bytes tell; None for text."""
+    """Return the format of a file without a name by its first bytes; None for text."""
     head = data[:_HEAD]
     if head.startswith(b"%PDF"):
         return "pdf"
@@ -68,20 +68,20 @@ def format_of(data: bytes) -> Format | None:
 
 
 SUFFIXES = frozenset({".txt", ".text", ".md", ".markdown", ".mkd", ""})
-"""Those of files of text. Others may be read by an installed package, also where redraft has a reader of its own."""
+"""The suffixes of text files. Other files may be read by an installed package, which precedes redraft's own readers."""
 
 _KIND: plugins.Kind = "readers"
 
 
 def installed_for(path: Path) -> str:
-    """The name of the installed reader for such a file, which is its suffix without the dot; empty if there is none."""
+    """Return the name of the installed reader for a file, its suffix without the dot; empty if there is none."""
     suffix = path.suffix.lower()
     name = suffix.removeprefix(".")
     return name if suffix not in SUFFIXES and name in plugins.names(_KIND) else ""
 
 
 def how_to_read() -> str:
-    """What to do with a file of another kind."""
+    """Return the hint for a file of an unknown type."""
     plain = "convert it to .txt or .md first"
     own = f"redraft reads .txt, .md, {', '.join(sorted(BY_SUFFIX))}"
     others = [f".{name}" for name in plugins.names(_KIND) if f".{name}" not in SUFFIXES]
@@ -89,7 +89,7 @@ def how_to_read() -> str:
 
 
 def read_installed(name: str, data: bytes, file: str) -> Document:
-    """What the installed reader of this name makes of a file. What is wrong with it is its package's fault."""
+    """Return the document of an installed reader; its failures are reported as those of its package."""
     reader, package = plugins.load(_KIND, name), plugins.package_of(_KIND, name)
     try:
         made = reader(data, file)

@@ -1,4 +1,4 @@
-"""HTML: the main content of a page, its headings, lists and tables as lines, and what is not shown left out."""
+"""HTML: the main content of a page, with headings, lists and tables as lines, and without hidden parts."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _PAGE_NUMBER = re.compile(r"[\[({]?\s*(?:p(?:g|age)?\.?\s*)?([0-9]{1,5}|[ivxlcdm
 
 
 def read(data: bytes, name: str) -> ReadText:
-    """What a page says, or several in one file."""
+    """Return the content of a page, or of several in one file."""
     found = page(data, name)
     odd = [] if found.encoding == "utf-8" else [f"the page is in {found.encoding}"]
     builder = Builder(oddities=[*odd, *found.notes])
@@ -97,14 +97,14 @@ def read(data: bytes, name: str) -> ReadText:
 
 
 def body_of(root: Element) -> Element:
-    """The body of a page, unless there is text beside it."""
+    """Return the body of a page, or its root if there is text outside the body."""
     body = next(elements(root, "body"), root)
     heads = sum(text_in(one) for one in root.iterchildren() if tag(one) == "head")
     return body if text_in(root) <= text_in(body) + heads else root
 
 
 def title_of(root: Element, builder: Builder) -> str:
-    """The first heading of the highest rank, unless it is a chapter's, else what the page calls itself."""
+    """Return the first heading of level 1, unless it is a chapter's, else the page's title."""
     if builder.headings and builder.headings[0].level == 1 and builder.first_title:
         return builder.first_title
     return one_line(text_of(next(elements(root, "title"), None)))
@@ -115,7 +115,7 @@ def _words(element: Element | None) -> str:
 
 
 def _main(body: Element) -> Element:
-    """The element that holds what a page is about, and not what stands around it."""
+    """Return the element with the main content of a page, without what surrounds it."""
     whole = max(1, len(_words(body)))
     for wanted in (
         lambda one: tag(one) == "main" or one.get("role") == "main",
@@ -130,7 +130,7 @@ def _main(body: Element) -> Element:
 
 
 def kinds(element: Element) -> set[str]:
-    """What an element says that it is: by its role, its type in a book, its class and its id."""
+    """Return the kinds that an element declares by its role and its EPUB type."""
     if not element.attrib:
         return set()
     roles = {role.removeprefix("doc-") for role in (element.get("role") or "").lower().split()}
@@ -138,7 +138,7 @@ def kinds(element: Element) -> set[str]:
 
 
 class Walker:
-    """Goes through a page in its order, without recursion, since its depth is a stranger's."""
+    """Walks a page in order, without recursion, since an untrusted page may be nested arbitrarily deeply."""
 
     def __init__(self, builder: Builder, place: str = "", clutter: Mapping[Element, str] | None = None) -> None:
         self._builder = builder
@@ -151,10 +151,10 @@ class Walker:
         self._open: list[tuple[Element, MarkKind, int]] = []
         self.ids: dict[str, int] = {}
         self.seen = 0
-        """How many characters of text were read, or left out on purpose."""
+        """The number of characters that were read or deliberately omitted."""
 
     def walk(self, root: Element) -> None:
-        """Read an element with all that is in it."""
+        """Read an element and everything in it."""
         stack: list[tuple[Element, bool]] = [(root, False)]
         while stack:
             element, done = stack.pop()
@@ -177,7 +177,7 @@ class Walker:
             self._runs.append(text)
 
     def _enter(self, element: Element) -> bool:
-        """Whether there is something to be read in an element."""
+        """Return whether the contents of an element are to be read."""
         name = tag(element)
         if not name or name in _LEFT_OUT:
             if what := _LEFT_OUT.get(name, ""):
@@ -199,7 +199,7 @@ class Walker:
         return True
 
     def _is_apart(self, element: Element, name: str) -> bool:
-        """Whether an element was read in a way of its own: a page number, a table, a text with its own lines."""
+        """Return whether an element was handled separately: a page number, a table, or preformatted text."""
         if (anchor := self._page(element, name)) is not None:
             self._runs.append(anchor)
         elif name == "a" and ("noteref" in kinds(element)):
@@ -262,7 +262,7 @@ class Walker:
         self._builder.table(rows, label, self._address(table))
 
     def _page(self, element: Element, name: str) -> Anchor | None:
-        """The page that begins where an element stands, if it says so, and with what label."""
+        """Return the page that begins at an element, with its label; None if none does."""
         if not element.attrib:
             return None
         classes = set((element.get("class") or "").lower().split())
@@ -281,7 +281,7 @@ class Walker:
 
 
 def _not_shown(element: Element, name: str) -> str:
-    """What an element is that is no part of what people read; empty where it is one."""
+    """Return the kind of an element that readers do not see; empty if they do."""
     if not element.attrib and name not in _AROUND_NAMES:
         return ""
     classes = set((element.get("class") or "").lower().split())
@@ -327,7 +327,7 @@ def _label(element: Element) -> str:
 
 
 def _is_data(table: Element) -> bool:
-    """Whether a table is one, and does not only put a page in its place."""
+    """Return whether a table holds data, and is not used for layout."""
     if table.get("role") == "presentation":
         return False
     cells = list(elements(table, "td", "th"))
@@ -341,13 +341,13 @@ def _is_data(table: Element) -> bool:
 
 
 def _rows(table: Element) -> Iterator[list[Element]]:
-    """The cells of each row of a table."""
+    """Yield the cells of each row of a table."""
     for row in elements(table, "tr"):
         yield [one for one in row.iterchildren() if tag(one) in ("td", "th")]
 
 
 def _cell(cell: Element) -> str:
-    """The words of a cell on one line."""
+    """Return the text of a cell on one line."""
     unread = list(elements(cell, "script", "style"))
     if not unread:
         return cell_text(text_of(cell))

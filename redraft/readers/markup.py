@@ -1,4 +1,4 @@
-"""Reading XML and HTML that strangers have written: nothing in it is looked up, fetched, or blown up."""
+"""Reads untrusted XML and HTML: no references are resolved, nothing is fetched, and no entities are expanded."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ _END_OF_PAGE = re.compile(r"</html\s*>", re.IGNORECASE)
 _BODY = re.compile(r"<body[\s>]", re.IGNORECASE)
 _END_OF_BODY = re.compile(r"</body\s*>", re.IGNORECASE)
 _MOST_PAGES = 100
-"""So many pages in one file are parsed one by one; more of them are read as a single one."""
+"""The most pages in one file that are parsed one by one; with more, the file is read as a single page."""
 _ROOT = re.compile(r"<([A-Za-z_][\w:.-]*)")
 _XHTML = "http://www.w3.org/1999/xhtml"
 
 
 class Page(NamedTuple):
-    """What an HTML file holds: mostly one root, or those of several pages that stand in it one behind the other."""
+    """The content of an HTML file: usually one root, or those of several concatenated pages."""
 
     roots: tuple[Element, ...]
     encoding: str
     notes: tuple[str, ...]
     held: int
-    """How many characters of text its source has."""
+    """The number of characters of text in its source."""
 
 
 class XmlPart(NamedTuple):
-    """The root of an XML file, how many characters of text its source has, and what there is to say of it."""
+    """The root of an XML file, the number of characters of text in its source, and notes on it."""
 
     root: Element
     held: int
@@ -53,7 +53,7 @@ class XmlPart(NamedTuple):
 
 
 def xml(data: bytes, place: str) -> Element:
-    """The root of an XML file. One that has entities of its own is refused."""
+    """Return the root of an XML file; raise if it declares entities."""
     if _OWN_ENTITIES.search(data):
         raise DocumentError(
             "its XML declares entities of its own, which are not read", place=place, hint="save it again without them"
@@ -73,7 +73,7 @@ def xml(data: bytes, place: str) -> Element:
 
 
 def part(data: bytes, place: str, name: str) -> XmlPart:
-    """An XML file of this name whose text matters. What libxml2 drops of a broken one is read all the same."""
+    """Return an XML file whose text is needed, with what libxml2 drops of a broken one."""
     if _OWN_ENTITIES.search(data):
         xml(data, place)
     text, _, _ = _decoded(data, place)
@@ -89,7 +89,7 @@ def part(data: bytes, place: str, name: str) -> XmlPart:
 
 
 def page(data: bytes, name: str) -> Page:
-    """The roots of an HTML file, the encoding that it was in, and what there is to say of that."""
+    """Return the roots of an HTML file, its encoding, and notes on it."""
     text, encoding, notes = _decoded(data, name)
     text = _DECLARATION.sub("", text)
     is_xml = _XHTML in text[:_HEAD]
@@ -114,7 +114,7 @@ def elements(root: Element, *names: str) -> Iterator[Element]:
 
 
 def child(element: Element | None, name: str) -> Element | None:
-    """Return the first child of this name, if there is one."""
+    """Return the first child of this name; None if there is none."""
     found = () if element is None else element.iterchildren()
     return next((one for one in found if tag(one) == name), None)
 
@@ -125,7 +125,7 @@ def outermost(
     skip: frozenset[str] = frozenset(),
     skipped: Callable[[Element], object] = bool,
 ) -> Iterator[Element]:
-    """Iterate over the outermost elements of these names; those to `skip` are not entered, but reported."""
+    """Iterate over the outermost elements of these names; those to `skip` are not entered, but passed to `skipped`."""
     stack = list(reversed(holder))
     while stack:
         one = stack.pop()
@@ -139,7 +139,7 @@ def outermost(
 
 
 def texts_by_name(root: Element) -> dict[str, str]:
-    """Return the texts of all elements by their names, of several with one name the last."""
+    """Return the texts of all elements by name; for equal names the last one."""
     return {tag(one): one.text or "" for one in root.iter()}
 
 
@@ -149,14 +149,14 @@ def text_of(element: Element | None) -> str:
 
 
 def text_in(root: Element) -> int:
-    """How many characters of text there are in an element, without scripts and style sheets."""
+    """Return the number of characters of text in an element, without scripts and style sheets."""
     return size(text_of(root)) - sum(
         size(str(one.text or "")) for one in root.iter() if tag(one) in RAW and _is_of_page(one)
     )
 
 
 def _is_of_page(one: Element) -> bool:
-    """Whether an element is none of a word processor's, which have a namespace of their own."""
+    """Return whether an element belongs to a web page, and not to a word processor's namespace."""
     return str(one.tag).startswith(("script", "style", f"{{{_XHTML}}}", "{http://www.w3.org/2000/svg}"))
 
 
@@ -165,14 +165,14 @@ def _size(found: list[Token]) -> int:
 
 
 def _pieces(text: str) -> list[str]:
-    """The pages of a file that holds several; what follows the end of one is another."""
+    """Return the pages of a file that holds several; each ends with its end tag."""
     ends = [0, *(found.end() for found in _END_OF_PAGE.finditer(text))]
     found = [text[start:end] for start, end in zip(ends, [*ends[1:], len(text)], strict=True)]
     return [one for one in found if one.strip()]
 
 
 def _is_cut(text: str) -> bool:
-    """Whether an XML file does not end as it began."""
+    """Return whether an XML file lacks the end tag of its root."""
     first = _ROOT.search(text)
     return first is not None and not re.search(
         rf"</{re.escape(first[1])}\s*>[^<]*(?:<!--[^>]*-->\s*)*\Z", text[-_HEAD:]
@@ -180,7 +180,7 @@ def _is_cut(text: str) -> bool:
 
 
 def tag(element: Element) -> str:
-    """The name of an element without its namespace, in small letters; empty for what is none."""
+    """Return the lower-case name of an element without its namespace; empty for comments and the like."""
     name = element.tag
     return _plain(name) if isinstance(name, str) else ""
 
@@ -191,7 +191,7 @@ def _plain(name: str) -> str:
 
 
 def local(element: Element, name: str) -> str:
-    """An attribute by its name without a namespace; empty where there is none."""
+    """Return an attribute by its name without a namespace; empty if there is none."""
     if (found := element.get(name)) is not None:
         return found
     end = f"}}{name}"
@@ -199,7 +199,7 @@ def local(element: Element, name: str) -> str:
 
 
 def _parsed(text: str) -> Element | None:
-    """XHTML is read as XML, since empty elements mean something else in HTML."""
+    """Return the root of a page, with XHTML parsed as XML, since empty elements have another meaning in HTML."""
     data = text.encode("utf-8", "replace")
     if _XHTML in text[:_HEAD] and not _OWN_ENTITIES.search(data):
         known = _ENTITY.sub(_character, text).encode("utf-8", "replace")
@@ -223,11 +223,11 @@ def _character(found: re.Match[str]) -> str:
 
 
 def _decoded(data: bytes, name: str) -> tuple[str, str, tuple[str, ...]]:
-    """As the page says that it is encoded, if it can be; else as its bytes look."""
+    """Decode a page in its declared encoding if possible, else in the detected one."""
     said = _CHARSET.search(data[:_HEAD])
     if said and not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
         encoding = said[1].decode("ascii").lower()
-        # What browsers take it for.
+        # Browsers do the same.
         encoding = "cp1252" if encoding in ("iso-8859-1", "latin-1", "latin1", "us-ascii", "ascii") else encoding
         try:
             return data.decode(encoding), encoding, ()

@@ -1,4 +1,4 @@
-"""Front and back matter, and which chapters or pages are read."""
+"""Finds front and back matter, and measures how much of a file was read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CREDIT = re.compile(
     r"|html|this (?:e-?text|e-?book|file) was|credits?:|updated editions|distributed proofread)\b",
     re.IGNORECASE,
 )
-"""How lines begin that say who has made a file."""
+"""The beginnings of lines that credit the makers of a file."""
 _CONTENTS = re.compile(
     r"^[ \t]*(?:#{1,6}[ \t]+)?(?:(?:table of )?contents|list of (?:illustrations|figures|tables|maps|plates)"
     r"|brief contents|inhalt(?:sverzeichnis)?|table des mati[èe]res|sommaire|[íi]ndice(?: general)?|contenido"
@@ -68,14 +68,14 @@ _IN_INDEX = 0.6
 _LAST_PART = 0.6
 _MOST_FRONT = 0.3
 _MOST_BEFORE, _MOST_AFTER = 15_000, 30_000
-"""How far in a text's letters its notice may end, and how far from the end its licence begins: both are shorter.
+"""The farthest end of a licence notice from the beginning in characters, and the farthest start from the end.
 
-What says so elsewhere stands between the books of one file.
+Both notices are shorter; the same phrases elsewhere separate the books of one file.
 """
 
 
 def recognised(document: Document) -> Document:
-    """The document with marks on what surrounds its text, beside those that its file has."""
+    """Return the document with marks on its front and back matter, in addition to those of its file."""
     text = document.text
     around = [*_gutenberg(text)]
     inner_end = next((mark.start for mark in around if mark.end == len(text) and mark.start), len(text))
@@ -101,7 +101,7 @@ def _gutenberg(text: str) -> Iterator[Mark]:
 
 
 def _contents(document: Document) -> Iterator[Mark]:
-    """Mark the lists of contents: those below a heading that says so, and one of chapters at the beginning."""
+    """Yield marks on tables of contents: those below such a heading, and a list of chapters at the beginning."""
     text, after = document.text, 0
     begins = {section.span.start for section in document.sections}
     headings = list(_CONTENTS.finditer(text))
@@ -115,9 +115,9 @@ def _contents(document: Document) -> Iterator[Mark]:
 
 
 def _end_of_contents(text: str, start: int, begins: set[int], alone: set[str]) -> int:
-    """Return where the entries of a list of contents end; zero where there are too few.
+    """Return where the entries of a table of contents end; zero if there are too few.
 
-    They end where an entry comes again, as the title of its chapter, or where a sentence or a Markdown heading comes.
+    They end where an entry recurs as the title of its chapter, or at a sentence or a Markdown heading.
     """
     entries: set[str] = set()
     ends: list[tuple[int, int]] = []
@@ -134,13 +134,13 @@ def _end_of_contents(text: str, start: int, begins: set[int], alone: set[str]) -
     else:
         return 0
     while not again and ends and ends[-1][0] in begins and len(ends) > 1 and not _has_reference(text[slice(*ends[-1])]):
-        # The title of the first chapter, of which the contents say nothing, or in other words.
+        # The title of the first chapter, which the contents omit or word differently.
         ends.pop()
     return ends[-1][1] if len(entries) >= _FEWEST_ENTRIES and ends else 0
 
 
 def _entries_in(paragraph: str) -> list[str]:
-    """Return the lines of a paragraph; one that is further in goes on with the entry before it, which has no page."""
+    """Return the entries of a paragraph: its lines, with an indented one joined to an entry without a page number."""
     made: list[str] = []
     margin = 0
     for line in paragraph.split("\n"):
@@ -154,7 +154,7 @@ def _entries_in(paragraph: str) -> list[str]:
 
 
 def _prose_follows(text: str, at: int) -> bool:
-    """Return whether a sentence stands in one of the next paragraphs, and not the rest of a list."""
+    """Return whether one of the next paragraphs has a sentence, and is not the rest of a list."""
     for paragraph, _ in zip(_PARAGRAPH.finditer(text, at), range(_NEAR), strict=False):
         if not all(map(_is_short_entry, paragraph[0].split("\n"))):
             return True
@@ -162,7 +162,7 @@ def _prose_follows(text: str, at: int) -> bool:
 
 
 def _list_of_chapters(text: str) -> Span | None:
-    """Return the first list of numbered titles that come again as lines of their own, if it has no heading."""
+    """Return the first list of numbered titles that recur as separate lines, for a list without a heading."""
     start = count = stop = 0
     for line in islice(_LINE.finditer(text, 0, min(len(text) // 2, _MOST_BEFORE)), _MOST_LINES):
         title = _REFERENCE.sub("", line[0][-_END_OF_LINE:]).strip()
@@ -176,7 +176,7 @@ def _list_of_chapters(text: str) -> Span | None:
 
 
 def _is_entry(line: str, alone: set[str]) -> bool:
-    """Return whether a line may be one of the contents: it is short, or its number stands `alone` as a heading."""
+    """Return whether a line may be an entry: it is short, or its number also occurs `alone` as a heading."""
     return _is_short_entry(line) or (len(line) <= _LONGEST_SYNOPSIS and _number_in(line) in alone)
 
 
@@ -187,7 +187,7 @@ def _is_short_entry(line: str) -> bool:
 
 
 def _has_reference(line: str) -> bool:
-    """Whether a line ends with the number of a page. Only its end is looked at, however long it is."""
+    """Return whether a line ends with a page number; only its end is examined, however long it is."""
     return bool(_REFERENCE.search(line[-_END_OF_LINE:]))
 
 
@@ -202,7 +202,7 @@ def _is_sentence(line: str) -> bool:
 
 
 def _key(line: str) -> str:
-    """A line of the contents without its page, to find it again where its chapter begins."""
+    """Return an entry without its page number, to find it again at the beginning of its chapter."""
     return re.sub(r"\W+", " ", _REFERENCE.sub("", line)).strip().casefold() or line
 
 
@@ -224,7 +224,7 @@ def _notes(sections: Sequence[DocumentSection]) -> Iterator[Mark]:
 
 
 def _front(document: Document) -> Iterator[Mark]:
-    """What stands before the first chapter, where there are chapters and it is not much."""
+    """Yield a mark on what precedes the first chapter, if there are several chapters and it is short."""
     starts = [one.section.span.start for one in chapters(document)]
     if len(starts) < 2 or any(mark.kind == "front" for mark in document.marks):
         return
@@ -235,15 +235,15 @@ def _front(document: Document) -> Iterator[Mark]:
 
 
 LEAST_SHARE = 0.9
-"""Of a file, and of each part of it, this much is read at least where nobody has said that less will do."""
+"""The least share of a file, and of each of its parts, that must be read unless a partial file is accepted."""
 _UNNOTICED, _OF_ALL = 10, 0.01
-"""So few characters, and no larger share, may be a matter of how they are counted."""
+"""Up to this many missing characters, and this share, may be a difference in counting."""
 _SMALL = 1_000
-"""A part that lacks fewer characters is no reason to refuse a file of which enough was read in all."""
+"""A part that lacks fewer characters does not cause a file to be rejected if enough of the whole was read."""
 
 
 class Extent(NamedTuple):
-    """How many characters of text a part of a file holds, and how many of them were read or left out on purpose."""
+    """The number of characters of text in a part of a file, and how many of them were read or deliberately omitted."""
 
     part: str
     held: int
@@ -264,7 +264,7 @@ class Extent(NamedTuple):
 
     @property
     def percent(self) -> str:
-        """The share, which is never rounded up to all of it."""
+        """The share in per cent, never rounded up to 100."""
         return f"{min(int(100 * self.share), 99 if self.missing else 100)} %"
 
     def __str__(self) -> str:
@@ -272,12 +272,12 @@ class Extent(NamedTuple):
 
 
 def missing(parts: Sequence[Extent]) -> tuple[str, ...]:
-    """What is missing of each part, in sentences."""
+    """Return a sentence for each part of which text is missing."""
     return tuple(str(one) for one in parts if one.is_short)
 
 
 def check(parts: Sequence[Extent], name: str) -> None:
-    """Refuse a file of which too little was read, as a whole or in a part of any size."""
+    """Raise if too little of a file was read, in total or in a part that is not small."""
     held = sum(one.held for one in parts)
     whole = Extent(name, held, held - sum(one.missing for one in parts))
     lacking = [one for one in parts if one.is_short and one.share < LEAST_SHARE]

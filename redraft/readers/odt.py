@@ -1,4 +1,4 @@
-"""ODT: paragraphs, headings, lists, tables and notes, as they are when every change that was tracked is accepted."""
+"""ODT: paragraphs, headings, lists, tables and notes, with all tracked changes accepted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SIGNS = {"s": " ", "tab": " ", "line-break": BREAK, "soft-page-break": ""}
 
 
 def read(data: bytes, name: str) -> ReadText:
-    """What a document of a word processor says."""
+    """Return the content of an ODT document."""
     archive = Archive(data, name)
     if archive.has(_MANIFEST) and b"encryption-data" in archive.part(_MANIFEST):
         raise DocumentError("it is encrypted", place=name, hint="save it without a password first")
@@ -50,7 +50,7 @@ class _Reader:
         self._notes: list[tuple[str, list[str]]] = []
         self._after_item = False
         self.seen = 0
-        """How many characters were read, or left out on purpose."""
+        """The number of characters that were read or deliberately omitted."""
 
     def read(self, body: Element) -> None:
         stack: list[tuple[Element, int]] = [(one, 0) for one in reversed(body)]
@@ -95,7 +95,7 @@ class _Reader:
         self.builder.table([cell_text(self._runs(cell)) for cell in outermost(row, "table-cell")] for row in rows)
 
     def _runs(self, paragraph: Element) -> Iterator[str]:
-        """The text of a paragraph, in the order in which it stands there."""
+        """Yield the text of a paragraph in order."""
         stack: list[Element | str] = [paragraph]
         while stack:
             one = stack.pop()
@@ -120,7 +120,7 @@ class _Reader:
                 yield one.text or ""
 
     def _leave_out(self, one: Element) -> list[Element]:
-        """Remember that something is not read; but the text boxes in it, which are."""
+        """Record that an element is not read, and return the text boxes in it, which are."""
         name = tag(one)
         boxes = list(outermost(one, "text-box")) if name == "frame" else []
         self.seen += text_in(one) - sum(map(text_in, boxes))

@@ -1,4 +1,4 @@
-"""Parts of a document: its chapters, what of it is to be read, and a summary for each of several parts."""
+"""Parts of a document: its chapters, the selection to be read, and the parts that are summarized separately."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _KANJI = {sign: at for at, sign in enumerate("一二三四五六七八九十", 1
 
 
 class ChapterSection(NamedTuple):
-    """A chapter, and the number by which it is called: as printed, else the how-many-eth it is."""
+    """A chapter and its number: the printed one, else its position."""
 
     number: int
     section: DocumentSection
 
 
 def chapters(document: Document) -> list[ChapterSection]:
-    """The chapters of a document in their order: the sections that are called so, else those of the outermost rank."""
+    """Return the chapters in order: the sections with chapter titles, else those of the outermost level."""
     for pattern in (_NAMED, _NUMBERED):
         titles = [one for one in document.sections if pattern is _NAMED or one.title != document.title]
         named = [(one, pattern.match(one.title)) for one in titles]
@@ -68,7 +68,7 @@ def chapters(document: Document) -> list[ChapterSection]:
 def names_document(title: str, beside: int) -> bool:
     """Return whether the first heading of a document is its title, and not that of a chapter or a preface.
 
-    `beside` is how many headings of its rank there are besides: a number alone makes a chapter only among others.
+    `beside` is the number of other headings of its level: a number alone is a chapter only among others.
     """
     named = _NAMED.match(title)
     if named and number_of(next(filter(None, named.groups()))) is not None:
@@ -77,7 +77,7 @@ def names_document(title: str, beside: int) -> bool:
 
 
 def _outermost(document: Document) -> Sequence[DocumentSection]:
-    """The sections of the outermost rank that has several, without those that are no chapters by their titles."""
+    """Return the sections of the outermost level that has several, without prefaces and the like."""
     for level in sorted({one.level for one in document.sections}):
         found = [one for one in document.sections if one.level == level and one.title != document.title]
         if len(found) > 1:
@@ -86,7 +86,8 @@ def _outermost(document: Document) -> Sequence[DocumentSection]:
 
 
 def number_of(text: str) -> int | None:
-    """The number that a text is: in figures, Roman ones as well, or an English word."""
+    """Return the number that a text stands for, in digits, Roman or Chinese numerals or English words; None if it is
+    none."""
     plain = text.casefold().strip()
     if plain.isascii() and plain.isdigit():
         return int(plain) if len(plain) < 6 else None
@@ -120,7 +121,7 @@ _BETWEEN = "\n\n"
 
 
 def without(document: Document, stretches: Iterable[Span]) -> Document:
-    """The document without some stretches."""
+    """Return the document without some spans."""
     kept: list[Span] = []
     at = 0
     for start, end in joined(stretches):
@@ -130,7 +131,7 @@ def without(document: Document, stretches: Iterable[Span]) -> Document:
 
 
 def only(document: Document, stretches: Iterable[Span]) -> Document:
-    """The document that some stretches of it are, one behind the other."""
+    """Return a document that consists of some spans of this one."""
     pieces = [one for span in joined(stretches) if (one := _bare(document.text, span)).end > one.start]
     cut = _Cut(pieces)
     text = _BETWEEN.join(document.text[start:end] for start, end in pieces)
@@ -146,13 +147,13 @@ def only(document: Document, stretches: Iterable[Span]) -> Document:
 
 
 def _bare(text: str, span: Span) -> Span:
-    """A stretch without the white space around it."""
+    """Return a span without the whitespace around it."""
     part = text[span.start : span.end]
     return Span(span.start + len(part) - len(part.lstrip()), span.start + len(part.rstrip()))
 
 
 class _Cut:
-    """Where what is kept of a text stands once the rest is gone."""
+    """Maps offsets of a text to those of the pieces that are kept."""
 
     def __init__(self, pieces: Sequence[Span]) -> None:
         self._pieces = pieces
@@ -163,7 +164,7 @@ class _Cut:
             length += end - start + len(_BETWEEN)
 
     def span(self, span: Span) -> Span | None:
-        """The new place of a stretch, or of what is left of it."""
+        """Return the new span of a span, or of what is kept of it; None if nothing is."""
         first = bisect_right(self._pieces, span.start, key=lambda piece: piece.end)
         last = bisect_right(self._pieces, span.end - 1, key=lambda piece: piece.start) - 1
         if first > last:
@@ -180,9 +181,9 @@ MATTER: dict[MarkKind, str] = {
     "notes": "its notes",
     "index": "its index",
 }
-"""What may surround a text, and how it is called."""
+"""What may surround a text, in words."""
 USUALLY_SKIPPED: tuple[MarkKind, ...] = ("gutenberg", "contents", "index")
-"""What is left out where nobody asks for it."""
+"""What is left out by default."""
 NOTHING = "none"
 _RANGE = re.compile(r"\s*(\w+)\s*(?:([-–:])\s*(\w*))?\s*\Z")
 _LAST = 10**9
@@ -190,9 +191,9 @@ _LAST = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is to be read of a document: ranges of chapters and of pages, both as people write them, and what not.
+    """What to read of a document: ranges of chapters and pages as people write them, and what to leave out.
 
-    And in which language, such as `de`, where that is known beforehand.
+    Also its language, such as `de`, if known beforehand.
     """
 
     chapters: str = ""
@@ -200,7 +201,7 @@ class Choice:
     skip: tuple[MarkKind, ...] = USUALLY_SKIPPED
     language: str = ""
     partial: bool = False
-    """Whether a damaged file may be read of which more than a tenth is missing."""
+    """Whether a damaged file is read even if more than a tenth of it is missing."""
 
 
 def choice(
@@ -211,7 +212,7 @@ def choice(
     *,
     partial: bool = False,
 ) -> Choice:
-    """A choice; `skip` is left out besides what usually is, and nothing is for `none`."""
+    """Return a choice; `skip` adds to the defaults, and `none` removes them."""
     if language and not primary(language):
         raise UsageError(f"{language!r} names no language", hint="give a code of ISO 639, such as de, ja or pt-BR")
     wanted = [one.strip() for part in skip for one in part.split(",") if one.strip()]
@@ -226,7 +227,7 @@ def choice(
 
 
 def chosen(document: Document, wanted: Choice) -> Document:
-    """What of a document is to be read, with a note on what is not."""
+    """Return the wanted part of a document, with notes on what is left out."""
     notes = [*document.notes]
     if wanted.chapters:
         spans = _chapters(document, wanted.chapters)
@@ -292,7 +293,7 @@ def _pages(document: Document, wanted: str) -> list[Span]:
 
 
 def _ranges(option: str, wanted: str) -> Callable[[int], bool]:
-    """Whether a number is among some, such as `3`, `3-12`, `3-` or `1,4-6`."""
+    """Return a test of whether a number is in the given ranges, such as `3`, `3-12`, `3-` or `1,4-6`."""
     ranges: list[tuple[int, int]] = []
     for part in wanted.split(","):
         found = _RANGE.match(part)
@@ -307,21 +308,21 @@ def _ranges(option: str, wanted: str) -> Callable[[int], bool]:
 
 
 _FEWEST_WORDS = 40
-"""What has fewer, such as a title page, belongs to what follows it."""
+"""The fewest words of a part; a shorter one, such as a title page, is joined to the next."""
 _FRONT, _AFTER = "Before the first chapter", "After {}"
 
 
 class DocumentStretch(NamedTuple):
-    """A part of a document, and what it is called."""
+    """A part of a document and its title."""
 
     title: str
     span: Span
 
 
 def parted(document: Document) -> list[DocumentStretch]:
-    """The parts of a document in their order, which cover all of it: of several documents these, else the chapters.
+    """Return the parts that cover a document in order: the documents it was combined from, else its chapters.
 
-    What stands beside chapters, such as an introduction, is a part as well.
+    What surrounds chapters, such as an introduction, is a part as well. Raises if there is only one part.
     """
     found = _long_enough(document.text, list(_documents(document) or _chapter_stretches(document)))
     if len(found) < 2:
@@ -345,7 +346,7 @@ def _chapter_stretches(document: Document) -> Iterator[DocumentStretch]:
     named = frozenset(known)
     beside = [one for one in document.sections if one.level == known[0].level and one not in named]
     titles = {one.span.start: one.title for one in (*beside, *known)}
-    # A stretch that is none of these sections lies before the first of them, or behind one that ends.
+    # A span outside of these sections is before the first one, or after one that ends.
     bounds = sorted({0, len(document.text), *titles, *(one.span.end for one in (*beside, *known))})
     before = ""
     for start, end in pairwise(bounds):
@@ -355,7 +356,7 @@ def _chapter_stretches(document: Document) -> Iterator[DocumentStretch]:
 
 
 def _first_within(document: Document, start: int, end: int) -> str:
-    """The title of the first section that begins in a stretch; the document's own says nothing."""
+    """Return the title of the first section that begins in a span, other than the document's title."""
 
     def is_named(one: DocumentSection) -> bool:
         return start <= one.span.start < end and one.title != document.title
@@ -364,7 +365,7 @@ def _first_within(document: Document, start: int, end: int) -> str:
 
 
 def _long_enough(text: str, found: list[DocumentStretch]) -> list[DocumentStretch]:
-    """The stretches with what is hardly any text joined to the next of them, or at the end to the one before."""
+    """Return the parts, each one with hardly any text joined to the next, or at the end to the previous one."""
     kept: list[DocumentStretch] = []
     start: int | None = None
     for title, span in found:

@@ -1,4 +1,4 @@
-"""Plain text and Markdown: their headings, and their titles."""
+"""Finds the headings and titles of plain text and Markdown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUMBER = (
 )
 _NUMBERED = r"(?:chapter|book|part|volume|act|scene|section|letter|canto|stave|interlude|appendix)"
 _UNNUMBERED = r"(?:prologue|epilogue|introduction|preface|foreword|afterword|appendix|interlude|conclusion)"
-# A title may follow on the same line after a mark, or in capitals, or alone on the next line.
+# A title may follow on the same line after a punctuation mark, or in capitals, or alone on the next line.
 _PLAIN_HEADING = re.compile(
     rf"(?:\A|^[ \t]*\n)[ \t]*((?:\#{{1,6}}[ \t]+)?"
     rf"(?:(?:(?i:{_NUMBERED}[ \t]+{_NUMBER})(?:[ \t]*[.:—–-][^\n]{{0,80}}|[ \t]+[^a-z\n]{{1,80}})?"
@@ -31,11 +31,11 @@ _OUTER_HEADING = re.compile(r"(?i)(?:book|part|volume|act)\b")
 _HEADER = 5_000
 _GUTENBERG_TITLE = re.compile(r"^Title:[ \t]*([^\n]+(?:\n[ \t]+[^\n]+){0,3})", re.MULTILINE)
 _ATX_HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+([^\n]+)$", re.MULTILINE)
-# A line under a list item, a quotation or a table row is a rule, and so is one under a paragraph of several lines.
+# An underline below a list item, a quotation, a table row or a paragraph of several lines is a rule, not a heading.
 _SETEXT_HEADING = re.compile(
     r"(?:\A|(?<=\n\n)) {0,3}(?![-*+>|#] |\d+[.)] )(\S[^\n]{0,200})\n {0,3}(={2,}|-{2,})[ \t]*$", re.MULTILINE
 )
-# Front matter, and fenced code, which lasts to the end where it is not closed.
+# Front matter, and fenced code, which lasts to the end of the text if it is not closed.
 _NO_PROSE = re.compile(
     r"\A---\n.*?\n(?:---|\.\.\.)$|^ {0,3}(```+|~~~+)[^\n]*(?:\n(?:.*?^ {0,3}\1[`~]*[ \t]*$)|.*\Z)",
     re.MULTILINE | re.DOTALL,
@@ -43,7 +43,7 @@ _NO_PROSE = re.compile(
 
 
 def headings(text: str, markdown: bool) -> list[Heading]:
-    """The headings of a text, as Markdown marks them or as they stand apart in plain text."""
+    """Return the headings of a text: those of Markdown, or separate lines of plain text."""
     return [one for one in (_markdown_headings(text) if markdown else _plain_headings(text)) if one.title]
 
 
@@ -79,9 +79,11 @@ def _plain_headings(text: str) -> Iterator[Heading]:
 
 
 def title_of(text: str, found: Sequence[Heading], name: str, markdown: bool) -> str:
-    """The first top-level heading of Markdown, else what Project Gutenberg says, else a short first line.
+    """Return the first top-level Markdown heading, else the title in a Project Gutenberg header, else a short first
+    line.
 
-    Else it is the file's name; a chapter's heading, or a line that says who has made the file, is no title.
+    The last resort is the file's name; a chapter's heading, or a line that credits the makers of the file, is not a
+    title.
     """
     outer = [one for one in found if one.level == 1]
     if markdown and outer and outer[0] == found[0] and names_document(outer[0].title, len(outer) - 1):

@@ -1,7 +1,7 @@
-"""The tree of a broken or very deep source: nothing of its text is lost, and it is never deeper than a limit.
+"""The tree of a broken or very deep source: no text is lost, and the depth is limited.
 
-libxml2 is faster and drops what is deeper than 256 elements, what stands behind the end of a page, and what it cannot
-make sense of. As browsers do, an element that would be too deep becomes a sibling of the one that it is in.
+libxml2 is faster, but drops elements deeper than 256, text after the end of a page, and whatever it cannot parse. As in
+browsers, an element that would be too deep becomes a sibling of its parent.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from redraft.readers.tokens import Token, attributes
 
 Element = etree._Element
 DEEPEST, _BASE, _ROOM = 240, 160, 20
-"""How deep a tree is at most; where what is too deep begins anew; and how far below that a paragraph may begin."""
+"""The largest depth of a tree; the depth to which too deep elements are moved; how far below it a paragraph may start.
+"""
 _UNITS = frozenset({"p", "h", "h1", "h2", "h3", "h4", "h5", "h6", "tbl", "table", "pre", "ul", "ol"})
 _LOOKED_AT = 300
-"""How many open elements are looked through for one that has no end tag of its own."""
+"""The number of open elements that are searched for one with an implied end tag."""
 _ODD_NAME = re.compile(r"[^a-z0-9_.-]|\A[^a-z_]")
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _OF_EMPTY = "area base br col embed hr img input link meta param source track wbr"
@@ -37,7 +38,7 @@ _OF_BLOCKS = (
     "address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3"
     " h4 h5 h6 header hgroup hr main menu nav ol p pre section summary ul table"
 )
-# What ends where another begins, and what it does not reach across.
+# For each start tag, the elements that it closes, and those that it does not reach beyond.
 _ENDS: dict[str, tuple[frozenset[str], frozenset[str]]] = dict.fromkeys(_OF_BLOCKS.split(), (_P, _TABLES)) | {
     "li": (frozenset({"li"}), _TABLES | {"ul", "ol", "menu"}),
     "dt": (frozenset({"dt", "dd"}), _TABLES | {"dl"}),
@@ -51,7 +52,7 @@ _ENDS: dict[str, tuple[frozenset[str], frozenset[str]]] = dict.fromkeys(_OF_BLOC
 
 
 def tree(found: Iterable[Token], *, xml: bool) -> Element:
-    """The tree of tags and texts; `xml` says that every element has an end of its own."""
+    """Return the tree of tags and texts; in `xml` every element has its own end tag."""
     found = list(found)
     surplus = Counter(one.value for one in found if one.kind == "end")
     surplus.subtract(one.value for one in found if one.kind == "start")
@@ -63,7 +64,7 @@ def tree(found: Iterable[Token], *, xml: bool) -> Element:
 
 @dataclass(slots=True)
 class _Open:
-    """An element that is open, how deep it is, and the one that takes what comes next in it, with the depth of that."""
+    """An open element and its depth, and the element that takes its next content, with the depth of that one."""
 
     name: str
     element: Element
@@ -76,7 +77,7 @@ class _Tree:
     def __init__(self, surplus: Counter[str], *, xml: bool) -> None:
         self._xml = xml
         self._surplus = surplus
-        """How many end tags of a name there are too many: those in the wrong place are none."""
+        """By name, how many more end tags than start tags there are: surplus end tags are ignored."""
         self._root = etree.Element("document" if xml else "html")
         self._open = [_Open("", self._root, 0, self._root, 0)]
         self._bases: list[Element] = []
@@ -121,7 +122,8 @@ class _Tree:
         self._place, self._is_tail = one, is_empty
 
     def _holder(self, name: str) -> _Open:
-        """What takes an element. What is too deep goes into the base, as does all that comes in what is open there."""
+        """Return the element that takes a new one; too deep ones, and the rest of their open ancestors, go into the
+        base."""
         top = self._open[-1]
         depth = top.holder_depth + 1
         if depth > DEEPEST or (depth > _BASE + _ROOM and name in _UNITS):
@@ -137,7 +139,7 @@ class _Tree:
             one.set(_ODD_NAME.sub("_", key) or "_", _NOT_XML.sub(" ", value))
 
     def _end_before(self, name: str) -> None:
-        """End what has no end tag where this begins."""
+        """Close the element whose end is implied by this start tag."""
         ended, across = _ENDS.get(name, (frozenset(), frozenset()))
         if not any(self._counts[one] for one in ended):
             return
@@ -168,7 +170,7 @@ class _Tree:
             self._surplus[name] -= 1
 
     def _close(self, first: int) -> None:
-        """End an element, and all that are open within it."""
+        """Close an element, and all open ones within it."""
         if self._open[first].name in _ONCE:
             return
         self._put_text()

@@ -1,4 +1,4 @@
-"""RTF: the text alone, as `striprtf` has it, once what would hide text from that was mended."""
+"""RTF: only the text, extracted by `striprtf` after repairing what would hide text from it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _SIGN = re.compile(r"\\bin(-?\d{0,10}) ?|\\'[0-9a-fA-F]{2}|\\([a-z]{1,32})(?:-?\
 _BEHIND_BINARY = re.compile(r"\s*\}")
 _PROSE = re.compile(r"[\x20-\x7e\r\n\t]*+\Z")
 _FEW = 64
-"""So many bytes may look like prose by chance."""
+"""Up to this many bytes may look like prose by chance."""
 _DEEPEST = 1_000
 
 
 def read(data: bytes, name: str) -> ReadText:
-    """What a document says. Its pages and its headings are not told apart from its text."""
+    """Return the text of a document, without its pages and headings."""
     if not data.lstrip().startswith(b"{\\rtf"):
         raise DocumentError("this is no RTF document", place=name, hint="save it again as .rtf, or as .docx")
     mended = _Mended(data.decode("latin-1"))
@@ -40,7 +40,7 @@ def read(data: bytes, name: str) -> ReadText:
 
 @dataclass(slots=True)
 class _Group:
-    """A group that is open: whether its text is none of the document's, and how much there is of that."""
+    """An open group: whether its text is not part of the document's, and the length of that text."""
 
     is_apart: bool
     size: int = 0
@@ -48,17 +48,17 @@ class _Group:
 
 @dataclass(slots=True)
 class _Mended:
-    """The source without binary data, and with one document where it is closed too early or where there are several."""
+    """Repairs a source: removes binary data, and joins documents that close too early or follow each other."""
 
     source: str
     parts: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     lost: int = 0
-    """How many characters stand in a group that is none of the text, and that nothing closes where it should end."""
+    """The number of characters in a non-text group that is not closed where it should end."""
     _open: list[_Group] = field(default_factory=list)
 
     def mend(self) -> None:
-        """Look at all groups, once."""
+        """Scan all groups once."""
         source, at = self.source, 0
         end = len(source.rstrip("\0\r\n\t }"))
         while (sign := _SIGN.search(source, at)) is not None:
@@ -89,7 +89,7 @@ class _Mended:
         self.parts.append("{")
 
     def _end(self, *, is_last: bool) -> None:
-        """The document ends where its outermost group does, but for text behind it."""
+        """Close a group; the outermost one is only closed at the end of the source, so that text after it is kept."""
         if len(self._open) > 1 or is_last:
             if self._open:
                 ended = self._open.pop()
@@ -106,7 +106,10 @@ class _Mended:
             self._open[-1].is_apart = True
 
     def _behind_binary(self, length: str, at: int) -> int:
-        """Behind binary data, if they end with their group and are no prose; else their length is false."""
+        """Return the offset after binary data, or its start if the length is false.
+
+        The length is right if the group ends there, and the data are not prose.
+        """
         count = int(length) if length.isdigit() else 0
         data = self.source[at : at + count]
         is_prose = len(data) > _FEW and _PROSE.match(data) is not None

@@ -1,4 +1,4 @@
-"""Reads subtitles (SRT and WebVTT) as a transcript: paragraphs of who speaks, each stretch with its time."""
+"""Reads subtitles (SRT and WebVTT) as a transcript: paragraphs by speaker, with times marked."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _NAME = re.compile(r"([^\W\d_][\w.'’-]*(?: [^\W\d_a-z][\w.'’-]*){0,3}):(?=\s
 _HEAD = re.compile(r"\AWEBVTT[ \t]+(?:-[ \t]*)?([^\n]{1,120})")
 _PAUSE = 3.0
 _LONG, _LONGEST = 100, 220
-"""From so many words on a paragraph ends with a sentence, and with so many in any case."""
+"""The number of words after which a paragraph ends at the next sentence, and after which it ends anyway."""
 
 
 class Cue(NamedTuple):
-    """What is shown from one second to another, a line for each who speaks."""
+    """A subtitle with its times in seconds, one line per speaker."""
 
     start: float
     end: float
@@ -38,7 +38,7 @@ class Cue(NamedTuple):
 
 
 def read(data: bytes, name: str) -> ReadText:
-    """Return what is said in a file of subtitles."""
+    """Return the transcript of a subtitle file."""
     decoded = decode(data, name)
     text = decoded.text.replace("\r\n", "\n").replace("\r", "\n")
     found = [*_without_repeats(_cues(text))]
@@ -55,13 +55,13 @@ def read(data: bytes, name: str) -> ReadText:
 
 
 def _cues(text: str) -> Iterator[Cue]:
-    """Yield the cues in their order; notes, styles and numbers stand outside of them."""
+    """Yield the cues in order, without notes, styles and numbers."""
     times = list(_TIMES.finditer(text))
     for at, found in enumerate(times):
         end = times[at + 1].start() if at + 1 < len(times) else len(text)
         body = re.split(r"\n[ \t]*\n", text[found.end() : end].strip("\n"), maxsplit=1)[0]
         said = [tidy(html.unescape(_TAG.sub("", _VOICE.sub(r"\1: ", one)))).strip() for one in body.split("\n")]
-        # The number of the next cue follows at once where there is no empty line.
+        # Without a blank line, the number of the next cue follows directly.
         if (
             at + 1 < len(times)
             and said
@@ -75,7 +75,7 @@ def _cues(text: str) -> Iterator[Cue]:
 
 
 def _without_repeats(cues: Iterator[Cue]) -> Iterator[Cue]:
-    """Leave out the lines that the cue before has shown already, as captions that roll up do."""
+    """Yield the cues without the lines that the previous cue already showed, as roll-up captions do."""
     shown: tuple[str, ...] = ()
     for one in cues:
         new = tuple(line for line in one.lines if line not in shown)

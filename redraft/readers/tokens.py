@@ -1,4 +1,4 @@
-"""The tags and the texts of a page or an XML file as they stand in its source, whatever is wrong with them."""
+"""Splits a page or an XML file into tags and texts as they occur in the source, however broken it is."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from redraft.errors import DocumentError
 
 MOST_ATTRIBUTES = 500
 RAW = frozenset({"script", "style"})
-"""What is in these elements of a page is no text."""
-# A tag without `<` and `>` in its values, which nearly all are; no two of them are looked at for the same letters.
+"""Elements of a page whose content is not text."""
+# A tag without `<` and `>` in its values, as nearly all are; no two alternatives match the same letters.
 _PLAIN = re.compile(r"<(/?)([A-Za-z][^\s<>/]*)((?:[^<>\"']|\"[^\"<>]*+\"|'[^'<>]*+')*+)>")
 _NAME = re.compile(r"<(/?)([A-Za-z][^\s<>/]*)")
 _STOP = re.compile(r"[<>]|=\s*+[\"']")
 _ATTRIBUTE = re.compile(r"([^\s=/>\"']+)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s>\"']*+)))?")
 _RAW_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in RAW}
-# A script that begins within another, behind a tag and not in a string of it: the other has no end of its own.
+# A script that begins within another one, after a tag and not in a string: the outer one has no end tag.
 _RAW_AGAIN = {name: re.compile(rf">\s*<{name}[\s>]", re.IGNORECASE) for name in RAW}
 _CDATA, _COMMENT = "<![CDATA[", "<!--"
 _BEHIND_VALUE = frozenset(" \t\r\n\f/>")
 _LONGEST_CUT = 300
-"""A tag that the end of a file cuts off is no longer than this; what is, is text behind a `<`."""
+"""The longest tag that the end of a file may cut off; anything longer is text after a `<`."""
 
 
 class Token(NamedTuple):
-    """A stretch of text, or a tag. The name of a tag is in small letters, and without its prefix."""
+    """A stretch of text, or a tag, whose name is in lower case and without its prefix."""
 
     kind: Literal["text", "start", "empty", "end"]
     value: str
@@ -35,7 +35,7 @@ class Token(NamedTuple):
 
 
 def attributes(given: str) -> dict[str, str]:
-    """The attributes of a tag by their names without prefixes; of two that are called alike, the first."""
+    """Return the attributes of a tag by name without prefix; for equal names the first one."""
     found: dict[str, str] = {}
     for name, *values in _ATTRIBUTE.findall(given):
         found.setdefault(name.rpartition(":")[2].lower(), unescape(next(filter(None, values), "")))
@@ -43,7 +43,7 @@ def attributes(given: str) -> dict[str, str]:
 
 
 def tokens(source: str, place: str, *, xml: bool) -> Iterator[Token]:
-    """All of a source in its order, without comments and scripts. The time that this takes grows as the source does."""
+    """Yield the tokens of a source in order, without comments and scripts, in linear time."""
     return _Scanner(source, place, xml=xml).tokens()
 
 
@@ -90,7 +90,8 @@ class _Scanner:
         return Token("empty" if given.endswith("/") else "start", name, given)
 
     def _end_of_tag(self, at: int) -> int:
-        """Behind a tag with odd values, 0 where it is none. A quotation mark that nothing closes swallows no text."""
+        """Return the end of a tag with unusual values, 0 if it is not a tag; an unclosed quotation mark swallows no
+        text."""
         while (stop := _STOP.search(self._source, at)) is not None:
             if stop[0] == "<":
                 return 0
@@ -98,13 +99,13 @@ class _Scanner:
                 return stop.end()
             close = self._find(stop[0][-1], stop.end())
             if close < 0 or self._source[close + 1 : close + 2] not in _BEHIND_VALUE:
-                # The next mark opens another value, and this tag ends where one does that has none.
+                # The next quotation mark opens another value; end the tag as if it had no quoted value.
                 return self._find(">", stop.end()) + 1 or len(self._source)
             at = close + 1
         return len(self._source) if len(self._source) - at < _LONGEST_CUT else 0
 
     def _other(self, at: int) -> tuple[Token | None, int]:
-        """A comment, a declaration, or a sign that opens nothing."""
+        """Return the token and end of a comment, a declaration, or a `<` that opens nothing."""
         source = self._source
         if source.startswith(_COMMENT, at):
             end = self._find("-->", at + 2)
@@ -119,7 +120,7 @@ class _Scanner:
         return Token("text", "<"), at + 1
 
     def _end_of_raw(self, name: str, at: int) -> int:
-        """Where a script ends. One without an end is no reason to lose all that follows it."""
+        """Return where a script ends, -1 if it has no end; in that case the text after it is kept."""
         end = None if name in self._absent else _RAW_END[name].search(self._source, at)
         if end is None:
             self._absent.add(name)
@@ -127,7 +128,7 @@ class _Scanner:
         return -1 if _RAW_AGAIN[name].search(self._source, at, end.start()) else end.start()
 
     def _find(self, sign: str, at: int) -> int:
-        """Where a sign is; what is nowhere is looked for once."""
+        """Return the offset of a string, -1 if it does not occur; an absent one is searched for only once."""
         if sign in self._absent:
             return -1
         found = self._source.find(sign, at)
@@ -140,5 +141,5 @@ _WHITE = " \t\r\n\f\v\xa0"
 
 
 def size(text: str) -> int:
-    """How many characters of a text are no white space."""
+    """Return the number of characters of a text that are not whitespace."""
     return len(text) - sum(map(text.count, _WHITE))

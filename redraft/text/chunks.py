@@ -18,7 +18,7 @@ from redraft.text.tokens import Meter, Tokenizer, tokenizer_named
 
 def windows(block: Sequence[Span], meter: Meter, most: int, following: Callable[[int, int], int]) -> Iterator[Span]:
     """Yield windows of as many sentences as fit into `most` tokens; `following(first, after)` returns the first
-    sentence of the next."""
+    sentence of the next window."""
     first, after = 0, 0
     while True:
         after = max(after, first + 1)
@@ -43,8 +43,7 @@ def overlapping(block: Sequence[Span], meter: Meter, most: int, overlap: int) ->
 
 
 def pieces(text: str, sentence: Span, meter: Meter, longest: int, size: int) -> Iterator[Span]:
-    """Yield the sentence, or pieces of `size` tokens where it has more than `longest`, cut between words where
-    possible."""
+    """Yield the sentence, or pieces of `size` tokens if it has more than `longest`, cut between words if possible."""
     start, end = sentence
     while meter.tokens(start, end) > longest:
         limit = min(end, max(meter.reach(start, size), start + 1))
@@ -58,7 +57,7 @@ def pieces(text: str, sentence: Span, meter: Meter, longest: int, size: int) -> 
         yield Span(start, end)
 
 
-# How much shorter, relative to the room, a chunk may be for a chapter or scene, and for a paragraph.
+# How much shorter, relative to the room, a chunk may be to end at a chapter or scene, and at a paragraph.
 _FOR_A_SCENE, _FOR_A_PARAGRAPH = 0.4, 0.25
 _SCENE = re.compile(r"[ \t]*(?:[*#•·⁂※~_=—–-][ \t]*){1,12}\n?[ \t]*\Z")
 _SPEAKS = re.compile(r"[\s>*_]*[\"“„«「『‘—–―]")
@@ -89,8 +88,7 @@ class Ends:
         return cls(scenes, calm)
 
     def last(self, start: int, limit: int) -> int | None:
-        """Return the best place to end a stretch from `start` to at most `limit`; None where there is none near the
-        limit."""
+        """Return the best end of a stretch from `start` to at most `limit`; None if there is none near the limit."""
         for places, share in ((self.scenes, _FOR_A_SCENE), (self.paragraphs, _FOR_A_PARAGRAPH)):
             at = bisect_right(places, limit) - 1
             if at >= 0 and places[at] > start and places[at] >= limit - share * (limit - start):
@@ -147,7 +145,7 @@ def _beginning(text: str, tokenizer: str, tokens: int) -> int:
 
 @lru_cache(maxsize=2)
 def _measured(text: str, tokenizer: str) -> Meter:
-    """Return the measured text, cached for repeated questions about one text."""
+    """Return the measured text, cached for repeated requests on one text."""
     return tokenizer_named(tokenizer).measure(text)
 
 

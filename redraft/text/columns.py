@@ -1,5 +1,8 @@
-"""The width of text on a terminal, and lines of limited width. East Asian letters take two columns, combining marks
-none; a line may break between wide letters, except before closing and after opening marks."""
+"""The width of text on a terminal, and lines of limited width.
+
+East Asian letters take two columns, combining marks none. A line may break between wide letters, except before closing
+and after opening marks.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +20,18 @@ _LAST_OF_ONE_EACH = "\u02ff"
 
 
 def columns(text: str) -> int:
-    """Return the columns that a text takes."""
+    """Return the number of columns that a text takes."""
     return len(text) if text.isascii() or max(text) <= _LAST_OF_ONE_EACH else sum(map(_columns, text))
 
 
 def padded(text: str, width: int, *, right: bool = False) -> str:
-    """Return a text padded with spaces to so many columns, on its `right` side or the left."""
+    """Return a text padded with spaces to this many columns, on its `right` side or the left."""
     spaces = " " * (width - columns(text))
     return spaces + text if right else text + spaces
 
 
 def fitted(text: str, width: int) -> str:
-    """Return a text cut to so many columns, with an ellipsis where it was cut."""
+    """Return a text cut to this many columns, with an ellipsis if it was cut."""
     if columns(text) <= width:
         return text
     end = next(at for at in range(len(text), -1, -1) if columns(text[:at]) < width)
@@ -36,7 +39,7 @@ def fitted(text: str, width: int) -> str:
 
 
 def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[str]:
-    """Return a text in lines of at most so many columns, with a prefix for the first and for later ones."""
+    """Return a text in lines of at most this many columns, with a prefix for the first line and one for later lines."""
     if len(text) == columns(text):
         return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
     made: list[str] = []
@@ -51,7 +54,7 @@ def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[st
 
 
 def _pieces(text: str, room: int) -> list[str]:
-    """Return the unbreakable pieces of a text; a word that is too long for a line is cut."""
+    """Return the unbreakable pieces of a text; a word too long for a line is cut."""
     found: list[str] = []
     for piece in re.findall(_PIECE, text):
         while columns(piece) > max(room, 2):

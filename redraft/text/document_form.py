@@ -1,4 +1,4 @@
-"""Tells a document's kind by its form, and finds its front and back matter: licences, thanks, contents."""
+"""Determines a document's kind by its form, and finds its front and back matter: licences, thanks, contents."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FEWEST_PARAGRAPHS = 4
 
 
 def kind_by_form(text: str) -> TextKind:
-    """Return `narrative` or `report` where the form tells, else `other`."""
+    """Return `narrative` or `report` if the form shows it, else `other`."""
     if len({found[1].casefold() for found in _OF_REPORTS.finditer(text)}) >= _FEWEST_HEADINGS:
         return "report"
     paragraphs = [found[0] for found in _PARAGRAPH.finditer(text)]
@@ -82,7 +82,7 @@ class DocumentBody:
 
     @property
     def said(self) -> str:
-        """Return what was left out, in one line; empty where all of it is read."""
+        """Return what was left out, in one line; empty if all of it is read."""
         return f"left out, since it is not part of the main text: {', '.join(self.around)}" if self.around else ""
 
 
@@ -97,7 +97,7 @@ def body_of(document: Document, end: int | None = None) -> DocumentBody:
 
 
 def reads_to_end(document: Document, end: int | None) -> bool:
-    """Return whether what is read goes on to the end of the document."""
+    """Return whether the part to be read extends to the end of the document."""
     return end is None or end >= len(document.text)
 
 
@@ -105,7 +105,7 @@ def _front(text: str, paragraphs: list[Span], room: float) -> tuple[list[str], i
     """Return the front matter's titles, and where the text begins after it."""
     found: list[str] = []
     begin, at = 0, 0
-    # The title of the whole may stand before them, and is kept.
+    # The title of the whole document may precede them, and is kept.
     while at < len(paragraphs):
         span = paragraphs[at]
         told = text[span.start : span.end]

@@ -38,7 +38,7 @@ _UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 
 
 def primary(tag: str) -> str:
-    """Return the language code of a file's tag: `de` of `de-AT`; empty where that names none."""
+    """Return the language code of a file's tag, such as `de` for `de-AT`; empty if it names none."""
     found = _TAG.match(tag)
     if found is None:
         return UNKNOWN
@@ -47,7 +47,7 @@ def primary(tag: str) -> str:
 
 
 def shown_by(text: str) -> str:
-    """Return the detected language of a text, such as `de`; empty where it is too short, or mixed."""
+    """Return the detected language of a text, such as `de`; empty if it is too short or mixed."""
     samples = _samples(text)
     votes = Counter(one for one in map(_told, samples) if one)
     language, count = votes.most_common(1)[0] if votes else (UNKNOWN, 0)
@@ -60,7 +60,7 @@ def shown_within(text: str) -> frozenset[str]:
 
 
 def _samples(text: str) -> list[str]:
-    """Return samples from all of a text; a short one as a whole."""
+    """Return samples from all of a text; a short text is the only sample."""
     text_length = len(text)
     if text_length <= _SAMPLE:
         return [text]
@@ -71,7 +71,7 @@ def _samples(text: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _told(sample: str) -> str:
-    """Return the language of a sample; empty where it has too few letters, or the detector is unsure."""
+    """Return the language of a sample; empty if it has too few letters, or the detector is unsure."""
     letters = [one for one in sample if one.isalpha()]
     fewest, sure = _bounds(letters)
     if len(letters) < fewest:
@@ -82,7 +82,7 @@ def _told(sample: str) -> str:
 
 
 def _bounds(letters: list[str]) -> tuple[int, float]:
-    """Return how many letters of a script are needed, and the detector's least probability."""
+    """Return the least number of letters for a script, and the detector's least probability."""
     if 2 * sum(one <= _LATIN_ENDS for one in letters) > len(letters):
         return _FEWEST_LATIN, _SURE_LATIN
     return (_FEWEST_UNSPACED, _SURE_UNSPACED) if _unspaced(letters) else (_FEWEST_OTHERS, _SURE_OTHERS)
@@ -107,7 +107,7 @@ def _detector() -> Any:
 
 ENGLISH = "en"
 
-# Languages so alike that only a long text tells them apart; there a file's tag counts.
+# Languages so similar that only a long text distinguishes them; for them a file's tag counts.
 _ALIKE = tuple(
     frozenset(group.split())
     for group in (
@@ -134,13 +134,13 @@ class LanguageSpan(NamedTuple):
 
 
 class _LanguageContext(NamedTuple):
-    """The language of the current document, and the languages that its text is mistaken for."""
+    """The language of the current document, and the languages that its text may be mistaken for."""
 
     language: str
     mistaken: frozenset[str]
     text: str = ""
     language_spans: tuple[LanguageSpan, ...] = ()
-    """The text and languages of several documents in several languages; else empty."""
+    """The text and languages of several documents in different languages; else empty."""
 
     def read_by(self, shown: str) -> str:
         """Return the language in which a text with this detected language is processed."""
@@ -163,14 +163,14 @@ class _LanguageContext(NamedTuple):
         )
 
 
-# Sentences are split in many places, down to the built-in model, which knows only its prompt. They all have to use one
-# language.
+# Sentences are split in many places, down to the built-in model, which only has its prompt. All of them must use the
+# same language.
 _reading: ContextVar[_LanguageContext | None] = ContextVar("redraft_reading", default=None)
 
 
 @contextmanager
 def reading(document: Document) -> Iterator[None]:
-    """Process everything within in the language of a document, or of each of several."""
+    """Process everything within the context in the language of a document, or of each of several."""
     language, language_spans = known_language(document), language_spans_of(document)
     shown = shown_within(document.text)
     several = (document.text, language_spans) if len(language_spans) > 1 else ()
@@ -183,7 +183,7 @@ def reading(document: Document) -> Iterator[None]:
 
 
 def known_language(document: Document) -> str:
-    """Return the language of a document, such as `de`; empty where it is mixed, or unknown."""
+    """Return the language of a document, such as `de`; empty if it is mixed or unknown."""
     return primary(document.language) or shown_by(document.text)
 
 
@@ -202,14 +202,16 @@ def language_spans_of(document: Document) -> tuple[LanguageSpan, ...]:
 
 
 def foreign_in(document: Document) -> str:
-    """Return a language other than English of a document, or of one of several; empty for none."""
+    """Return a language other than English of a document, or of one of several; empty if there is none."""
     told = (known_language(document), *(one.language for one in language_spans_of(document)))
     return next(filter(is_foreign, told), "")
 
 
 def language_of(text: str) -> str:
-    """Return the language in which a text is processed, such as `de`; empty where it is unknown. While a document is
-    processed that is its language, unless the text is plainly in another."""
+    """Return the language in which a text is processed, such as `de`; empty if it is unknown.
+
+    While a document is processed that is its language, unless the text is clearly in another one.
+    """
     shown, about = shown_by(text), _reading.get()
     return about.read_by(shown) if about else shown
 
@@ -241,7 +243,7 @@ def with_language(document: Document, told: str | None) -> Document:
 
 
 def own_language(document: Document) -> str:
-    """Return the language of a document itself, whatever a user says of it."""
+    """Return the document's own language, regardless of the user's choice."""
     return document.language if document.own_language is None else document.own_language
 
 
@@ -253,7 +255,7 @@ def languages_of(document: Document) -> str:
 
 
 def settled(said: str, text: str) -> str:
-    """Return the declared language of a document, unless its text is plainly in another."""
+    """Return the declared language of a document, unless its text is clearly in another one."""
     shown, own = shown_by(text), primary(said)
     return said if own and (_are_alike(own, shown) or shown in (UNKNOWN, own)) else shown
 
@@ -264,7 +266,7 @@ def is_foreign(language: str) -> bool:
 
 
 def unshown(document: Document) -> str:
-    """Return the language of a document where its text shows another, or none, since results depend on it; for several
+    """Return the language of a document if its text shows another one or none, since results depend on it; for several
     documents those of all."""
     language_spans = language_spans_of(document)
     if len(language_spans) == 1:
@@ -274,7 +276,7 @@ def unshown(document: Document) -> str:
 
 
 def read_as(document: Document) -> str:
-    """Return the id of a text, with its language where that is another than detected, as part of a cache key."""
+    """Return the id of a text, with its language if it differs from the detected one, as part of a cache key."""
     language = unshown(document)
     return f"{document.id} in {language}" if language else document.id
 

@@ -20,14 +20,14 @@ from redraft.text.vectors import Encoder, terms
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A text that begins at a place of the document."""
+    """A text that begins at an offset of the document."""
 
     start: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DerivedText:
-    """A text that was written from `parents`, in the order in which the `Origins` that traced it has them."""
+    """A text that was written from `parents`, in the order of the `Origins` that traced it."""
 
     traced: tuple[SentenceOrigin, ...]
     parents: tuple[DerivedText | Excerpt, ...]
@@ -46,17 +46,17 @@ class OriginPlace:
 
 @dataclass(frozen=True, slots=True)
 class ComposedOrigin:
-    """A sentence, and the places of the document that it comes from through the texts in between."""
+    """A sentence, and the places of the document that it comes from through the intermediate texts."""
 
     span: Span
     places: tuple[OriginPlace, ...]
     """The best first, at most three."""
     lost: tuple[Link, ...] = ()
-    """The links to the text where the content appeared, where no place is found."""
+    """The links to the text in which the content first appeared, if no place is found."""
 
 
 Known = dict[int, tuple[ComposedOrigin, ...]]
-"""Composed texts by identity; whoever keeps it has to keep the texts as well."""
+"""Composed texts by identity; its owner must keep the texts alive as well."""
 
 
 def compose(text: DerivedText, known: Known | None = None) -> tuple[ComposedOrigin, ...]:
@@ -74,8 +74,8 @@ def compose(text: DerivedText, known: Known | None = None) -> tuple[ComposedOrig
 
 
 Drift = Literal["", "elsewhere", "nowhere", "unheld"]
-"""How a sentence's place differs from its composed one: not at all; the document has it `elsewhere`; the way leads to
-the document, which has it `nowhere`; or only the document has it, and not the texts in between."""
+"""How a sentence's place differs from its composed one: not at all; the document has it `elsewhere`; the chain leads to
+the document, which has it `nowhere`; or only the document has it, and not the intermediate texts."""
 
 
 def drift(composed: ComposedOrigin, direct: SentenceOrigin, near: int = 0) -> Drift:
@@ -137,9 +137,9 @@ def _meet(one: Span, other: Span) -> bool:
     return one.start < other.end and other.start < one.end
 
 
-# The weight of what earlier passages already cover; where nothing else is left, repeated content comes next.
+# The weight of what earlier passages already cover; if nothing else is left, repeated content comes next.
 _AGAIN = 0.2
-# Equal passages must tie whatever the order of summation.
+# Equal passages must tie regardless of the order of summation.
 _DECIMALS = 6
 
 
@@ -201,7 +201,7 @@ class SentenceSimilarity(Protocol):
 
     @property
     def threshold(self) -> float:
-        """Return the similarity above which two statements say the same."""
+        """Return the similarity above which two statements count as the same."""
         ...
 
     def between(self, ones: Sequence[str], others: Sequence[str]) -> Matrix:
@@ -244,7 +244,7 @@ class TermSimilarity:
         self._holding = Counter(term for line in lines for term in line)
 
     def between(self, ones: Sequence[str], others: Sequence[str]) -> Matrix:
-        """Return the cosines; 0 where either statement has no terms."""
+        """Return the cosines; 0 if either statement has no terms."""
         vectors, across = [self._vector(one) for one in ones], [self._vector(one) for one in others]
         found = [[sum(a * other.get(term, 0.0) for term, a in one.items()) for other in across] for one in vectors]
         return _rounded(np.array(found, dtype=np.float64).reshape(len(ones), len(others)))

@@ -1,4 +1,4 @@
-"""The map from the sentences of a text to the places in its parents that say the same."""
+"""Maps the sentences of a text to the places in its parents that say the same."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SentenceOrigin:
     span: Span
     """The sentence's span in its own text."""
     links: tuple[Link, ...] = ()
-    """The best first, at most three; empty where no parent supports it: the sentence was invented."""
+    """The best first, at most three; empty if no parent supports it, so that it counts as invented."""
     margin: float = 0.0
     """The lead of the best place over the others, or how far below the floor the sentence is, from 0 to 1."""
 
@@ -79,7 +79,7 @@ Numbers = npt.NDArray[np.int64]
 
 # A draft is traced to its pieces and to the document, and each piece to its own parents.
 _KEPT = 32
-# Fewer words in sequence are no quotation, unless they are a whole sentence.
+# Fewer words in sequence are not a quotation, unless they are a whole sentence.
 _QUOTED = 4
 # A longer sentence without a full stop is divided into places of this many words.
 _LONGEST, _CUT = 120, 60
@@ -136,7 +136,7 @@ class Index:
         return bisect_right(self.spans, place, key=lambda span: span.end)
 
     def stretch(self, first: int, after: int, longest: int) -> Span:
-        """Return the sentences from the first on, before `end`, with at most so many characters."""
+        """Return the sentences from the first on, before `end`, with at most this many characters."""
         start, end = self.spans[first]
         for span in self.spans[first + 1 : after]:
             if span.end - start > longest:
@@ -150,7 +150,7 @@ class Index:
         return self._ordered[:0] if number is None else self._ordered[self._starts[number] : self._starts[number + 1]]
 
     def quotations(self, sought: Sequence[str], most: int) -> list[Span]:
-        """Return up to so many places where these words stand in sequence."""
+        """Return up to this many places where these words occur in sequence."""
         found: list[Span] = []
         wanted = f" {' '.join(sought)} "
         at = self._joined.find(wanted) if sought else -1
@@ -208,9 +208,9 @@ Scores = npt.NDArray[np.float64]
 # Fitted on one half of benchmarks/lineage.py, and evaluated on the other: 95 of 100 planted inventions stay below, and
 # three of 1,000 copied, reworded or fused sentences.
 FLOOR = 0.23
-"""A sentence with less support than this comes from nowhere."""
+"""The least support of a sentence that comes from somewhere."""
 FLOOR_EMBEDDED = 0.28
-"""The floor where meanings are compared as well."""
+"""The least support if meanings are compared as well."""
 # The least support that a further place adds.
 _ADDS = 0.1
 # The decay of words in neighbouring sentences.
@@ -220,25 +220,25 @@ _GAP = len(_AROUND)
 _ITSELF = 0.2
 # The chance match grows with the logarithm of the number of sentences, times this.
 _CHANCE = 2.0
-# The weight of similar meaning beside shared words.
+# The weight of similar meaning relative to shared words.
 _MEANING = 0.5
 _QUOTATIONS = 2
 _MOST_WORDS = 100
 
 
 class SentenceMatch(NamedTuple):
-    """The match of a sentence with every place: the weight of each telling word, and how well each
-    place supports each."""
+    """The match of a sentence with every place: the weight of each telling word, and how well each place supports each
+    word."""
 
     worth: Scores
     near: Scores
     against: Scores
     """For each place the total weight, plus what matches by chance."""
     alike: Scores | None = None
-    """The similarity in meaning of each place, where meanings are compared."""
+    """The similarity in meaning of each place, if meanings are compared."""
 
     def said(self, left: Scores) -> Scores:
-        """Return how much of the sentence each place supports, where `left` of each word is still open."""
+        """Return how much of the sentence each place supports; `left` is the share of each word that is still open."""
         found: Scores = (self.worth * left) @ self.near / self.against
         return found
 
@@ -253,7 +253,7 @@ class SentenceMatch(NamedTuple):
 
 
 class _Keys(NamedTuple):
-    """The words of a text, as they are compared in a language."""
+    """The words of a text in the form in which they are compared in a language."""
 
     language: str
     keys: list[str]
@@ -269,8 +269,11 @@ class _Part(NamedTuple):
 
 
 class Origins:
-    """Traces sentences to places in some texts. An encoder is asked for all sentences of one parent at a time, in
-    order, so that it can cache them. The time is proportional to the sentences times those that share a word."""
+    """Traces sentences to places in some texts.
+
+    An encoder gets all sentences of one parent at a time, in order, so that it can cache them. The time is proportional
+    to the sentences times those that share a word.
+    """
 
     def __init__(self, parents: Sequence[str], encoder: Encoder | None = None) -> None:
         language_spans = language_spans_beside(parents)
@@ -281,10 +284,10 @@ class Origins:
         """The parents' languages, in which the text is processed, since a short one may not show its own."""
         self._encoder = encoder
         self._starts = np.cumsum([0, *(len(index) + _GAP for index in self.indexes)])
-        """Where the sentences of each parent begin, when all are in one row."""
+        """The first sentence of each parent, with the sentences of all in one row."""
         self._count = sum(map(len, self.indexes))
         self._read_by = self._places_by_language() if len(self._languages) > 1 else {}
-        """The places of each language, where there are several."""
+        """The places of each language, if there are several."""
         self._embedded = self._rows(encoder) if encoder and self._count else None
 
     def _rows(self, encoder: Encoder) -> Embeddings:
@@ -304,7 +307,7 @@ class Origins:
         return found
 
     def _keys(self, text: str) -> list[_Keys]:
-        """Return the keys of a text in each language; empty where it has no words."""
+        """Return the keys of a text in each language; empty if it has no words."""
         found = [_Keys(language, keys(text, language)) for language in self._languages]
         return found if any(one.keys for one in found) else []
 
@@ -316,14 +319,14 @@ class Origins:
         return tuple(self._traced(span, found, alike) for (span, found), alike in zip(read, like, strict=True))
 
     def sought(self, sentence: str) -> SentenceMatch | None:
-        """Return the match of a sentence or question; None where no word is found."""
+        """Return the match of a sentence or question; None if no word is found."""
         told = _telling([_Keys(language, keys(sentence, language)) for language in self._languages])
         if not self._count or not (any(one.keys for one in told) or (self._encoder and sentence.strip())):
             return None
         return self._sought(told, self._alike([sentence])[0])
 
     def candidates(self, sentence: str, most: int) -> tuple[Link, ...]:
-        """Return the likeliest places of a sentence, including those below the floor, for a model to decide on."""
+        """Return the likeliest places of a sentence, including those below the floor, from which a model chooses."""
         sought = self.sought(sentence)
         if sought is None:
             return ()
@@ -336,7 +339,7 @@ class Origins:
         return tuple(self._link(int(at), float(said[at]), "words") for at in best if said[at] > 0)
 
     def between(self, before: Link | None, after: Link | None, most: int, longest: int) -> tuple[Link, ...]:
-        """Return up to so many places evenly spread between two others, for a sentence without shared words; no place
+        """Return up to this many places evenly spread between two others, for a sentence without shared words; no place
         is longer than `longest` unless one sentence is."""
         beside = after or before
         if beside is None or (before and after and before.text != after.text):

@@ -1,4 +1,4 @@
-"""How much of a summary is copied from its source, and how much it repeats itself."""
+"""Measures how much of a summary is copied from its source, and how much it repeats itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from redraft.text.units import UnitIndex, ngrams
 
 _UNKNOWN = -1
 _AT_ONCE = 1_000_000
-# A text is quoted where this share of it is in runs of at least so many units.
+# A text is quoted if this share of it is in runs of at least this many units.
 _QUOTED, _SHORTEST_RUN = 0.75, 3
 
 
@@ -154,7 +154,7 @@ class _Automaton:
 
 _PAIRS = 20_000
 _LONGEST = 200
-# Steps of this share of a range cover it evenly, wherever one stops.
+# Steps of this share of a range cover it evenly, wherever they stop.
 _GOLDEN = 0.618
 
 
@@ -202,7 +202,7 @@ def _common(places: Mapping[str, int], length: int, other: Sequence[str]) -> int
 
 
 def _pairs(count: int) -> Iterator[tuple[int, Sequence[int]]]:
-    """Return for each of so many items the later ones that it is compared with."""
+    """Return for each of this many items the later ones that it is compared with."""
     every = count * (count - 1) // 2
     if every <= _PAIRS:
         yield from ((first, range(first + 1, count)) for first in range(count - 1))

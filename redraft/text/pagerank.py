@@ -1,5 +1,7 @@
-"""Ranks sentences by PageRank over their similarity graph, and chooses a few that cover the most. The graph is never
-built: an iteration needs two sparse products, so the time is linear in the document's length."""
+"""Ranks sentences by PageRank over their similarity graph, and chooses a few that cover the most.
+
+The graph is never built: an iteration needs two sparse products, so the time is linear in the document's length.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,7 @@ def rank(vectors: SentenceVectors) -> Weights:
 
 
 def rank_towards(vectors: SentenceVectors, query: str) -> Weights:
-    """Return the centrality of every sentence towards a `query`; plain `rank` where no sentence shares
-    a term with it."""
+    """Return the centrality of every sentence relative to a `query`; `rank` if no sentence shares a term with it."""
     relevance = vectors.similarity_to(query)
     if not relevance.any():
         return rank(vectors)
@@ -70,7 +71,7 @@ def _page_rank(vectors: SentenceVectors, restart: Weights, damping: float) -> We
 
 @dataclass(frozen=True, slots=True)
 class RankedSentences:
-    """The sentences to choose from, in source order; `part` numbers the part each is from, and one of no worth is never
+    """The sentences to choose from, in source order; `part` numbers the part of each, and one with no worth is never
     chosen."""
 
     worth: Weights
@@ -81,8 +82,10 @@ class RankedSentences:
 def choose(
     vectors: SentenceVectors, candidates: RankedSentences, limit: int, shares: Weights, first: Sequence[int] = ()
 ) -> list[int]:
-    """Choose sentences of at most `limit` words that are worth much and repeat little. `shares` are the words for each
-    part, exceeded only when nothing better is left; those named `first` are taken first."""
+    """Choose valuable sentences of at most `limit` words that repeat little.
+
+    `shares` are the words for each part, exceeded only when nothing better is left; those in `first` are taken first.
+    """
     chooser = _Chooser(vectors, candidates, limit, shares)
     for index in first:
         chooser.take(index)
@@ -125,8 +128,8 @@ class _Chooser:
         return True
 
     def _leave(self) -> Weights:
-        """Return the factor of each sentence's worth: zero if not available, low where its part has its share, high
-        where its part has nothing."""
+        """Return the factor of each sentence's worth: zero if not available, low if its part has reached its share,
+        high if its part has no sentence."""
         part, cost = self._candidates.part, self._candidates.words
         used = self._used_of[part]
         within = np.where(used + cost > self._shares[part], _BEYOND_SHARE, 1.0)

@@ -23,7 +23,7 @@ LONGEST = 240
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:
-    """Return places in document order, overlapping ones joined."""
+    """Return spans in document order, with overlapping ones joined."""
     whole: list[Span] = []
     for span in sorted(set(spans)):
         if whole and span.start <= whole[-1].end:
@@ -50,7 +50,7 @@ class Passages(DocumentSearch):
 
     def nearest(self, query: str, count: int, within: Span | None = None) -> list[Passage]:
         """Return up to `count` passages that best cover `query`, later ones covering what earlier ones do not;
-        unrelated passages and those outside of `within` are left out."""
+        unrelated passages and those outside `within` are left out."""
         if not query.strip() or not self._passages:
             return []
         return [self._passages[at] for at in self._index.nearest(query, count, within)]
@@ -61,7 +61,7 @@ class Passages(DocumentSearch):
         return Windows(self._document, self._tokenizer, self._encoder)
 
     def holding(self, span: Span) -> list[Passage]:
-        """Return the fewest passages that together hold a place."""
+        """Return the fewest passages that together contain a place."""
         first = max(0, bisect_right(self._passages, span.start, key=lambda passage: passage.span.start) - 1)
         held = []
         for passage in self._passages[first:]:
@@ -73,7 +73,7 @@ class Passages(DocumentSearch):
         return held
 
     def around(self, span: Span, beside: int) -> list[Passage]:
-        """Return the passages that hold a place, and so many on either side."""
+        """Return the passages that contain a place, and this many on either side."""
         held = self.holding(span)
         return self._passages[max(0, held[0].index - beside) : held[-1].index + beside + 1] if held else []
 
@@ -120,7 +120,7 @@ def _blocks(found: list[Span], section_starts: list[int], bounds: frozenset[int]
 
 
 def _windows(block: list[Span], meter: Meter) -> Iterator[Span]:
-    """Yield windows that overlap by a sentence where it fits."""
+    """Yield windows that overlap by a sentence if it fits."""
 
     def following(_: int, after: int) -> int:
         fits = meter.tokens(block[after - 1].start, block[after].end) <= WINDOW

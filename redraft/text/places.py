@@ -1,4 +1,4 @@
-"""Describes where in a document something stands, for people and for models."""
+"""Describes places of a document, for people and for models."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ _LONGEST_TITLE = 120
 
 
 def place_of(document: Document, span: Span) -> str:
-    """Return where something stands: the document of several, its chapter, its page, and how far in it is."""
+    """Return a place in words: the document if there are several, its chapter, its page, and how far into it the place
+    is."""
     where = chapter_of(document, span), on_pages(pages_of(document, span))
     return place_said(document_of(document, span), *where, percent_of(document, span.start))
 
@@ -21,27 +22,27 @@ def place_said(document: str, chapter: str, pages: str, percent: int) -> str:
 
 
 def document_of(document: Document, span: Span) -> str:
-    """Return which of several documents a place is in; empty where there is only one."""
+    """Return the name of the document that a place is in; empty if there is only one."""
     before = (mark.label for mark in document.marks if mark.kind == "document" and mark.start <= span.start)
     return next(reversed([*before]), "")
 
 
 def chapter_of(document: Document, span: Span) -> str:
-    """Return the title of the innermost section at a place; empty where there is none."""
+    """Return the title of the innermost section at a place; empty if there is none."""
     within = [one for one in document.sections if one.span.start <= span.start < one.span.end]
     titles = [one.title for one in within if one.title != document.title]
     return titles[-1] if titles else ""
 
 
 def path_of(document: Document, span: Span) -> str:
-    """Return the titles of the sections that a place begins in, the outermost first."""
+    """Return the titles of the sections in which a place begins, the outermost first."""
     within = [one for one in document.sections if one.span.start <= span.start < one.span.end]
     within = within or [one for one in document.sections if span.start <= one.span.start < span.end][:1]
     return " › ".join(one_line(one.title, _LONGEST_TITLE) for one in within if one.title != document.title)
 
 
 def part_of(document: Document, span: Span, number: int, of: int) -> str:
-    """Return where a part of a document stands, for a model that reads nothing else: title, sections, and the part's
+    """Return the position of a part of a document, for a model that reads nothing else: title, sections, and the part's
     number."""
     titled = one_line(document_of(document, span) or document.title, _LONGEST_TITLE)
     numbered = f"part {number} of {of}" if of > 1 else ""
@@ -49,7 +50,7 @@ def part_of(document: Document, span: Span, number: int, of: int) -> str:
 
 
 def pages_of(document: Document, span: Span) -> str:
-    """Return the printed page of a place or its time, or the first and the last; empty without either."""
+    """Return the printed page of a place or its time, or the first and the last; empty if it has neither."""
     end = max(span.end, span.start + 1)
     labels = [
         mark.label
@@ -60,7 +61,7 @@ def pages_of(document: Document, span: Span) -> str:
 
 
 def on_pages(pages: str) -> str:
-    """Return pages in words; times, such as 00:12:40, speak for themselves."""
+    """Return pages in words; times, such as 00:12:40, need none."""
     if ":" in pages:
         return pages
     return f"{'pages' if '-' in pages else 'page'} {pages}" if pages else ""
@@ -72,5 +73,5 @@ def percent_of(document: Document, offset: int) -> int:
 
 
 def starts_of(document: Document) -> list[int]:
-    """Return where each of several documents begins; empty where there is only one."""
+    """Return the offset of each of several documents; empty if there is only one."""
     return [mark.start for mark in document.marks if mark.kind == "document"]

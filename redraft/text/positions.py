@@ -1,4 +1,4 @@
-"""Where in a document a text comes from: the share of each part, the density, and how even it is."""
+"""Measures where in a document a text comes from: the share of each part, the density, and how even it is."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from redraft.text.vectors import stop_words
 
 POINTS = 50
 """The number of evenly spread points of the density."""
-# The least bandwidth: a sentence is also about what stands around it.
+# The least bandwidth: a sentence is also about its surroundings.
 _NARROWEST = 0.02
 
 
 class OriginMass(NamedTuple):
-    """How much of a text comes from a place, given by its middle, from 0 to 1."""
+    """The share of a text that comes from a place, given by its middle, from 0 to 1."""
 
     at: float
     share: float
@@ -40,13 +40,13 @@ def masses(traced: Sequence[SentenceOrigin], length: int) -> list[OriginMass]:
 
 
 def shares(found: Sequence[OriginMass], parts: Sequence[tuple[float, float]]) -> list[float]:
-    """Return the share of what is traced that comes from each part, given by begin and end, from 0 to 1."""
+    """Return the share of the traced content that comes from each part, given by begin and end, from 0 to 1."""
     whole = sum(mass.share for mass in found) or 1.0
     return [sum(mass.share for mass in found if start <= mass.at < end) / whole for start, end in parts]
 
 
 def bins(count: int) -> list[tuple[float, float]]:
-    """Return so many parts of equal length."""
+    """Return this many parts of equal length."""
     return [(at / count, (at + 1) / count) for at in range(count)]
 
 
@@ -56,7 +56,7 @@ def parts_of(spans: Sequence[Span], length: int) -> list[tuple[float, float]]:
 
 
 def spread(found: Sequence[OriginMass], parts: int) -> float | None:
-    """Return the entropy over so many equal parts, relative to an even spread; None for fewer than two."""
+    """Return the entropy over this many equal parts, relative to an even spread; None for fewer than two."""
     if parts < 2:
         return None
     told = [share for share in shares(found, bins(parts)) if share > 0]
@@ -64,7 +64,7 @@ def spread(found: Sequence[OriginMass], parts: int) -> float | None:
 
 
 def spread_by_chance(sentences: int, parts: int) -> float | None:
-    """Return the mean spread of so many sentences from random places."""
+    """Return the mean spread of this many sentences from random places."""
     if parts < 2:
         return None
     one, other = log(1 / parts), log(1 - 1 / parts)
@@ -95,7 +95,7 @@ def density(found: Sequence[OriginMass]) -> list[float]:
 
 _WORDS = 20
 _PARTS = 10
-# Remainders of contractions, and forms of some, that stop word lists lack.
+# Parts of contractions, and some inflected forms, that stop word lists lack.
 _REMAINS = """
 ain aren couldn d did didn does doesn doing don hadn haven isn ll m mustn needn s shouldn t ve wasn weren won wouldn
 """

@@ -21,12 +21,12 @@ from redraft.text.vectors import terms
 from redraft.text.words import count_words
 
 SHARE = 0.6
-"""The share of a quote's terms that make a sentence its source."""
+"""The least share of a quote's terms in a sentence that is taken for its source."""
 
 FEWEST = 3
-"""The fewest words of a quote that prove anything."""
+"""The fewest words of a quote that are evidence."""
 
-# The only letter that is longer in lower case; lower-casing must not move any offset.
+# The only letter that is longer in lower case; lower-casing must not shift any offset.
 _LOWER_IN_PLACE = {ord("İ"): "i"}
 _BEYOND = 0x10000
 
@@ -39,9 +39,11 @@ class _FoldedText(NamedTuple):
 
 
 def locate(text: str, quote: str, within: Sequence[Span], *, exact: bool = False) -> Span | None:
-    """Return where in `text` the `quote` stands, or None: literally, then without case, spaces and punctuation, each
-    time in the spans `within` first; unless `exact`, else the sentence of `within` that shares most of the quote's
-    terms."""
+    """Return the span of the `quote` in `text`, or None.
+
+    It is searched for literally, then without case, spaces and punctuation, each time in the spans `within` first.
+    Unless `exact`, the last resort is the sentence of `within` that shares most of the quote's terms.
+    """
     quote = quote.strip()
     if not quote:
         return None
@@ -51,7 +53,7 @@ def locate(text: str, quote: str, within: Sequence[Span], *, exact: bool = False
 
 
 def quoted_in(text: str, quote: str) -> Span | None:
-    """Return where a text has all words of a quote in order; None for quotes of too few words."""
+    """Return the span in which a text has all words of a quote in order; None for quotes of too few words."""
     return locate(text, quote, []) if count_words(quote) >= FEWEST else None
 
 
@@ -89,7 +91,7 @@ def _paraphrased(text: str, quote: str, within: Sequence[Span]) -> Span | None:
 
 
 def _occurrences(text: str, wanted: str, start: int, end: int) -> Iterator[int]:
-    """Yield the non-overlapping places of `wanted`."""
+    """Yield the non-overlapping spans of `wanted`."""
     at = text.find(wanted, start, end)
     while at >= 0:
         yield at
@@ -106,7 +108,7 @@ def _is_within_word(text: str, at: int) -> bool:
 
 
 def _is_spaced_letter(character: str) -> bool:
-    """Return whether a character is a digit or a cased letter, whose scripts put spaces between words."""
+    """Return whether a character is a digit or a cased letter, of a script with spaces between words."""
     return character.isalnum() and unicodedata.category(character) != "Lo"
 
 
@@ -141,7 +143,7 @@ def points_back(sentence: str, language: str = ENGLISH) -> bool:
     return not is_foreign(language) and bool(_POINTING.search(sentence))
 
 
-# Of so many names and numbers at least one has to be in common.
+# With this many names and numbers, at least one has to be in common.
 _ONE_OF = 10
 # Above this share of capitalized words, as in German, capitals do not mark names.
 _COMMON = 0.2
@@ -153,15 +155,14 @@ _SYLLABLES = re.compile("[\u3041-\u30fa\u30fc]")
 _SHORTEST = 3
 # This many letters of a name are the same in every grammatical case.
 _STEM = 4
-# Consonants that scripts exchange for one another; unstable ones are left out.
+# Consonants that scripts substitute for one another; unstable ones are left out.
 _SOUNDS = str.maketrans("bwlqgczjx", "vvrkkssss", "aeiouyhf'")
 _SOFT_C = re.compile(r"c(?![eiy])")
 _CONSONANTS = re.compile("(?:E(?=[^AEIOUY]$))?([^AEIOUY]*)")
 
 
 def carries(text: str, source: str) -> bool | None:
-    """Return whether a text has numbers or names of its source, as a translation does; None where the
-    source has none."""
+    """Return whether a text has numbers or names of its source, as a translation does; None if the source has none."""
     numbers = _numbers(source)
     names, common = _names(source)
     if not _can_be_read(text):
@@ -175,14 +176,14 @@ def carries(text: str, source: str) -> bool | None:
 
 
 def _numbers(text: str) -> set[str]:
-    """Return the numbers of two digits and more; smaller ones are often written in words."""
+    """Return the numbers of at least two digits; smaller ones are often written in words."""
     found = {"".join(str(unicodedata.decimal(one)) for one in run if one.isdecimal()) for run in _NUMBER.findall(text)}
     found |= {"".join(str(_IDEOGRAPHS.index(one)) for one in run) for run in _COUNTED.findall(text)}
     return {one for one in found if len(one) > 1}
 
 
 def _names(text: str) -> tuple[set[str], bool]:
-    """Return the names; None where too many words are capitalized to tell."""
+    """Return the names; None if too many words are capitalized to tell."""
     words = [word for span in sentences(text) for word in _within(text[span.start : span.end])]
     names = {word for word in words if len(word) >= _SHORTEST and (word[0].isupper() or _SYLLABLES.match(word))}
     cased = [word for word in words if not _SYLLABLES.match(word)]

@@ -1,4 +1,4 @@
-"""Removes what a model writes around a text, and keeps the good part of one that loops or was cut."""
+"""Removes what a model writes around a text, and the repetitions of one that loops or was cut."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _REWORKED = (
     r"(?:修订|修訂|修改)(?:后的?|後的?)?(?:版本?|文本)|回答",
     r"改訂版|修正版|回答",
 )
-# Phrases by which a small model repeats its request.
+# Phrases with which a small model repeats its request.
 _MATERIAL = (
     r"text|excerpt|passage",
     r"text|auszug|abschnitt|textauszug",
@@ -195,7 +195,7 @@ def unframed(text: str) -> str:
 _OFTEN = 3
 # Shorter sentences may well be repeated ("And so it was."), and occur in any text ("Write plain prose.").
 _FEWEST = 4
-# How often a short one is repeated in sequence in a loop.
+# The number of consecutive repetitions of a short one that make a loop.
 _IN_A_ROW = 5
 # How often a cycle of letters or words is repeated at the very end in a loop.
 _TURNS, _TURNS_OF_LONGER = 8, 4
@@ -203,7 +203,8 @@ _LONG_TURN, _LONGEST_TURN = 25, 200
 
 
 def unlooped(text: str) -> str:
-    """Return the text with one of each sentence or line that occurs three times or more, and without a final loop."""
+    """Return the text with only one of each sentence or line that occurs at least three times, and without a final
+    loop."""
     text = _without_cycles(_without_stutter(text))
     parts = list(_parts(text))
     said = [_said(text, part) for part in parts]
@@ -214,7 +215,7 @@ def unlooped(text: str) -> str:
     kept: list[Span] = []
     seen: set[tuple[str, ...]] = set()
     for part, key in zip(parts, said, strict=True):
-        # A partial last cycle goes with the others.
+        # A partial last cycle is removed with the others.
         begun = part is parts[-1] and any(" ".join(cycle).startswith(" ".join(key)) for cycle in loops & seen)
         if not begun and (key not in loops or key not in seen):
             kept.append(part)
@@ -223,7 +224,7 @@ def unlooped(text: str) -> str:
 
 
 def without_unfinished(text: str) -> str:
-    """Return the text without an unfinished last sentence, if at least half of the words stand before it."""
+    """Return the text without an unfinished last sentence, if at least half of the words precede it."""
     found = sentences(text)
     if ends_sentence(text) or len(found) < 2:
         return text
@@ -232,7 +233,7 @@ def without_unfinished(text: str) -> str:
 
 
 def without_copies(text: str, instructions: str, material: Collection[str]) -> str:
-    """Return the text without sentences of the `instructions`, unless `material` has them, too."""
+    """Return the text without sentences of the `instructions`, unless they are also in `material`."""
     parts = list(_parts(text))
     ordered = {_said(instructions, part) for part in _parts(instructions)}
     copies = {key for part in parts if len(key := _said(text, part)) >= _FEWEST and key in ordered}
@@ -276,7 +277,7 @@ def _without_cycles(text: str) -> str:
                 row += 1
                 continue
             turn = keys[at - length : at]
-            # Repeated sentences are found by themselves.
+            # Repeated sentences are found separately.
             ends = any(one[0][-1] in ".!?" for one in found[max(0, at - 2 * length) : at - length])
             if row >= length * (times - 1) and len(set(turn)) > 1 and not "".join(turn).isdigit() and not ends:
                 cuts.append((at - row, at))
@@ -287,7 +288,7 @@ def _without_cycles(text: str) -> str:
         if not apart or cut[0] >= apart[-1][1]:
             apart.append(cut)
     for first, end in reversed(apart):
-        # What stood behind the last turn, such as the end of the sentence, stands behind the one that is kept.
+        # What followed the last turn, such as the end of the sentence, follows the one that is kept.
         tail = re.search(r"\W*$", found[end - 1][0])
         before = re.sub(r"\W+$", "", text[: found[first - 1].end()])
         text = before + (tail[0] if tail else "") + text[found[end - 1].end() :]
@@ -295,7 +296,7 @@ def _without_cycles(text: str) -> str:
 
 
 def _turn_at_end(text: str) -> int:
-    """Return the length of the cycle that a text ends in; 0 where there is none."""
+    """Return the length of the cycle that a text ends in; 0 if there is none."""
     for length in range(2, _LONGEST_TURN + 1):
         cycle, times = text[-length:], _TURNS if length <= _LONG_TURN else _TURNS_OF_LONGER
         if any(map(str.isalpha, cycle)) and text.endswith(cycle * times):

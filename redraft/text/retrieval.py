@@ -24,7 +24,7 @@ from redraft.text.words import UNSPACED, stemmer
 WINDOW = 400
 """The usual most tokens of a window."""
 OVERLAP = WINDOW // 2
-"""How many tokens a window shares with the one before it."""
+"""The number of tokens that a window shares with the one before it."""
 # The constant of reciprocal rank fusion (Cormack and others, 2009).
 _RRF = 60
 _TERM = pattern(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
@@ -32,12 +32,12 @@ _UNSPACED_RUN = pattern(rf"[{UNSPACED}]+")
 
 
 class DocumentSearch:
-    """The parts of one document and their search; cut and indexed once, at the first search."""
+    """The parts of one document and a search in them; they are cut and indexed once, at the first search."""
 
     method: ClassVar[str]
-    """What the ranking is based on, besides the meaning where there is an encoder."""
+    """What the ranking is based on, in addition to meaning if there is an encoder."""
     sizes: ClassVar[tuple[int, int]]
-    """The tokens that decide where the document is cut."""
+    """The token counts that determine where the document is cut."""
 
     def __init__(self, document: Document, tokenizer: Tokenizer, encoder: Encoder | None = None) -> None:
         self._document = document
@@ -74,7 +74,7 @@ class Windows(DocumentSearch):
         return [self.spans[at] for at in order[:count]]
 
     def holding(self, place: Span) -> list[Span]:
-        """Return the first window that holds all of a place, or else the fewest that hold it together."""
+        """Return the first window that contains all of a place, or else the fewest that contain it together."""
         spans = self.spans
         last = bisect_right(spans, place.start, key=lambda span: span.start) - 1
         first = bisect_left(spans, min(place.end, place.start + 1), key=lambda span: span.end)
@@ -94,8 +94,10 @@ class Windows(DocumentSearch):
         return held
 
     def parts(self, room: int, within: Span | None = None) -> list[Span]:
-        """Return a document, or a place in it, in parts of at most `room` tokens that cover it and overlap by half a
-        window, so that any place of up to that size is whole in one part."""
+        """Return a document, or a place in it, in parts of at most `room` tokens that cover it.
+
+        They overlap by half a window, so that any place of up to that size is entirely in one part.
+        """
         place = within or Span(0, len(self._document.text))
         if self._meter.tokens(*place) <= room:
             return [place]

@@ -1,4 +1,4 @@
-"""Sanitizes text: uniform line ends, no control characters, and no paths where it is sent to others."""
+"""Sanitizes text: uniform line ends, no control characters, and no paths in texts sent to others."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def clean_with_notes(text: str) -> CleanupResult:
 
 
 def one_line(text: str, width: int = 0) -> str:
-    """Collapse whitespace, and cut to `width` characters when it is given."""
+    """Return the text with whitespace collapsed, cut to `width` characters if it is given."""
     line = " ".join(clean(text).split())
     return line if not width or len(line) <= width else line[: width - 1].rstrip() + "…"
 
@@ -77,7 +77,7 @@ def _replaced(pattern: re.Pattern[str], by: str, text: str) -> tuple[str, int]:
     return "".join(part for part, _ in parts), sum(count for _, count in parts)
 
 
-# A path has at least two names, and is no part of an address or a word.
+# A path has at least two names, and is not part of an address or a word.
 _PATH = re.compile(r"(?<![\w/.~\\])(?:(?<!:)|(?!//))(?:~|[A-Za-z]:)?(?:[/\\]+[^\s/\\\"'<>|:;,()]+){2,}[/\\]?")
 _USER = re.compile(r"(?<=://)[^/@\s]*@")
 

@@ -33,12 +33,12 @@ _BLOCK = 4_000
 # The splitter fails on multi-byte spaces before a full stop, and on lone surrogates; plain spaces replace them.
 _UNFIT = re.compile(r"[^\S\n\t ]|[\ud800-\udfff]")
 
-# It takes no ellipsis character for an end, and some English words for abbreviations. Before a capital they end a
-# sentence, except in "300 a. C." and "Frankfurt a. M.".
+# It does not treat an ellipsis character as an end, and takes some English words for abbreviations. Before a capital
+# both end a sentence, except in "300 a. C." and "Frankfurt a. M.".
 _BEFORE_CAPITAL = r"(?=[\"'”’)\]]*\s+[\"'“‘(\[]*[A-ZÀ-ÞΑ-ΩА-Я](?!\.))"
 _MISSED_END = re.compile(rf"(?:…|(?<=[\w,;] )(?:a|me|no|may|ore|art|ill|miss|fed)\.){_BEFORE_CAPITAL}")
 _MISSED_ELLIPSIS = re.compile(f"…{_BEFORE_CAPITAL}")
-# It takes the number of a list item for a sentence.
+# It treats the number of a list item as a sentence.
 _ITEM_NUMBER = re.compile(r"\s*\d{1,3}[.)]\s*")
 
 # Abbreviations that a number may follow.
@@ -116,7 +116,7 @@ def sentences(text: str, within: Span | None = None, language: str | None = None
 
 
 def last_sentences(text: str, within: Span, most: int) -> str:
-    """Return the last whole sentences of a span with at most so many words together."""
+    """Return the last whole sentences of a span with at most this many words together."""
     begin = max(within.start, within.end - _LOOKED_BACK)
     found = sentences(text, Span(begin, within.end))
     # The first of them may be cut at the start.
@@ -147,10 +147,10 @@ def _split(body: str, paragraph: Span, offset: int, language: str) -> Iterator[S
     and an overlong sentence is joined from several."""
     at, begun = paragraph.start, -1
     if _HEADING.match(body, at):
-        # "## II. The Book" is one heading, and "The Book" no sentence.
+        # "## II. The Book" is one heading, and "The Book" is not a sentence.
         at, begun = paragraph.end, paragraph.start
     elif label := speaker_at(body, at, paragraph.end):
-        # "[00:24:00] MS. DOYLE:" belongs to what she says first.
+        # "[00:24:00] MS. DOYLE:" belongs to her first sentence.
         begun = at + len(body[at : label.end]) - len(body[at : label.end].lstrip())
         at = label.end
     while (lone := _LONE_WORD.match(body, at, paragraph.end)) and not lone["first"].islower():
@@ -176,12 +176,12 @@ def _split(body: str, paragraph: Span, offset: int, language: str) -> Iterator[S
 
 
 def _segment(text: str, language: str) -> list[str]:
-    """Return the splitter's sentences, which join to `text`; the whole text where the splitter fails."""
+    """Return the splitter's sentences, which join to `text`; the whole text if the splitter fails."""
     foreign = is_foreign(language)
     missed, goes_on = (_MISSED_ELLIPSIS, _goes_on_abroad) if foreign else (_MISSED_END, _goes_on)
     try:
         parts: list[str] = segment(language if foreign else ENGLISH, missed.sub(_marked, _UNFIT.sub(" ", text)))
-    except BaseException as error:  # a panic of the splitter's Rust code is no Exception
+    except BaseException as error:  # a panic of the splitter's Rust code is not an Exception
         if type(error).__name__ != "PanicException":
             raise
         return [text]
@@ -195,7 +195,7 @@ def _segment(text: str, language: str) -> list[str]:
 
 
 def _marked(found: re.Match[str]) -> str:
-    """Return the mark that ends a sentence, in place of an ambiguous one."""
+    """Return the mark that ends a sentence, resolving an ambiguous one."""
     return f"{found.group()[:-1]}!"
 
 

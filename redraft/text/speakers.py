@@ -1,4 +1,4 @@
-"""Finds who speaks and when in transcripts, as in "[00:24:00] MS. DOYLE: I saw it." and "Ann Lee  0:12:40"."""
+"""Finds speakers and times in transcripts, as in "[00:24:00] MS. DOYLE: I saw it." and "Ann Lee 0:12:40"."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _ASIDE = re.compile(r"\([^()]*\)")
 _MOST_WORDS = 6
 _FEWEST = 3
 LINE = r"[^\S\n]*(?:\[(?:\d{1,3}:)?\d{1,2}:\d\d[^\]\n]{0,9}\]|>>|[A-Z][A-Z0-9 .'’&-]{1,40}:\s)"
-"""How a line begins with which somebody else speaks, as a pattern."""
+"""A pattern of the beginning of a line with another speaker."""
 
 
 class SpeakerLabel(NamedTuple):
-    """Where what is said begins after a label, who says it, and when as hours, minutes and seconds."""
+    """A speaker label: the offset of the speech after it, the name, and the time as hours, minutes and seconds."""
 
     end: int
     name: str
@@ -34,9 +34,9 @@ class SpeakerLabel(NamedTuple):
 
 
 def speaker_at(text: str, start: int, end: int) -> SpeakerLabel | None:
-    """Return the label that a paragraph begins with; None where there is none.
+    """Return the label that a paragraph begins with; None if there is none.
 
-    A name is one in capitals, or one after or before a time whose words all begin with a capital.
+    A name is in capitals, or next to a time with all its words capitalized.
     """
     if (before := _NAMED_BEFORE.match(text, start, end)) and _is_name(before["name"]):
         return SpeakerLabel(before.end(), before["name"], clock(before["time"]))
@@ -59,7 +59,7 @@ def clock(time: str) -> str:
 
 
 def times_in(text: str) -> list[Mark]:
-    """Return what is said at which time, where several paragraphs or lines of a text begin with one."""
+    """Return time marks on what is said after each time, if several paragraphs or lines of a text begin with one."""
     found: list[tuple[int, str]] = []
     for line in re.finditer(r"^[^\n]*\d:\d\d[^\n]*", text, re.MULTILINE):
         label = speaker_at(text, line.start(), line.end())
@@ -74,7 +74,7 @@ def times_in(text: str) -> list[Mark]:
 
 
 def _is_loud(name: str) -> bool:
-    """Return whether a name is in capitals, such as THE CHAIRMAN and SPEAKER 1; brackets do not count."""
+    """Return whether a name is in capitals, such as THE CHAIRMAN and SPEAKER 1, ignoring brackets."""
     plain = _ASIDE.sub("", name)
     letters = [one for one in plain if one.isalpha()]
     return len(letters) > 1 and all(one.isupper() for one in letters) and len(plain.split()) <= _MOST_WORDS

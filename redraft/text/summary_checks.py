@@ -1,4 +1,4 @@
-"""Tells a summary from a refusal or a provider's error, and finds traces of how it was made."""
+"""Distinguishes a summary from a refusal or a provider's error, and finds traces of how it was made."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from redraft.text.units import words
 from redraft.text.vectors import telling_terms
 from redraft.text.words import count_words, is_unspaced
 
-# The least share of telling words in common with the source, by whether the text is far shorter than asked, and
-# whether it speaks of itself.
+# The least share of telling words in common with the source, by whether the text is far shorter than requested, and
+# whether it refers to itself.
 _LEAST = {(False, False): 0.2, (False, True): 0.4, (True, False): 0.4, (True, True): 0.75}
-# The length of a text that is far shorter than asked.
+# A text is far shorter than requested below this share of the requested words, and below this many words.
 _FAR_SHORTER, _LONGEST_REFUSAL = 1 / 3, 60
-# The fewest telling words for a decision, where the text is far too short, or all of them are of its source.
+# The fewest telling words for a decision, if the text is far too short, or all of them are in its source.
 _FEWEST = 3
-# So few words in another script are seldom an unrequested translation.
+# Up to this many words in another script are seldom an unrequested translation.
 _SHORT = 20
 _LETTERS_A_WORD = 2.5
 _LETTERS = 1_000
-# With so many long words, and such a share of them in the source, nothing else is checked.
+# With this many long words, and this share of them in the source, nothing else is checked.
 _LONG, _MANY, _PLAINLY = 6, 8, 0.6
 _LONG_WORD = pattern(rf"[^\W\d_]{{{_LONG},}}")
 _FIRST_PERSON = pattern(
@@ -37,8 +37,8 @@ _EAST_ASIAN = frozenset(("HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA"))
 
 
 def is_no_summary(text: str, source: str, words: int, language: str | None = None) -> bool:
-    """Return whether a text is no summary of its source, for which up to so many words were asked, in `language` or the
-    source's own."""
+    """Return whether a text is not a summary of its source, for which up to this many words were requested, in
+    `language` or the source's own."""
     if count_words(text) >= _FEWEST and text in source:
         return False
     unlike = is_unspaced(text) and not is_unspaced(source) and not language
@@ -64,7 +64,7 @@ def is_no_summary(text: str, source: str, words: int, language: str | None = Non
 
 
 def _says_long_words_of(text: str, source: str) -> bool:
-    """Return whether a text plainly shares long words with its source, in whatever language."""
+    """Return whether a text clearly shares long words with its source, in any language."""
     long = _long_words(text)
     return len(long) >= _MANY and len(long & _long_words(source)) >= _PLAINLY * len(long)
 

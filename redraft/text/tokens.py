@@ -1,4 +1,4 @@
-"""Counts tokens with the model's own vocabulary where there is one, otherwise with a calibrated estimate."""
+"""Counts tokens with the model's own vocabulary if there is one, otherwise with a calibrated estimate."""
 
 from __future__ import annotations
 
@@ -130,12 +130,12 @@ ESTIMATE = "estimate"
 _FALLBACK_ENCODING = "o200k_base"
 _LOAD_SECONDS = 10.0
 _FROM_DISK_SECONDS = 60.0
-"""Loading a vocabulary from disk takes seconds of processor time, on a busy machine many."""
+"""Loading a vocabulary from disk takes seconds of processor time, and many more on a busy machine."""
 _loading = threading.Lock()
 MARGIN = 1.15
 # The characters of one encoder call, which limits its memory.
 _BLOCK = 250_000
-# Where a stretch of so many characters has no boundary, as in an encoded picture, a token is cut.
+# If a stretch of this many characters has no boundary, as in an encoded picture, a token is cut.
 _LONGEST_BLOCK = 2 * _BLOCK
 _RUN = 50_000
 _CUT = re.compile(r"(?<=\S)(?= \S)|(?<=\S\n)(?=[^\s/])")
@@ -146,8 +146,11 @@ Small = npt.NDArray[np.uint32]
 
 
 class TokenPart(NamedTuple):
-    """The tokens of a stretch of text, compactly: token i ends `ends[i]` characters after the start, and the first i
-    tokens cost `cost[i]`; without `cost` each costs one."""
+    """The tokens of a stretch of text in compact form.
+
+    Token i ends `ends[i]` characters after the start, and the first i tokens cost `cost[i]`; without `cost` each token
+    costs one.
+    """
 
     start: int
     ends: Small
@@ -160,13 +163,15 @@ class TokenPart(NamedTuple):
 
 
 def _up_to(numbers: Small, most: int) -> int:
-    """Return how many of some ascending numbers are no greater; a number of the same type avoids a copy."""
+    """Return how many of some ascending numbers are at most this number; one of the same type avoids a copy."""
     return int(np.searchsorted(numbers, np.uint32(most), side="right"))
 
 
 class Meter:
-    """Token counts for every span of one text, in consecutive parts; `unit` is the cost of a token. A token that a span
-    cuts is counted whole, so counts are never too small at token boundaries."""
+    """Token counts for every span of one text, in consecutive parts; `unit` is the cost of a token.
+
+    A token that a span cuts is counted in full, so counts are never too small at token boundaries.
+    """
 
     def __init__(self, parts: Sequence[TokenPart], unit: int = 1) -> None:
         self._parts = [part for part in parts if len(part.ends)]
@@ -223,7 +228,7 @@ class Tokenizer(Protocol):
         ...
 
     def __hash__(self) -> int:
-        """Return a hash, since what is measured with a tokenizer is cached."""
+        """Return a hash, since measurements of a tokenizer are cached."""
         ...
 
 
@@ -259,7 +264,7 @@ class TiktokenTokenizer:
     def _encode(self, block: str) -> npt.NDArray[np.uint32]:
         try:
             return self._encoding.encode_to_numpy(block, disallowed_special=())
-        except UnicodeEncodeError:  # half of a surrogate pair, which no file holds but a program may pass
+        except UnicodeEncodeError:  # half of a surrogate pair, which a program may pass although no file can contain it
             return self._encoding.encode_to_numpy(_encodable(block), disallowed_special=())
 
 
@@ -268,8 +273,8 @@ def _encodable(text: str) -> str:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield stretches that can be encoded apart with the same result: no token joins a letter and the
-    space after it."""
+    """Yield stretches that can be encoded separately with the same result: no token joins a letter and the space after
+    it."""
     start = 0
     for stop in [*_cuts_in_long_runs(text), len(text)]:
         while stop - start > _BLOCK:
@@ -300,7 +305,7 @@ def _to_characters(block: str, byte_ends: Offsets) -> Offsets:
 
 
 class EstimatingTokenizer:
-    """Estimates from the shape of the text, and rather too many."""
+    """Estimates from the shape of the text, and tends to overestimate."""
 
     name = ESTIMATE
 
@@ -325,7 +330,7 @@ class EstimatingTokenizer:
 
 
 def tokenizer_for(model: str) -> tuple[Tokenizer, str]:
-    """Return the tokenizer of an OpenAI model, and a warning where it is not the model's own."""
+    """Return the tokenizer of an OpenAI model, and a warning if it is not the model's own."""
     import tiktoken
 
     try:
@@ -344,7 +349,7 @@ def tokenizer_for(model: str) -> tuple[Tokenizer, str]:
 
 
 def tokenizer_named(name: str) -> Tokenizer:
-    """Return the tokenizer that a stored run was planned with, or the estimate where it is gone."""
+    """Return the tokenizer that a stored run was planned with, or the estimate if it is no longer available."""
     encoding = None if name == ESTIMATE else _loaded(name)
     return EstimatingTokenizer() if encoding is None else TiktokenTokenizer(encoding)
 

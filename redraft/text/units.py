@@ -15,7 +15,7 @@ from redraft.text.words import UNSPACED
 
 _WORD = pattern(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 
-# Underscores mark italics in plain text, so they are no part of a word.
+# Underscores mark italics in plain text, so they are not part of a word.
 _UNIT = pattern(rf"{_WORD.pattern}|[^\w\s]|_")
 
 # Normalization is quadratic in the accents on a letter. A grapheme joiner limits that, as in Unicode's stream-safe text

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Weights = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
 
-# Scripts without spaces: there letters and pairs of letters are terms.
+# Scripts without spaces, in which letters and pairs of letters are terms.
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _TERM = pattern(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}]+)*")
 _IS_UNSPACED = pattern(rf"[{_UNSPACED}]")
@@ -63,7 +63,7 @@ _LISTED = {**LANGUAGE_MAPPING, "no": "norwegian"}
 
 @cache
 def stop_words(language: str = ENGLISH) -> frozenset[str]:
-    """Return the stop words of a language; empty where no list is known."""
+    """Return the stop words of a language; empty if no list is known."""
     if not is_foreign(language):
         return frozenset(_ENGLISH_STOP_WORDS.split())
     code = primary(language)
@@ -88,7 +88,7 @@ def terms(text: str, language: str = ENGLISH) -> Iterator[str]:
 
 @lru_cache(maxsize=256)
 def telling_terms(text: str, language: str = ENGLISH) -> frozenset[str]:
-    """Return the telling terms of a text, cut where words are inflected."""
+    """Return the telling terms of a text, truncated to ignore inflections."""
     return frozenset(term[:_STEM] for term in terms(text, language) if len(term) > 1 or term.isnumeric())
 
 
@@ -105,7 +105,7 @@ class SentenceVectors:
     sentences) / (1 + sentences with it)); a sentence without terms is zero."""
 
     def __init__(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> None:
-        """`languages` are the sentences' own, where they are not from one text."""
+        """`languages` are the sentences' own, if they are not from one text."""
         self._language = language_of("\n".join(texts))
         read_by = languages or [self._language] * len(texts)
         counts = [Counter(terms(*one)) for one in zip(texts, read_by, strict=True)]
@@ -149,8 +149,8 @@ class SentenceVectors:
         return self._times(vector / length if length else vector)
 
     def neighbours(self, index: int) -> tuple[Indices, Weights]:
-        """Return the sentences that share a term with sentence `index`, itself included, and their similarities: the
-        cosine, or one where the other has all terms of the shorter."""
+        """Return the sentences that share a term with sentence `index`, including itself, and their similarities: the
+        cosine, or one if the other has all terms of the shorter."""
         own = slice(self._starts[index], self._starts[index + 1])
         held = [self._by_term[self._term_starts[at] : self._term_starts[at + 1]] for at in self._terms[own]]
         if not held:
@@ -174,7 +174,7 @@ def _sums(groups: Indices, values: Weights, count: int) -> Weights:
 
 
 def _starts(counts: Indices) -> Indices:
-    """Return where each of some consecutive groups begins, and where the last one ends."""
+    """Return the start of each of some consecutive groups, and the end of the last one."""
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
 
@@ -184,13 +184,13 @@ _PUBLIC_NAME = re.compile(r"\w[\w.\-]*(?:/\w[\w.\-]*)?")
 
 
 def folder_of(name_or_path: str) -> str | None:
-    """Return the local folder that is meant; None for a public name."""
+    """Return the local folder that a name refers to; None for a public name."""
     folder = os.path.expanduser(name_or_path)
     return folder if os.path.isdir(folder) else None  # unlike pathlib's, it takes any string
 
 
 def check_name(name_or_path: str, what: str) -> None:
-    """Raise `UsageError` for what is neither a folder nor a public name; `what` describes the model."""
+    """Raise `UsageError` for anything that is neither a folder nor a public name; `what` describes the model."""
     if folder_of(name_or_path) is None and not _PUBLIC_NAME.fullmatch(name_or_path):
         raise not_loaded(name_or_path, what, "no such folder")
 
@@ -219,7 +219,7 @@ def load(kind: Literal["SentenceTransformer", "CrossEncoder"], name_or_path: str
 
 
 def _check_version(version: str, what: str) -> None:
-    """Raise `UsageError` before version 6, which runs code of a model's folder even if remote code is not trusted."""
+    """Raise `UsageError` before version 6, which runs code from a model's folder even if remote code is not trusted."""
     first = version.partition(".")[0]
     if not first.isdecimal() or int(first) < _REFUSES_CODE:
         raise UsageError(
@@ -249,7 +249,7 @@ class Encoder(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the model, as the user named it."""
+        """Return the name of the model, as the user gave it."""
         ...
 
     @property
@@ -279,7 +279,7 @@ class _SentenceTransformerEncoder:
 
     @cached_property
     def weights(self) -> str:
-        """Return a hash of the weights, since a folder may hold another model tomorrow."""
+        """Return a hash of the weights, since a folder may hold another model later."""
         found = hashlib.sha256()
         for name, values in sorted(self._model.state_dict().items()):
             found.update(name.encode())

@@ -1,4 +1,4 @@
-"""Keys of words by which texts can be compared, however they are spelled, inflected or tokenised."""
+"""Keys of words by which texts can be compared, regardless of spelling, inflection and tokenization."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from redraft.patterns import pattern
 from redraft.text.languages import ENGLISH, is_foreign
 from redraft.text.vectors import stop_words
 
-# Scripts without spaces: there every letter is a word.
+# Scripts without spaces, in which every letter is a word.
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = pattern(
     rf"\d+(?:(?:st|nd|rd|th)(?![^\W_]))?|[{_UNSPACED}]|[^\W\d_{_UNSPACED}][^\W_{_UNSPACED}]*(?:['’][^\W_{_UNSPACED}]+)*"
@@ -65,7 +65,7 @@ DAYS = listed("monday tuesday wednesday thursday friday saturday sunday")
 
 
 class Word(NamedTuple):
-    """A word of a text: its key, and where it stands."""
+    """A word of a text: its key and its span."""
 
     key: str
     start: int
@@ -73,8 +73,11 @@ class Word(NamedTuple):
 
 
 def words(text: str, language: str = ENGLISH) -> list[Word]:
-    """Return the words of `text`. In English a contraction gives two, a possessive ending none; in other languages an
-    apostrophe separates words, and each is its own key."""
+    """Return the words of `text`.
+
+    In English a contraction gives two, a possessive ending none; in other languages an apostrophe separates words, and
+    each has its own key.
+    """
     if is_foreign(language):
         return [
             Word(_plain(found.group()), match.start() + found.start(), match.start() + found.end())
@@ -118,7 +121,7 @@ def _keys(token: str, ending: bool) -> tuple[str, ...]:
 
 @lru_cache(maxsize=100_000)
 def _plain(token: str) -> str:
-    """Return the token normalized and without capitals."""
+    """Return the token normalized and in lower case."""
     return (token if token.isascii() else unicodedata.normalize("NFKC", token)).casefold()
 
 
@@ -142,7 +145,7 @@ def _stem(token: str) -> str:
     for ending in ("ing", "ed"):
         base = token.removesuffix(ending)
         if base != token and len(base) > 2 and any(vowel in base for vowel in "aeiouy"):
-            if base in NEGATIONS:  # "noted" is no "not"
+            if base in NEGATIONS:  # "noted" is not "not"
                 return base + "e"
             doubled = len(base) > 3 and base[-1] == base[-2] and base[-1] not in "lsz"
             token = base[:-1] if doubled else base
@@ -161,12 +164,12 @@ def is_negation(key: str) -> bool:
 
 
 def has_unspaced(text: str) -> bool:
-    """Return whether a text has letters of a script without spaces, which mean something only together."""
+    """Return whether a text has letters of a script without spaces, which only have meaning together."""
     return _LETTER.search(text) is not None
 
 
 def carries(key: str, language: str = ENGLISH) -> bool:
-    """Return whether it carries meaning, as names, numbers, negations and most words do, and articles do not."""
+    """Return whether it carries meaning, as names, numbers, negations and most words do, but articles do not."""
     if is_foreign(language):
         return key not in stop_words(language)
     return key in _TELLING or not _is_stopped(key)

@@ -1,4 +1,4 @@
-"""Counts words and the units that texts are measured in, also in scripts without spaces."""
+"""Counts words and the units in which texts are measured, also in scripts without spaces."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _STEMMERS = {
 
 
 def rounded(score: float) -> str:
-    """A score with two digits, rounded down, so that none looks like a goal that it misses."""
+    """Return a score with two digits, rounded down, so that it never looks like a goal that it misses."""
     return f"{int(score * 100 + 1e-9) / 100:.2f}"
 
 
@@ -60,7 +60,7 @@ def count_words(text: str) -> int:
 
 
 def word_ends(text: str) -> list[int]:
-    """Return where the words of `text` end."""
+    """Return the offsets at which the words of `text` end."""
     return [word.end() for word in WORD.finditer(text)]
 
 
@@ -87,7 +87,7 @@ def same_words(one: str, other: str) -> bool:
 
 @lru_cache(maxsize=8)
 def stemmer(language: str) -> Callable[[str], str]:
-    """Return a cached stemmer of a language; the identity where no rules are known."""
+    """Return a cached stemmer of a language; the identity if no rules are known."""
     import snowballstemmer
 
     name = _STEMMERS.get(language)
@@ -108,5 +108,5 @@ def count(number: int, what: str) -> str:
 
 
 def spaced(name: str) -> str:
-    """Return a name for programs as people read it, on one line: out of article."""
+    """Return a name with spaces instead of underscores, on one line."""
     return one_line(name).replace("_", " ")

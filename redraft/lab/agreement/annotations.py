@@ -1,4 +1,4 @@
-"""The files of the BooookScore project: summaries, annotations, and the sentences that they are about."""
+"""Read the files of the BooookScore project (summaries and annotations) and match annotations to sentences."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _ANNOTATIONS = (
 _SHOWN = 60
 _NUMBER = "sentence_num"
 _FIELDS = frozenset({"questions", "types"})
-# Names of types stand side by side; "n/a" is none of several.
+# Separators between types; "n/a" is a single one.
 _BETWEEN = re.compile(r"[,;\n]|/(?!a\b)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class ConfusionVerdict:
-    """What is said of a sentence: whether it confuses, what a reader would ask, and of which types that is."""
+    """The verdict on a sentence: whether it is confusing, a reader's questions, and the error types."""
 
     confusing: bool
     types: tuple[ErrorType, ...] = ()
     unknown: tuple[str, ...] = ()
-    """Types that the paper does not have, as they are written."""
+    """Types that are not in the paper, as written."""
     questions: tuple[str, ...] = ()
 
 
@@ -48,9 +48,9 @@ CLEAR = ConfusionVerdict(confusing=False)
 
 @dataclass(frozen=True, slots=True)
 class AnnotatedSentence:
-    """A sentence as it was annotated. There is no verdict where the entry says that it confuses, and that it does not.
+    """A sentence as annotated; the verdict is None if the entry says both that it is confusing and that it is not.
 
-    A type without a question confuses too, and so does a question without a type.
+    A type without a question also means confusing, and so does a question without a type.
     """
 
     sentence: str
@@ -59,24 +59,25 @@ class AnnotatedSentence:
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """What a file says of summaries, by their ids; None where it has an id with nothing under it."""
+    """The annotations of a file by summary id; None for an id without content."""
 
     name: str
     every: bool
-    """Whether every sentence has an entry: then one without is not judged. Otherwise it does not confuse."""
+    """Whether every sentence has an entry: if so, a sentence without one is not judged, otherwise it is not confusing.
+    """
     entries: Mapping[str, tuple[AnnotatedSentence, ...] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Summaries:
-    """The texts of a file by their ids; empty where the file has nothing under an id."""
+    """The texts of a file by id; empty for an id without content."""
 
     name: str
     texts: Mapping[str, str]
 
 
 def read_summaries(path: str) -> Summaries:
-    """The summaries of a file, as harmless as a document is once it is read."""
+    """Return the summaries of a file, sanitized like a document."""
     texts: dict[str, str] = {}
     for key, text in _object(path, "summaries", _SUMMARIES).items():
         if not isinstance(text, str | None):
@@ -86,7 +87,7 @@ def read_summaries(path: str) -> Summaries:
 
 
 def read_annotations(path: str) -> Annotations:
-    """The annotations of a file in either format."""
+    """Return the annotations of a file in either format."""
     content = _object(path, "annotations", _ANNOTATIONS)
     for key, sentences in content.items():
         if not isinstance(sentences, dict | None):
@@ -103,13 +104,16 @@ def read_annotations(path: str) -> Annotations:
 
 
 def entries_of(path: str, key: str, sentences: Mapping[str, Any]) -> tuple[AnnotatedSentence, ...]:
-    """What is said of the sentences of one summary."""
+    """Return the annotated sentences of one summary."""
     return tuple(_entry(path, key, *item) for item in sentences.items())
 
 
 def lists_every_sentence(found: Sequence[Any]) -> bool:
-    """A file of every sentence numbers them, or has as many entries that hold nothing as others, which is what most
-    sentences come to. In a file of the sentences that confuse, such an entry is a slip."""
+    """Return whether a file lists every sentence.
+
+    Such a file numbers its sentences, or at least half of its entries are empty, as most sentences have no error. In a
+    file of confusing sentences only, an empty entry is a slip.
+    """
     fields = [one for one in found if isinstance(one, dict)]
     empty = sum(not any(one.get(field) for field in _FIELDS) for one in fields)
     return any(_NUMBER in one for one in fields) or 0 < len(fields) <= 2 * empty
@@ -137,7 +141,7 @@ def _entry(path: str, key: str, sentence: str, fields: Any) -> AnnotatedSentence
 
 
 def _texts(path: str, key: str, sentence: str, field: str, value: Any) -> list[str]:
-    """The texts of a field, which may be one, several or none."""
+    """Return the texts of a field, which may be one, several or none."""
     listed = value if isinstance(value, list) else [value]
     if not all(isinstance(one, str | None) for one in listed):
         raise UsageError(
@@ -149,7 +153,7 @@ def _texts(path: str, key: str, sentence: str, field: str, value: Any) -> list[s
 
 
 def _object(path: str, what: str, expected: str) -> dict[str, Any]:
-    """The JSON object in a file, with at least one id in it."""
+    """Return the JSON object of a file; raise if it has no id."""
     try:
         data = read_file(Path(path).expanduser())
     except OSError as error:
@@ -166,7 +170,7 @@ def _object(path: str, what: str, expected: str) -> dict[str, Any]:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object in which no name stands twice: nobody could tell which of the two is meant."""
+    """Return a JSON object; raise if a name occurs twice, as it would be unclear which one is meant."""
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
@@ -191,53 +195,53 @@ def _name(path: str) -> str:
     return one_line(Path(path).name)
 
 
-# How many words of a sentence are looked up before the rest is compared.
+# The number of first words that are looked up before the rest is compared.
 _HEAD = 3
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedAnnotations:
-    """What the annotations of a summary come to.
+    """The annotations of a summary, matched to its sentences.
 
-    A sentence of ours that is annotated in parts counts as so many, and several that are annotated as one count as one:
-    whoever judged has judged these.
+    A sentence of ours that is annotated in parts counts once per part, and several sentences annotated as one count
+    once: these are the units that the annotator judged.
     """
 
     said: tuple[ConfusionVerdict, ...]
-    """One verdict for each sentence as it was annotated."""
+    """One verdict for each sentence as annotated."""
     unjudged: int
     verdicts: Mapping[int, ConfusionVerdict]
-    """What that comes to for sentences of ours, by their numbers."""
+    """The resulting verdicts on our sentences, by number."""
     elsewhere: int
-    """Annotated sentences that begin or end elsewhere than ours."""
+    """The number of annotated sentences whose boundaries differ from ours."""
     lost: int
-    """Annotated sentences that the summary does not have. They stand for as many that nothing else is said of."""
+    """The number of annotated sentences that are not in the summary; each counts as one without another verdict."""
     undecided: int
-    """Entries that say both that a sentence confuses, and that it does not."""
+    """The number of entries that call a sentence both confusing and not confusing."""
 
 
 @dataclass(slots=True)
 class _Unit:
-    """A stretch of the summary with what is said of it."""
+    """A span of the summary and the verdict on it."""
 
     start: int
     end: int
     numbers: list[int]
-    """The sentences that it is in, that with the largest part of it first."""
+    """The sentences that the span overlaps, the largest overlap first."""
     verdict: ConfusionVerdict | None
 
 
 def place(entries: Sequence[AnnotatedSentence], statements: Sequence[Statement], *, every: bool) -> PlacedAnnotations:
-    """The entries on the sentences that they speak of, found by their words, whatever stands between these.
+    """Match entries to sentences by their words, ignoring everything between words.
 
-    Of sentences that say the same an entry speaks of the first that has none. Where not every sentence has an entry,
-    the others are clear. Headings are no sentences.
+    Among identical sentences, an entry takes the first one without an entry. Unless every sentence has an entry, the
+    others are clear. Headings do not count as sentences.
     """
     text, counted = _Text(statements), [statement.id for statement in sentences_of(statements)]
     units, lost, elsewhere = _units(entries, text, frozenset(counted))
     touched = {number for unit in units for number in unit.numbers}
     rest = len(counted) - len(touched)
-    # What is said of sentences that are not there is said of this summary all the same.
+    # Verdicts on sentences that are not found still count for this summary.
     standing = [one for one in lost if every or one.confusing][:rest]
     said = [*(unit.verdict for unit in units if unit.verdict), *standing]
     undecided = sum(unit.verdict is None for unit in units)
@@ -252,7 +256,7 @@ def place(entries: Sequence[AnnotatedSentence], statements: Sequence[Statement],
 def _units(
     entries: Sequence[AnnotatedSentence], text: _Text, counted: frozenset[int]
 ) -> tuple[list[_Unit], list[ConfusionVerdict], int]:
-    """Stretches that do not overlap, the verdicts on sentences that are not there, and how many end elsewhere."""
+    """Return spans that do not overlap, the verdicts on sentences not found, and the number of differing boundaries."""
     units: list[_Unit] = []
     of_number: dict[int, list[_Unit]] = {}
     lost: list[ConfusionVerdict] = []
@@ -275,7 +279,7 @@ def _units(
 
 
 def _by_number(units: Sequence[_Unit]) -> dict[int, ConfusionVerdict]:
-    """What confuses does so in the sentence with the largest part of it; what is clear is clear in all its parts."""
+    """Return verdicts by sentence: a confusing unit marks the sentence it overlaps most, a clear one all of them."""
     found: dict[int, ConfusionVerdict] = {}
     for unit in units:
         if unit.verdict:
@@ -285,7 +289,7 @@ def _by_number(units: Sequence[_Unit]) -> dict[int, ConfusionVerdict]:
 
 
 def _both(one: ConfusionVerdict | None, other: ConfusionVerdict | None) -> ConfusionVerdict | None:
-    """The verdict of two entries on the same words."""
+    """Return the combined verdict of two entries on the same words."""
     if one is None or other is None:
         return one or other
     return ConfusionVerdict(
@@ -298,15 +302,15 @@ def _both(one: ConfusionVerdict | None, other: ConfusionVerdict | None) -> Confu
 
 @dataclass(slots=True)
 class _Text:
-    """The words of a summary with a space around each, and where each of its sentences begins among them."""
+    """The words of a summary separated by spaces, and the offset of each of its sentences."""
 
     statements: Sequence[Statement]
     words: str = field(init=False)
     starts: list[int] = field(init=False)
     free: dict[str, list[int]] = field(init=False)
-    """The places of the sentences of these words that no entry was found for yet, the first of them last."""
+    """By their words, the indexes of sentences not yet matched to an entry, the first one last."""
     heads: dict[int, dict[str, list[int]]] = field(default_factory=dict)
-    """Where runs of so many words begin, so that a sentence is looked for only where its first words stand."""
+    """The offsets of word sequences by length, so that a sentence is only compared where its first words occur."""
 
     def __post_init__(self) -> None:
         keys = [words_key(statement.sentence) for statement in self.statements]
@@ -317,7 +321,7 @@ class _Text:
             self.free.setdefault(keys[at], []).append(at)
 
     def stretch(self, sentence: str) -> tuple[int, int]:
-        """Where the words of a sentence stand; nowhere where they do not."""
+        """Return the span of a sentence's words; (0, 0) if they do not occur."""
         key = words_key(sentence)
         if free := self.free.get(key):
             start = self.starts[free.pop()]
@@ -326,7 +330,7 @@ class _Text:
         return start, start + len(key) if start else 0
 
     def begun(self, key: str) -> Sequence[int]:
-        """Where the first words of a sentence stand."""
+        """Return the offsets at which the first words of a sentence occur."""
         first = key.split(" ")[:_HEAD] if key else []
         if len(first) not in self.heads:
             starts: dict[str, list[int]] = {}
@@ -338,7 +342,7 @@ class _Text:
         return self.heads[len(first)].get(" ".join(first), ()) if first else ()
 
     def over(self, start: int, end: int) -> list[int]:
-        """The sentences that a stretch is in, that with the largest part of it first."""
+        """Return the sentences that a span overlaps, the largest overlap first."""
         if not start:
             return []
         first, last = bisect_right(self.starts, start) - 1, bisect_right(self.starts, end - 1) - 1
@@ -347,6 +351,6 @@ class _Text:
         return [self.statements[at].id for at in places]
 
     def ends_at(self, start: int, end: int) -> bool:
-        """Whether a stretch is exactly a sentence."""
+        """Return whether a span is exactly one sentence."""
         at = bisect_right(self.starts, start) - 1
         return self.starts[at] == start and self.starts[at + 1] == end + 1

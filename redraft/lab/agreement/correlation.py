@@ -1,4 +1,4 @@
-"""Correlations between scores and human judgments, and the series of values that they are computed from."""
+"""Correlations between scores and human judgments, and the series that they are computed from."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.agreement.trial import AgreementOutcome, Column, ItemOutcome
 
 BIGRAMS = "share of bigrams in the document"
-"""What any judge is to be held against: it knows nothing but which words follow which."""
+"""The baseline for every judge: it only knows which words follow each other."""
 _WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreSeries:
-    """Numbers of the same items, by whoever gave them."""
+    """A judge's and people's scores of the same items."""
 
     name: str
     of: int
-    """How many items there are that people say something of."""
+    """The number of items with a human judgment."""
     places: tuple[int, ...]
-    """Which items they are."""
+    """The indexes of the items."""
     ours: tuple[float, ...]
     people: tuple[float, ...]
     documents: tuple[str, ...]
@@ -41,17 +41,17 @@ class ScoreSeries:
 
     @property
     def has_systems(self) -> bool:
-        """Whether several systems can be told apart."""
+        """Whether there are several known systems."""
         return len(set(self.systems)) > 1 and "" not in self.systems
 
 
 def series(outcome: AgreementOutcome, column: Column) -> ScoreSeries:
-    """A judge's scores beside people's, where both are there."""
+    """Return a judge's scores and people's, for the items that have both."""
     return _series(outcome.dataset, outcome.design.human, column.name, column.scores)
 
 
 def filled(outcome: AgreementOutcome, column: Column) -> ScoreSeries:
-    """The same over all items that people say something of: one without a score has the mean of the others."""
+    """Return the series over all items with a human judgment; a missing score is replaced by the mean of the others."""
     known = [score for score in column.scores if score is not None]
     middle = fmean(known) if known else None
     scores = [middle if score is None else score for score in column.scores]
@@ -59,7 +59,7 @@ def filled(outcome: AgreementOutcome, column: Column) -> ScoreSeries:
 
 
 def baseline(outcome: AgreementOutcome) -> ScoreSeries:
-    """The share of each summary's bigrams that its document has."""
+    """Return the baseline: for each summary, the share of its bigrams that occur in its document."""
     scores = [bigram_share(item) for item in outcome.dataset.items]
     return _series(outcome.dataset, outcome.design.human, BIGRAMS, scores)
 
@@ -80,7 +80,7 @@ def _series(dataset: Dataset, field: str, name: str, scores: Sequence[float | No
 
 
 def bigram_share(item: HumanItem) -> float:
-    """Of a summary's pairs of words that follow each other, the share that its document has."""
+    """Return the share of a summary's word bigrams that occur in its document."""
     known = _bigrams(item.source)
     own = [pair for part in item.sentences or (item.summary,) for pair in pairwise(_words(part))]
     return fmean(pair in known for pair in own) if own else 0.0
@@ -97,7 +97,7 @@ def _words(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class SentenceSeries:
-    """Verdicts on single sentences beside people's: where the judge abstains there is none."""
+    """A judge's and people's verdicts on single sentences; None if the judge abstains."""
 
     said: tuple[bool | None, ...]
     people: tuple[bool, ...]
@@ -105,19 +105,19 @@ class SentenceSeries:
 
     @property
     def judged(self) -> list[int]:
-        """Those on which the judge has a verdict."""
+        """The sentences on which the judge has a verdict."""
         return [n for n, verdict in enumerate(self.said) if verdict is not None]
 
     @property
     def separation(self) -> ClassSeparation:
-        """How well the judge tells right sentences from wrong ones, where it has a verdict."""
+        """How well the judge separates right from wrong sentences, where it has a verdict."""
         known = self.judged
         said, people = [bool(self.said[n]) for n in known], [self.people[n] for n in known]
         return told(said, people, [self.documents[n] for n in known])
 
 
 def sentence_series(dataset: Dataset, column: Column) -> SentenceSeries | None:
-    """All sentences that people judged; None where they judged none, or the metric says nothing of any."""
+    """Return all sentences that people judged; None if there are none, or the metric has no verdict on any."""
     found = list(_sentences(dataset, column.said))
     if all(said is None for said, _, _ in found):
         return None
@@ -133,18 +133,18 @@ def _sentences(dataset: Dataset, said: Sequence[ItemOutcome]) -> Iterator[tuple[
 
 
 PERMUTATIONS = 999
-"""How many orders the p-value rests on, where there are more."""
-# Above so many pairs the orders are not drawn: their distribution is as good as normal, and scipy has its variance with
-# ties taken into account.
+"""The number of permutations for the p-value, where there are more."""
+# With more pairs no permutations are drawn: the normal approximation is good enough, and scipy's variance takes ties
+# into account.
 _DRAWN = 2_000
-# Above so many pairs the interval is that of a part of the documents, narrowed to what all of them would have.
+# With more pairs the interval is computed on a sample of the documents, and narrowed to the size of all of them.
 _COMPARED = 8_000
 _BLOCK = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """What two series have in common. None is what there is not."""
+    """The correlation of two series; None if a figure is undefined."""
 
     n: int
     tau: float | None = None
@@ -155,7 +155,7 @@ class Correlation:
 
 
 def correlate(ours: Sequence[float], people: Sequence[float], groups: Sequence[str]) -> Correlation:
-    """All of it for pairs of numbers; the interval is by drawing other groups, such as documents."""
+    """Return the correlation of pairs of scores, with a bootstrap interval over groups, such as documents."""
     x, y = np.asarray(ours, dtype=np.float64), np.asarray(people, dtype=np.float64)
     if not is_varied(x) or not is_varied(y):
         return Correlation(len(x))
@@ -171,18 +171,18 @@ def correlate(ours: Sequence[float], people: Sequence[float], groups: Sequence[s
 
 
 def tau_b(ours: Sequence[float], people: Sequence[float]) -> float | None:
-    """Kendall's tau-b alone."""
+    """Return Kendall's tau-b; None if one series is constant."""
     x, y = np.asarray(ours, dtype=np.float64), np.asarray(people, dtype=np.float64)
     return float(stats.kendalltau(x, y).statistic) if is_varied(x) and is_varied(y) else None
 
 
 def is_varied(values: Floats) -> bool:
-    """Whether there are two different values at least."""
+    """Return whether there are at least two different values."""
     return len(values) > 1 and bool(np.any(values != values[0]))
 
 
 def _p_value(x: Floats, y: Floats) -> float:
-    """How often chance alone brings the two as close together, or as far apart: over all orders of the one, or many."""
+    """Return the two-sided p-value of tau, over all permutations or a sample of them."""
     if len(x) > _DRAWN:
         return float(stats.kendalltau(x, y).pvalue)
     found = stats.permutation_test(
@@ -209,8 +209,10 @@ def _interval(x: Floats, y: Floats, groups: Whole, tau: float) -> Interval | Non
 
 
 def _some(groups: Whole) -> tuple[Whole, float]:
-    """The places of all pairs, or those of some groups where there are many pairs; and which share of the groups it
-    is. Of groups that are large themselves there are only some of the pairs, which makes the interval no narrower."""
+    """Return the indexes of all pairs, or of a sample of groups if there are many, and the share of the groups in it.
+
+    Large groups are sampled as well, which makes the interval no narrower.
+    """
     everything = np.arange(len(groups))
     if len(groups) <= _COMPARED:
         return everything, 1.0
@@ -225,10 +227,10 @@ def _some(groups: Whole) -> tuple[Whole, float]:
 
 
 def taus(x: Floats, y: Floats, groups: Whole, drawn: Floats) -> Floats:
-    """Tau-b of each resample, in which each group stands as often as it is drawn.
+    """Return tau-b for each resample, in which each group counts as often as it is drawn.
 
-    Of all pairs of items three things are added up for each pair of groups: which way they go, and whether they differ
-    in the one and in the other. A resample weighs these sums.
+    For each pair of groups, three sums over all pairs of items are computed once: the direction of their differences,
+    and whether they differ in either series. A resample weights these sums.
     """
     order = np.argsort(groups, kind="stable")
     x, y, groups = x[order], y[order], groups[order]
@@ -249,17 +251,17 @@ def taus(x: Floats, y: Floats, groups: Whole, drawn: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class WithinDocuments:
-    """The mean of tau-b over documents, over those that have one."""
+    """The mean of tau-b over the documents for which it is defined."""
 
     documents: int
     of: int
-    """How many documents there are: one whose summaries are all alike to either says nothing."""
+    """The number of documents, including those without a tau-b because all summaries have the same score."""
     tau: float | None
     interval: Interval | None
 
 
 def within_documents(ours: Sequence[float], people: Sequence[float], documents: Sequence[str]) -> WithinDocuments:
-    """Of each document alone, which of its summaries is better."""
+    """Return how well the summaries of each document are ranked, averaged over documents."""
     places_of: dict[str, list[int]] = defaultdict(list)
     for n, document in enumerate(documents):
         places_of[document].append(n)
@@ -273,7 +275,7 @@ def within_documents(ours: Sequence[float], people: Sequence[float], documents: 
 def between_systems(
     ours: Sequence[float], people: Sequence[float], systems: Sequence[str], documents: Sequence[str]
 ) -> Correlation:
-    """The correlation of the systems' means. The interval is by drawing other documents, not other systems."""
+    """Return the correlation of the systems' means, with an interval that resamples documents, not systems."""
     system, document = places(systems), places(documents)
     counts = np.zeros((int(document.max()) + 1, int(system.max()) + 1)) if len(system) else np.zeros((0, 0))
     sums = np.zeros((2, *counts.shape))
@@ -302,7 +304,7 @@ def between_systems(
 
 
 def _taus(x: Floats, y: Floats) -> Floats:
-    """Tau-b along each row, by all pairs of columns; none where a column has no value."""
+    """Return tau-b for each row, over all pairs of columns; NaN if a column has no value."""
     one, other = np.triu_indices(x.shape[1], 1)
     dx, dy = np.sign(x[:, one] - x[:, other]), np.sign(y[:, one] - y[:, other])
     scale = np.sqrt((dx * dx).sum(axis=1) * (dy * dy).sum(axis=1))
@@ -316,8 +318,7 @@ Flags = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class OfClass:
-    """Of what is said to be of a class, the share that is; of what is of it, the share that is said to be; and how many
-    people say are of it."""
+    """The precision and recall of a class, and how many items are of it according to people."""
 
     precision: float | None
     recall: float | None
@@ -326,7 +327,7 @@ class OfClass:
 
 @dataclass(frozen=True, slots=True)
 class ClassSeparation:
-    """How well two classes are told apart."""
+    """How well two classes are separated."""
 
     n: int
     right: OfClass
@@ -336,7 +337,7 @@ class ClassSeparation:
 
 
 def told(said: Sequence[bool], people: Sequence[bool], groups: Sequence[str]) -> ClassSeparation:
-    """Verdicts beside people's; the balanced accuracy wants both classes among people's."""
+    """Compare verdicts with people's; balanced accuracy needs both classes among people's verdicts."""
     ours, theirs = np.asarray(said, dtype=bool), np.asarray(people, dtype=bool)
     right, wrong = of_class(ours, theirs), of_class(~ours, ~theirs)
     if not (right.there and wrong.there):
@@ -351,7 +352,7 @@ def told(said: Sequence[bool], people: Sequence[bool], groups: Sequence[str]) ->
 
 
 def of_class(said: Sequence[bool] | Flags, people: Sequence[bool] | Flags) -> OfClass:
-    """Of the class whose members are true; there is no share of nothing."""
+    """Return precision and recall of the positive class; None if the denominator is zero."""
     if not len(people):
         return OfClass(None, None, 0)
     precision, recall, _, _ = precision_recall_fscore_support(
@@ -362,7 +363,7 @@ def of_class(said: Sequence[bool] | Flags, people: Sequence[bool] | Flags) -> Of
 
 
 def _interval_of_classes(said: Flags, people: Flags, groups: Sequence[str]) -> Interval | None:
-    """By drawing other groups: all that is added up is how many of each class there are and were found."""
+    """Return the bootstrap interval of balanced accuracy over groups, from the counts of each class and of its hits."""
     place = places(groups)
     if (count := int(place.max()) + 1) < 2:
         return None
@@ -377,13 +378,15 @@ def _interval_of_classes(said: Flags, people: Flags, groups: Sequence[str]) -> I
 
 
 def area_under_curve(scores: Sequence[float], people: Sequence[bool]) -> float | None:
-    """How likely what is right has a higher score than what is wrong, half of the ties counted; None for one class."""
+    """Return the area under the ROC curve, ties counting half; None if there is only one class."""
     return float(roc_auc_score(people, scores)) if len(set(people)) == 2 else None
 
 
 def verdicts_by_cut(scores: Sequence[float], people: Sequence[bool], groups: Sequence[str]) -> list[bool] | None:
-    """Scores as verdicts: right from a cut on that is chosen on other groups, the one that tells the classes apart best
-    there. None where there are too few groups, or one class alone."""
+    """Return scores as verdicts, by a threshold that separates the classes best in the other folds of groups.
+
+    None if there are too few groups, or the other folds have only one class.
+    """
     values, theirs, place = np.asarray(scores, dtype=np.float64), np.asarray(people, dtype=bool), places(groups)
     count = int(place.max()) + 1 if len(place) else 0
     folds = np.random.default_rng(0).permutation(count) % min(_FOLDS, max(count, 1))
@@ -403,7 +406,7 @@ def _cut(scores: Floats, people: Flags) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SelectiveAccuracy:
-    """Of the items on which a judge is at least so sure: how many they are of all, and how often it is wrong."""
+    """For the items on which a judge is at least this certain: their share of all items, and the judge's error rate."""
 
     least: float
     coverage: float
@@ -411,8 +414,11 @@ class SelectiveAccuracy:
 
 
 def risk_against_coverage(wrong: Sequence[bool], sure: Sequence[float], of: int) -> list[SelectiveAccuracy]:
-    """The curve of a judge that may abstain: of all items, how many it judges at each degree of being sure, and how
-    often it is wrong there. `of` are all the items, those without a verdict too; the surest come first."""
+    """Return the risk-coverage curve of a judge that may abstain, the most certain verdicts first.
+
+    For each degree of certainty it has the share of items judged, and the error rate among them. `of` is the number of
+    all items, including those without a verdict.
+    """
     order = sorted(range(len(wrong)), key=lambda n: -sure[n])
     curve: list[SelectiveAccuracy] = []
     mistakes = 0
@@ -424,7 +430,7 @@ def risk_against_coverage(wrong: Sequence[bool], sure: Sequence[float], of: int)
 
 
 def area_of_risk(wrong: Sequence[bool], sure: Sequence[float]) -> float | None:
-    """The mean risk over all coverages that the verdicts reach, those that are equally sure in a random order."""
+    """Return the mean risk over all coverages that the verdicts reach, with equally certain ones in random order."""
     if not wrong:
         return None
     steps = risk_against_coverage(wrong, sure, len(wrong))
@@ -432,7 +438,7 @@ def area_of_risk(wrong: Sequence[bool], sure: Sequence[float]) -> float | None:
     for step in steps:
         count = round(step.coverage * len(wrong))
         new = (step.risk or 0.0) * count - mistakes
-        # In a random order each of those that are equally sure is as likely to be wrong as the next.
+        # In random order, each of the equally certain verdicts is equally likely to be wrong.
         share = new / (count - before)
         total += sum((mistakes + share * k) / (before + k) for k in range(1, count - before + 1))
         before, mistakes = count, mistakes + new

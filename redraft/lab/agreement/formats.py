@@ -1,4 +1,4 @@
-"""The annotation formats of public datasets by name, and the generic JSONL format for your own annotations."""
+"""The annotation formats of public datasets, and the generic JSONL format for your own annotations."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from redraft.lab.agreement.people import (
 from redraft.text.sanitizer import one_line
 
 Items = Callable[[FileEntry, Library], Sequence[HumanItem]]
-"""The items of one entry; an `UnreadableError` says what is wrong with it."""
+"""Returns the items of an entry; raises `UnreadableError` with the reason if it cannot."""
 Parts = Callable[[FileEntry], Iterator[FileEntry]]
-"""The smaller entries of one, where a whole file is one object."""
+"""Splits an entry into smaller ones, for formats in which the whole file is one object."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format by its name, with the title that figures on it are reported under."""
+    """An annotation format, and the title under which its figures are reported."""
 
     name: str
     title: str
@@ -50,13 +50,14 @@ class Format:
     items: Items
     parts: Parts | None = None
     beside: tuple[str, ...] = ()
-    """Under which names the documents stand in the same folder, `{stem}` being that of the file itself."""
+    """The file names under which the documents may be in the same folder; `{stem}` is the stem of the annotated file.
+    """
     any_field: bool = False
-    """Whether there may be other fields than are known."""
+    """Whether fields other than the known ones are allowed."""
     needs_documents: bool = True
 
     def read(self, path: str, documents: str | None = None) -> Dataset:
-        """All items of a file with their documents. What cannot be read is reported, and the rest goes on."""
+        """Return all items of a file with their documents; what cannot be read is reported and skipped."""
         known = library(documents or self._beside(path))
         found: list[HumanItem] = []
         troubles: list[FileProblem] = []
@@ -104,7 +105,7 @@ class Format:
 
 
 def _fields(items: Sequence[HumanItem], known: Mapping[str, Field]) -> Mapping[str, Field]:
-    """The fields that there are; what only has 0 and 1 says of a summary whether it is right."""
+    """Return the fields of the items; one that only has 0 and 1 says whether a summary is right."""
     names = dict.fromkeys(name for item in items for name in item.people)
     found: dict[str, Field] = {}
     for name in names:
@@ -115,13 +116,13 @@ def _fields(items: Sequence[HumanItem], known: Mapping[str, Field]) -> Mapping[s
 
 _TRUTH = Field(1.0, ("consistency", "faithfulness"))
 
-# Words that stand in several places of a summary, and are fewer, say nothing of where a mark is.
+# Shorter words that occur in several places of a summary do not tell where a mark belongs.
 _SHORTEST_AMBIGUOUS = 6
 _MARKS = "singles"
 
 
 def _parts(entry: FileEntry) -> Iterator[FileEntry]:
-    """The summaries of a file; of annotations by sentence whether all of them are listed shows in all of the file."""
+    """Yield the summaries of a file; whether every sentence is listed is decided from the whole file."""
     summaries = mapping(entry.content)
     sentences = [one for each in summaries.values() if isinstance(each, Mapping) for one in each.values()]
     every = lists_every_sentence(sentences)
@@ -227,7 +228,7 @@ def _items_of_frank(entry: FileEntry, known: Library) -> list[HumanItem]:
 
 
 def _sentences(content: Mapping[str, Any]) -> tuple[tuple[str, ...], list[list[bool]], tuple[str, ...]]:
-    """The sentences, whether each person finds each of them right, and what anybody finds wrong."""
+    """Return the sentences, whether each person finds each one right, and the kinds of errors that anyone found."""
     if "summary_sentences_annotations" not in content:
         return (), [], ()
     sentences = tuple(str(one) for one in list_at(content, "summary_sentences"))
@@ -269,7 +270,7 @@ def _is_yes(vote: object) -> bool:
 def _items_of_rank19(entry: FileEntry, known: Library) -> list[HumanItem]:
     content = mapping(entry.content)
     article = optional(content, "article_id")
-    # The release has no articles: without them the sentence that both were made from is the document.
+    # The release has no articles: without them the common source sentence is the document.
     source = known.get(article) or text_at(content, "article", "article_sent")
     two = (("correct_sent", 1.0), ("incorrect_sent", 0.0))
     return [
@@ -306,7 +307,7 @@ def _items_of_summedits(entry: FileEntry, known: Library) -> list[HumanItem]:
     name = "consistent" if "consistent" in content else "label"
     if (label := number_at(content, name)) not in (0, 1):
         raise UnreadableError(f"`{name}` is {label:g} where 0 or 1 was expected")
-    # The release has the text itself; where documents stand apart there is an id in its place.
+    # The release contains the text itself; with separate documents there is an id instead.
     document = text_at(content, "doc", "document")
     source = "" if document in known else document
     kinds = content.get("edit_types")
@@ -393,7 +394,7 @@ def _items_of_unisumeval(entry: FileEntry, _: Library) -> list[HumanItem]:
 
 
 def _sentences_of_unisumeval(content: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[bool | None, ...]]:
-    """The sentences with whether people find them right: their label is of what is made up."""
+    """Return the sentences and whether people find them right; the file's labels mark invented ones."""
     sentences, labels = content.get("sentences"), content.get("fact_verification_label")
     if not isinstance(sentences, list) or not isinstance(labels, list):
         return (), ()
@@ -431,7 +432,7 @@ def _items_of_catalog(entry: FileEntry, known: Library) -> list[HumanItem]:
 
 
 def _figures(content: Mapping[str, Any]) -> dict[str, float]:
-    """What stands under `human`, by field, or the one label."""
+    """Return the scores under `human` by field, or the single label."""
     named = content.get("human")
     said = named if isinstance(named, Mapping) else {LABEL: content.get(LABEL, named)}
     return {str(name): found for name, value in said.items() if (found := number(value)) is not None}

@@ -1,4 +1,4 @@
-"""What people say of summaries: items with human judgments, and the agreement between raters (kappa, AC1, alpha)."""
+"""Human judgments of summaries, and agreement between raters (kappa, AC1, alpha)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from redraft.text.sanitizer import clean, one_line
 
 Rating = float | str | bool
 Ratings = Sequence[Sequence[Rating | None]]
-"""A row an item, a column a rater; None where a rater says nothing of an item."""
+"""One row per item and one column per rater; None if a rater did not rate an item."""
 Level = Literal["nominal", "ordinal", "interval"]
-"""Whether two ratings are the same or not, how many ranks they lie apart, or how far."""
+"""How two ratings are compared: whether they are equal, by how many ranks they differ, or by how much."""
 
 
 def cohens_kappa(one: Sequence[Rating], other: Sequence[Rating]) -> float | None:
-    """Of two raters of the same items; None where chance alone would have them always agree."""
+    """Return Cohen's kappa of two raters of the same items; None if chance alone would make them always agree."""
     if not one or len({*one, *other}) < 2:
         return None
     first, second, n = Counter(one), Counter(other), len(one)
@@ -33,13 +33,13 @@ def cohens_kappa(one: Sequence[Rating], other: Sequence[Rating]) -> float | None
 
 
 def equal_share(ratings: Ratings) -> float | None:
-    """The share of equal ratings over all pairs of raters of an item, each item counting as one."""
+    """Return the share of equal ratings over all pairs of raters of an item, averaged over items."""
     shares = [_equal(Counter(row)) for row in _paired(ratings)]
     return sum(shares) / len(shares) if shares else None
 
 
 def gwets_ac1(ratings: Ratings) -> float | None:
-    """Gwet's first-order coefficient (2008), which holds where nearly all ratings are of one kind; 1 where all are."""
+    """Return Gwet's AC1 (2008), which is stable when nearly all ratings are equal; 1 if all are."""
     equal = equal_share(ratings)
     known = [[rating for rating in row if rating is not None] for row in ratings]
     known = [row for row in known if row]
@@ -48,14 +48,14 @@ def gwets_ac1(ratings: Ratings) -> float | None:
         return None
     if len(kinds) < 2:
         return 1.0
-    # How likely a rating is of a kind: the mean over items of the share of their raters who say so.
+    # The probability of each kind: the mean over items of the share of raters who chose it.
     likely = [sum(row.count(kind) / len(row) for row in known) / len(known) for kind in kinds]
     chance = sum(one * (1 - one) for one in likely) / (len(kinds) - 1)
     return (equal - chance) / (1 - chance)
 
 
 def krippendorffs_alpha(ratings: Ratings, level: Level = "nominal") -> float | None:
-    """Krippendorff's alpha (2011) from the table of coincidences; None where nobody differs in what is rated at all."""
+    """Return Krippendorff's alpha (2011) from the coincidence table; None if all ratings are equal."""
     rows = list(_paired(ratings))
     kinds = sorted({rating for row in rows for rating in row}, key=lambda one: (str(type(one)), one))
     if len(kinds) < 2:
@@ -74,7 +74,7 @@ def krippendorffs_alpha(ratings: Ratings, level: Level = "nominal") -> float | N
 
 
 def _paired(ratings: Ratings) -> list[list[Rating]]:
-    """The items that two have rated at least."""
+    """Return the items with at least two ratings."""
     known = ([rating for rating in row if rating is not None] for row in ratings)
     return [row for row in known if len(row) > 1]
 
@@ -89,7 +89,7 @@ def _nominal(kinds: Sequence[Rating], _: np.ndarray) -> np.ndarray:
 
 
 def _ordinal(_: Sequence[Rating], totals: np.ndarray) -> np.ndarray:
-    """How many ratings lie between two, each end counting half."""
+    """Return the squared number of ratings between each two kinds, each end counting half."""
     middles = np.cumsum(totals) - totals / 2
     return np.asarray((middles[:, None] - middles[None, :]) ** 2)
 
@@ -108,47 +108,47 @@ _DISTANCES: Mapping[Level, Callable[[Sequence[Rating], np.ndarray], np.ndarray]]
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Something that people were asked about summaries."""
+    """A question that people answered about summaries."""
 
     best: float | None = None
-    """What they give a summary that has nothing wrong with it; None where that is not what they were asked."""
+    """The rating of a summary without errors; None if people were asked something else."""
     metrics: tuple[str, ...] = ()
-    """The metrics that measure the same."""
+    """The metrics that measure the same thing."""
 
 
 @dataclass(frozen=True, slots=True)
 class HumanItem:
-    """One summary, or one claim, with what people say of it by field."""
+    """A summary, or a claim, with its human judgments by field."""
 
     id: str
     document: str
-    """Which document it is of: all items of one document are drawn together."""
+    """The id of its document; all items of a document are resampled together."""
     summary: str
     people: Mapping[str, float]
     source: str = ""
     """The document's text."""
     system: str = ""
-    """Who wrote it, where that is known."""
+    """The system that wrote it, where known."""
     sentences: tuple[str, ...] = ()
-    """The sentences of the summary as people judged them, where they did so one by one."""
+    """The sentences of the summary as people judged them, where they judged single sentences."""
     labels: tuple[bool | None, ...] = ()
-    """Whether people find each of them right; None where they did not say."""
+    """Whether people find each sentence right; None where they did not say."""
     votes: Ratings = ()
-    """What each of several people said, a row for everything that they were asked about."""
+    """The answers of several people, one row per question."""
     kinds: tuple[str, ...] = ()
-    """What was done to it or is wrong with it, where that is known."""
+    """How it was changed or what is wrong with it, where known."""
     pair: str = ""
-    """Of two items of one pair people find one better than the other."""
+    """The id of a pair, of which people prefer one item to the other."""
 
     @property
     def text(self) -> str:
-        """The summary as a judge reads it: what people judged as a sentence is one there too."""
+        """The summary as a judge reads it, divided into the sentences that people judged."""
         return "\n\n".join(self.sentences) or self.summary
 
 
 @dataclass(frozen=True, slots=True)
 class FileProblem:
-    """Something in a file that could not be read: where, and what is wrong with it."""
+    """A part of a file that could not be read: its place, and the reason."""
 
     place: str
     message: str
@@ -156,7 +156,7 @@ class FileProblem:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """All that could be read of a file."""
+    """The contents of a file, as far as they could be read."""
 
     name: str
     fields: Mapping[str, Field]
@@ -170,27 +170,27 @@ _SHOWN = 120
 
 
 class UnreadableError(ValueError):
-    """An entry that lacks something or has something else in its place."""
+    """Raised for an entry with a missing or malformed field."""
 
 
 class FileEntry(NamedTuple):
-    """One entry and where it stands, in words."""
+    """An entry and its place, in words."""
 
     place: str
     content: Any
 
 
 class Library(dict[str, str]):
-    """Texts by id: those of documents, and for some formats of summaries."""
+    """Texts by id: documents, and summaries for some formats."""
 
 
 def entries(path: str) -> Iterator[FileEntry | FileProblem]:
-    """The entries of a file."""
+    """Return the entries of a file."""
     return entries_in(content(path))
 
 
 def entries_in(text: str) -> Iterator[FileEntry | FileProblem]:
-    """The lines of a text, or the entries of a list; one object is one entry. What is no JSON is a trouble."""
+    """Yield the entries of a JSON list or of JSON lines, a single object as one entry; invalid JSON is a problem."""
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
@@ -203,7 +203,7 @@ def entries_in(text: str) -> Iterator[FileEntry | FileProblem]:
 
 
 def content(path: str) -> str:
-    """The text of a file."""
+    """Return the text of a file."""
     try:
         return read_file(Path(path).expanduser()).decode("utf-8-sig", "replace")
     except OSError as error:
@@ -211,7 +211,7 @@ def content(path: str) -> str:
 
 
 def _lines(text: str) -> Iterator[FileEntry | FileProblem]:
-    # Only a line feed ends a line of JSON: other separators may stand within its strings.
+    # Only a line feed ends a JSON line: other separators may occur within strings.
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -222,7 +222,7 @@ def _lines(text: str) -> Iterator[FileEntry | FileProblem]:
 
 
 def library(path: str | None) -> Library:
-    """The documents of a folder, each under its file's name, or of a file, each under its id; none without a path."""
+    """Return the documents of a folder by file stem, or of a file by id; none without a path."""
     if path is None:
         return Library()
     place = Path(path).expanduser()
@@ -237,11 +237,11 @@ def library(path: str | None) -> Library:
 
 
 def _texts(entry: Mapping[str, Any]) -> dict[str, str]:
-    """The text of an entry under all its ids; or of an object of texts all of them."""
+    """Return the text of an entry under all its ids, or all texts of an object that maps ids to texts."""
     names = [str(entry[name]) for name in _IDS if isinstance(entry.get(name), str | int)]
     text = next((entry[name] for name in _TEXTS if isinstance(entry.get(name), str)), None)
     if names and text is not None:
-        # In one file of a release there may be the summaries too, of which others only have the figures.
+        # One file of a release may also have the summaries, where other files only have the scores.
         summary, model = entry.get("summary"), entry.get("model_name")
         own = {summary_id(name, str(model)): clean(summary) for name in names} if isinstance(summary, str) else {}
         return {name: clean(text) for name in names} | own
@@ -249,19 +249,19 @@ def _texts(entry: Mapping[str, Any]) -> dict[str, str]:
 
 
 def summary_id(document: str, model: str) -> str:
-    """Under which id a library has a model's summary of a document."""
+    """Return the id under which a library has a model's summary of a document."""
     return f"{document} by {model}"
 
 
 def mapping(content: Any) -> Mapping[str, Any]:
-    """The content, if it is an object."""
+    """Return the content; raise if it is not an object."""
     if not isinstance(content, Mapping):
         raise UnreadableError(f"there is {kind_of(content)} where an object was expected")
     return content
 
 
 def text_at(entry: Mapping[str, Any], *names: str) -> str:
-    """The text under the first of these names that has one, harmless."""
+    """Return the text under the first of these names that has one, sanitized; raise if none has."""
     for name in names:
         if isinstance(value := entry.get(name), str) and value.strip():
             return clean(value).strip()
@@ -269,7 +269,7 @@ def text_at(entry: Mapping[str, Any], *names: str) -> str:
 
 
 def number_at(entry: Mapping[str, Any], name: str) -> float:
-    """The number under a name; true is 1 and false 0."""
+    """Return the number under a name, true being 1 and false 0; raise if there is none."""
     found = number(entry.get(name))
     if found is None:
         raise UnreadableError(f"`{name}` is {kind_of(entry.get(name))} where a number was expected")
@@ -277,7 +277,7 @@ def number_at(entry: Mapping[str, Any], name: str) -> float:
 
 
 def number(value: Any) -> float | None:
-    """A number, or nothing; what is infinite or no number is none."""
+    """Return a value as a number; None if it is not a number, or infinite."""
     if not isinstance(value, int | float):
         return None
     found = float(value)
@@ -285,19 +285,19 @@ def number(value: Any) -> float | None:
 
 
 def list_at(entry: Mapping[str, Any], name: str) -> Sequence[Any]:
-    """The list under a name."""
+    """Return the list under a name; raise if there is none."""
     if not isinstance(value := entry.get(name), list):
         raise UnreadableError(f"`{name}` is {kind_of(value)} where a list was expected")
     return value
 
 
 def optional(entry: Mapping[str, Any], *names: str) -> str:
-    """What stands under the first of these names that has something, as a text; empty where nothing does."""
+    """Return the first non-empty value under these names as a text; empty if there is none."""
     values = (entry.get(name) for name in names)
     return next((str(value) for value in values if isinstance(value, str | int) and str(value).strip()), "")
 
 
 def kind_of(value: Any) -> str:
-    """What a value of JSON is called in messages."""
+    """Return the name of a JSON value's type for messages."""
     names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "nothing"}
     return names.get(type(value), "a number")

@@ -1,4 +1,4 @@
-"""The report on judges and people, and the figures that are put on record."""
+"""The report on the agreement of judges and people, and the figures for the record."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MOST = 6
 
 
 def agree_report(outcome: AgreementOutcome) -> Report:
-    """The report of judges beside people, with a record of every item."""
+    """Return the report of judges and people, with a record for every item."""
     design, tables = outcome.design, tuple(agreement_tables(outcome))
     return Report(
         "agree",
@@ -86,7 +86,7 @@ SUMMARIES, SYSTEMS, SENTENCES = "summaries", "systems", "sentences"
 
 
 def saved(outcome: AgreementOutcome, store: Store) -> list[Agreement]:
-    """Keep every figure that there is of every judge; nothing of what was stopped before it was done."""
+    """Save every figure of every judge; save nothing of a comparison that was stopped early."""
     if outcome.stopped is not None:
         return []
     found = [one for column in outcome.columns for one in agreements(outcome, column, store)]
@@ -97,7 +97,7 @@ def saved(outcome: AgreementOutcome, store: Store) -> list[Agreement]:
 
 
 def agreements(outcome: AgreementOutcome, column: Column, store: Store) -> list[Agreement]:
-    """All the figures of one judge under one setting."""
+    """Return all figures of one judge under one setting."""
     made = next((said for said in column.said if said.run and said.version), None)
     if made is None or made.run is None:
         return []
@@ -115,7 +115,7 @@ def agreements(outcome: AgreementOutcome, column: Column, store: Store) -> list[
 def _figures(
     outcome: AgreementOutcome, column: Column
 ) -> Iterator[tuple[str, str, int, float | None, Interval | None]]:
-    """Of what, by which measure, from how many, how much, and between what; there is none of too few."""
+    """Yield level, measure, number of items, value and interval; the value is None for too few items."""
     one = series(outcome, column)
     whole = correlate(one.ours, one.people, one.documents)
     yield SUMMARIES, TAU, whole.n, whole.tau, whole.interval

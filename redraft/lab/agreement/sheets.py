@@ -1,4 +1,4 @@
-"""Sheets for people: what is asked of them, as CSV, how large a sample has to be, and what their answers say."""
+"""Annotation sheets for people as CSV: their questions, sample sizes, and the evaluation of the answers."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ from redraft.text.tokens import tokenizer_named
 
 CONFIDENCE = 0.95
 MARGINS = (0.03, 0.05, 0.1)
-# A share of a half is the hardest to tell.
+# The share with the largest variance.
 _HALF = 0.5
 
 T = TypeVar("T")
 
 
 def drawn(everything: Sequence[T], size: int, seed: int) -> list[T]:
-    """So many at random, in their order; the same for the same seed."""
+    """Return a random sample of this size in the original order, the same for the same seed."""
     if size >= len(everything):
         return list(everything)
     return [everything[n] for n in sorted(Random(seed).sample(range(len(everything)), size))]
 
 
 def needed(population: int, margin: float, confidence: float = CONFIDENCE) -> int:
-    """How many of a population have to be looked at, so that a share is off by no more than a margin."""
+    """Return the sample size that keeps the error of a share within the margin."""
     z = _z(confidence)
     of_many = z * z * _HALF * (1 - _HALF) / margin**2
-    # Half a thing cannot be looked at; what is over by the last bits is no other thing.
+    # Round up to whole items, ignoring floating-point noise.
     return min(population, ceil(round(of_many / (1 + (of_many - 1) / population), 6)))
 
 
 def margin_of(size: int, population: int, confidence: float = CONFIDENCE) -> float | None:
-    """By how much a share of a sample may be off; None of nothing, 0 where everything was looked at."""
+    """Return the margin of error of a sample's share; None for an empty sample, 0 if it is the whole population."""
     if not size:
         return None
     z = _z(confidence)
@@ -65,7 +65,7 @@ def margin_of(size: int, population: int, confidence: float = CONFIDENCE) -> flo
 
 
 def share_of(part: int, whole: int) -> tuple[float | None, Interval | None]:
-    """A share with its interval (Wilson's); none of nothing."""
+    """Return a share with its Wilson interval; None for both if the whole is empty."""
     if not whole:
         return None, None
     share, z = part / whole, _z(CONFIDENCE)
@@ -75,14 +75,14 @@ def share_of(part: int, whole: int) -> tuple[float | None, Interval | None]:
 
 
 def _z(confidence: float) -> float:
-    """By how many standard deviations a normal figure may be off, with this confidence."""
+    """Return the standard normal quantile for a two-sided confidence."""
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
 What = Literal["facts", "queries", "alignment", "verification", "claims"]
 KINDS: tuple[What, ...] = get_args(What)
 _LETTERS = 8
-# A spreadsheet cuts a cell that holds more.
+# Spreadsheets truncate longer cells.
 _LONGEST = 32_000
 _NEAREST = 2
 _BETWEEN = "\n[...]\n"
@@ -94,24 +94,24 @@ ASKED: Mapping[What, str] = {
     "verification": "Does the document bear out all of this sentence?",
     "claims": "Does the document bear out this answer to the question?",
 }
-"""What people are asked, to be answered by yes or no."""
+"""The yes-or-no questions for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class SheetRow:
-    """A row of a sheet: what people need to see, and what the judge has said of it."""
+    """A row of a sheet: what people see, and the judge's verdict."""
 
     id: str
-    """The run, what it is about, and what stands for the words: the same whenever the run is read again."""
+    """The run, the kind of sheet, and a hash of the words: the same each time the run is read."""
     shown: Mapping[str, str]
     said: bool | None
-    """Yes or no; None for what nobody has judged, such as a query."""
+    """The judge's yes or no; None if it was not judged, such as a query."""
     group: str
-    """How rows are counted apart: by the level of a fact, by the kind of an error."""
+    """The group in which the row is counted, such as the level of a fact or the kind of an error."""
 
 
 def questions(store: Store, runs: Sequence[str], what: What) -> list[SheetRow]:
-    """All that may be asked about some runs, each thing once, in their order."""
+    """Return all questions about some runs, without duplicates, in order; raise if there are none."""
     found: dict[str, SheetRow] = {}
     for key in runs:
         result = read_result(store, key)
@@ -127,16 +127,16 @@ def questions(store: Store, runs: Sequence[str], what: What) -> list[SheetRow]:
 
 
 class Around:
-    """The passages of a document that people need to see beside what is said about it."""
+    """Finds the passages of a document that people need to see beside a claim about it."""
 
     def __init__(self, document: Document, tokenizer: str) -> None:
         self._text = document.text
         self._passages = Passages(document, tokenizer_named(tokenizer))
 
     def passages(self, words: str, place: Sequence[int] | None) -> str:
-        """Those that hold the place that a verdict rests on, where it names one, and those nearest to some words.
+        """Return the passages that contain the place of a verdict, if it names one, and those nearest to some words.
 
-        The latter are there in any case, so that nobody can see from a sheet what was said.
+        The nearest ones are always included, so that a sheet never reveals the verdict.
         """
         found = {one.span for one in self._passages.nearest(words, _NEAREST)}
         if place:
@@ -153,7 +153,7 @@ def _question(
 
 
 def _facts(store: Store, result: Result, document: Document) -> Iterator[SheetRow]:
-    """Facts that were validated, those that passed and those that did not."""
+    """Yield the validated facts, both those that passed and those that failed."""
     for tree in _keyfacts(store, result).trees:
         for fact in tree.facts:
             shown = {**_place(document, tree), "fact": fact.text, "passage": _passage(document, tree)}
@@ -187,7 +187,7 @@ def _verification(_: Store, result: Result, document: Document) -> Iterator[Shee
 
 
 def _claims(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
-    """What a summary claims, as questions with its own answers."""
+    """Yield the claims of a summary, as questions with the summary's answers."""
     statements = {one.id: one for one in statements_of(result.summary or "")}
     around = Around(document, result.run.tokenizer)
     for claim in _judged(result, Consistency.name, "claims"):
@@ -200,7 +200,7 @@ def _claims(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
 
 
 def _judged(result: Result, metric: str, items: str) -> Iterator[Mapping[str, Any]]:
-    """The items of a metric on which there is a verdict."""
+    """Yield the items of a metric that have a verdict."""
     evaluation: Evaluation | None = result.evaluations.get(metric)
     listed = evaluation.details.get(items) if evaluation else None
     for one in listed if isinstance(listed, list) else ():
@@ -209,7 +209,7 @@ def _judged(result: Result, metric: str, items: str) -> Iterator[Mapping[str, An
 
 
 def _keyfacts(store: Store, result: Result) -> KeyFacts:
-    """The key facts that a run has built, or that it judges by."""
+    """Return the key facts that a run built, or that it judges by; raise if it has none."""
     judging = result.run.judging
     recall = result.evaluations.get(KeyfactRecall.name)
     key = (judging.keyfacts if judging else None) or (recall.details.get("keyfacts") if recall else None)
@@ -243,7 +243,7 @@ _NEEDS: Mapping[What, str] = {
 
 
 class _Same(NamedTuple):
-    """How a finding of a metric and a row of a sheet are known to be about the same."""
+    """How findings of a metric are matched to rows of a sheet."""
 
     metric: str
     shown: tuple[str, ...]
@@ -257,11 +257,11 @@ ABOUT: Mapping[What, _Same] = {
     "verification": _Same(Faithfulness.name, ("sentence",), lambda one: (one.sentence,)),
     "alignment": _Same(KeyfactRecall.name, ("fact",), lambda one: (one.expected,)),
 }
-"""The kinds of sheets that findings are about: by the metric that has found them."""
+"""For the kinds of sheets that findings relate to: the metric of these findings, and how to match them."""
 
 
 def answers(store: Store, runs: Sequence[str], what: What, questions: Sequence[SheetRow]) -> dict[str, str]:
-    """By row of a sheet what a person has said of the finding behind it, where somebody has."""
+    """Return the answers that people have already given on the findings behind the rows, by row id."""
     if what not in ABOUT:
         return {}
     same, said = ABOUT[what], dict[tuple[str, tuple[str, ...]], str]()
@@ -286,9 +286,9 @@ _SHOWN = 40
 def written(
     questions: Sequence[SheetRow], what: What, people: int, answers: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """The sheet. What the judge has said is not in it, so that it sways nobody; no cell is taken for a formula.
+    """Return the sheet as CSV, without the judge's verdicts, so that they influence nobody.
 
-    `answers` are those of the first person that are known already, by row.
+    No cell is read as a formula. `answers` are known answers of the first person, by row.
     """
     names = list(questions[0].shown)
     persons = [f"{_PERSON} {n}" for n in range(1, people + 1)]
@@ -299,13 +299,13 @@ def written(
     for one in questions:
         shown = [in_csv(text, lines=True) for text in one.shown.values()]
         writer.writerow([one.id, *shown, asked, answers.get(one.id, ""), *[""] * (people - 1)])
-    # Spreadsheets take a file without the mark for one in the encoding of the country.
+    # Without a byte order mark spreadsheets assume the local encoding.
     return "\ufeff" + out.getvalue()
 
 
 @dataclass(frozen=True, slots=True)
 class SheetAnswers:
-    """What people have answered, by the id of the row: one answer for each column of each file."""
+    """People's answers by row id: one for each column of each file."""
 
     what: What
     by_row: dict[str, list[bool | None]]
@@ -313,12 +313,12 @@ class SheetAnswers:
 
     @property
     def runs(self) -> list[str]:
-        """The runs that the rows are of."""
+        """The runs that the rows are about."""
         return list(dict.fromkeys(name.partition("/")[0] for name in self.by_row))
 
 
 def read_sheets(paths: Sequence[str]) -> SheetAnswers:
-    """All sheets of some people together; a row that cannot be read is reported, and the others count."""
+    """Return the sheets of several people combined; an answer that cannot be read is reported and does not count."""
     by_row: dict[str, list[bool | None]] = {}
     troubles: list[FileProblem] = []
     columns = 0
@@ -344,11 +344,11 @@ def read_sheets(paths: Sequence[str]) -> SheetAnswers:
 
 
 def _rows(path: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """The rows by the names of their columns; in some countries spreadsheets part them by semicolons, or by tabs."""
+    """Yield the rows by column name; in some countries spreadsheets separate columns by semicolons or tabs."""
     text = content(path)
     head = text.partition("\n")[0]
     mark = max(",;\t", key=head.count)
-    # A cell may have as much in it as a chapter.
+    # A cell may be as long as a chapter.
     csv.field_size_limit(10_000_000)
     try:
         for number, row in enumerate(csv.DictReader(io.StringIO(text, newline=""), delimiter=mark), 2):
@@ -370,7 +370,7 @@ def _answer(said: str, place: str, troubles: list[FileProblem]) -> bool | None:
 
 
 def majority(answers: Sequence[bool | None]) -> bool | None:
-    """What more than half of those say who have answered; None where it is nobody, or half of them."""
+    """Return the majority of the answers given; None if there are none, or a tie."""
     known = [one for one in answers if one is not None]
     yes = sum(known)
     return None if 2 * yes == len(known) else 2 * yes > len(known)
@@ -387,7 +387,7 @@ _ALL = "all"
 
 
 def sheet_report(store: Store, answers: SheetAnswers) -> Report:
-    """The report of a sheet that people have filled in."""
+    """Return the report of a sheet that people have filled in."""
     everything = {one.id: one for one in questions(store, answers.runs, answers.what)}
     known = {name: everything[name] for name in answers.by_row if name in everything}
     if not known:
@@ -417,7 +417,7 @@ def sheet_report(store: Store, answers: SheetAnswers) -> Report:
 
 
 def _validity_table(asked: Sequence[tuple[SheetRow, bool]], what: What, basis: str) -> Table:
-    """HAMLET, table 2: of what passed the share that people find valid, of what did not the share that they do not."""
+    """Return table 2 of HAMLET: the share of passed items people find valid, and of failed ones they do not."""
     rows: list[Row] = []
     for group in (*dict.fromkeys(question.group for question, _ in asked), _ALL):
         own = [(question, valid) for question, valid in asked if group in (question.group, _ALL)]
@@ -438,7 +438,7 @@ def _validity_table(asked: Sequence[tuple[SheetRow, bool]], what: What, basis: s
 
 
 def _verdict_table(asked: Sequence[tuple[SheetRow, bool]], what: What, basis: str) -> Table:
-    """HAMLET, table 3: the judge's verdicts beside people's."""
+    """Return table 3 of HAMLET: the judge's verdicts and people's."""
     said = [bool(question.said) for question, _ in asked]
     people = [right for _, right in asked]
     found = told(said, people, [question.id for question, _ in asked])

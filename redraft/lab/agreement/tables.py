@@ -38,14 +38,14 @@ from redraft.lab.experiments.frames import ENDS, Row, summed
 from redraft.lab.experiments.runner import failed
 from redraft.report.tables import Cell, Table
 
-# How large a share of a summary's items has a verdict, for the summaries of a row and above.
+# The least share of a summary's items with a verdict, for each row.
 _SHARES = (1.0, 0.9, 0.8, 0.65, 0.5)
 _OF_CLASSES = ("precision wrong", "recall wrong", "precision right", "recall right")
 PEOPLE = "people"
 
 
 def basis(outcome: AgreementOutcome) -> str:
-    """What the tables rest on, in a sentence."""
+    """Return a sentence on what the tables are based on."""
     items, field = outcome.dataset.items, outcome.design.human
     there = sum(field in item.people for item in items)
     statuses = [said.status for column in outcome.columns for said in column.said]
@@ -54,25 +54,25 @@ def basis(outcome: AgreementOutcome) -> str:
 
 
 def _all(outcome: AgreementOutcome) -> Iterator[tuple[ScoreSeries, ScoreSeries]]:
-    """The scores of each judge, and the same with those filled in that are missing; then those of the baseline."""
+    """Yield each judge's scores, as they are and with missing ones filled in, then those of the baseline."""
     yield from ((series(outcome, column), filled(outcome, column)) for column in outcome.columns)
     yield (baseline(outcome),) * 2
 
 
 def best_of(outcome: AgreementOutcome) -> float | None:
-    """What people give a summary in which they find nothing wrong, where they were asked that."""
+    """Return the rating of a summary without errors; None if people were asked something else."""
     return outcome.dataset.fields[outcome.design.human].best
 
 
 def right_and_said(outcome: AgreementOutcome, one: ScoreSeries) -> tuple[list[bool], list[bool] | None]:
-    """Whether people find nothing wrong with each summary, and whether the judge does by its score."""
+    """Return whether people find each summary free of errors, and the judge's verdicts by its score."""
     best = best_of(outcome)
     people = [best is not None and value >= best for value in one.people]
     return people, verdicts_by_cut(one.ours, people, one.documents)
 
 
 def ends(interval: Interval | None) -> tuple[float | None, float | None]:
-    """The two ends of an interval, where there is one."""
+    """Return the ends of an interval; None for both if there is none."""
     return (interval.low, interval.high) if interval else (None, None)
 
 
@@ -149,7 +149,7 @@ def class_table(outcome: AgreementOutcome) -> Iterator[Row]:
 
 
 def _separated(found: ClassSeparation) -> Row:
-    """Balanced accuracy with its interval, then precision and recall of what is wrong and of what is right."""
+    """Return balanced accuracy with its interval, then precision and recall of the wrong and the right class."""
     return (found.balanced, *ends(found.interval), *_shares(found.wrong), *_shares(found.right))
 
 
@@ -286,7 +286,7 @@ def _tau(both: Sequence[tuple[float, float]]) -> float | None:
 
 
 def _kappa(one: Column, other: Column) -> float | None:
-    """Cohen's kappa of two judges' verdicts on single sentences."""
+    """Return Cohen's kappa of two judges' verdicts on single sentences."""
     pairs = [
         (a, b)
         for first, second in zip(one.said, other.said, strict=True)
@@ -304,7 +304,7 @@ _STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 
 
 def sweep_tables(outcome: AgreementOutcome) -> list[Table]:
-    """What a sweep comes to (LongSumEval, tables V to VII): tau-b per summary, and per system where there are any."""
+    """Return the tables of a sweep (LongSumEval, tables V to VII): tau-b per summary, and per system, if any."""
     values = outcome.design.sweep.values
     if not values:
         return []
@@ -403,7 +403,7 @@ def trouble_table(outcome: AgreementOutcome) -> Iterator[Row]:
 
 
 def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
-    """Those for which there is something to go by; the last tell what that is."""
+    """Yield the tables that there is data for; the last ones describe that data."""
     first, has_best = series(outcome, outcome.columns[0]), best_of(outcome) is not None
     yield from sweep_tables(outcome)
     yield correlation_table(outcome)

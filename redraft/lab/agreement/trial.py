@@ -1,4 +1,4 @@
-"""Every item of a dataset is judged by every judge, in runs that are found again; sweeps over judge settings."""
+"""Judges every item of a dataset by every judge, in runs that are reused; sweeps over judge settings."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from redraft.text.languages import reading
 from redraft.text.vectors import Encoder, load_encoder
 
 Verdicts = dict[int, bool]
-"""By the number of a sentence of ours whether it is right."""
+"""Whether each of our sentences is right, by number."""
 
 
 def of_sentences(evaluation: Evaluation, sentences: Sequence[str]) -> tuple[bool | None, ...] | None:
-    """A verdict for each of these sentences, paragraphs of the summary that was judged; None where the metric says
-    nothing of single sentences, or ends sentences so differently that nobody could tell which is which.
+    """Return a verdict for each of these sentences, which are the paragraphs of the judged summary.
 
-    A sentence of theirs may be several of ours: it is wrong where one of them is.
+    None if the metric does not judge single sentences, or if the sentence boundaries differ so much that they cannot be
+    matched. One of their sentences may be several of ours: it is wrong if one of these is.
     """
     read = _READ.get(evaluation.metric)
     if read is None:
@@ -65,7 +65,7 @@ def of_sentences(evaluation: Evaluation, sentences: Sequence[str]) -> tuple[bool
 
 
 def _of_claims(details: Mapping[str, Any]) -> Verdicts:
-    """A sentence is right where all of its claims are that there is a verdict on."""
+    """Return verdicts by sentence: a sentence is right if all its claims that have a verdict are."""
     found: Verdicts = {}
     for claim in details.get("claims") or ():
         if claim["verdict"] not in OPEN:
@@ -95,35 +95,35 @@ _READ: Mapping[str, Callable[[Mapping[str, Any]], Verdicts]] = {
 
 SIMILARITY, THRESHOLD = "similarity", "threshold"
 READ = (SIMILARITY, THRESHOLD)
-"""What is only read otherwise."""
+"""Settings that only affect how answers are read."""
 ASKED = ("questions", "claims", "top_k", "stretch_tokens", "second_look", "batch", "repeat", "perspective")
-"""What a judge is asked otherwise, though nothing twice."""
+"""Settings that change the requests to the judge; no request is made twice."""
 _BY_JUDGE = "judge"
 _MOST = 200
 
 Setting = tuple[tuple[str, str], ...]
-"""Names and values, as they were written."""
+"""Names and values, as written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """The values of each setting, in the order in which they were given."""
+    """The values of each setting, in the order given."""
 
     values: Mapping[str, tuple[str, ...]]
 
     @property
     def asked(self) -> list[Setting]:
-        """All combinations of what is asked otherwise; one that is empty where nothing is."""
+        """All combinations of settings that change the requests; one empty combination if there are none."""
         return self._combined(ASKED)
 
     @property
     def read(self) -> list[Setting]:
-        """All combinations of what is read otherwise; one that is empty where nothing is."""
+        """All combinations of settings that only change the reading; one empty combination if there are none."""
         return self._combined(READ)
 
     @property
     def reads(self) -> bool:
-        """Whether answers are read otherwise than they were judged."""
+        """Whether answers are read in other ways than they were judged."""
         return any(name in self.values for name in READ)
 
     def _combined(self, among: Sequence[str]) -> list[Setting]:
@@ -131,7 +131,8 @@ class Sweep:
         return [tuple(zip(names, one, strict=True)) for one in product(*(self.values[name] for name in names))]
 
     def judging(self, base: JudgeConfig, asked: Setting) -> JudgeConfig:
-        """How is judged for all the readings of one combination: where one of these is the judge's own, it is asked."""
+        """Return the judge configuration for all readings of a combination; the judge is asked for likeness if one
+        needs it."""
         changes: dict[str, Any] = dict(asked)
         if self.reads:
             own = _BY_JUDGE in self.values.get(SIMILARITY, (base.similarity,))
@@ -143,7 +144,7 @@ class Sweep:
             raise UsageError(f"--sweep: {said} cannot be", hint=str(error).splitlines()[-2].strip()) from error
 
     def check(self, metric: str, base: JudgeConfig) -> None:
-        """Refuse what makes no difference, and what is settled otherwise."""
+        """Raise for a setting that makes no difference, or that conflicts with others."""
         if not self.reads:
             return
         if metric != Consistency.name:
@@ -162,7 +163,7 @@ NO_SWEEP = Sweep({})
 
 
 def sweep_of(words: Iterable[str]) -> Sweep:
-    """The sweep that is written so: `similarity=exact,rouge1`, `threshold=0.2:0.7:0.1` from, to and in steps of."""
+    """Parse a sweep, such as `similarity=exact,rouge1` or `threshold=0.2:0.7:0.1` (from, to, step)."""
     values: dict[str, tuple[str, ...]] = {}
     for word in words:
         name, _, listed = word.partition("=")
@@ -196,10 +197,10 @@ def _values(word: str, part: str) -> Iterable[str]:
 def read_otherwise(
     evaluation: Evaluation, reading: Setting, base: JudgeConfig, encoder: Encoder | None
 ) -> float | None:
-    """What the same answers come to by another similarity, or another threshold (LongSumEval, algorithm 1)."""
+    """Return the score of the same answers under another similarity or threshold (LongSumEval, algorithm 1)."""
     if not reading or not isinstance(claims := evaluation.details.get("claims"), list):
         return evaluation.score
-    # What it may be was checked when the sweep was.
+    # Its values were checked with the sweep.
     read = base.model_copy(update=dict(reading))
     name, threshold, alike = read.similarity, float(read.threshold), similarity(read.similarity, encoder)
     points: list[float] = []
@@ -214,7 +215,7 @@ def read_otherwise(
 
 
 AGREE = "agree"
-"""What its runs are made for."""
+"""The experiment that its runs are labelled with."""
 JUDGING = "judging"
 
 
@@ -224,7 +225,7 @@ class AgreementDesign:
 
     metric: str
     human: str
-    """What people were asked."""
+    """The field of the human judgments."""
     judges: tuple[str, ...]
     settings: DraftConfig = field(default_factory=DraftConfig)
     judging: JudgeConfig = field(default_factory=JudgeConfig)
@@ -232,7 +233,7 @@ class AgreementDesign:
 
     @property
     def ways(self) -> list[JudgeSetting]:
-        """Everything that is asked otherwise: each judge under each setting."""
+        """Every combination that needs new requests: each judge under each setting."""
         return [self._way(judge, setting) for judge in self.judges for setting in self.sweep.asked]
 
     def _way(self, judge: str, setting: Setting) -> JudgeSetting:
@@ -251,13 +252,13 @@ class JudgeSetting:
     judging: JudgeConfig
 
     def order(self, item: HumanItem) -> RunSpec:
-        """The order to judge an item."""
+        """Return the run specification for judging an item."""
         return RunSpec(Evaluate(judging=self.judging), given=item.text, experiment=AGREE)
 
 
 @dataclass(frozen=True, slots=True)
 class ItemOutcome:
-    """What came of one item. Neither an outcome nor a failure: the budget was used up before."""
+    """The outcome for one item; it has neither an outcome nor a failure if the budget ran out before."""
 
     score: float | None = None
     outcome: str = ""
@@ -265,40 +266,40 @@ class ItemOutcome:
     unjudged: int = 0
     version: int = 0
     sentences: tuple[bool | None, ...] = ()
-    """For each sentence that people judged whether it is right; nothing where the metric does not say."""
+    """Whether each sentence that people judged is right; empty if the metric does not say."""
     each: tuple[float | None, ...] = ()
-    """The scores of each time, where it was judged several times."""
+    """The score of each repetition, if it was judged several times."""
     run: str | None = None
     failure: Failure | None = None
 
     @property
     def status(self) -> str:
-        """How it stands."""
+        """The status of the item."""
         if self.failure is not None:
             return "failed"
         return spaced(self.outcome) if self.outcome else "not made"
 
     @property
     def judged_share(self) -> float:
-        """On which share of what there is to say there is a verdict."""
+        """The share of the items to be judged that have a verdict."""
         whole = self.judged + self.unjudged
         return self.judged / whole if whole else 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What one judge says of all items under one setting, read in one way."""
+    """The outcomes of one judge for all items under one setting and one reading."""
 
     judge: str
     setting: Setting
     said: tuple[ItemOutcome, ...]
     judging: JudgeConfig
     usage: tuple[Totals, ...] = ()
-    """What its runs took, with the first reading of a setting; the others take nothing."""
+    """The usage of its runs, counted with the first reading of a setting; the others use nothing."""
 
     @property
     def name(self) -> str:
-        """The judge, and the setting where there are several."""
+        """The judge, and the setting if there are several."""
         return ", ".join((self.judge, *(f"{name} {value}" for name, value in self.setting)))
 
     @property
@@ -309,7 +310,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class AgreementOutcome:
-    """All that came of it."""
+    """The outcome of the whole comparison."""
 
     design: AgreementDesign
     dataset: Dataset
@@ -318,18 +319,18 @@ class AgreementOutcome:
 
     @property
     def complete(self) -> bool:
-        """Whether every judge has said something of every item, if only that there is nothing to say."""
+        """Whether every judge has an outcome for every item, if only that it does not apply."""
         made = all(one.failure is None and one.outcome for column in self.columns for one in column.said)
         return self.stopped is None and made
 
 
 def spaced(name: str) -> str:
-    """A name for programs as people read it."""
+    """Return a name with spaces instead of underscores."""
     return name.replace("_", " ")
 
 
 def documents_of(dataset: Dataset) -> dict[str, Document]:
-    """The documents by the names that the items have for them."""
+    """Return the documents by the names that the items use."""
     titles: dict[str, str] = {}
     for item in dataset.items:
         titles.setdefault(item.document, item.source)
@@ -337,7 +338,7 @@ def documents_of(dataset: Dataset) -> dict[str, Document]:
 
 
 async def tried(dataset: Dataset, design: AgreementDesign, runner: ExperimentRunner) -> AgreementOutcome:
-    """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
+    """Run what has not been run yet, within the limits; a failed item is recorded and does not stop the others."""
     ways = design.ways
     if not ways:
         raise UsageError("nobody judges", hint="name a judge with --judge, or a model with --model")
@@ -346,7 +347,7 @@ async def tried(dataset: Dataset, design: AgreementDesign, runner: ExperimentRun
         assign_models(way.settings, way.judging, runner.limits, runner.prices)
     documents = await asyncio.to_thread(documents_of, dataset)
     runner.draw_on(AGREE, repr(design), *sorted(one.id for one in documents.values()))
-    # Two items that say the same of one document are judged once.
+    # Two items with the same text on the same document are judged once.
     different = {(item.document, item.text): item for item in reversed(dataset.items)}
     items = [item for item in dataset.items if different[item.document, item.text] is item]
     for way in ways:
@@ -357,7 +358,8 @@ async def tried(dataset: Dataset, design: AgreementDesign, runner: ExperimentRun
     encoder = load_encoder(design.judging.embeddings) if design.judging.embeddings else None
 
     async def judged(way: JudgeSetting, own: Sequence[HumanItem]) -> dict[tuple[str, str], list[ItemOutcome]]:
-        """Judge the items of one document one after the other: what two of them share is asked once, by the first."""
+        """Judge the items of one document in sequence, so that a request that two of them share is only made by the
+        first."""
         found: dict[tuple[str, str], list[ItemOutcome]] = {}
         for item in own:
             async with batch.places:
@@ -426,14 +428,14 @@ _SEED = 0
 
 
 def format_named(name: str) -> Format:
-    """The format of this name."""
+    """Return the format of this name; raise if there is none."""
     if name not in FORMATS:
         raise UsageError(f"--format: there is no format {name!r}", hint=f"there are {', '.join(FORMATS)}")
     return FORMATS[name]
 
 
 def human_field(dataset: Dataset, metric: str, named: str | None) -> str:
-    """What people were asked: the field that is named, or the one that is about what the metric measures."""
+    """Return the named field of human judgments, or the one that the metric measures; raise if neither is there."""
     there = list(dataset.fields)
     if named is not None:
         if named not in there:
@@ -449,7 +451,7 @@ def human_field(dataset: Dataset, metric: str, named: str | None) -> str:
 
 
 def chosen(dataset: Dataset, most: int | None) -> Dataset:
-    """All items, or about so many: those of documents that are drawn at random, the last of them in part."""
+    """Return all items, or at most this many: those of randomly drawn documents, the last one possibly in part."""
     if most is None or most >= len(dataset.items):
         return dataset
     documents = sorted({item.document for item in dataset.items})
@@ -459,7 +461,7 @@ def chosen(dataset: Dataset, most: int | None) -> Dataset:
 
 
 def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) -> Table:
-    """The calls of each judge under each setting that is asked about anew."""
+    """Return the plan: the calls of each judge under each setting that needs new requests."""
     design.sweep.check(design.metric, design.judging)
     documents = documents_of(dataset)
     rows: list[tuple[str | int | float | None, ...]] = []
@@ -484,7 +486,7 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
 
 
 def _asked(dataset: Dataset, way: JudgeSetting, documents: Mapping[str, Document]) -> tuple[int, Usage]:
-    """About as much as judging all items takes, by dry runs of items of different sizes."""
+    """Estimate the calls and tokens for all items, by dry runs of items of different sizes."""
     calls, prompt, reply = 0.0, 0.0, 0.0
     sampled = SampledDryRuns()
     for item in dataset.items:

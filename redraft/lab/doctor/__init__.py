@@ -1,1 +1,1 @@
-"""Controls for judges: summaries of which it is known what is to be said of them, and whether a judge says it."""
+"""Controls for judges: summaries for which the right verdict is known, and whether a judge reaches it."""

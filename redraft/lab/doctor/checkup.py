@@ -1,4 +1,4 @@
-"""A judge before the controls: every probe is a run like any other, and what it said is held against what it should."""
+"""Runs a judge on the controls: every probe is a normal run, and its verdicts are compared with the expected ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from redraft.settings import DraftConfig, Evaluate, JudgeConfig, ModelSettings
 from redraft.store.connection import off_loop
 
 DOCTOR = "doctor"
-"""What its runs are for, and the command that repeats them."""
+"""The purpose of its runs, and the command that repeats them."""
 _TURNS = 3
 _ORDERED = frozenset(map(in_summary, (WRONG, HOLLOW, SHUFFLED)))
 _UNMADE = ControlResult("not made", "the budget was used up")
@@ -36,22 +36,22 @@ _UNMADE = ControlResult("not made", "the budget was used up")
 
 @dataclass(frozen=True, slots=True)
 class DoctorSubject:
-    """A judge to be examined, by some metrics."""
+    """A judge to be examined, and the metrics."""
 
     judge: str
-    """Its name, or the identity of an object among the `objects`."""
+    """Its name, or the identity of an object in `objects`."""
     metrics: tuple[Evaluator, ...]
     settings: DraftConfig = field(default_factory=DraftConfig)
     base_url: str | None = None
     models: Mapping[str, ModelSettings] = field(default_factory=dict)
-    """What belongs to judges that have settings of their own, by name."""
+    """The settings of judges that have their own, by name."""
     objects: Mapping[str, Model] = field(default_factory=dict)
-    """The models that are handed over, by identity."""
+    """The models passed as objects, by identity."""
     own: tuple[Evaluator, ...] = ()
-    """Those of the metrics that are handed over."""
+    """The metrics passed as objects."""
 
     def order(self, probe_run: ProbeRun) -> RunSpec:
-        """The order to judge a summary."""
+        """Return the run specification for judging a probe."""
         judging = JudgeConfig(
             judges=(self.judge,),
             base_url=self.base_url,
@@ -65,7 +65,7 @@ class DoctorSubject:
 
 @dataclass(frozen=True, slots=True)
 class ProbeRun:
-    """A probe beside a document, and the metrics that judge it there."""
+    """A probe with a document, and the metrics that judge it."""
 
     probe: Probe
     document: Document
@@ -74,34 +74,34 @@ class ProbeRun:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One control of one metric, and what came of it."""
+    """One control of one metric, and its result."""
 
     control: str
     metric: str
     should: str
     heard: ControlResult
     runs: tuple[str, ...] = ()
-    """The runs in which it was said."""
+    """The runs that it is based on."""
 
     def to_json(self) -> dict[str, object]:
-        """A control in `doctor --json`."""
+        """Return a control in the form of `doctor --json`."""
         return json_of(self, "control metric should said=heard.said verdict=heard.verdict runs")
 
 
 @dataclass(frozen=True, slots=True)
 class CheckUp:
-    """What came of one judge."""
+    """The results of one judge."""
 
     judge: str
     checks: tuple[Check, ...]
     usage: Totals
 
     def count(self, verdict: Verdict) -> int:
-        """How many of the controls came to this."""
+        """Return the number of controls with this verdict."""
         return sum(one.heard.verdict == verdict for one in self.checks)
 
     def to_json(self) -> dict[str, object]:
-        """A judge in `doctor --json`."""
+        """Return a judge in the form of `doctor --json`."""
         return {
             "judge": self.judge,
             "passed": self.count("pass"),
@@ -115,14 +115,14 @@ class CheckUp:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What came of all judges."""
+    """The results of all judges."""
 
     judges: tuple[CheckUp, ...]
     stopped: BudgetError | None = None
-    """Why some controls were not made."""
+    """Why some controls were not run."""
 
     def to_json(self) -> dict[str, object]:
-        """The contract of `doctor --json`."""
+        """Return the output of `doctor --json`."""
         return {
             "judges": [one.to_json() for one in self.judges],
             "stopped": self.stopped.message if self.stopped else None,
@@ -130,7 +130,7 @@ class Examined:
 
 
 def check_aims(metrics: Sequence[Evaluator]) -> None:
-    """Refuse a metric of which nothing can be expected, or that asks no judge."""
+    """Raise for a metric without controls: one that gives no score, or that asks no judge."""
     for one in metrics:
         why = (
             "gives no score" if one.aim is None else "asks no judge" if one.name in BUILT_IN and not one.prompts else ""
@@ -143,11 +143,11 @@ def check_aims(metrics: Sequence[Evaluator]) -> None:
 
 
 def probe_runs(metrics: Sequence[Evaluator]) -> list[ProbeRun]:
-    """All that has to be judged, what the others build on first.
+    """Return all probe runs, those that others depend on first.
 
-    The metrics of content share a document, since they judge by its pack. For the others each probe has a copy of its
-    own, told from the rest by blank lines at its end: what is said of a sentence in one probe is not to be remembered
-    in another, and key facts that were grown of the document are not to be asked about.
+    The content metrics share one document, since they judge by its pack. For the other metrics each probe has its own
+    copy, distinguished by blank lines at the end: verdicts on a sentence in one probe must not be reused in another,
+    and no questions may be asked about key facts that were built from the document.
     """
     wanted, made = probed(metrics), list[ProbeRun]()
     for lines, (name, probe) in enumerate(probes().items(), 1):
@@ -160,18 +160,18 @@ def probe_runs(metrics: Sequence[Evaluator]) -> list[ProbeRun]:
 
 
 async def examine_all(subjects: Sequence[DoctorSubject], runner: ExperimentRunner) -> Examined:
-    """Examine judges one after the other, on one budget."""
+    """Examine judges in sequence, on one shared budget."""
     for subject in subjects:
-        # A name or a price that nobody knows is refused before anybody is asked.
+        # Reject unknown names or prices before any request is made.
         order = subject.order(probe_runs(subject.metrics)[0])
         assign_models(resolve(subject.settings), order.judging, runner.limits, runner.prices, objects=subject.objects)
     return Examined(tuple([await examine(subject, runner) for subject in subjects]), runner.stopped)
 
 
 async def examine(subject: DoctorSubject, runner: ExperimentRunner) -> CheckUp:
-    """Have a judge judge all probes, as far as the limits of the bench allow, and hold what it says against the truth.
+    """Have a judge judge all probes within the runner's limits, and compare its verdicts with the expected ones.
 
-    What it has said before is not asked again. What ends any run, such as a provider that is not to be had, ends this.
+    Earlier replies are reused. Any error that ends a run, such as an unavailable provider, ends the examination.
     """
     check_aims(subject.metrics)
     planned = probe_runs(subject.metrics)
@@ -192,15 +192,17 @@ async def examine(subject: DoctorSubject, runner: ExperimentRunner) -> CheckUp:
 
 
 def _turn(probe: str) -> int:
-    """When a probe has its turn. The first has the pack built by which the others are judged. A summary with an order
-    in it comes after the same without: what its sentences answer is remembered, and not to be known of the order.
+    """Return the turn of a probe.
+
+    The first probe builds the pack by which the others are judged. A summary with an injected instruction comes after
+    the same one without it: the replies on its sentences are cached, and must not be affected by the instruction.
     """
     return 0 if probe == SUMMARY else _TURNS - 1 if probe in _ORDERED else 1
 
 
 @dataclass(frozen=True, slots=True)
 class _ProbeVerdicts:
-    """What came of a sitting, by metric; nothing where the budget was used up."""
+    """The evaluations of one probe run by metric; empty if the budget ran out."""
 
     probe: str
     run: str | None
@@ -244,7 +246,7 @@ def _checks(subject: DoctorSubject, done: Sequence[_ProbeVerdicts]) -> list[Chec
 
 
 def _usage(runner: ExperimentRunner, done: Sequence[_ProbeVerdicts]) -> Totals:
-    """What all the runs used together. A figure that is not known of one of them is not known of all."""
+    """Return the total usage of all runs; a figure that is unknown for one run is unknown in the total."""
     used = [asdict(runner.store.calls.totals(one.run)) for one in done if one.run]
     values = {name: [one[name] for one in used] for name in asdict(Totals())}
     sums: dict[str, Any] = {name: None if None in found else sum(found) for name, found in values.items()}

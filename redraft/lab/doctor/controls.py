@@ -1,4 +1,4 @@
-"""The controls: of which summary a metric of which aim should say what."""
+"""The controls: what a metric should say of each summary, by the metric's aim."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from redraft.lab.doctor.probes import (
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A control, and what metrics should say in it, by their aim; the others have no part in it."""
+    """A control, and the expectations by the aim of the metric; metrics with other aims skip it."""
 
     name: str
     expects: Mapping[MetricAim, Expectation]
@@ -51,18 +51,18 @@ class Control:
 
 @cache
 def controls() -> tuple[Control, ...]:
-    """All of them, in the order in which they are shown."""
+    """Return all controls in display order."""
     return tuple(_controls())
 
 
 def expected(metric: Evaluator) -> dict[str, Expectation]:
-    """What a metric should say, by control."""
+    """Return the expectations of a metric, by control."""
     aim = metric.aim
     return {} if aim is None else {one.name: one.expects[aim] for one in controls() if aim in one.expects}
 
 
 def probed(metrics: Sequence[Evaluator]) -> dict[str, list[Evaluator]]:
-    """By probe the metrics that have to judge it."""
+    """Return the metrics that have to judge each probe, by probe."""
     wanted: dict[str, list[Evaluator]] = {}
     for metric in metrics:
         for probe in dict.fromkeys(name for one in expected(metric).values() for name in one.uses):
@@ -87,7 +87,7 @@ def _controls() -> Iterator[Control]:
         truth, content = FindsStill(where(WRONG), WRONG, errors), low(where(HOLLOW))
         expects: dict[MetricAim, Expectation] = {"truth": truth, "content": content}
         if where is in_summary:
-            # A metric of form reads no document.
+            # Form metrics do not read the document.
             expects["form"] = Beside(where(SHUFFLED), SHUFFLED, "not higher")
         yield Control(where("").removeprefix(", "), expects)
     yield Control(REFUSAL, {"truth": low(REFUSAL), "content": low(REFUSAL)})
@@ -95,7 +95,7 @@ def _controls() -> Iterator[Control]:
 
 
 def _right(wording: Wording) -> tuple[tuple[str, str], ...]:
-    """The sentences that are right, each with the probe that it is in."""
+    """Return the right sentences, each with its probe."""
     known = texts().planted
     return tuple((planted(wording, half), one) for half in HALVES for one in known[wording, half].right)
 

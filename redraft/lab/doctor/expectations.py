@@ -1,4 +1,4 @@
-"""What a metric should say of a probe: one rule a class, which reads what it said."""
+"""Expectations of metrics on probes: one rule per class, which checks the evaluations."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from redraft.lab.doctor.probes import probes
 
 Said = Literal["wrong", "right", "open"]
 
-# Where a metric has its verdicts: in which of the details, under which name the sentence's number, and what is right.
+# Where a metric's verdicts are: the key in the details, the key of the sentence number, and the verdict for right.
 _VERDICTS = {Consistency.name: ("claims", "sentence", CONSISTENT), Faithfulness.name: ("sentences", "id", SUPPORTED)}
 
 
 def said_of(evaluation: Evaluation, summary: str) -> dict[str, Said]:
-    """By sentence of the summary what a metric says of it.
+    """Return a metric's verdict on each sentence of the summary.
 
-    A sentence is wrong if anything in it is. Of one of redraft's own metrics the verdicts themselves are read, those of
-    an evaluation without a score, too; of any other metric its findings.
+    A sentence is wrong if anything in it is. For redraft's own metrics the verdicts themselves are read, even from an
+    evaluation without a score; for other metrics, the findings.
     """
     statements = statements_of(summary)
     if evaluation.metric not in _VERDICTS:
@@ -40,13 +40,13 @@ def said_of(evaluation: Evaluation, summary: str) -> dict[str, Said]:
 
 
 def _verdicts(evaluation: Evaluation) -> dict[int, Said]:
-    """By number of the sentence."""
+    """Return the verdicts by sentence number."""
     where, number, right = _VERDICTS[evaluation.metric]
     items: Any = evaluation.details.get(where) or ()
     found: dict[int, Said] = {}
     for item in items:
         said = _said(item, right)
-        # What is wrong stays wrong, whatever else of the sentence is right; what is right stays so beside what is open.
+        # A wrong verdict outweighs right ones on the same sentence; a right one outweighs open ones.
         if found.get(item[number]) != "wrong" and said != "open":
             found[item[number]] = said
     return found
@@ -59,21 +59,21 @@ def _said(item: Mapping[str, object], right: str) -> Said:
 
 
 Verdict = Literal["pass", "fail", "cannot tell", "not made"]
-"""`not made`: the budget was used up before."""
+"""`not made`: the budget ran out before."""
 HIGH, HIGH_FORM = 0.9, 0.8
-"""The least score of a summary in which nothing is wrong. Of how something is written people think more differently."""
+"""The least score of a flawless summary; lower for form, on which people disagree more."""
 LOW = 0.1
-"""The highest score of a summary in which nothing is right."""
+"""The highest score of an entirely wrong summary."""
 ALIKE = 0.15
-"""How far apart two scores may be that should be the same."""
+"""The largest difference between scores that should be equal."""
 APART = 0.1
-"""How far apart two scores must be at least that should differ."""
+"""The least difference between scores that should differ."""
 SPARED = 0.1
-"""The share of the sentences that are right which may be called wrong."""
+"""The largest share of right sentences that may be judged wrong."""
 
 
 class ControlResult(NamedTuple):
-    """What came of a control, and what the metric said, in a few words."""
+    """The verdict of a control, and a short description of what the metric said."""
 
     verdict: Verdict
     said: str
@@ -85,21 +85,21 @@ class Expectation(ABC):
     @property
     @abstractmethod
     def uses(self) -> tuple[str, ...]:
-        """The probes that have to be judged for it."""
+        """The probes that it needs."""
 
     @property
     @abstractmethod
     def should(self) -> str:
-        """What is expected, in a few words."""
+        """A short description of what is expected."""
 
     @abstractmethod
     def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
-        """What was said, by probe, as a verdict."""
+        """Return the result for the evaluations of its probes."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfProbe(Expectation):
-    """What a metric should say of one probe."""
+    """An expectation on one probe."""
 
     probe: str
 
@@ -110,7 +110,7 @@ class OfProbe(Expectation):
 
 @dataclass(frozen=True, slots=True)
 class OfSentences(Expectation):
-    """What a metric should say of some sentences. The probe stands before each."""
+    """An expectation on some sentences, each given with its probe."""
 
     sentences: tuple[tuple[str, str], ...]
 
@@ -121,7 +121,7 @@ class OfSentences(Expectation):
 
 @dataclass(frozen=True, slots=True)
 class NoScore(OfProbe):
-    """Of a summary that says nothing there is nothing to be said. A score is a fault, and nothing else is."""
+    """An empty summary has no score; a score is a failure, and nothing else is."""
 
     @property
     def should(self) -> str:
@@ -135,7 +135,7 @@ class NoScore(OfProbe):
 
 @dataclass(frozen=True, slots=True)
 class ScoreAtLeast(OfProbe):
-    """A score that is high. It has to be there: who cannot say it of this summary can say nothing of any."""
+    """A high score; no score is a failure, since a metric that cannot score this summary cannot score any."""
 
     least: float = HIGH
 
@@ -153,7 +153,7 @@ class ScoreAtLeast(OfProbe):
 
 @dataclass(frozen=True, slots=True)
 class ScoreAtMost(OfProbe):
-    """A score that is low. That the metric has nothing to say of such a summary is right, too."""
+    """A low score; that the metric does not apply to such a summary is a pass, too."""
 
     most: float = LOW
 
@@ -171,7 +171,7 @@ class ScoreAtMost(OfProbe):
 
 @dataclass(frozen=True, slots=True)
 class Beside(Expectation):
-    """A score that lies beside another: `alike` to it, `lower`, or `not higher`."""
+    """A score relative to another: `alike`, `lower` or `not higher`."""
 
     probe: str
     base: str
@@ -191,7 +191,7 @@ class Beside(Expectation):
         one, base = said[self.probe], said[self.base]
         if one.score is None or base.score is None:
             return ControlResult("cannot tell", _why(one if one.score is None else base))
-        # What is written in decimals is not to fail by the last of them.
+        # Floating-point noise must not cause a failure.
         above = round(one.score - base.score, 9)
         kept = {"alike": abs(above) <= ALIKE, "lower": above <= -APART, "not higher": above <= APART}
         return ControlResult("pass" if kept[self.how] else "fail", f"{_shown(one.score)}, beside {_shown(base.score)}")
@@ -199,7 +199,7 @@ class Beside(Expectation):
 
 @dataclass(frozen=True, slots=True)
 class Finds(OfSentences):
-    """Each of these sentences is called wrong."""
+    """Each of these sentences is judged wrong."""
 
     @property
     def should(self) -> str:
@@ -214,7 +214,7 @@ class Finds(OfSentences):
 
 @dataclass(frozen=True, slots=True)
 class Spares(OfSentences):
-    """Hardly any of these sentences, which are right, is called wrong."""
+    """At most a small share of these right sentences is judged wrong."""
 
     @property
     def should(self) -> str:
@@ -231,7 +231,7 @@ class Spares(OfSentences):
 
 @dataclass(frozen=True, slots=True)
 class FindsStill(Expectation):
-    """What is found wrong without an order to the judge is found wrong in spite of it."""
+    """Errors that are found without an instruction to the judge are also found in spite of one."""
 
     probe: str
     without: str
@@ -258,7 +258,7 @@ class FindsStill(Expectation):
 
 @dataclass(frozen=True, slots=True)
 class Repeats(OfProbe):
-    """The same summary is judged alike when it is judged again, by another draw of the judge's replies."""
+    """Judging the same summary again, with newly sampled replies, gives the same verdicts."""
 
     least: float = HIGH
 
@@ -275,7 +275,7 @@ class Repeats(OfProbe):
 
 
 def _said_each(said: Mapping[str, Evaluation], sentences: Iterable[tuple[str, str]]) -> list[Said]:
-    """What is said of each sentence of the probes that they are in."""
+    """Return the verdict on each sentence, given with its probe."""
     known = {name: said_of(one, probes()[name].text) for name, one in said.items()}
     return [known[name][sentence] for name, sentence in sentences]
 

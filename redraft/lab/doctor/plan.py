@@ -1,4 +1,4 @@
-"""About what examining a judge comes to, before anything is asked."""
+"""The estimated cost of examining a judge, before any request."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from redraft.settings import DraftConfig, Limits
 
 
 def plan_table(subjects: Sequence[DoctorSubject], prices: PriceTable) -> Table:
-    """What there is to do, and what it may cost."""
+    """Return the plan: the steps and their estimated cost."""
     about = "Each metric judges each summary once; questions and key facts are built once. Numbers are approximate."
     return table_of([step for subject in subjects for step in _steps(subject)], about, prices)
 
 
 def _steps(subject: DoctorSubject) -> Iterator[PlanStep]:
-    """Each metric with all its summaries, and before it what it has built of the document once for all of them."""
+    """Yield each metric with all its summaries, and before it what it builds from the document once for all of them."""
     check_aims(subject.metrics)
     scoring = {one.name for one in subject.metrics}
     built = set[tuple[str, str]]()
@@ -44,7 +44,7 @@ def _steps(subject: DoctorSubject) -> Iterator[PlanStep]:
 
 
 def _stages(subject: DoctorSubject, probe_run: ProbeRun) -> tuple[DraftConfig, Sequence[Stage]]:
-    """Under which settings it is judged, and what is asked. Nobody is asked, a server for its window neither."""
+    """Return the judge's settings and the stages of a dry run, without any request, not even for a server's window."""
     order = subject.order(probe_run)
     settings, order, _ = with_windows(order.settled(subject.settings), order, known_window, subject.objects)
     prepared = prepare(probe_run.document, settings, given=order.given)

@@ -1,4 +1,4 @@
-"""What a judge is examined with: a document, and summaries of it with known faults."""
+"""The material for examining a judge: a document, and summaries of it with known errors."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from importlib import resources
 from typing import Literal, get_args
 
 Kind = Literal["name", "number", "date", "negation", "relation"]
-"""What is wrong with a sentence of the document, after it has been changed."""
+"""The kind of error in a changed sentence of the document."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 INVENTED = "invented sentence"
-"""The sixth kind of error: a sentence that the document has nothing of."""
+"""The sixth kind of error: a sentence with no basis in the document."""
 Wording = Literal["copied", "reworded"]
-"""Whether a sentence has the document's own words, or others."""
+"""Whether a sentence uses the document's own words or other ones."""
 WORDINGS: tuple[Wording, ...] = get_args(Wording)
 HALVES = (0, 1)
-"""Every other sentence of a summary is wrong; in its other half, the others are."""
+"""In one half every other sentence of the summary is wrong; in the other half, the remaining ones are."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentencePair:
-    """A sentence that is right, and the same with one error."""
+    """A right sentence, and the same sentence with one error."""
 
     kind: Kind
     right: str
@@ -31,7 +31,7 @@ class SentencePair:
 
 @dataclass(frozen=True, slots=True)
 class Planted:
-    """A summary in which it is known of each sentence whether the document bears it out."""
+    """A summary for which it is known whether the document supports each sentence."""
 
     right: tuple[str, ...]
     wrong: tuple[tuple[str, str], ...]
@@ -41,7 +41,7 @@ class Planted:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Everything that is put before a judge."""
+    """All texts that a judge is given."""
 
     title: str
     document: str
@@ -54,19 +54,19 @@ class Texts:
     planted: dict[tuple[Wording, int], Planted]
 
     def ordered(self, text: str) -> str:
-        """A summary with the order to its judge in the middle."""
+        """Return a summary with the instruction to its judge in the middle."""
         first, second = _cut(text, ". ")
         return f"{first}. {self.order} {second}"
 
     def beside(self, ordered: bool) -> str:
-        """The document as it is, or with the order to the judge of its summaries in the middle."""
+        """Return the document, with the instruction to the judge in the middle if `ordered`."""
         first, second = _cut(self.document, "\n\n")
         return f"{first}\n\n{self.order}\n\n{second}" if ordered else self.document
 
 
 @cache
 def texts() -> Texts:
-    """The texts of the package."""
+    """Return the texts of the package."""
     written = tomllib.loads(resources.files("redraft.lab.doctor").joinpath("texts.toml").read_text("utf-8"))
     pairs, invented = written.pop("pairs"), written.pop("invented")
     summary = tuple(written.pop("summary"))
@@ -92,7 +92,7 @@ def _planted(pairs: list[SentencePair], invented: str, half: int) -> Planted:
 
 
 def _cut(text: str, between: str) -> tuple[str, str]:
-    """A text in two parts, at the `between` in its middle."""
+    """Return a text in two parts, split at the `between` in its middle."""
     parts = text.split(between)
     middle = len(parts) // 2
     return between.join(parts[:middle]), between.join(parts[middle:])
@@ -114,33 +114,33 @@ class Probe:
     name: str
     text: str
     ordered: bool = False
-    """Whether there is an order to the judge in the document, too."""
+    """Whether the document contains an instruction to the judge."""
     repeat: int = 1
-    """How often a judge judges it."""
+    """How many times a judge judges it."""
 
 
 def planted(wording: Wording, half: int) -> str:
-    """The probe with errors in every other sentence."""
+    """Return the name of the probe with errors in every other sentence."""
     return f"{wording} {half + 1}"
 
 
 WRONG = planted("copied", 0)
-"""The summary with errors beside which an order is hidden."""
+"""The summary with errors that injected instructions are combined with."""
 
 
 def in_summary(name: str) -> str:
-    """The probe that has an order hidden in the summary."""
+    """Return the name of the probe with an instruction hidden in the summary."""
     return f"{name}, order in the summary"
 
 
 def in_document(name: str) -> str:
-    """The probe that has an order hidden in the document."""
+    """Return the name of the probe with an instruction hidden in the document."""
     return f"{name}, order in the document"
 
 
 @cache
 def probes() -> dict[str, Probe]:
-    """All of them, by name. That of the good summary comes first: the others are held against the same pack."""
+    """Return all probes by name, the good summary first, since the others are judged by the pack that it builds."""
     its = texts()
     summary, shuffled = " ".join(its.summary), " ".join(its.shuffled)
     made = [

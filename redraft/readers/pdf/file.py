@@ -1,4 +1,4 @@
-"""Reading PDF: running text in reading order, printed page numbers, the outline, and damaged streams."""
+"""Reads PDF: running text in reading order, printed page numbers, the outline, and damaged streams."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from redraft.text.sanitizer import one_line
 
 _STREAM = re.compile(rb">>\s*stream\r?\n")
 _LONGEST_HEAD = 2_000
-# What is no page's text: pictures, fonts, and the tables of the file itself.
+# Streams without page text: images, fonts, and the file's own tables.
 _OTHER = re.compile(
     rb"/Subtype\s*/Image|/Length[123]\b|/FunctionType|/Type\s*/(?:XRef|Metadata|EmbeddedFile)|/ICCBased|/N\s+\d"
 )
@@ -31,7 +31,7 @@ _BLOCK, _MOST = 100_000, 400_000_000
 
 
 def damaged_streams(data: bytes) -> tuple[int, int]:
-    """How many streams that may hold text cannot be unpacked to their end, of how many."""
+    """Return how many streams that may hold text cannot be fully unpacked, and the number of such streams."""
     if b"/Encrypt" in data:
         return 0, 0
     damaged = found = 0
@@ -51,7 +51,7 @@ def damaged_streams(data: bytes) -> tuple[int, int]:
 
 
 def _unpacked(packed: bytes, most: int) -> tuple[bool, int]:
-    """Whether a stream unpacks to its end, and to how many bytes."""
+    """Return whether a stream can be fully unpacked, and the number of bytes unpacked."""
     unpacking, size = zlib.decompressobj(), 0
     try:
         while packed and not unpacking.eof and size < most:
@@ -82,7 +82,7 @@ _OCR = "recognise its text first, such as with `ocrmypdf IN.pdf OUT.pdf`"
 
 
 def read(data: bytes, name: str) -> ReadText:
-    """What a PDF file says."""
+    """Return the content of a PDF file."""
     try:
         file = pdfium.PdfDocument(data)
     except pdfium.PdfiumError as error:
@@ -124,7 +124,7 @@ class _File:
         return reading
 
     def _lines(self, at: int) -> list[PdfLine]:
-        """The lines of a page. One that cannot be read is remembered."""
+        """Return the lines of a page; an unreadable page is recorded."""
         try:
             page = self._file[at]
             text = page.get_textpage()
@@ -154,14 +154,14 @@ class _File:
             self._builder.oddities.append(f"{odd:,} of its characters are of no known letter")
 
     def _labels(self, edges: Edges) -> list[str]:
-        """What the pages are called: by the file, else by the number that is printed on them, else by their place."""
+        """Return the page labels: those of the file, else the printed page numbers, else the page positions."""
         said = [self._file.get_page_label(at) for at in range(len(self._file))]
         if any(said):
             return [one_line(one, 20) or str(at + 1) for at, one in enumerate(said)]
         return [edges.printed(at) or str(at + 1) for at in range(len(said))]
 
     def _outline(self) -> list[tuple[int, str, int]]:
-        """The entries of the outline: their rank, title and page."""
+        """Return the entries of the outline: level, title and page."""
         found = []
         try:
             for count, item in enumerate(self._file.get_toc(max_depth=6)):
@@ -227,7 +227,7 @@ class _File:
         if damaged:
             self._builder.oddities.append(f"{damaged:,} of its {of_all:,} streams are damaged: text may be missing")
         if damaged or self._unread:
-            # What a page or a stream would hold that cannot be read is not known: it counts as one of many alike.
+            # The length of an unreadable page or stream is unknown: it counts as an average one.
             lost = 1 - (1 - damaged / max(1, of_all)) * (1 - len(self._unread) / len(self._file))
             read = sum(size(part) for part in self._builder.parts)
             self._builder.extents.append(Extent(self._name, round(read / max(0.01, 1 - lost)), read))
@@ -235,7 +235,7 @@ class _File:
             self._builder.oddities.append(f"{_listed(self._unread)} cannot be read, and were left out")
 
     def _title(self, found: Sequence[Paragraph]) -> str:
-        """The title that the file says, unless it is a file's name; else what is printed largest on the first page."""
+        """Return the title in the metadata, unless it is a file's name, else the largest heading on the first page."""
         said = one_line(self._file.get_metadata_value("Title") or "", TITLE_WIDTH)
         if said and not _NOISE.search(said):
             return said
@@ -244,7 +244,7 @@ class _File:
         return one_line(largest.text, TITLE_WIDTH) if largest is not None else ""
 
     def _language(self) -> str:
-        """The language that the file says it is in."""
+        """Return the language that the file declares; empty if there is none."""
         size = raw.FPDFCatalog_GetLanguage(self._file.raw, None, 0)
         if not 2 < size < _LONGEST_LANGUAGE:
             return ""
@@ -254,7 +254,7 @@ class _File:
 
 
 class _Headings:
-    """Which paragraphs are headings, and of what rank: as the outline says, else as their letters do."""
+    """The levels of headings, by the outline, else by the size of their letters."""
 
     def __init__(self, outline: Sequence[tuple[int, str, int]], found: Sequence[Paragraph]) -> None:
         self._levels: dict[int, int] = {}
@@ -269,14 +269,14 @@ class _Headings:
                     self._levels.setdefault(id(one), min(2, len(sizes) + 1))
 
     def level(self, one: Paragraph) -> int:
-        """The rank of a paragraph as a heading, nought where it is none."""
+        """Return the heading level of a paragraph; 0 if it is not a heading."""
         return self._levels.get(id(one), 0)
 
     def _by_outline(self, outline: Sequence[tuple[int, str, int]], found: Sequence[Paragraph]) -> None:
         by_page = {page: list(lot) for page, lot in groupby(found, key=lambda one: one.parts[0][0])}
         for level, title, page in outline:
             wanted = _plain(title)
-            # Some write down the page before a heading that did not fit there any more.
+            # Some outlines give the page before a heading that no longer fitted there.
             for one in (*by_page.get(page, ()), *by_page.get(page + 1, ())):
                 said = _plain(one.text)
                 if (

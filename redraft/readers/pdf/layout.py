@@ -1,4 +1,4 @@
-"""From the lines of PDF pages to paragraphs in reading order, without running heads and page numbers."""
+"""Turns the lines of PDF pages into paragraphs in reading order, without running heads and page numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from redraft.text.sentences import ends_sentence
 from redraft.text.words import UNSPACED
 
 _MOST_ACROSS = 0.15
-"""Which share of the lines may go across the gap between two columns: titles, and pictures' captions."""
+"""The largest share of lines that may cross the gap between two columns, such as titles and captions."""
 _LEAST_GAP = 7.0
 _LEAST_LINES = 6
 _LEAST_WIDTH = 0.6
@@ -25,7 +25,7 @@ _BINS = 400
 
 @dataclass(slots=True)
 class PdfLine:
-    """A line of a column, with the edges of the column. A line of a table has several cells."""
+    """A line of a column, with the edges of the column; a table row has several cells."""
 
     cells: list[LinePiece]
     column: tuple[float, float]
@@ -52,17 +52,17 @@ class PdfLine:
 
     @property
     def size(self) -> float:
-        """How high its letters are."""
+        """The height of its letters."""
         return max(cell.size for cell in self.cells)
 
     @property
     def bold(self) -> bool:
-        """Whether it is set in bold letters."""
+        """Whether all of it is bold."""
         return all(cell.bold for cell in self.cells)
 
 
 def in_order(pieces: list[LinePiece]) -> list[PdfLine]:
-    """The lines of a page in the order in which they are read."""
+    """Return the lines of a page in reading order."""
     if not pieces:
         return []
     gaps = _gaps(pieces)
@@ -91,7 +91,7 @@ def _columns(waiting: Sequence[list[LinePiece]]) -> list[PdfLine]:
 
 
 def _edges(rows: Sequence[Sequence[LinePiece]]) -> tuple[float, float]:
-    """Where most text of a column begins, and where the longest of its lines end."""
+    """Return the left edge at which most text of a column begins, and the right edge of its longest lines."""
     lefts: Counter[int] = Counter()
     for row in rows:
         lefts[round(row[0].left)] += sum(len(one.text) for one in row)
@@ -101,7 +101,7 @@ def _edges(rows: Sequence[Sequence[LinePiece]]) -> tuple[float, float]:
 
 
 def _column(one: LinePiece, gaps: Sequence[float]) -> int | None:
-    """Which column a piece is in; None where it goes across the gap between two."""
+    """Return the column of a piece; None if it crosses a gap."""
     slack = 2.0
     if any(one.left < gap - slack and one.right > gap + slack for gap in gaps):
         return None
@@ -109,7 +109,7 @@ def _column(one: LinePiece, gaps: Sequence[float]) -> int | None:
 
 
 def _gaps(pieces: Sequence[LinePiece]) -> list[float]:
-    """The middles of the gaps between the columns of a page, if it has several."""
+    """Return the middles of the gaps between columns; empty for a page with one column."""
     if len(pieces) < 2 * _LEAST_LINES:
         return []
     low, high = min(one.left for one in pieces), max(one.right for one in pieces)
@@ -132,14 +132,14 @@ def _gaps(pieces: Sequence[LinePiece]) -> list[float]:
             begun = -1
     if not found or _least_filled(pieces, [low, *found, high]) >= _LEAST_WIDTH:
         return found
-    # A few lines with wide gaps may make one within a column.
+    # A few lines with wide gaps may cause a false gap within a column.
     tried = [[*found[:at], *found[at + 1 :]] for at in range(len(found))] if len(found) > 1 else []
     share, best = max(((_least_filled(pieces, [low, *one, high]), one) for one in tried), default=(0.0, []))
     return best if share >= _LEAST_WIDTH else []
 
 
 def _least_filled(pieces: Sequence[LinePiece], edges: Sequence[float]) -> float:
-    """Which share of its column most lines fill, in the emptiest column; nought where one is no running text."""
+    """Return the median line length relative to the column, for the emptiest column; 0 if one is not running text."""
     gaps = edges[1:-1]
     whole = edges[-1] - edges[0]
     least = 1.0
@@ -147,16 +147,16 @@ def _least_filled(pieces: Sequence[LinePiece], edges: Sequence[float]) -> float:
         mine = [one for one in pieces if _column(one, gaps) == at]
         if len(mine) < _LEAST_LINES or right - left < _LEAST_OF_PAGE * whole:
             return 0.0
-        # A justified line with few words may have gaps of its own.
+        # A justified line with few words may have wide gaps of its own.
         lengths = [row[-1].right - row[0].left for row in by_place(mine)]
         least = min(least, median(lengths) / (right - left))
     return least
 
 
 _EDGE = 2
-"""How many lines at the top and at the bottom of a page may be heads, or feet."""
+"""The number of lines at the top and bottom of a page that may be heads or feet."""
 _NEAR = 4
-"""Among so many pages before and after one, the same head is to be found again."""
+"""The number of pages before and after one in which the same head must recur."""
 _TWICE = 2
 _NEARLY_ALL = 0.8
 _DIGITS = re.compile(r"\d+")
@@ -172,7 +172,7 @@ _MARGIN = 0.15
 
 
 class Edges:
-    """The heads and feet of the pages of one file."""
+    """Finds the heads and feet of the pages of one file."""
 
     def __init__(self, pages: Sequence[Sequence[PdfLine]]) -> None:
         self._pages = pages
@@ -187,7 +187,7 @@ class Edges:
         self._offset = self._printed_offset()
 
     def without(self, page: int) -> list[PdfLine]:
-        """The lines of a page that are neither."""
+        """Return the lines of a page without heads and feet."""
         drop: set[int] = set()
         for line, key in self._edges[page]:
             number = _NUMBER.fullmatch(line.text.strip())
@@ -205,7 +205,7 @@ class Edges:
         return [line for line in self._pages[page] if id(line) not in drop]
 
     def printed(self, page: int) -> str:
-        """The number that is printed on a page, as those on its neighbours confirm; empty where there is none."""
+        """Return the printed number of a page, as confirmed by its neighbours; empty if there is none."""
         return str(page + self._offset) if self._offset is not None and page + self._offset > 0 else ""
 
     def _is_number(self, page: int, said: str) -> bool:
@@ -214,9 +214,9 @@ class Edges:
         return self._offset is None or int(said) - page == self._offset
 
     def _is_numbered(self, page: int, text: str, key: tuple[str, bool]) -> bool:
-        """Whether a line ends with the number of its page, as a head does that only a few pages have.
+        """Return whether a line ends with its page's number, like a head that only a few pages have.
 
-        One that begins with it may be the title of a chapter, unless it stands on another page as well.
+        A line that begins with it may be a chapter's title, unless it recurs on another page.
         """
         if self._offset is None or page + self._offset not in _numbers(text):
             return False
@@ -224,7 +224,7 @@ class Edges:
         return again or bool(re.search(rf"\D{page + self._offset}\Z", text.strip()))
 
     def _is_repeated(self, page: int, line: PdfLine, key: tuple[str, bool]) -> bool:
-        """Whether the same stands on the pages around, and not in smaller letters, as a title does in the heads."""
+        """Return whether a line recurs on nearby pages in letters not much smaller, unlike a title in the heads."""
         near = range(max(0, page - _NEAR), min(len(self._pages), page + _NEAR + 1))
         same = [self._keys[other][key] for other in near if other != page and key in self._keys[other]]
         if _may_be_note(line, key):
@@ -234,7 +234,7 @@ class Edges:
         return found >= min(_TWICE, max(1, len(self._pages) - 2)) and len(self._pages) > _TWICE
 
     def _places_of_heads(self) -> set[tuple[int, int, bool]]:
-        """Where on the page heads or feet stand: on all pages but the first, and mostly with what another page has."""
+        """Return the places of heads and feet: occupied on all pages but the first, and mostly by recurring text."""
         found: dict[tuple[int, int, bool], list[tuple[str, bool]]] = {}
         for edge in self._edges[1:]:
             for line, key in (one for one in edge if not _may_be_note(*one)):
@@ -248,18 +248,18 @@ class Edges:
             for line, key in edge
             if line.bold or line.size > 1.05 * usual or ends_sentence(line.text) or len(line.text) > _LONGEST / 2
         }
-        # In a file of few pages those of left and right pages may stand there only once.
+        # In a file of few pages, the heads of left and right pages may occur only once.
         return again | {place for place in on_all if place[2] and place not in larger}
 
     def _printed_offset(self) -> int | None:
-        """By how much the printed numbers differ from the places of the pages; None where most pages have no number."""
+        """Return the printed page number minus the page's position; None if most pages have no number."""
         votes: Counter[int] = Counter()
         by_notes: Counter[int] = Counter()
         for page, edge in enumerate(self._edges):
             sure = {number for line, key in edge if not _may_be_note(line, key) for number in _numbers(line.text)}
             votes.update(number - page for number in sure)
             by_notes.update({number - page for line, _ in edge for number in _numbers(line.text)})
-        # Notes are counted up as pages are, but hardly one for each page.
+        # Note numbers increase like page numbers, but rarely by one per page.
         votes |= Counter({at: count for at, count in by_notes.items() if count >= _NEARLY_ALL * len(self._pages)})
         if not votes:
             return None
@@ -275,7 +275,7 @@ def _numbers(text: str) -> set[int]:
 
 
 def _at_edges(lines: Sequence[PdfLine], low: float, high: float) -> list[tuple[PdfLine, tuple[str, bool]]]:
-    """The lines that may be heads or feet, each with what they would have in common with those of other pages."""
+    """Return the lines that may be heads or feet, each with the key that it would share with other pages."""
     by_height = sorted(lines, key=lambda line: -line.top)
     rows: list[list[PdfLine]] = []
     for line in by_height:
@@ -289,7 +289,7 @@ def _at_edges(lines: Sequence[PdfLine], low: float, high: float) -> list[tuple[P
 
 
 def _apart(rows: Sequence[list[PdfLine]]) -> Sequence[list[PdfLine]]:
-    """The first rows, if they stand apart from those after them, or are of another size."""
+    """Return the first rows, if a gap or another size separates them from those after them."""
     for at in range(min(_EDGE, len(rows))):
         row = rows[at][0]
         if at + 1 == len(rows):
@@ -332,12 +332,12 @@ _CJK = re.compile(f"[{UNSPACED}\u3000-\u303f\uff00-\uffef]")
 _MARKED = re.compile(f"{RAISED}(\\d+){LOWERED}")
 _LEADERS = re.compile(r"(?:\s?[.·…_]){5,}\s?")
 _QUOTES = frozenset("\"'“‘«„「『")
-"""With which somebody begins to speak, most often in a paragraph of their own."""
+"""Marks that open direct speech, which usually begins a new paragraph."""
 _SAME_SIZE = 0.12
 _HEADING_SIZE, _NOTE_SIZE = 1.12, 0.93
 _LONGEST_HEADING, _LONGEST_BOLD = 200, 110
 _RARE = 0.15
-"""Up to this share of a text in bold letters, a bold line is a heading."""
+"""Up to this share of bold text, a bold line is a heading."""
 _LEADING = 1.3
 _WIDEST_GAP = 5.0
 _INDENTED = 0.7
@@ -345,7 +345,7 @@ _INDENTED = 0.7
 
 @dataclass(slots=True)
 class Paragraph:
-    """A paragraph: the parts of its text, each with the number of the page that it is on, counted from nought."""
+    """A paragraph: the parts of its text, each with its page number, counted from 0."""
 
     kind: Kind
     size: float
@@ -358,7 +358,7 @@ class Paragraph:
 
 
 class Measures:
-    """What is usual in a file: how high its letters are, how far apart its lines, and which words it has."""
+    """The usual letter size and line spacing of a file, and its words."""
 
     def __init__(self, pages: Sequence[Sequence[PdfLine]]) -> None:
         sizes: Counter[float] = Counter()
@@ -381,7 +381,7 @@ class Measures:
 
 
 def paragraphs(pages: Sequence[Sequence[PdfLine]]) -> Iterator[Paragraph]:
-    """The paragraphs of a file. Notes come behind the paragraph that goes on over the end of their page."""
+    """Yield the paragraphs of a file; notes follow the paragraph that continues over the end of their page."""
     measures = Measures(pages)
     open_one: Paragraph | None = None
     last: PdfLine | None = None
@@ -389,7 +389,7 @@ def paragraphs(pages: Sequence[Sequence[PdfLine]]) -> Iterator[Paragraph]:
     apart = [_without_notes(lines, measures) for lines in pages]
     numbers = [{found[1] for line in below if (found := _NOTE.match(line.text))} for _, below in apart]
     for page, (body, below) in enumerate(apart):
-        # A note may stand on the page after the one that names it.
+        # A note may be on the page after its reference.
         known = numbers[page].union(*numbers[page + 1 : page + 2])
         for line, is_table in zip(body, _tables(body), strict=True):
             kind = _kind(line, measures, is_table)
@@ -410,13 +410,13 @@ def paragraphs(pages: Sequence[Sequence[PdfLine]]) -> Iterator[Paragraph]:
 
 
 def _without_notes(lines: Sequence[PdfLine], measures: Measures) -> tuple[list[PdfLine], list[PdfLine]]:
-    """The body of a page, and the notes at the foot of each of its columns."""
+    """Return the body of a page, and the notes at the foot of each of its columns."""
     columns = [_parted([*column], measures) for _, column in groupby(lines, key=lambda line: line.column)]
     return [line for body, _ in columns for line in body], [line for _, notes in columns for line in notes]
 
 
 def _parted(lines: Sequence[PdfLine], measures: Measures) -> tuple[Sequence[PdfLine], Sequence[PdfLine]]:
-    """The body of a column, and the notes at its foot, which are in smaller letters and begin with a number."""
+    """Return the body of a column, and the notes at its foot, which are smaller and begin with a number."""
     at = len(lines)
     while at and lines[at - 1].size < _NOTE_SIZE * measures.body:
         at -= 1
@@ -435,7 +435,7 @@ def _notes(lines: Sequence[PdfLine], page: int, measures: Measures) -> list[Para
 
 
 def _tables(lines: Sequence[PdfLine]) -> list[bool]:
-    """Which lines are rows of a table: those with several cells that follow each other, and are no justified prose."""
+    """Return which lines are table rows: consecutive lines with several cells that are not justified prose."""
     several = [len(line.cells) > 1 and not _LONE_MARK.fullmatch(line.cells[0].text) for line in lines]
     rows = [False] * len(lines)
     for at, (one, other) in enumerate(pairwise(lines)):
@@ -447,14 +447,14 @@ def _tables(lines: Sequence[PdfLine]) -> list[bool]:
 
 
 def _is_justified(line: PdfLine) -> bool:
-    """Whether a line reaches from edge to edge of its column, with gaps no wider than justifying makes them."""
+    """Return whether a line fills its column, with gaps no wider than justification causes."""
     left, right = line.column
     gaps = (after.left - before.right for before, after in pairwise(line.cells))
     return abs(line.left - left) < 2 and abs(line.right - right) < 2 and max(gaps) < _WIDEST_GAP * line.size
 
 
 def _aligned(one: PdfLine, other: PdfLine) -> bool:
-    """Whether two lines have as many gaps, and each gap begins or ends where the one in the other line does."""
+    """Return whether two lines have the same number of gaps, and each gap begins or ends at the same place in both."""
     gaps, others = ([(a.right, b.left) for a, b in pairwise(line.cells)] for line in (one, other))
     return len(gaps) == len(others) and all(
         abs(a[0] - b[0]) < 1.5 or abs(a[1] - b[1]) < 1.5 for a, b in zip(gaps, others, strict=True)
@@ -474,7 +474,7 @@ def _kind(line: PdfLine, measures: Measures, is_table: bool) -> Kind:
 
 
 def _is_bold_heading(line: PdfLine, measures: Measures) -> bool:
-    """Whether a line in letters of the usual size is a heading: all of it is bold, and it is no sentence."""
+    """Return whether a line of normal size is a heading: all of it is bold, and it is not a sentence."""
     is_short = (
         len(line.text) <= _LONGEST_BOLD and not ends_sentence(line.text) and not line.text.endswith((",", ":", ";"))
     )
@@ -482,7 +482,7 @@ def _is_bold_heading(line: PdfLine, measures: Measures) -> bool:
 
 
 def _goes_on(one: Paragraph, last: PdfLine, line: PdfLine, kind: Kind, page: int, measures: Measures) -> bool:
-    """Whether a line belongs to the paragraph that the line before it is in."""
+    """Return whether a line continues the paragraph of the line before it."""
     if "table" in (kind, one.kind):
         return kind == one.kind
     if kind == "item" and _is_no_item(one, last, line) and _follows(last, line, page, one, measures):
@@ -499,29 +499,29 @@ def _goes_on(one: Paragraph, last: PdfLine, line: PdfLine, kind: Kind, page: int
 
 
 def _is_no_item(one: Paragraph, last: PdfLine, line: PdfLine) -> bool:
-    """Whether a line begins with a number that is the last word of a sentence: "it was Pan House No. / 3. He left"."""
+    """Return whether a leading number is the last word of a sentence: "it was Pan House No. / 3. He left"."""
     is_running = one.kind == "text" and not last.text.endswith(":") and not _forced(last, line)
     return is_running and line.text[:1].isdigit() and not _is_indented(line)
 
 
 def _follows(last: PdfLine, line: PdfLine, page: int, one: Paragraph, measures: Measures) -> bool:
-    """Whether a line stands right under another."""
+    """Return whether a line is directly below another."""
     distance = (last.bottom - line.bottom) / max(line.size, 0.1)
     return one.parts[-1][0] == page and 0 < distance <= _LEADING * max(measures.leading, 0.8)
 
 
 def _goes_over(one: Paragraph, last: PdfLine, line: PdfLine, measures: Measures) -> bool:
-    """The same of the last line of a column or a page, and the first of the next."""
+    """Return whether the first line of a column or page continues the paragraph of the last line before it."""
     if not ends_sentence(last.text):
         return True
     if one.kind == "item" or _forced(last, line) or line.text[:1] in _QUOTES:
         return False
-    # A sentence that ends with a full line ends a paragraph seldom, as lines of many lengths do.
+    # A sentence seldom ends a paragraph exactly at the end of a full line, as paragraphs vary in length.
     return not (measures.indents and _is_indented(line))
 
 
 def _ended(one: Paragraph, last: PdfLine, line: PdfLine) -> bool:
-    """Whether a paragraph ended with the line before: the next begins further in, or would have had room there."""
+    """Return whether the line before ended its paragraph: the next one is indented, or would have had room there."""
     if one.kind == "item":
         return line.left < last.left - 1 and line.left <= line.column[0] + 1 and ends_sentence(last.text)
     if _is_indented(line) and not _is_indented(last):
@@ -536,7 +536,7 @@ def _is_indented(line: PdfLine) -> bool:
 
 
 def _forced(last: PdfLine, line: PdfLine) -> bool:
-    """Whether a line was ended although the first word of the next would have fitted."""
+    """Return whether a line was ended although the first word of the next one would have fitted."""
     room = last.column[1] - last.right
     if room < line.cells[0].first_width + 0.5 * line.size:
         return False
@@ -562,7 +562,7 @@ def _extend(one: Paragraph, line: PdfLine, page: int, known: set[str], measures:
 
 
 def _seam(before: str, after: str, words: set[str]) -> tuple[str, str]:
-    """What a line becomes before the next, and what goes between: a divided word is made whole."""
+    """Return a line with any hyphenation removed, and what separates it from the next one."""
     if not _HYPHEN_END.search(before):
         return before, "" if _CJK.match(after) and _CJK.match(before[-1:]) else " "
     bare = before[:-1]

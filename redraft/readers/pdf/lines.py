@@ -13,22 +13,22 @@ from typing import Any, NamedTuple
 import pypdfium2.raw as pdfium
 
 _RIGHT_TO_LEFT = ("R", "AL")
-# Numbers and words of other scripts within a text, which are read from left to right as ever. What stands to the right
-# of a number is the last of it in Hebrew; in Arabic it stands to its left.
+# Numbers and words of other scripts within right-to-left text, which are read from left to right. A sign to the right
+# of a number is its last character in Hebrew; in Arabic that sign is to its left.
 _RIGHTWARD = re.compile(r"%?[^\W_](?:[\w.,:/%'’+-]*[^\W_])?")
-# Before a bracket or a quotation mark PDFium may leave out the space.
+# PDFium may omit the space before a bracket or a quotation mark.
 _OPENING = frozenset("()[]«»\"'“”‘’")
 _SPACE = 0.15
-# Files have the one or the other of a pair for the same sign; where in a word it stands tells which it is.
+# Files use either bracket of a pair for the same sign; its position in the word tells which one is meant.
 _OPENED, _CLOSED = str.maketrans(")]}»", "([{«"), str.maketrans("([{«", ")]}»")
 _AROUND = re.compile(r"([()\[\]{}«»]*)(.*?)([()\[\]{}«»]*)([^\w()\[\]{}«»]*)", re.DOTALL)
 _SAME_ROW = 0.4
 _JOINED = 0.1
-"""How many times its height a gap between two parts of a word has at most."""
+"""The widest gap between two parts of a word, relative to its height."""
 
 
 class Letter(NamedTuple):
-    """A letter, and where it stands. A mark mostly has the `origin` of its letter, from which both were drawn."""
+    """A letter and its position. A combining mark usually has the `origin` of its letter."""
 
     text: str
     left: float
@@ -41,8 +41,10 @@ class Letter(NamedTuple):
 
 
 class LetterRun(NamedTuple):
-    """Letters that stand together, as a file has them, and where on the page. `base` is the height of their line: what
-    boxes there are of letters may be of very different heights."""
+    """Adjacent letters as stored in the file, and their position.
+
+    `base` is the height of the baseline: the boxes of letters may have very different heights.
+    """
 
     letters: Sequence[Letter]
     left: float
@@ -53,12 +55,12 @@ class LetterRun(NamedTuple):
 
     @property
     def height(self) -> float:
-        """How high it is; a stretch without any height has a little."""
+        """The height of the run, at least 0.1."""
         return max(self.top - self.bottom, 0.1)
 
 
 def is_leftward(text: str) -> bool:
-    """Whether most letters of a text are those of a script that is written from right to left."""
+    """Return whether most letters of a text are from right-to-left scripts."""
     if text.isascii():
         return False
     classes = [unicodedata.bidirectional(letter) for letter in text if letter.isalpha()]
@@ -66,7 +68,7 @@ def is_leftward(text: str) -> bool:
 
 
 def word(letters: Sequence[Letter]) -> str:
-    """A word by where its letters stand. A mark above or below one belongs behind it."""
+    """Return a word with its letters ordered by position; a combining mark follows its letter."""
     own = [one for one in letters if not unicodedata.combining(one.text)]
     if not own:
         return "".join(one.text for one in letters)
@@ -75,14 +77,14 @@ def word(letters: Sequence[Letter]) -> str:
         if unicodedata.combining(one.text):
             at = min(range(len(own)), key=lambda at: abs(one.origin - own[at].origin))
             marks[at] = marks.get(at, "") + one.text
-    # What stands in one place, as the two letters of a ligature, is in its order already.
+    # Letters at the same position, such as the two of a ligature, are already in order.
     order = sorted(range(len(own)), key=lambda at: -own[at].middle)
     said = "".join(own[at].text + marks.get(at, "") for at in order)
     return _rightward(_bracketed(said) if _is_leftward(own) else said)
 
 
 def parted(letters: Sequence[Letter], height: float) -> list[list[Letter]]:
-    """A word, or its parts where there is room for a space beside a bracket."""
+    """Return the parts of a word, split where there is room for a space next to a bracket."""
     parts: list[list[Letter]] = []
     for one in sorted(letters, key=lambda each: -each.middle):
         last = parts[-1][-1] if parts else None
@@ -94,7 +96,7 @@ def parted(letters: Sequence[Letter], height: float) -> list[list[Letter]]:
 
 
 def rows(stretches: Sequence[LetterRun]) -> Iterator[list[LetterRun]]:
-    """The stretches that stand in one line, from the top down, each line as it is read."""
+    """Yield the runs of each line from the top down, in reading order."""
     row: list[LetterRun] = []
     for one in sorted(stretches, key=lambda each: -each.base):
         if row and row[-1].base - one.base > _SAME_ROW * max(each.height for each in row):
@@ -106,7 +108,7 @@ def rows(stretches: Sequence[LetterRun]) -> Iterator[list[LetterRun]]:
 
 
 def joined(row: Sequence[LetterRun]) -> list[LetterRun]:
-    """The words of a line: the parts of one that a file has apart are one again."""
+    """Return the words of a line, with parts that the file separates joined."""
     words: list[LetterRun] = []
     for one in row:
         last = words[-1] if words else None
@@ -119,7 +121,7 @@ def joined(row: Sequence[LetterRun]) -> list[LetterRun]:
 
 
 def _as_read(row: Sequence[LetterRun]) -> list[LetterRun]:
-    """From right to left; but words of another script, and the numbers between two of them, from left to right."""
+    """Return runs from right to left, but words of other scripts and the numbers between them from left to right."""
     told: list[LetterRun] = []
     bottom, top = min(one.bottom for one in row), max(one.top for one in row)
     row = [one._replace(bottom=bottom, top=top) for one in row]
@@ -131,7 +133,7 @@ def _as_read(row: Sequence[LetterRun]) -> list[LetterRun]:
 
 
 def _with_numbers(found: Sequence[LetterRun]) -> Iterator[tuple[LetterRun, bool]]:
-    """Each with whether it is read from left to right with its neighbours."""
+    """Yield each run with whether it is read from left to right together with its neighbours."""
     kinds = [_kind("".join(letter.text for letter in one.letters)) for one in found]
     for at, (one, kind) in enumerate(zip(found, kinds, strict=True)):
         before = next((each for each in reversed(kinds[:at]) if each), "")
@@ -140,13 +142,13 @@ def _with_numbers(found: Sequence[LetterRun]) -> Iterator[tuple[LetterRun, bool]
 
 
 def _kind(text: str) -> str:
-    """`R` or `L` by the direction of its letters; empty for numbers and marks."""
+    """Return `R` or `L` by the direction of its letters; empty for numbers and marks."""
     classes = {unicodedata.bidirectional(letter) for letter in text}
     return "R" if classes.intersection(_RIGHT_TO_LEFT) else "L" if "L" in classes else ""
 
 
 def _rightward(said: str) -> str:
-    """What is read from left to right, put so again."""
+    """Return a text with its left-to-right parts restored to their order."""
 
     def turned(found: re.Match[str]) -> str:
         return found[0] if _kind(found[0]) == "R" else found[0][::-1]
@@ -158,7 +160,7 @@ def _rightward(said: str) -> str:
 
 
 def _bracketed(said: str) -> str:
-    """A word with brackets that open at its beginning, and close at its end."""
+    """Return a word with opening brackets at its beginning and closing ones at its end."""
     found = _AROUND.fullmatch(said)
     if found is None:
         return said
@@ -170,9 +172,9 @@ def _is_leftward(letters: Sequence[Letter]) -> bool:
 
 
 RAISED, LOWERED = "\ue0f0", "\ue0f1"
-"""Around digits that stand small and high behind a word, and may be the number of a note."""
+"""Enclose small raised digits next to a word, which may be a note number."""
 SOFT_HYPHEN = "\u00ad"
-# So PDFium writes a hyphen at the end of a line.
+# PDFium's codes for a hyphen at the end of a line.
 _HYPHENS = "\x02\ufffe"
 _WORD = re.compile(rf"[^\s\x00{_HYPHENS}]+[{_HYPHENS}]?")
 _NUMBER_OF_NOTE = re.compile(r"(?<=[^\W\d]|[.,;:!?”’\"')\]])\d{1,3}\Z")
@@ -180,7 +182,7 @@ _NOTE_BEFORE = re.compile(r"\d{1,3}(?=[^\W\d])")
 _BOLD, _LONGEST_NAME = 600, 120
 _BOLD_NAME = re.compile(rb"bold|black|heavy|demi|medi\b|bx\d", re.IGNORECASE)
 _GAP = 1.0
-"""How many times its height a gap within a line has at least that parts it in two."""
+"""The narrowest gap that splits a line, relative to its height."""
 _SAME_LINE = 0.5
 _SMALL = 0.85
 _UPRIGHT = 0.3
@@ -188,7 +190,7 @@ _UPRIGHT = 0.3
 
 @dataclass(slots=True)
 class LinePiece:
-    """A stretch of a line without a wide gap. `left` is where reading it begins; of Arabic, x is mirrored."""
+    """A part of a line without a wide gap. `left` is where reading begins; for right-to-left text, x is mirrored."""
 
     text: str
     left: float
@@ -202,12 +204,12 @@ class LinePiece:
 
     @property
     def size(self) -> float:
-        """How high its letters are, with what they have above and below."""
+        """The height of its letters, including ascenders and descenders."""
         return self.top - self.bottom
 
     @property
     def middle(self) -> float:
-        """The height at which it stands."""
+        """The vertical middle."""
         return (self.top + self.bottom) / 2
 
 
@@ -216,7 +218,7 @@ def _piece(text: str, left: float, right: float, bottom: float, top: float) -> L
 
 
 class PageText:
-    """The text of one page as PDFium has it."""
+    """The text of one page as PDFium provides it."""
 
     def __init__(self, raw: Any, rotation: int) -> None:
         self._raw = raw
@@ -226,10 +228,10 @@ class PageText:
         self.count = max(0, pdfium.FPDFText_CountChars(raw))
         self.text = self._characters()
         self.turned = 0
-        """How many words stand upright beside the text."""
+        """The number of rotated words beside the text."""
 
     def pieces(self) -> list[LinePiece]:
-        """The pieces of lines, in the order in which the file has them, or in that in which they are read."""
+        """Return the pieces of lines in file order, or in reading order for right-to-left text."""
         if is_leftward(self.text):
             return [*self._leftward()]
         found: list[LinePiece] = []
@@ -257,7 +259,7 @@ class PageText:
         return found
 
     def _leftward(self) -> Iterator[LinePiece]:
-        """The pieces of lines that are written from right to left, from the top down."""
+        """Yield the pieces of right-to-left lines from the top down."""
         for row in rows([*self._stretches()]):
             piece: LinePiece | None = None
             for one in joined(row):
@@ -285,7 +287,7 @@ class PageText:
                 yield LetterRun(part, left, right, bottom, top, origins[0][1])
 
     def _characters(self) -> str:
-        """The characters, one for each that PDFium counts."""
+        """Return the characters, one for each that PDFium counts."""
         buffer = ctypes.create_string_buffer(2 * self.count + 4)
         units = pdfium.FPDFText_GetText(self._raw, 0, self.count, ctypes.cast(buffer, ctypes.POINTER(ctypes.c_ushort)))
         text = buffer.raw[: 2 * max(0, units - 1)].decode("utf-16-le", "replace")
@@ -312,7 +314,7 @@ class PageText:
         return _piece(text, min(left, of_last[0]), max(right, of_last[1]), bottom, top)
 
     def _raised_before(self, at: int, count: int) -> tuple[float, float] | None:
-        """The height of a word that so many small, raised digits stand before; None where they do not."""
+        """Return the bottom and top of a word after `count` small raised digits; None if they are not raised."""
         _, _, bottom, top = self._box_of(at)
         _, _, below, above = self._box_of(at + count)
         return (below, above) if top - bottom < _SMALL * (above - below) and bottom > below else None
@@ -336,7 +338,7 @@ class PageText:
         return -box.top, -box.bottom, box.left, box.right
 
     def _origin_of(self, at: int) -> tuple[float, float]:
-        """Where on its line a letter was drawn from, and the height of that line."""
+        """Return the origin of a letter on its line, and the height of that line."""
         across, up = ctypes.c_double(), ctypes.c_double()
         pdfium.FPDFText_GetCharOrigin(self._raw, at, ctypes.byref(across), ctypes.byref(up))
         x, y = across.value, up.value
@@ -351,7 +353,7 @@ _AS_HYPHEN = {ord(sign): SOFT_HYPHEN for sign in _HYPHENS}
 
 
 def _joint(last: LinePiece, word: LinePiece, *, spaced: bool, new_line: bool) -> str | None:
-    """What goes between a piece and the word after it; None where that begins another piece."""
+    """Return the separator between a piece and the next word; None if the word begins another piece."""
     height = max(last.top - last.bottom, 0.1)
     overlap = min(last.top, word.top) - max(last.bottom, word.bottom)
     if overlap < _SAME_LINE * min(height, max(word.top - word.bottom, 0.1)):
@@ -373,7 +375,7 @@ def _append(piece: LinePiece, word: LinePiece, joint: str) -> None:
 
 
 def by_place(pieces: list[LinePiece]) -> Iterator[list[LinePiece]]:
-    """The pieces in rows from the top down, each row in the order in which it is read."""
+    """Yield the pieces in rows from the top down, each row in reading order."""
     row: list[LinePiece] = []
     for one in sorted(pieces, key=lambda each: -each.middle):
         if row and _in_row(row, one):
