@@ -1,4 +1,4 @@
-"""Answering a question about the document: one node, which keeps the answer as the run's draft."""
+"""Answers a question about the document: one node, which keeps the answer as the run's draft."""
 
 from __future__ import annotations
 
