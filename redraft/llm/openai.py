@@ -33,7 +33,7 @@ _CONNECTING = 5.0
 
 
 class _ChatOpenAI(ChatOpenAI):
-    """LangChain's model, which tolerates a server's mistakes around a reply, and keeps separate reasoning."""
+    """LangChain's model; tolerates a server's irregular responses, and keeps separate reasoning."""
 
     @override
     def _create_chat_result(
