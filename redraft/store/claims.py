@@ -26,7 +26,7 @@ class Claims(ABC):
 
     @abstractmethod
     def held(self, run: str) -> AbstractContextManager[None]:
-        """Hold a run; raises `RunError` where another process does."""
+        """Hold a run; raises `RunError` if another process does."""
 
     @abstractmethod
     def is_held(self, run: str) -> bool:

@@ -104,7 +104,7 @@ class Store:
         return self.candidates.wholes(runs) | self.chapters.wholes(runs)
 
     def chunks(self, run: Run) -> list[Chunk]:
-        """Return the chunks of a run's draft, or its chapters; None where they are not known."""
+        """Return the chunks of a run's draft, or its chapters; None if unknown."""
         if run.settings.by_chapter:
             return [one.chunk for one in self.chapters.of(run.id)]
         cut = (run.document, run.tokenizer, run.settings.chunk_budget, run.settings.until)
