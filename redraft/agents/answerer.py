@@ -25,7 +25,7 @@ _MOST_SENTENCES = 12
 _LONGEST_SENTENCE, _LONGEST_QUOTE = 600, 200
 # The words of a sentence with its quote, of which a reply may have several.
 _WORDS_A_SENTENCE = 15
-# A single word stands somewhere in every document.
+# A single word occurs somewhere in every document.
 _FEWEST_WORDS = 2
 _GAP = re.compile(r"…|\.\.\.|\[…\]")
 
@@ -101,7 +101,7 @@ class Answerer:
             hint = "try another --model, or --prompts simple for a weak one"
             raise IncompleteError(f"there is no answer: {account.trouble or 'the replies disagree'}", hint=hint)
         found = account.verdicts[0]
-        # What nothing in the document bears out is no answer from it.
+        # A statement without support in the document is not an answer from it.
         return found if found.places else found.model_copy(update={"answered": False})
 
     def _found(self, reply: asking.WrittenAnswer, spans: Sequence[Span]) -> FoundAnswer:

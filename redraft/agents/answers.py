@@ -122,7 +122,7 @@ class SummaryAnswerCache:
             at
             for n in left
             for at, (_, name) in enumerate(self._named())
-            # Where a question had an answer, new sentences are read first.
+            # If a question had an answer, new sentences are read first.
             if name not in (seen if knowledge[n].answers else knowledge[n].silent)
         }
         wanted = {at + step for at in new for step in range(-_AROUND, _AROUND + 1)} & set(range(len(self.statements)))

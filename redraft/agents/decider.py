@@ -87,7 +87,7 @@ _BESIDE = 1
 _LONGEST_SEARCH, _LONGEST_SHOWN = 200, 80
 _PERCENT = re.compile(r"(\d{1,9})(?:[.,]\d{1,9})? ?%")
 _FROM_TO = re.compile(r"(\d{1,12})\s*(?:-|–|—|to|\.{2,3}|,)\s*(\d{1,12})")
-# 1,200 is one number; a comma with a space stands between two.
+# 1,200 is one number; a comma with a space separates two.
 _THOUSANDS = re.compile(r"(?<=\d)[,'’\u202f](?=\d{3}(?!\d))")
 _NO_PLACE = 'that is no place: name one such as "40 %" or "1200-2400", or the id of a finding'
 
@@ -183,7 +183,7 @@ LOOKS = 2
 MOST_ATTEMPTS, AN_ATTEMPT = 8, 200
 """How many of the latest revisions are listed, and the usual maximum of tokens for one."""
 _MOST_FINDINGS = 40
-# Shares of the room beside the summary and the reply.
+# Shares of the room left by the summary and the reply.
 _SHARE_OF_FINDINGS, _SHARE_OF_PASSAGES = 0.6, 0.4
 _LONGEST_TEXT, _LONGEST_REASON = 300, 600
 # Tokens of the fence and the labels of a finding.

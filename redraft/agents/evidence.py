@@ -82,7 +82,7 @@ def _whole(piece: str) -> list[Span]:
 
 # The share of the window that evidence may take.
 _SHARE_OF_WINDOW = 0.5
-# Tokens left for items and reply beside a document that is read whole.
+# Tokens left for items and reply next to a document that is read whole.
 _BESIDE_DOCUMENT = 1_600
 _LONGEST_QUOTE = 600
 # How many sentences before and after a quote are looked at for the rest of an answer.

@@ -26,7 +26,7 @@ CLAIM = EntryBudget(frame=46, words=38)
 ANSWER = EntryBudget(frame=42, words=12, sentences=1)
 COMPARISON = EntryBudget(frame=32, words=20)
 NUMBER = EntryBudget(frame=8)
-# Entries take this share of their maximum as a rule, and every other possible question about a sentence is asked.
+# Entries usually take this share of their maximum, and every other possible question about a sentence is asked.
 _AS_A_RULE, _ASKED_AS_A_RULE = 0.6, 0.5
 # Questions are answered from shared passages: fewer at once leave less to read past.
 QUESTIONS_NEAR = 32

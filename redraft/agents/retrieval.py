@@ -23,7 +23,7 @@ FAR = 12
 # items together take beyond that.
 _LEAST_CLOSER = 2
 _SHARE_CLOSER = 0.25
-# The largest share of the window that items and their reply take beside a part of the document.
+# The largest share of the window that items and their reply take next to a part of the document.
 _SHARE_OF_ITEMS = 0.4
 # Tokens of the prompt and reply schema, and of the number of an item or passage.
 _FRAME_TOKENS = 480

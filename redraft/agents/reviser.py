@@ -53,7 +53,7 @@ def read_reply(reply: str) -> RevisionReply:
         end = _POINTS_END.search(reply, points.end())
         stop = end.start() if end else revision.start() if revision else len(reply)
         said = reply[points.end() : stop]
-        # Without a section of its own the summary is whatever stands beside the points.
+        # Without a section of its own, the summary is the text outside the points.
         rest = reply[end.end() :] if end else ""
         if not rest.strip():
             rest = reply[: points.start()]

@@ -196,5 +196,5 @@ def is_nothing(text: str) -> bool:
         return False
     reason = after_sign(text)
     said = [reason[span.start : span.end] for span in sentences(reason)]
-    # The sign alone suffices; any text beside it has to say the same.
+    # The sign alone suffices; any other text has to say the same.
     return (bool(said) or reason != text) and all(is_sign(one) or not is_answer(one) for one in said)

@@ -63,7 +63,7 @@ def chooser(strategy: str, kind: str, session: SessionProtocol | None = None) ->
 
 def _built(strategy: str, scope: Scope, session: SessionProtocol | None, *, several: bool = False) -> Graph:
     graph: Graph = StateGraph(State, context_schema=Any, input_schema=Task, output_schema=GraphOutput)
-    # The asynchronous node needs a synchronous stand-in that explains itself.
+    # LangGraph needs a synchronous counterpart of the asynchronous node; it raises an explanation.
     graph.add_node("begin", RunnableLambda(_no_sync, _begin(strategy, scope, session)), input_schema=Task)
     graph.add_edge(START, "begin")
     drafted = "begin"
@@ -149,7 +149,7 @@ async def _tell_stage(job: Job) -> None:
     waves = [level.pieces for level in (plan.levels[1:] if job.run.settings.by_chapter else plan.levels)]
     if sum(waves) > planned or plan.strategy != MERGING:
         waves = []
-    # Outlines are asked for by and by, and tidying comes last.
+    # Outlines are requested along the way, and tidying comes last.
     waves += [1] * (planned - sum(waves)) if waves else []
     done = len(await off_loop(job.store.runs.pieces, job.run.id))
     left = max(0, planned - done)

@@ -91,7 +91,7 @@ _LONGEST = 300
 _NEAREST = 8
 # The least share of the nearest paragraph's score that counts as related.
 _NEAR_ENOUGH = 0.5
-# What stands between two paragraphs.
+# The separator between two paragraphs.
 _BETWEEN = 2
 
 

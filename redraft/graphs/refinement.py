@@ -323,7 +323,7 @@ async def review(state: State, job: Job) -> Update:
     if added:
         await off_loop(job.store.judgments.keep, best, reviewed(judged.get(REVIEW), added))
     if answer.edited is not None:
-        # Requests beside it are for the revision after this one.
+        # Requests given with an edited draft are for the revision after this one.
         await job.go_on_from(state["round"], best)
         edited = await job.add_draft(answer.edited, "edited by hand", number, parents=[Parent.of_draft(draft)])
         by_hand: Update = {"aims": [], "findings": [], "why": "", "instruction": "", "by_hand": True}

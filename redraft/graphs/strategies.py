@@ -155,7 +155,7 @@ class Strategy:
     prompts: tuple[Prompt[Any, Any], ...]
 
 
-# Stands between the version of redraft and the package of a strategy.
+# Separates the version of redraft from the package of a strategy.
 _WITH = " with "
 _OWN = (
     Strategy(

@@ -58,7 +58,7 @@ class Budget:
                 finally:
                     self.in_flight -= 1
                     unchanged = self._changes == changes
-                    # A failed reservation wakes nobody while a call is running.
+                    # A failed reservation does not wake other waiting calls while a call is running.
                     if lack is None or not self.in_flight:
                         self._wake()
             if lack is None:

@@ -28,7 +28,7 @@ from redraft.store.batches import ByJob
 
 _PAGE = re.compile(r"\s*<(?:!doctype|html|head|body)\b", re.IGNORECASE)
 _VERSION = re.compile(r"/v\d")
-# Whoever does not listen by then is taken to be down.
+# A server that does not accept a connection by then is considered down.
 _CONNECTING = 5.0
 
 

@@ -24,7 +24,7 @@ THOUGHTS = ("reasoning_content", "reasoning")
 _LEAST = 1_024
 # Reasoning may be half as long again as the longest before it.
 _SLACK = 1.5
-# Where a window has no room for so much, a quarter is tried; less than this is of no use.
+# If a window has no room for that much, a quarter is tried; less than this is of no use.
 _SHARE, _FEWEST = 4, 512
 _CHARACTERS_A_TOKEN = 4
 

@@ -29,7 +29,7 @@ _ESCAPE = re.compile(r'\\(.)|(")', re.DOTALL)
 _CLOSING = {"{": "}", "[": "]"}
 _DEEPEST = 60
 _MOST_READ = 300_000
-# A cut literal or escape is reported where it begins, at most so far from the end.
+# A cut literal or escape is reported at its start, at most this far from the end.
 _CUT_LITERAL = 6
 
 

@@ -175,7 +175,7 @@ _START = pattern(rf"(?P<thought>{OPENING.pattern})|(?P<thought_ends>{CLOSING.pat
 # The beginning of an object, or of a list of them; the text may end right there.
 _OBJECT = pattern(r"\{\s*(?:[\"'}]|\Z)|\[\s*(?:\{|\Z)")
 _KEY = pattern(r"\{\s*[\"'](\w+)[\"']\s*:")
-# Words that take back what was said before.
+# Words that retract an earlier statement.
 _FINAL = pattern(
     r"\bfinal\b|\bfinally\b|\bwait\b|\bcorrect(?:ed|ion)\b|\brevised\b|\bactually\b|\binstead\b|\bupdated?\b|\bsorry\b"
     r"|\boops\b|\bmistake\b|\bendgültig|\bkorrigiert|\bkorrektur|\bdéfinitive|\bcorrig|\bdefinitiv|\bисправлен|\bокончательн"
@@ -188,9 +188,9 @@ _NEXT = pattern(r"\s*,?\s*(?=\{)")
 _MAX_STARTS = 200
 _MAX_COMPLAINT = 600
 _STRANGERS = "it names none of the items: every id is to be copied to the letter from the item it belongs to"
-# Stands for an unreadable entry.
+# The placeholder for an unreadable entry.
 _LOST = pattern(r"\{[^{}]*\}")
-# What may stand between entries of one reply: list marks, a fence, and words that name the next item.
+# What may separate entries of one reply: list marks, a fence, and words that name the next item.
 _BETWEEN = pattern(
     rf"(?:{_LOST.pattern}|\{{(?![^{{}}]*\}})|[}}\s,;|*\-–—#>.`\"':()\[\]\d]"
     r"|\b(?:jsonl?|question|pair|sentence|fact|item|entry|id|number|for|and|then|next|[bcdfghjkmnpqrtvwx]{4,6})\b)*",

@@ -24,7 +24,7 @@ _CAPABILITY_TRIES = 6
 _THOUGHT_TRIES = 8
 # A reply that times out twice will time out again.
 _LATE_TRIES = 2
-# A server that is down is mostly down for longer than anybody wants to wait.
+# A server that is down usually stays down for longer than anyone wants to wait.
 _UNREACHED_TRIES, _UNREACHED_PAUSE = 2, 2.0
 _MOST_IN_A_ROW = 8
 FIRST_PAUSE = 0.5

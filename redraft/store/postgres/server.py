@@ -23,7 +23,7 @@ from redraft.errors import StoreError, StoreLost, UsageError
 from redraft.store.connection import BUSY_SECONDS, Raw, Values
 
 _NAMED = re.compile(r"(?<!:):([a-z]\w*)")
-# PostgreSQL stores every character except NUL. This one is unassigned; with a digit it stands for NUL and for itself.
+# PostgreSQL stores every character except NUL. This unassigned one, with a digit, encodes NUL and itself.
 _ESCAPE = "\U0010ffff"
 
 
