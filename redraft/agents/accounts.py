@@ -72,7 +72,7 @@ class Account(Generic[Verdict_]):
         return [number for number in numbers if number not in self.verdicts]
 
     def decided(self, is_verdict: Callable[[Verdict_], bool]) -> Account[Verdict_]:
-        """Return a copy without the verdicts that only say the judge cannot tell."""
+        """Return a copy without the verdicts of a judge that cannot tell."""
         return replace(self, verdicts={n: one for n, one in self.verdicts.items() if is_verdict(one)})
 
 

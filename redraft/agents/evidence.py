@@ -237,7 +237,7 @@ class EvidenceReader:
                 yield place, named is not None
 
     def joined(self, found: Sequence[Sequence[Span]]) -> list[Span]:
-        """Return the evidence of several questions in document order, overlapping places joined."""
+        """Return the evidence of several questions in document order, with overlapping places joined."""
         return joined(span for spans in found for span in spans)
 
     def parts(self, statements: Sequence[Statement]) -> list[list[Statement]]:

@@ -30,7 +30,7 @@ _LONGEST_QUESTION = 300
 
 
 class SentenceConfusion(BaseModel):
-    """The stored verdict on a sentence; None where the judge cannot tell."""
+    """The stored verdict on a sentence; None if the judge cannot tell."""
 
     confusing: bool | None
     questions: tuple[str, ...] = ()

@@ -35,7 +35,7 @@ class Response(BaseModel):
 
 
 class JudgedAnswer(BaseModel):
-    """Whether an answer is right, as stored; None where the judge cannot tell."""
+    """Whether an answer is right, as stored; None if the judge cannot tell."""
 
     right: bool | None
     reason: str

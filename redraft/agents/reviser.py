@@ -85,7 +85,7 @@ def _unquoted(said: str) -> str:
 
 
 BESIDE = 1
-"""How many passages are read before and after those that hold the evidence of a finding."""
+"""How many passages are read before and after those with the evidence of a finding."""
 GAP = 300
 """Passages fewer characters apart than this are shown as one."""
 INSTRUCTION = "agent"

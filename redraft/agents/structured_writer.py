@@ -172,7 +172,7 @@ class StructuredWriter:
     read: Callable[[str], str] = str
     """Extracts the text from a reply; nothing else is counted or checked."""
     beside: int = 0
-    """The tokens that a reply may have beside its text."""
+    """The tokens that a reply may have in addition to its text."""
 
     async def within(
         self,

@@ -44,7 +44,7 @@ def carry_out(
     target: Target | None = None,
     pruned: bool = False,
 ) -> int:
-    """Make the run of an order and print what came of it, or show its plan; returns the exit code."""
+    """Carry out an order and print the result, or show its plan; return the exit code."""
     limits, prices, quiet = asked.limits(given), asked.prices(given), given["quiet"]
     as_json = target.as_json if target else given["as_json"]
     if given["dry_run"]:

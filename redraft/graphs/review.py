@@ -44,7 +44,7 @@ class ReviewAnswer(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     drop: list[int | str] = Field(default=[], max_length=1000)
-    """Findings that are not to be mended, by number or id."""
+    """Findings that should not be fixed, by number or id."""
     add: list[str] = Field(default=[], max_length=100)
     """Requests in the person's own words."""
     edited: str | None = Field(default=None, max_length=_LONGEST_ANSWER)
@@ -52,7 +52,7 @@ class ReviewAnswer(BaseModel):
     stop: bool = False
     """Leave it at the best draft."""
     go: bool = True
-    """Go on; an answer has to say something, and this is what to say where there is nothing else."""
+    """Continue; an answer must not be empty, and this is the value to send if there is nothing else."""
 
 
 def question(

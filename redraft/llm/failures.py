@@ -97,8 +97,8 @@ def translate(
 
 
 def _is_no_completion(error: Exception) -> bool:
-    """Return whether LangChain or OpenAI's client could not parse a 200 response, told from a programming error by
-    where it was raised."""
+    """Return whether LangChain or OpenAI's client could not parse a 200 response, as opposed to a programming error,
+    judging by where it was raised."""
     if not isinstance(error, (IndexError, KeyError, TypeError, AttributeError, ValueError)):
         return False
     if isinstance(error, TypeError) and _ARGUMENTS.search(str(error)):

@@ -385,8 +385,8 @@ class Batches:
     # For workers. Each item is consistent by itself, so that leasing waits for no reservation.
 
     def lease(self, name: str, worker: str, most: int, seconds: float = LEASE_SECONDS) -> list[BatchItemRow]:
-        """Lease up to so many items to a worker: by priority, then those with the fewest attempts. An item that killed
-        a worker before is leased alone, so that the next death can be attributed to it."""
+        """Lease up to a number of items to a worker: by priority, then those with the fewest attempts. An item that
+        killed a worker before is leased alone, so that the next death can be attributed to it."""
         # Idle workers poll often and must not block writers.
         if not self._connection.row(_ANY, (name, self._clock())):
             return []

@@ -56,7 +56,7 @@ class MemoryClaims(Claims):
 
 
 class FileClaims(Claims):
-    """Claims by locks on files beside the database."""
+    """Claims by locks on files next to the database."""
 
     def __init__(self, database: Path, *, only_look: bool = False) -> None:
         self._database = database

@@ -194,7 +194,7 @@ _ANSWERS = """
     AND NOT EXISTS (SELECT 1 FROM uses u WHERE u.call = c.id AND u.run <> :run)
 """
 # Its calls without an answer, and earlier calls of deleted runs. An unreadable reply is kept as long as the answer
-# after it, because a run that takes the answer from the cache reports that it was repaired.
+# after it, because a run that takes the answer from the cache learns that it was repaired.
 _ATTEMPTS = """
     SELECT id FROM calls c WHERE run = :run AND outcome <> 'ok' AND NOT (
         outcome = 'unreadable' AND EXISTS (SELECT 1 FROM calls WHERE key = c.key AND outcome = 'ok')

@@ -39,7 +39,7 @@ class Shelf(Repository, ABC, Generic[Built]):
 
     table: ClassVar[str]
     columns: ClassVar[dict[str, str]]
-    """The field in each column, besides the common ones."""
+    """The field in each column, in addition to the common ones."""
     what: ClassVar[str]
     """The name of the kind in messages."""
 

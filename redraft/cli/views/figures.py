@@ -147,7 +147,7 @@ def _traced(details: Mapping[str, Any]) -> str:
 
 
 def _curve(heights: Sequence[float]) -> str:
-    """Return a curve as a row of bars; the middle bar stands for an even distribution."""
+    """Return a curve as a row of bars; a bar of middle height means an even distribution."""
     return "".join(_BARS[min(len(_BARS) - 1, round(height * len(_BARS) / 2))] for height in heights)
 
 

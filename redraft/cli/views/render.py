@@ -235,7 +235,7 @@ def score(value: float | None) -> str:
 
 
 def _or_none(value: float | None) -> str:
-    """Return a score, or "none", because a dash beside an arrow would be unclear."""
+    """Return a score, or "none", because a dash next to an arrow would be unclear."""
     return "none" if value is None else score(value)
 
 
@@ -253,7 +253,7 @@ def why_stopped(result: Result) -> str:
 
 
 def origin(pack: Pack | TypedQuestions) -> str:
-    """Return where a pack comes from."""
+    """Return the origin of a pack."""
     return f"{'imported, ' if pack.imported else ''}by {one_line(pack.model, 40)}"
 
 
