@@ -1,4 +1,4 @@
-"""Ask about items in batches, concurrently, until each has a verdict or is known to have none."""
+"""Asks about items in batches, concurrently, until each has a verdict or is known to have none."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class TaskCache:
         self._made: dict[str, asyncio.Task[Any]] = {}
 
     async def made(self, name: str, make: Callable[[], Coroutine[Any, Any, Result_]]) -> Result_:
-        """Return the thing of this name, creating it with `make` if needed."""
+        """Return the named object, creating it with `make` if needed."""
         task = self._made.get(name)
         if task is None or (task.done() and (task.cancelled() or task.exception())):
             task = self._made[name] = asyncio.create_task(make())
@@ -46,7 +46,7 @@ Verdict_ = TypeVar("Verdict_")
 
 @dataclass(frozen=True, slots=True)
 class Entries(Generic[Verdict_]):
-    """The parsed entries of a reply: item numbers with their verdicts, None where an entry holds none."""
+    """The parsed entries of a reply: item numbers with their verdicts, None if an entry holds none."""
 
     found: Iterable[tuple[int, Verdict_ | None]]
     repaired: bool = False
@@ -56,13 +56,13 @@ class Entries(Generic[Verdict_]):
 
     @classmethod
     def of(cls, reply: Reply[Any], found: Iterable[tuple[int, Verdict_ | None]]) -> Entries[Verdict_]:
-        """Return the entries found in a reply."""
+        """Return the entries of a reply."""
         return cls(list(found), reply.repaired, reply.broken_off)
 
 
 @dataclass(frozen=True, slots=True)
 class Account(Generic[Verdict_]):
-    """The verdicts by item number, and what went wrong where there are none."""
+    """The verdicts by item number, and what went wrong if there are none."""
 
     verdicts: dict[int, Verdict_] = field(default_factory=dict)
     trouble: str = ""
@@ -72,7 +72,7 @@ class Account(Generic[Verdict_]):
         return [number for number in numbers if number not in self.verdicts]
 
     def decided(self, is_verdict: Callable[[Verdict_], bool]) -> Account[Verdict_]:
-        """Return a copy without the verdicts that only say the judge cannot tell."""
+        """Return a copy without the verdicts of a judge that cannot tell."""
         return replace(self, verdicts={n: one for n, one in self.verdicts.items() if is_verdict(one)})
 
 
@@ -108,7 +108,7 @@ async def account(batches: Sequence[Sequence[int]], ask: Ask[Verdict_]) -> Accou
 
 
 def first_trouble(accounts: Iterable[Account[Any]]) -> str:
-    """Return the first trouble of several accounts; empty where there was none."""
+    """Return the first error message of several accounts; empty if there is none."""
     return next((one.trouble for one in accounts if one.trouble), "")
 
 
@@ -140,7 +140,7 @@ async def _batch(
 async def _after(
     error: ReplyError | RejectedRequest, numbers: Sequence[int], ask: Ask[Verdict_], attempt: Attempt
 ) -> Account[Verdict_]:
-    """Retry after a failed request with fewer items, more room or once more; give up where that cannot help."""
+    """Retry after a failed request with fewer items, more room or once more; give up if that cannot help."""
     if isinstance(error, UnreadableReply) and error.nameless and len(numbers) > 1:
         # A reply about a single item needs no item name.
         return _joined(await gather_all(_batch([number], ask, attempt) for number in numbers))
@@ -155,7 +155,7 @@ async def _in_parts(numbers: Sequence[int], ask: Ask[Verdict_], attempt: Attempt
 
 
 def _following(error: ReplyError | RejectedRequest, attempt: Attempt, *, single: bool) -> Attempt | None:
-    """Return how to retry half of the items, or a `single` one, after an error; None where that is of no use."""
+    """Return how to retry half of the items, or a `single` one, after an error; None if a retry cannot help."""
     if isinstance(error, ReplyError) and error.loops and not attempt.loosely:
         return replace(attempt, loosely=True)
     if isinstance(error, ReplyError) and error.fills_any_room:
@@ -173,7 +173,7 @@ def _with_room(attempt: Attempt, *, single: bool) -> Attempt | None:
 
 
 def _settled(found: Iterable[tuple[int, Verdict_ | None]], numbers: Sequence[int]) -> tuple[dict[int, Verdict_], int]:
-    """Return the verdicts on the items, and how many entries name none of them."""
+    """Return the verdicts on the items, and the number of entries that name no item."""
     wanted, strangers = set(numbers), 0
     verdicts: dict[int, Verdict_] = {}
     disputed: set[int] = set()

@@ -1,4 +1,4 @@
-"""The answerer: answers a reader's question from the document, each sentence with a quote that is looked up there."""
+"""The answerer: answers a reader's question from the document; each sentence has a quote that is verified there."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _MOST_SENTENCES = 12
 _LONGEST_SENTENCE, _LONGEST_QUOTE = 600, 200
 # The words of a sentence with its quote, of which a reply may have several.
 _WORDS_A_SENTENCE = 15
-# A single word stands somewhere in every document.
+# A single word occurs somewhere in every document.
 _FEWEST_WORDS = 2
 _GAP = re.compile(r"…|\.\.\.|\[…\]")
 
 
 class CitedSentence(BaseModel):
-    """A sentence of an answer, and the place that it cites; or the quote that is not in the document."""
+    """A sentence of an answer with the place that it cites, or with a quote that the document does not have."""
 
     text: str
     start: int | None = None
@@ -40,7 +40,7 @@ class CitedSentence(BaseModel):
 
 
 class FoundAnswer(CitedPlace):
-    """An answer, as stored. Its place is the first that it cites."""
+    """An answer, as stored. Its place is the first one cited."""
 
     answered: bool
     sentences: tuple[CitedSentence, ...] = ()
@@ -59,7 +59,7 @@ class FoundAnswer(CitedPlace):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return what was dropped, in words."""
+        """Return notes on what was dropped."""
         dropped = (one.lost for one in self.sentences if one.lost)
         return tuple(f"dropped a quote that is not in the document: “{quote}”" for quote in dict.fromkeys(dropped))
 
@@ -73,8 +73,8 @@ class Answerer:
     language: str | None = None
 
     async def answer(self, question: str, words: int) -> FoundAnswer:
-        """Return the answer. More is read before the document is said to hold none: all of it, part by part. Raises
-        `IncompleteError` where no reply can be read."""
+        """Return the answer. Before reporting that there is none, the whole document is read, part by part. Raises
+        `IncompleteError` if no reply can be read."""
         each = EntryBudget(frame=60, words=words, sentences=1 + words // _WORDS_A_SENTENCE)
         room = min(self.judge.needs(each), self.judge.longest_reply)
 
@@ -101,11 +101,11 @@ class Answerer:
             hint = "try another --model, or --prompts simple for a weak one"
             raise IncompleteError(f"there is no answer: {account.trouble or 'the replies disagree'}", hint=hint)
         found = account.verdicts[0]
-        # What nothing in the document bears out is no answer from it.
+        # A statement without support in the document is not an answer from it.
         return found if found.places else found.model_copy(update={"answered": False})
 
     def _found(self, reply: asking.WrittenAnswer, spans: Sequence[Span]) -> FoundAnswer:
-        """Return what a reply says, with its quotes located."""
+        """Return the answer in a reply, with its quotes located."""
         said = [one for one in reply.sentences if is_answer(one.sentence) and not declines(one.sentence)]
         if reply.answered is False or not said:
             return FoundAnswer(answered=False)

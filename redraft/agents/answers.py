@@ -1,4 +1,4 @@
-"""Answers to questions: given, absent or undecided; and which of them are known from an earlier draft."""
+"""Answers to questions: given, absent or undecided, and which of them an earlier draft already gave."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MOST_OF_IT = 0.6
 _LETTERS = 16
 
 Read = Callable[[Sequence[Statement], Sequence[int]], Awaitable[Account[SummaryAnswer]]]
-"""Has questions, by their numbers, answered from some sentences."""
+"""Answers questions, by number, from some sentences."""
 
 
 class GivenAnswerSource(BaseModel):
@@ -44,7 +44,7 @@ class GivenAnswerSource(BaseModel):
 
 
 class KnownAnswers(BaseModel):
-    """What is known of one question: the sentences that do not answer it, and the answers that others give."""
+    """What is known of one question: the sentences that do not answer it, and the answers in the others."""
 
     silent: list[str] = []
     answers: list[GivenAnswerSource] = []
@@ -55,7 +55,7 @@ class KnownAnswers(BaseModel):
 
     @property
     def names(self) -> set[str]:
-        """Return the names of all sentences that something is known of."""
+        """Return the names of all sentences about which something is known."""
         return {*self.silent, *(name for one in self.answers for name in one.sentences)}
 
 
@@ -102,7 +102,7 @@ class SummaryAnswerCache:
         return Account(settled | found, fresh.trouble or more.trouble)
 
     def _settled(self, n: int, known: KnownAnswers) -> SummaryAnswer | None:
-        """Return the known answer, or that there is none; None where it is not known."""
+        """Return the known answer, or that there is none; None if neither is known."""
         ids = {name: number for number, name in reversed(self._named())}
         if given := known.stands(ids):
             sentences = [ids[name] for name in given.sentences]
@@ -122,7 +122,7 @@ class SummaryAnswerCache:
             at
             for n in left
             for at, (_, name) in enumerate(self._named())
-            # Where a question had an answer, new sentences are read first.
+            # If a question had an answer, new sentences are read first.
             if name not in (seen if knowledge[n].answers else knowledge[n].silent)
         }
         wanted = {at + step for at in new for step in range(-_AROUND, _AROUND + 1)} & set(range(len(self.statements)))
@@ -154,17 +154,17 @@ def _merged(one: str, other: str) -> str:
     return _joined(KnownAnswers.model_validate_json(one), KnownAnswers.model_validate_json(other)).model_dump_json()
 
 
-# An answer given to this many questions is suspicious, or to all of them where there are fewer.
+# An answer given to this many questions is suspicious, or to all of them if there are fewer.
 _SEVERAL = 3
 _WORD = re.compile(r"\w+")
-# Counts as an answer where its place is named: to "who was hurt", for instance.
+# Counts as an answer if its place is named: to "who was hurt", for instance.
 _NONE = "none"
 
 Answer = TypeVar("Answer", SummaryAnswer, DocumentAnswer)
 
 
 def is_answered(answered: bool | Unsure | None, answer: str, *, placed: bool) -> bool | Unsure | None:
-    """Return whether an answer counts as one; None where that is no verdict. `placed` says that it names an existing
+    """Return whether an answer counts as one; None if that is no verdict. `placed` says that it names an existing
     place of the text, which outweighs a reply that denies having an answer."""
     if answered == UNSURE:
         return UNSURE
@@ -190,8 +190,8 @@ class ReplyAnswers(Generic[Answer]):
     async def settled(
         self, answers: Sequence[Answer], again: Callable[[list[int]], Awaitable[Sequence[Answer]]]
     ) -> list[tuple[int, Answer | None]]:
-        """Return each answer, settled, by the number of its question; None is no verdict. `again` asks once more about
-        the doubtful ones."""
+        """Return each settled answer by the number of its question; None means no verdict. `again` repeats the doubtful
+        questions."""
         found, doubted = self._weighed(answers)
         if not doubted:
             return found

@@ -1,5 +1,5 @@
 """The arbiter: confirms findings before a revision removes or corrects anything because of them. It reads the whole
-document where that fits, else the places around a finding. A finding is overruled only by words that the document
+document if that fits, else the places around a finding. A finding is overruled only by words that the document
 has."""
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from redraft.text.sanitizer import one_line
 RULED = EntryBudget(frame=40, words=35, sentences=1)
 """One entry of a reply: a reason and a quote."""
 NEAREST = 4
-"""How many nearest places are searched for each point, where the document is not read whole."""
+"""How many nearest places are searched for each point, if the document is not read whole."""
 AT_ONCE = 12
 """The most points that are ruled on in one reply."""
 _PARTS = 4
-"""The same, where each point has its own places to be read."""
+"""The same, if each point has its own places to read."""
 _BESIDE = 1
 _FRAME = 120
 _LONGEST_REASON, _LONGEST_TEXT, _LONGEST_QUOTE = 400, 600, 400
@@ -33,7 +33,7 @@ _LONGEST_REASON, _LONGEST_TEXT, _LONGEST_QUOTE = 400, 600, 400
 
 @dataclass(frozen=True, slots=True)
 class RulingRequest:
-    """A finding to be ruled on, and the document's words that are held against it, if any."""
+    """A finding to rule on, and the document's words that contradict it, if any."""
 
     finding: Finding
     against: str = ""

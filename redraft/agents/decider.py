@@ -1,4 +1,4 @@
-"""A model that decides what the next revision mends; it may look up passages before it decides."""
+"""A model that decides what the next revision fixes; it may look up passages before it decides."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def find_passages(document: Document, passages: Passages, search: SearchRequest)
 
 
 def read_span(document: Document, place: DocumentPlace) -> FoundPassage:
-    """Return the text at a place, shortened where it is long. Raises `UsageError` where there is none."""
+    """Return the text at a place, shortened if it is long. Raises `UsageError` if there is none."""
     length = len(document.text)
     # No request reads a whole document, however short.
     most = min(LONGEST_READ, (length + 1) // 2)
@@ -87,14 +87,14 @@ _BESIDE = 1
 _LONGEST_SEARCH, _LONGEST_SHOWN = 200, 80
 _PERCENT = re.compile(r"(\d{1,9})(?:[.,]\d{1,9})? ?%")
 _FROM_TO = re.compile(r"(\d{1,12})\s*(?:-|–|—|to|\.{2,3}|,)\s*(\d{1,12})")
-# 1,200 is one number; a comma with a space stands between two.
+# 1,200 is one number; a comma with a space separates two.
 _THOUSANDS = re.compile(r"(?<=\d)[,'’\u202f](?=\d{3}(?!\d))")
 _NO_PLACE = 'that is no place: name one such as "40 %" or "1200-2400", or the id of a finding'
 
 
 @dataclass(frozen=True, slots=True)
 class LookupResult:
-    """A request, and the places that answer it."""
+    """A request and the places found for it."""
 
     lookup: Lookup
     spans: tuple[Span, ...] = ()
@@ -110,7 +110,7 @@ class Research:
     """Returns the finding with an id."""
 
     def answers(self, searches: Sequence[str], places: Sequence[str]) -> list[LookupResult]:
-        """Return what is found for each request."""
+        """Return the results of each request."""
         count = max(1, _PASSAGES // max(1, min(AT_ONCE, len(searches))))
         return [
             *(self._search(one, count) for one in searches[:AT_ONCE]),
@@ -183,7 +183,7 @@ LOOKS = 2
 MOST_ATTEMPTS, AN_ATTEMPT = 8, 200
 """How many of the latest revisions are listed, and the usual maximum of tokens for one."""
 _MOST_FINDINGS = 40
-# Shares of the room beside the summary and the reply.
+# Shares of the room left by the summary and the reply.
 _SHARE_OF_FINDINGS, _SHARE_OF_PASSAGES = 0.6, 0.4
 _LONGEST_TEXT, _LONGEST_REASON = 300, 600
 # Tokens of the fence and the labels of a finding.
@@ -199,11 +199,11 @@ class DecisionInput:
     """The metrics with goals first."""
     goals: Mapping[str, float]
     findings: Sequence[Finding]
-    """What may be mended, the most important first."""
+    """The findings that may be fixed, most important first."""
     rounds: Sequence[Round]
     rounds_left: int
     at_most: int
-    """The most findings that a revision may mend."""
+    """The most findings that a revision may fix."""
     unsure: Collection[str] = ()
     """The metrics with too few verdicts to tell whether their goals are met."""
 
@@ -217,9 +217,9 @@ class DecisionResult:
     instruction: str = ""
     stop: bool = False
     lookups: tuple[Lookup, ...] = ()
-    """What was looked up before."""
+    """The lookups before the decision."""
     kept: tuple[tuple[Finding, str], ...] = ()
-    """The contested findings, with the document's words that speak against them."""
+    """The contested findings, with the document's words that contradict them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ class Decider:
     bounded: bool = True
 
     async def decide(self, board: DecisionInput, label: str) -> DecisionResult:
-        """Return what the next revision is to mend, or that the refinement stops."""
+        """Return what the next revision should fix, or that the refinement stops."""
         findings, looked = self._shown(board.findings), list[LookupResult]()
         for looks in range(LOOKS, -1, -1):
             given = self._given(board, findings, looked, looks)
@@ -250,7 +250,7 @@ class Decider:
         return replace(decided, lookups=_lookups(looked), kept=self._kept(decision, findings))
 
     def _kept(self, decision: Decision, findings: Sequence[Finding]) -> tuple[tuple[Finding, str], ...]:
-        """Return the findings that are contested with words the document has."""
+        """Return the findings that are contested with words from the document."""
         quotes = {one.finding: one_line(one.quote, _LONGEST_REASON) for one in decision.kept}
         return tuple(
             (findings[number - 1], quote)

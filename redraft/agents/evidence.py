@@ -1,4 +1,4 @@
-"""What an agent reads of a document: evidence for its questions, and how much room the reply needs."""
+"""The part of a document that an agent reads: evidence for its questions, and the room that the reply needs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class TokenRates:
 
 
 USUAL = TokenRates()
-"""The rates of English, used where nothing is known of a document."""
+"""The rates of English, used if nothing is known of a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def _whole(piece: str) -> list[Span]:
 
 # The share of the window that evidence may take.
 _SHARE_OF_WINDOW = 0.5
-# Tokens left for items and reply beside a document that is read whole.
+# Tokens left for items and reply next to a document that is read whole.
 _BESIDE_DOCUMENT = 1_600
 _LONGEST_QUOTE = 600
 # How many sentences before and after a quote are looked at for the rest of an answer.
@@ -99,7 +99,7 @@ _TAG_TOKENS = 16
 
 @dataclass(frozen=True, slots=True)
 class EvidenceQuery:
-    """What is looked for in the document: a question or a sentence, and what helps to find its place."""
+    """A search in the document: a question or a sentence, with words that help to find its place."""
 
     text: str
     also: tuple[str, ...] = ()
@@ -118,24 +118,24 @@ class Scope(BaseModel):
 
     tokens: int
     passages: int | None = None
-    """None where it was the whole document."""
+    """None if it was the whole document."""
 
     @property
     def said(self) -> str:
-        """Return the scope in words."""
+        """Return a description of the scope."""
         if self.passages is None:
             return f"{WHOLE} ({self.tokens:,} tokens)"
         return f"{self.passages:,} passage{'' if self.passages == 1 else 's'}"
 
 
 class CitedPlace(BaseModel):
-    """The document's words that a verdict rests on, as stored, and where they stand."""
+    """The document's words that a verdict relies on, as stored, with their span."""
 
     evidence: str = ""
     start: int | None = None
     end: int | None = None
     scope: Scope | None = None
-    """What was read for it; None where that is unknown."""
+    """The part of the document read for it; None if unknown."""
 
     @staticmethod
     def fields_of(evidence: Evidence) -> dict[str, Any]:
@@ -145,12 +145,12 @@ class CitedPlace(BaseModel):
 
     @property
     def place(self) -> tuple[int, int] | None:
-        """Return the start and end; None where they are unknown."""
+        """Return the start and end; None if unknown."""
         return None if self.start is None or self.end is None else (self.start, self.end)
 
     @property
     def read(self) -> str:
-        """Return what was read, in words; empty where that is unknown."""
+        """Return a description of what was read; empty if unknown."""
         return self.scope.said if self.scope else ""
 
     @property
@@ -170,11 +170,11 @@ class EvidenceReader:
     document_tokens: int
     wording: TokenRates = USUAL
     reading: EvidenceName = "auto"
-    """How much of the document is read before something is said to be missing from it."""
+    """How much of the document is read before a statement counts as missing from it."""
 
     @property
     def name(self) -> str:
-        """Return what the evidence depends on, as part of a cache key."""
+        """Return the settings that the evidence depends on, as part of a cache key."""
         return f"{self.document.id} {self.passages.name} {self.windows.name} {self.window} {self.reading}"
 
     @property
@@ -196,8 +196,8 @@ class EvidenceReader:
         return int(self.window * _SHARE_OF_WINDOW)
 
     def evidence(self, question: str, count: int, *, wide: bool = False) -> list[Span]:
-        """Return the places nearest to a question, the best first: at most `count`, besides those it quotes. Quoted
-        places suffice unless `wide`."""
+        """Return the places nearest to a question, best first: at most `count`, plus those it quotes. Quoted places
+        suffice unless `wide`."""
         named = self._named(question)
         if named and not wide:
             return named
@@ -213,13 +213,13 @@ class EvidenceReader:
         return list(dict.fromkeys([*named, *cited, *near]))
 
     def nearest(self, text: str, count: int, within: Span) -> list[Span]:
-        """Return the places within a part of the document that are nearest to a text, the best first."""
+        """Return the places within a part of the document that are nearest to a text, best first."""
         found = (passage.span for passage in self.passages.nearest(text, count, within))
         return [Span(max(span.start, within.start), min(span.end, within.end)) for span in found]
 
     def _named(self, question: str) -> list[Span]:
-        """Return the passages that hold what the question quotes word for word. Where a quote names somebody in
-        brackets, the passages before it are included, since they say who is meant."""
+        """Return the passages that the question quotes verbatim. If a quote has a name in brackets, the passages before
+        it are included, because they tell who is meant."""
         found: list[Span] = []
         for place, named in self._quoted(question):
             near = self.passages.around(place, _BEFORE_NAMED) if named else self.passages.holding(place)
@@ -227,7 +227,7 @@ class EvidenceReader:
         return found
 
     def _quoted(self, question: str) -> Iterator[tuple[Span, bool]]:
-        """Yield the places that a question quotes, and whether a name in brackets precedes the quote."""
+        """Yield the places that a question quotes, and whether the quote follows a name in brackets."""
         for found in _QUOTED.finditer(question):
             quote = "".join(found.groups(default=""))
             named = _NAMED.match(quote)
@@ -237,7 +237,7 @@ class EvidenceReader:
                 yield place, named is not None
 
     def joined(self, found: Sequence[Sequence[Span]]) -> list[Span]:
-        """Return the evidence of several questions in document order, overlapping places joined."""
+        """Return the evidence of several questions in document order, with overlapping places joined."""
         return joined(span for spans in found for span in spans)
 
     def parts(self, statements: Sequence[Statement]) -> list[list[Statement]]:
@@ -264,12 +264,12 @@ class EvidenceReader:
         return self.document.text[span.start : span.end]
 
     def quoted(self, quote: str, within: Sequence[Span]) -> Evidence:
-        """Return the place that a model has quoted; empty where it is not found."""
+        """Return the place that a model quoted; empty if not found."""
         span = locate(self.document.text, _cut(quote), within)
         return Evidence("") if span is None else self.place(span)
 
     def sentence(self, quote: str, within: Sequence[Span]) -> Evidence:
-        """Return the whole sentences around words that a model has quoted."""
+        """Return the whole sentences around words that a model quoted."""
         span = self.quoted(quote, within).span
         return Evidence("") if span is None else self.sentences_at(span)
 
@@ -284,7 +284,7 @@ class EvidenceReader:
         return self.place(Span(found[0].start, found[-1].end) if found else span)
 
     def widened(self, evidence: Evidence, answer: str) -> Evidence:
-        """Return evidence with the sentences beside it that more of an answer's words come from."""
+        """Return evidence extended by neighboring sentences that contain more of the answer's words."""
         span = evidence.span
         language = language_of(answer)
         missing = set(terms(answer, language)) - set(terms(evidence.text, language))
@@ -303,13 +303,13 @@ class EvidenceReader:
         return Evidence(self.text(span), span)
 
     def place(self, span: Span) -> Evidence:
-        """Return the text at a place, shortened where it is long."""
+        """Return the text at a place, shortened if it is long."""
         span = Span(span.start, min(span.end, span.start + _LONGEST_QUOTE))
         return Evidence(self.text(span), span)
 
 
 def has_room(window: int, read: int) -> bool:
-    """Return whether so many tokens of a document fit a window beside a few items."""
+    """Return whether a text of `read` tokens fits a window with a few items."""
     return read + _BESIDE_DOCUMENT <= window
 
 

@@ -1,4 +1,4 @@
-"""The examiner: asks questions about a text, and has questions answered from one."""
+"""The examiner: asks questions about a text, and answers questions from one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CLAIM = EntryBudget(frame=46, words=38)
 ANSWER = EntryBudget(frame=42, words=12, sentences=1)
 COMPARISON = EntryBudget(frame=32, words=20)
 NUMBER = EntryBudget(frame=8)
-# Entries take this share of their maximum as a rule, and every other possible question about a sentence is asked.
+# Entries usually take this share of their maximum, and every other possible question about a sentence is asked.
 _AS_A_RULE, _ASKED_AS_A_RULE = 0.6, 0.5
 # Questions are answered from shared passages: fewer at once leave less to read past.
 QUESTIONS_NEAR = 32
@@ -56,8 +56,8 @@ class Examiner:
         attempt: Attempt | None = None,
         outline: str | None = None,
     ) -> tuple[list[qa.DocumentQuestion], bool]:
-        """Return distinct questions about an excerpt, the most important first, and whether the reply was cut. With an
-        `attempt`, a cut reply is the caller's to retry."""
+        """Return distinct questions about an excerpt, most important first, and whether the reply was cut. With an
+        `attempt`, the caller retries a cut reply."""
         least, most = count
         given = qa.AskDocumentGiven(
             excerpt=excerpt, at_least=least if least < most else None, count=most, outline=outline
@@ -68,7 +68,7 @@ class Examiner:
         return [one for one in asked if once[one_line(one.question).casefold()] is one], reply.broken_off
 
     async def rank(self, candidates: Sequence[Candidate], label: str, outline: str | None = None) -> list[int]:
-        """Return the numbers of the candidates, the most important first; unranked ones follow in order."""
+        """Return the numbers of the candidates, most important first; unranked ones follow in order."""
         given = qa.RankGiven(candidates=list(candidates), outline=outline)
         try:
             reply = await self.judge.ask(qa.RANK_QUESTIONS, given, len(candidates) * self.judge.needs(NUMBER), label)
@@ -81,8 +81,8 @@ class Examiner:
     async def questions_about(
         self, statements: Sequence[Statement], among: Sequence[Statement], at_most: int, reader: EvidenceReader
     ) -> Account[qa.SentenceQuestions]:
-        """Return what some sentences of a summary claim, as questions with their answers. Questions are stored by
-        sentence and what it refers back to, so that an unchanged sentence of another draft is not asked about again."""
+        """Return the claims of some sentences of a summary as questions with answers. Questions are stored by sentence
+        and what it refers back to, so an unchanged sentence of another draft is not asked about again."""
         parts = reader.parts(among)
         part_of = {one.id: number for number, part in enumerate(parts) for one in part}
         place = {one.id: n for n, one in enumerate(statements)}
@@ -116,8 +116,8 @@ class Examiner:
     async def answers_from_summary(
         self, statements: Sequence[Statement], questions: Sequence[str], reader: EvidenceReader
     ) -> Account[list[qa.SummaryAnswer]]:
-        """Return the answers that a summary gives to each question, none where it is silent; a long summary is read in
-        parts."""
+        """Return the answers that a summary gives to each question, without those it does not answer; a long summary is
+        read in parts."""
         names = sentence_names(statements, _pointed_back_to(statements))
         accounts = await gather_all(
             SummaryAnswerCache(self.judge, reader.document.id, questions, part, names).answers(
@@ -130,7 +130,7 @@ class Examiner:
             said = [one.verdicts[n] for one in accounts if n in one.verdicts]
             told = [answer for answer in said if answer.answered != UNSURE]
             given = [answer for answer in told if answer.answered]
-            # A summary is silent only where every part was read and none left it open.
+            # A summary is silent only if every part was read and none left it open.
             if given or len(told) == len(accounts):
                 verdicts[n] = given
         return Account(verdicts, first_trouble(accounts))
@@ -169,7 +169,7 @@ class Examiner:
         return await account(in_batches(wanted, entries_at_once(limit, each)), ask)
 
     async def compare_answers(self, pairs: Sequence[Pair]) -> Account[qa.Comparison]:
-        """Return whether the answers of each pair contradict each other; pairs that cannot be told are left out."""
+        """Return whether the answers of each pair contradict each other; undecidable pairs are left out."""
         each = self.judge.needs(COMPARISON)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.Comparison]:
@@ -188,8 +188,8 @@ class Examiner:
     async def answers_from_document(
         self, wanted: Sequence[EvidenceQuery], reader: EvidenceReader, *, wide: bool = False
     ) -> Account[RememberedAnswer]:
-        """Return the document's own answers. All of it is read before it is said to hold none; `wide` reads more
-        windows than at first."""
+        """Return the document's answers. The whole document is read before an answer counts as absent; `wide` reads
+        more windows at first."""
         each = self.judge.needs(ANSWER)
 
         async def ask(reading: EvidenceReading) -> Entries[RememberedAnswer]:
@@ -239,18 +239,18 @@ class Examiner:
 
 
 def entries_at_once(room: int, tokens: float) -> int:
-    """Return how many entries of so many tokens are asked for in a reply with this room."""
+    """Return how many entries of a given size are requested in a reply with this room."""
     return max(1, int(room / (_AS_A_RULE * tokens)))
 
 
 def _told(statements: Sequence[Statement]) -> list[SummaryLine | str]:
-    """Return the sentences of a summary, after what the first of them refers back to."""
+    """Return the sentences of a summary, preceded by those that the first one refers back to."""
     before = [one.before for one in statements[:1] if one.before]
     return [*before, *(SummaryLine(id=one.id, sentence=one.sentence, quoted=one.quoted) for one in statements)]
 
 
 def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:
-    """Return for each sentence those before it that say whom it means, back to a self-contained one."""
+    """Return for each sentence the earlier ones that it refers back to, up to a self-contained one."""
     meant: dict[int, list[str]] = {}
     chain: list[str] = []
     for one in statements:
@@ -275,9 +275,9 @@ class AnswerComparison:
     verdict: Verdict
     reason: str
     read: RememberedAnswer | None = None
-    """None where the second look found the same answer as the first."""
+    """None if the second look found the same answer as the first."""
     scope: Scope | None = None
-    """What was read of the document for the second look."""
+    """The part of the document read for the second look."""
 
 
 async def compare_twice(
@@ -311,7 +311,7 @@ async def compare_twice(
 async def _again(
     examiner: Examiner, pairs: Sequence[Pair], read: Mapping[int, RememberedAnswer]
 ) -> dict[int, Comparison | None]:
-    """Return the verdicts on pairs for which the second look gave another answer; None where there is none."""
+    """Return the verdicts on pairs for which the second look gave another answer; None without one."""
     other = [n for n, answer in read.items() if answer.answered and not same_words(answer.answer, pairs[n].document)]
     account = await examiner.compare_answers([pairs[n].model_copy(update={"document": read[n].answer}) for n in other])
     return {n: account.verdicts.get(at) for at, n in enumerate(other)}

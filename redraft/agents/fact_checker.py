@@ -39,22 +39,22 @@ _PROMPT_TOKENS = 450
 _LEVEL_TOKENS = 20
 
 SUPPORTED = "none"
-"""The category of a sentence with which nothing is wrong."""
+"""The category of a sentence without errors."""
 NOT_SAID = "out_of_article"
-"""The category of a sentence that the document says nothing of."""
+"""The category of a sentence that the document does not mention."""
 
 
 class FactVerdict(BaseModel):
-    """Whether a fact passes in one dimension, why, and the words that bear on it."""
+    """Whether a fact passes in one dimension, why, and the words that prove it."""
 
     passed: bool | None
-    """None where the judge cannot tell."""
+    """None if the judge cannot tell."""
     reason: str
     quote: str = ""
 
 
 class SentenceVerdict(CitedPlace):
-    """What is wrong with a sentence, as stored, with the closest place of the document."""
+    """The error of a sentence, as stored, with the closest place in the document."""
 
     category: factual.Category | Unsure
     reason: str
@@ -65,7 +65,7 @@ class FactAlignment:
     """Whether a summary states a fact, and the numbers of the sentences that do."""
 
     stated: bool | None
-    """None where the judge cannot tell."""
+    """None if the judge cannot tell."""
     sentences: frozenset[int]
 
 
@@ -120,7 +120,7 @@ class FactChecker:
     async def query(
         self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str, reader: EvidenceReader
     ) -> str:
-        """Return the question that these facts of an excerpt answer; the excerpt is left out where it does not fit."""
+        """Return the question that these facts of an excerpt answer; the excerpt is omitted if it does not fit."""
         room = reader.window - _PROMPT_TOKENS - QUERY_TOKENS
         main = _main(facts, room, reader.tokenizer)
         room -= sum(reader.tokenizer.count(fact.text) + _LEVEL_TOKENS for fact in main)
@@ -147,7 +147,7 @@ class FactChecker:
         known = {statement.id for statement in statements}
 
         def told(one: factual.Alignment) -> FactAlignment:
-            """Only the answer counts, as in the paper; the sentences may be left open."""
+            """Return the alignment. Only the answer counts, as in the paper; the sentences are optional."""
             stated = None if one.stated == UNSURE else one.stated == "yes"
             return FactAlignment(stated, frozenset(known.intersection(one.sentences)) if stated else frozenset())
 
@@ -162,7 +162,7 @@ class FactChecker:
     async def verify(
         self, statements: Sequence[Statement], reader: EvidenceReader, within: Span | None
     ) -> Account[SentenceVerdict]:
-        """Return what is wrong with each sentence, going by the document or the part `within` it."""
+        """Return the error of each sentence according to the document, or to the part `within` it."""
 
         async def ask(reading: EvidenceReading) -> Entries[SentenceVerdict]:
             some, spans = reading.numbers, reading.spans
@@ -201,7 +201,7 @@ class FactChecker:
 
 
 def facts_at_once(room: int, tokens: int) -> int:
-    """Return how many facts are asked about at once, when each takes so many tokens of a reply with this room."""
+    """Return how many facts to ask about at once, given the tokens of an entry and the room of the reply."""
     left = int(window_of(room) * _SHARE_OF_WINDOW) - _PROMPT_TOKENS
     return max(1, min(FACTS_AT_ONCE, batch_size(room, tokens), left // (tokens + FACT_TOKENS)))
 

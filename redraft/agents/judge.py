@@ -35,7 +35,7 @@ _APART = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """One judge of a panel; agents decide what it is asked and how its replies are read."""
+    """One judge of a panel; agents decide what to ask it and how to read its replies."""
 
     model: Model
     book: PromptBook
@@ -45,15 +45,15 @@ class Judge:
     top_p: float | None = None
     """Part of the key of every verdict, like the temperature."""
     reply_tokens: int = _REPLY_TOKENS
-    """The room for a reply beside as much evidence as possible; it decides how much is asked at once."""
+    """The room for a reply next to as much evidence as possible; it limits how much is asked at once."""
     longest_reply: int = _LONGEST_REPLY
-    """The room for a reply where there is more space."""
+    """The room for a reply if there is more space."""
     wording: TokenRates = USUAL
     """How many tokens the language of its replies takes."""
     document: str = ""
     """The id of the document, so that verdicts are deleted with it."""
     visit: int = 0
-    """Counts how often a finished run was continued: what was left open then is asked once more."""
+    """The number of times a finished run was continued: undecided items are asked about once more."""
 
     @property
     def name(self) -> str:
@@ -72,8 +72,8 @@ class Judge:
     async def ask(
         self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, attempt: Attempt | None = None
     ) -> Reply[Value_]:
-        """Ask, doubling the reply's room while it is cut; return a partial reply where none is complete. With an
-        `attempt`, a cut reply is the caller's to retry."""
+        """Ask, doubling the reply's room while it is cut; return a partial reply if none is complete. With an
+        `attempt`, the caller retries a cut reply."""
         if attempt is not None:
             return await self._asked(prompt, given, room, label, attempt)
         following: Attempt | None = FIRST
@@ -127,7 +127,7 @@ class Judge:
         items: Sequence[list[Any]],
         judge: Callable[[Sequence[int]], Awaitable[Account[Verdict]]],
     ) -> Account[Verdict]:
-        """Return stored verdicts and judge the other items. New verdicts are stored all at once, since the batches
+        """Return stored verdicts and judge the other items. New verdicts are stored all at once, because the batches
         depend on what is stored and must be the same after a crash."""
         keys = self.keys(prompt, items)
         known = await off_loop(self.judgments.verdicts, keys)
@@ -149,7 +149,7 @@ class Judge:
         return entry.tokens(self.wording)
 
     def room_beside(self, tokens: int, window: int) -> int:
-        """Return the room for a reply beside so many tokens of a prompt."""
+        """Return the room for a reply next to a prompt of this many tokens."""
         return max(self.reply_tokens, min(self.longest_reply, window - tokens))
 
 
@@ -175,7 +175,7 @@ def window_of(room: int) -> int:
 
 
 def batch_size(room: int, tokens: int) -> int:
-    """Return how many items may be asked about at once, when each takes so many tokens of the reply."""
+    """Return how many items may be asked about at once, given the tokens of an entry."""
     return max(1, room // tokens)
 
 

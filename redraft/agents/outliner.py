@@ -1,4 +1,4 @@
-"""The outliner: outlines a document once, for those who merge, ask and revise. The outline is stored."""
+"""The outliner: outlines a document once, for merging, questions and revisions. The outline is stored."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Outliner:
         return Outline.model_validate_json(found[self._key]) if found else None
 
     async def of_summaries(self, summaries: Sequence[str]) -> Outline | None:
-        """Return the outline of a document from the summaries of its parts, shortened to fit the window; None where no
+        """Return the outline of a document from the summaries of its parts, shortened to fit the window; None if no
         reply is readable."""
         if (known := await self.known()) is not None:
             return known

@@ -1,4 +1,4 @@
-"""The proofreader: says which sentences of a summary confuse, and what a reader would have to ask (BooookScore)."""
+"""The proofreader: finds confusing sentences of a summary, and the questions they raise (BooookScore)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ CONFUSION = EntryBudget(frame=50, words=26)
 _FRAME = 300
 # The fewest tokens of a stretch that are of any use.
 _LEAST_STRETCH = 500
-# How many sentences after those judged are shown where the summary is too long.
+# How many sentences after those judged are shown if the summary is too long.
 _AFTER = 3
 _LONGEST_QUESTION = 300
 
 
 class SentenceConfusion(BaseModel):
-    """The stored verdict on a sentence; None where the judge cannot tell."""
+    """The stored verdict on a sentence; None if the judge cannot tell."""
 
     confusing: bool | None
     questions: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Proofreader:
     batch: int
 
     async def read(self, summary: str, statements: Sequence[Statement]) -> Account[SentenceConfusion]:
-        """Return what confuses in each sentence, by its place among the statements. All requests begin with the
+        """Return what is confusing in each sentence, by its index among the statements. All requests begin with the
         summary, and the first goes ahead so that a provider can cache that prefix."""
         size = min(self.batch, batch_size(self.judge.reply_tokens, self.judge.needs(CONFUSION)))
         room = self.room(size, statements)
@@ -73,13 +73,13 @@ class Proofreader:
         return found.decided(lambda one: one.confusing is not None)
 
     def room(self, size: int, statements: Sequence[Statement]) -> int:
-        """Return the tokens of a summary that fit beside so many of its longest sentences."""
+        """Return the tokens of a summary that fit next to its `size` longest sentences."""
         longest = sorted((self.tokenizer.count(one.sentence) for one in statements), reverse=True)[:size]
         frame = _frame(self.judge.book, self.tokenizer)
         return self.window - frame - sum(longest) - size * self.judge.needs(CONFUSION)
 
     def _stretch(self, statements: Sequence[Statement], numbers: Sequence[int], left: int) -> str:
-        """Return as much of the summary around these sentences as fits; most of it stands before them."""
+        """Return as much of the summary around these sentences as fits, most of it before them."""
         found = list[str]()
         for statement in reversed(statements[: numbers[-1] + 1 + _AFTER]):
             left -= self.tokenizer.count(statement.sentence) + 1
@@ -108,7 +108,7 @@ def _frame(book: PromptBook, tokenizer: Tokenizer) -> int:
 
 
 def _confused(one: Confusion) -> SentenceConfusion | None:
-    """Return the verdict of an entry; None where it gives none, or contradicts itself."""
+    """Return the verdict of an entry; None if it gives none, or contradicts itself."""
     if one.is_confusing is None and not one.is_left_open:
         return None
     questions = tuple(one_line(question, _LONGEST_QUESTION) for question in one.asked)

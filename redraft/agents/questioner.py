@@ -1,4 +1,4 @@
-"""The questioner: asks typed questions about paragraphs, has them answered from a document, and the answers judged."""
+"""The questioner: asks typed questions about paragraphs, answers them from a document, and judges the answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LONGEST = 600
 
 
 class Response(BaseModel):
-    """A model's answer to a question, with its reason, or that there is none, or that it cannot tell."""
+    """A model's answer to a question with its reason, or that there is none, or that it cannot tell."""
 
     answer: str
     reason: str = ""
@@ -35,7 +35,7 @@ class Response(BaseModel):
 
 
 class JudgedAnswer(BaseModel):
-    """Whether an answer is right, as stored; None where the judge cannot tell."""
+    """Whether an answer is right, as stored; None if the judge cannot tell."""
 
     right: bool | None
     reason: str
@@ -43,7 +43,7 @@ class JudgedAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Questioner:
-    """Has a judge, or a model under test, ask, answer and judge."""
+    """Lets a judge, or a model under test, ask, answer and judge."""
 
     judge: Judge
 
@@ -86,7 +86,7 @@ class Questioner:
 
 
 def _response(one: qa.GivenAnswer) -> Response | None:
-    """Return the response; None where there is none, or the model declines."""
+    """Return the response; None without one, or if the model declines."""
     answer, reason = one_line(one.answer, _LONGEST), one_line(one.reason, _LONGEST)
     answered = is_answered(one.answered, answer, placed=False)
     if answered is None:

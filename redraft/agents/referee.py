@@ -22,7 +22,7 @@ _LONGEST_REASON = 400
 
 @dataclass(frozen=True, slots=True)
 class BothOrders:
-    """What a judge says when `a` stands first, and when `b` does; None where it gave no verdict."""
+    """A judge's answers with `a` first and with `b` first; None without a verdict."""
 
     judge: str
     a_first: Preferred | None
@@ -40,7 +40,7 @@ class Referee:
     window: int | None
 
     async def prefer(self, document: Document, document_tokens: int, a: str, b: str) -> BothOrders:
-        """Ask for the better summary in both orders; the document is shown where it fits."""
+        """Ask for the better summary in both orders; the document is shown if it fits."""
         if not self.judge.reads(foreign_in(document)):
             trouble = "the built-in model judges English only, and the document is in another language"
             return BothOrders(self.judge.name, None, None, False, trouble)

@@ -1,4 +1,4 @@
-"""What is read for which items: the whole document where it fits, else the nearest passages, then each part once."""
+"""Plans what to read for which items: the whole document if it fits, else the nearest passages, then each part once."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from redraft.text.words import words_key
 NEAR = 4
 """How many windows are read for each item at first."""
 FAR = 12
-"""How many windows are read where those are silent and no more of the document is to be read."""
+"""How many windows are read if the first ones do not mention it and no more of the document is read."""
 # The fewest windows for a doubted answer, at most `FAR`, and the largest share of the document that those of all
 # items together take beyond that.
 _LEAST_CLOSER = 2
 _SHARE_CLOSER = 0.25
-# The largest share of the window that items and their reply take beside a part of the document.
+# The largest share of the window that items and their reply take next to a part of the document.
 _SHARE_OF_ITEMS = 0.4
 # Tokens of the prompt and reply schema, and of the number of an item or passage.
 _FRAME_TOKENS = 480
@@ -32,12 +32,12 @@ _AROUND = 16
 
 @dataclass(frozen=True, slots=True)
 class EvidenceBatch:
-    """Items that are asked about together, and the places of the document that are read for them, in order."""
+    """Items that are asked about together, and the places of the document to read for them, in order."""
 
     numbers: tuple[int, ...]
     spans: tuple[Span, ...]
     windows: int | None = None
-    """How many windows these are; None where they are all there is to read."""
+    """The number of windows; None if they are all there is to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,11 @@ class ReadingPlan:
     items: Sequence[EvidenceQuery]
     each: int
     near: int
-    """How many items are asked about at once beside chosen windows."""
+    """How many items are asked about at once with chosen windows."""
     far: int
-    """How many items are asked about at once beside the whole document, a part of it, or a wider choice."""
+    """How many items are asked about at once with the whole document, a part of it, or more windows."""
     within: Span | None = None
-    """The part of the document to read, where that is not all of it."""
+    """The part of the document to read; None for all of it."""
     _counted: dict[Span, int] = field(default_factory=dict)
 
     @property
@@ -70,7 +70,7 @@ class ReadingPlan:
         return self.all_tokens if look.spans == (self.all,) else self._tokens(look.spans)
 
     def whole(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
-        """Return batches that read everything, as few and equal as possible; none where it does not fit. The document
+        """Return batches that read everything, as few and equal as possible; none if it does not fit. The document
         comes first in each prompt, so that a provider can cache it."""
         room = self.reader.window - _FRAME_TOKENS - _AROUND - self.all_tokens
         size = min(self.far, self._beside(numbers, room)) if has_room(self.reader.window, self.all_tokens) else 0
@@ -90,11 +90,11 @@ class ReadingPlan:
         return self._filled({n: self.reader.wanted(self.items[n], NEAR) for n in numbers}, self.near)
 
     def wider(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
-        """Return batches that read more windows, for items on which the nearest were silent."""
+        """Return batches that read more windows, for items that the nearest ones do not mention."""
         return self._filled({n: self.reader.wanted(self.items[n], FAR, wide=True) for n in numbers}, self.far)
 
     def closer(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
-        """Return batches that read the windows of items whose answers are doubted."""
+        """Return batches that read the windows of items with doubted answers."""
         count = closer_windows(self.reader.document_tokens, len(numbers))
         return self._filled({n: self.reader.wanted(self.items[n], count, wide=True) for n in numbers}, self.far)
 
@@ -111,7 +111,7 @@ class ReadingPlan:
 
     def _filled(self, found: Mapping[int, Sequence[Span]], most: int) -> list[EvidenceBatch]:
         """Group the items by their best windows into batches, as many at once as fit; items of one window stay together
-        where they can."""
+        if they can."""
         order = sorted(found, key=lambda n: (self._place(found[n]), n))
         chosen: list[dict[int, Sequence[Span]]] = []
         for _, group in groupby(order, key=lambda n: self._place(found[n])):
@@ -145,7 +145,7 @@ class ReadingPlan:
         return len(chosen) <= most and self._tokens(spans) <= self._room(list(chosen))
 
     def _fitting(self, n: int, spans: Sequence[Span]) -> list[Span]:
-        """Return the places that fit, the best first; always one, shortened if need be."""
+        """Return the places that fit, best first; always at least one, shortened if necessary."""
         room = self._room([n])
         kept = [
             span
@@ -157,7 +157,7 @@ class ReadingPlan:
         return kept
 
     def _room(self, numbers: Sequence[int]) -> int:
-        """Return the tokens of the document that fit beside some items and their reply."""
+        """Return the tokens of the document that fit next to some items and their reply."""
         return self.reader.window - _FRAME_TOKENS - sum(map(self._cost, numbers))
 
     def _cost(self, n: int) -> int:
@@ -171,7 +171,7 @@ class ReadingPlan:
 
 
 def closer_windows(document: int, items: int) -> int:
-    """Return how many windows are read for each of so many items whose answers are doubted."""
+    """Return how many windows are read for each of `items` items with doubted answers."""
     return max(_LEAST_CLOSER, min(FAR, int(_SHARE_CLOSER * document / (max(1, items) * WINDOW))))
 
 
@@ -205,16 +205,16 @@ def _never(_: CitedPlace) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceSearch(Generic[Verdict]):
-    """Searches the document for verdicts, reading more where the first places do not settle them."""
+    """Searches the document for verdicts, reading more if the first places do not settle them."""
 
     looks: ReadingPlan
     ask: Callable[[EvidenceReading], Awaitable[Entries[Verdict]]]
     silent: Callable[[Verdict], bool]
-    """Whether more is to be read before a verdict is believed."""
+    """Returns whether more must be read before a verdict counts."""
     objects: Callable[[Verdict], bool] = _never
-    """Whether a silent verdict rests on words of the document, and stands where nothing better is found."""
+    """Returns whether a silent verdict relies on words of the document and is kept if nothing better is found."""
     unsure: Callable[[Verdict], bool] = _never
-    """Whether a silent verdict says that the judge cannot tell."""
+    """Returns whether a silent verdict means that the judge cannot tell."""
 
     async def verdicts(self, numbers: Sequence[int]) -> Account[Verdict]:
         """Return the verdicts on some of the items."""
@@ -241,13 +241,13 @@ class EvidenceSearch(Generic[Verdict]):
         return Account(known | more.verdicts, near.trouble or more.trouble)
 
     async def closer(self, numbers: Sequence[int]) -> Account[Verdict]:
-        """Return the verdicts on doubted items, from newly chosen windows, or from all where that is wanted."""
+        """Return the verdicts on doubted items, from newly chosen windows, or from all if requested."""
         if self.looks.reader.reading == "whole" and (whole := await asyncio.to_thread(self.looks.whole, numbers)):
             return await self._read(whole, wide=True)
         return await self._read(await asyncio.to_thread(self.looks.closer, numbers), wide=True)
 
     async def _wider(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> Account[Verdict]:
-        """Return the verdicts of a wider look, without those on which passages alone are silent."""
+        """Return the verdicts of a wider look, without silent ones that rely on passages alone."""
         far = await self._read(await asyncio.to_thread(self.looks.wider, numbers), wide=True)
         found: dict[int, Verdict] = {}
         for n in numbers:
@@ -257,7 +257,7 @@ class EvidenceSearch(Generic[Verdict]):
         return Account(found, far.trouble or (_LEFT_OPEN if len(found) < len(numbers) else ""))
 
     def _settles(self, verdict: Verdict) -> bool:
-        """Return whether a verdict stands though not all of the document was read."""
+        """Return whether a verdict is final although not all of the document was read."""
         all_read = verdict.scope is not None and verdict.scope.passages is None
         return all_read or not self.silent(verdict) or self.objects(verdict)
 
@@ -325,5 +325,5 @@ class EvidenceSearch(Generic[Verdict]):
 
 
 def _says(verdict: CitedPlace) -> str:
-    """Return what a verdict says, without its place and wording."""
+    """Return a verdict without its place and wording."""
     return words_key(" ".join(map(str, verdict.model_dump(exclude=_BESIDES).values())))

@@ -1,5 +1,5 @@
 """The reviser: asks for a revised summary, and reads the reply: a section on the points, and the summary. A reply
-without sections is taken as the summary, and points that it skips count as mended."""
+without sections is taken as the summary, and points that it skips count as fixed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _QUOTES = {'"': '"', "“": "”", "„": "“”", "«": "»", "»": "«", "‘
 
 @dataclass(frozen=True, slots=True)
 class RevisionReply:
-    """A parsed reply: the revised summary, and what it says of each point, by the point's tag."""
+    """A parsed reply: the revised summary, and its statement on each point by tag."""
 
     text: str
     points: Mapping[str, tuple[Became, str]] = field(default_factory=dict)
@@ -53,7 +53,7 @@ def read_reply(reply: str) -> RevisionReply:
         end = _POINTS_END.search(reply, points.end())
         stop = end.start() if end else revision.start() if revision else len(reply)
         said = reply[points.end() : stop]
-        # Without a section of its own the summary is whatever stands beside the points.
+        # Without a section of its own, the summary is the text outside the points.
         rest = reply[end.end() :] if end else ""
         if not rest.strip():
             rest = reply[: points.start()]
@@ -64,7 +64,7 @@ def read_reply(reply: str) -> RevisionReply:
 
 
 def _lines(said: str) -> dict[str, tuple[Became, str]]:
-    """Return what is said of each point; the first line on a point counts."""
+    """Return the statement on each point; the first line on a point counts."""
     found: dict[str, tuple[Became, str]] = {}
     for line in said.splitlines():
         if match := _LINE.match(line):
@@ -85,11 +85,11 @@ def _unquoted(said: str) -> str:
 
 
 BESIDE = 1
-"""How many passages are read before and after those that hold the evidence of a finding."""
+"""How many passages are read before and after those with the evidence of a finding."""
 GAP = 300
 """Passages fewer characters apart than this are shown as one."""
 INSTRUCTION = "agent"
-"""Stands in place of a metric for an instruction of the model that leads the revision."""
+"""Replaces the metric for an instruction of the model that leads the revision."""
 # Tokens of the complaint about a flawed reply.
 _MARGIN = 180
 # Every round draws its own samples; the next sample of a run begins after this many rounds.
@@ -120,7 +120,7 @@ class RevisionRequest:
 
 @dataclass(frozen=True, slots=True)
 class RevisionBrief:
-    """What a reviser reads, and which places of the document that covers."""
+    """The text that a reviser reads, and the places of the document that it covers."""
 
     given: ReviseGiven
     places: tuple[Span, ...]
@@ -128,7 +128,7 @@ class RevisionBrief:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """What a reviser has written, and its answer to each finding."""
+    """A reviser's text, and its answer to each finding."""
 
     written: Completion
     answers: tuple[PointAnswer, ...] = ()
@@ -147,7 +147,7 @@ class Reviser:
     """Whether the word limit is strict; a revision that others may follow can exceed it slightly."""
 
     async def brief(self, request: RevisionRequest) -> RevisionBrief:
-        """Return what the reviser reads: the document where it fits, else the passages around the findings."""
+        """Return what the reviser reads: the document if it fits, else the passages around the findings."""
         # The first search indexes the document, so it runs in a thread.
         return await asyncio.to_thread(self._brief, request)
 
@@ -181,7 +181,7 @@ class Reviser:
         return RevisionBrief(shown, tuple(self.reader.joined([near, quoted])))
 
     def _with_wider_evidence(self, finding: Finding) -> Finding:
-        """Return a finding with the sentences that its answer comes from, where a judge quoted only some of them."""
+        """Return a finding with the sentences that its answer comes from, if a judge quoted only some of them."""
         if finding.evidence is None or not finding.answer:
             return finding
         return replace(finding, evidence=self.reader.widened(finding.evidence, finding.answer))
@@ -210,7 +210,7 @@ class Reviser:
         return sum(self.reader.tokenizer.count(self.reader.text(span)) for span in spans)
 
     def _places(self, finding: Finding) -> list[Span]:
-        """Return where a finding's evidence stands; for a person's request, the places nearest to it."""
+        """Return the place of a finding's evidence; for a person's request, the nearest places."""
         span = finding.evidence.span if finding.evidence else None
         if span is None and finding.metric == REVIEW:
             asked = f"{finding.sentence} {finding.question} {finding.expected}".strip() or finding.explanation
@@ -218,7 +218,7 @@ class Reviser:
         return [span] if span else []
 
     async def revise(self, request: RevisionRequest, given: ReviseGiven, label: str) -> Revision:
-        """Ask for a revision that mends the findings and keeps what is to be kept."""
+        """Ask for a revision that fixes the findings and keeps the given sentences."""
         said: dict[str, tuple[Became, str]] = {}
 
         def read(reply: str) -> str:
@@ -263,7 +263,8 @@ class Reviser:
 
 
 def _is_something_else(text: str, request: RevisionRequest, language: str | None) -> bool:
-    """Return whether a reply is no revision, such as an excuse or another language; never for a person's requests."""
+    """Return whether a reply is not a revision, such as an excuse or another language; always False for a person's
+    requests."""
     if any(one.metric in (REVIEW, INSTRUCTION) for one in request.findings):
         return False
     points = [f"{one.expected} {one.evidence.text if one.evidence else ''}" for one in request.findings]

@@ -1,4 +1,4 @@
-"""The splitter: splits summaries into atomic facts, and checks facts against the place that they come from."""
+"""The splitter: splits summaries into atomic facts, and checks facts against their place in the document."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Splitter:
     judge: Judge
 
     def batches(self, count: int) -> list[Sequence[int]]:
-        """Return so many sentences in as few prompts as possible."""
+        """Return sentences in as few prompts as possible."""
         size = min(SENTENCES_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.needs(FACTS)))
         return [range(at, min(at + size, count)) for at in range(0, count, size)]
 
@@ -63,7 +63,7 @@ class Splitter:
     async def verify(
         self, facts: Sequence[str], places: Sequence[Span], reader: EvidenceReader
     ) -> Account[SentenceVerdict]:
-        """Return what is wrong with each fact, going by the place of the document that it was traced to alone."""
+        """Return the error of each fact, judged only by the place of the document that it was traced to."""
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceVerdict]:
             spans = reader.joined([[places[n]] for n in numbers])

@@ -1,7 +1,6 @@
-"""Writing within limits: ask, check the reply, say what is wrong with it, and keep the best. A reply that is cut off
-gets twice the room; for any other flaw the model is told what was wrong. Where no reply is flawless, the best part
-of one is kept, with a note; what is no summary of its source is never kept, and raises `RefusedReply` the second
-time."""
+"""Writing within limits: ask, check the reply, report its flaw, and keep the best. A reply that is cut off gets twice
+the room; for any other flaw the model is told what was wrong. If no reply is flawless, the best part of one is kept,
+with a note. A text that does not summarize its source is never kept, and raises `RefusedReply` the second time."""
 
 from __future__ import annotations
 
@@ -40,7 +39,7 @@ _DOUBLED = 4
 _FEW_TRIES = 3
 # How much an intermediate text may exceed its limit: to ask again costs more than it saves.
 _TOLERANCE: dict[Stage, float] = {"leaf": 0.15, "merge": 0.1, "revision": 0.05}
-# How much a revision may exceed its limit where every try has failed.
+# How much a revision may exceed its limit if every try has failed.
 _TOLERANCE_AT_WORST = 0.1
 # Tokens of a complaint, without the reply.
 _COMPLAINT_TOKENS = 120
@@ -55,23 +54,23 @@ _ACCIDENTS = ("empty", "cut")
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """What is wrong with a text: its kind, and words for the record."""
+    """A flaw of a text: its kind, and a description for the record."""
 
     kind: Kind
     said: str
 
 
 Examine = Callable[[str], Flaw | None]
-"""Returns what is wrong with a text, if anything."""
+"""Returns the flaw of a text, if any."""
 Spare = Callable[[Prompt[Any, str], BaseModel], int]
 """Returns how many tokens of the window a prompt leaves."""
 Instructions = Callable[[Prompt[Any, str], BaseModel], str]
-"""Returns what a prompt says besides the texts that it is given."""
+"""Returns the words of a prompt apart from the texts that it is given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A text, how many tries it took, and what is wrong with it if none was valid."""
+    """A text, the number of tries, and its flaws if none was valid."""
 
     text: str
     words: int
@@ -81,7 +80,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class _WriterReply:
-    """The text of a reply; empty where the model wrote nothing."""
+    """The text of a reply; empty if the model wrote nothing."""
 
     text: str
     cut: bool = False
@@ -91,7 +90,7 @@ class _WriterReply:
     loops: bool = False
     """Whether it was cut off in a loop."""
     request: Request[Any, str] | None = None
-    """The request, where the model wrote anything."""
+    """The request, if the model wrote anything."""
 
 
 @dataclass(slots=True)
@@ -112,12 +111,12 @@ class _Progress:
     doubled: int = 0
     complaint: Complaint | None = None
     flawed: list[tuple[bool, Completion]] = field(default_factory=list)
-    """What can be kept of each try, and whether that is all of it."""
+    """The usable part of each try, and whether that is all of it."""
     long: list[Completion] = field(default_factory=list)
     """The tries whose only flaw is their length."""
     answered: list[tuple[object, ...]] = field(default_factory=list)
     refused: list[Request[Any, str]] = field(default_factory=list)
-    """The requests that were answered with something else than a summary."""
+    """The requests answered with something other than a summary."""
 
     def __post_init__(self) -> None:
         self.limit = self.limits[0]
@@ -130,14 +129,14 @@ class _Progress:
         self.lost_in_a_row = self.lost_in_a_row + 1 if accident else 0
 
     def widen(self, room: int, left: float) -> bool:
-        """Double the room of a cut reply, as far as there is any left; return whether it was doubled."""
+        """Double the room of a cut reply, up to the maximum; return whether it was doubled."""
         before, self.doubled = self.room, self.doubled + 1
         if self.doubled <= _DOUBLED:
             self.room = max(self.room, int(min(room * 2**self.doubled, left)))
         return self.room >= 2 * before
 
     def shrink(self, flaw: Flaw, words: int) -> None:
-        """Lower the limit, where that may mend the flaw."""
+        """Lower the limit, if that may fix the flaw."""
         # An empty reply is first reported, and a text that is too short needs no lower limit.
         if flaw.kind in ("short", "loop", "echo", "foreign") or (flaw.kind == "empty" and self.lost_in_a_row == 1):
             return
@@ -173,7 +172,7 @@ class StructuredWriter:
     read: Callable[[str], str] = str
     """Extracts the text from a reply; nothing else is counted or checked."""
     beside: int = 0
-    """The tokens that a reply may have beside its text."""
+    """The tokens that a reply may have in addition to its text."""
 
     async def within(
         self,
@@ -227,8 +226,8 @@ class StructuredWriter:
         at_worst: int = 0,
     ) -> Completion:
         """Ask until a reply has no flaw, once per limit; then keep the one closest to `wanted` words. Lost replies are
-        not counted. After a few tries a whole text of up to `at_worst` words is taken. Raises `RefusedReply` where
-        something else than a summary comes twice."""
+        not counted. After a few tries a whole text of up to `at_worst` words is accepted. Raises `RefusedReply` if two
+        replies are not a summary."""
         progress = _Progress(limits, max_tokens)
         while progress.told < len(limits) and progress.lost <= MAX_TRIES:
             asked = given(progress.limit)
@@ -281,7 +280,7 @@ class StructuredWriter:
         return _WriterReply(text, cut, echo, loops, request)
 
     async def _refused(self, progress: _Progress, request: Request[Any, str], text: str) -> None:
-        """Record a reply that is no summary; raise `RefusedReply` the second time."""
+        """Record a reply that is not a summary; raise `RefusedReply` the second time."""
         progress.refused.append(request)
         if len(progress.refused) < _REFUSALS:
             return
@@ -292,7 +291,7 @@ class StructuredWriter:
         raise RefusedReply(said, text=text, usage=Usage(), place=request.label)
 
     def foreign(self, text: str, source: str, words: int) -> Flaw | None:
-        """Return the flaw of a text that is no summary of its source."""
+        """Return the flaw of a text that does not summarize its source."""
         strange = source and is_no_summary(text, source, words, self.language)
         return Flaw("foreign", "has almost nothing in common with its source") if strange else None
 
@@ -301,7 +300,7 @@ class StructuredWriter:
         return prompt.temperature if self.temperature is None else self.temperature
 
     def tokens(self, words: int) -> int:
-        """Return the tokens that a reply of so many words needs."""
+        """Return the tokens that a reply of this many words needs."""
         return max(16, int(words * self.tokens_per_word) + 1)
 
 
@@ -345,7 +344,7 @@ def _flaw(reply: _WriterReply, once: str, examine: Examine) -> Flaw | None:
 
 
 def _kept(text: str, once: str, flaw: Flaw, examine: Examine, tries: int) -> tuple[bool, Completion]:
-    """Return what can be kept of a flawed text, with its flaws, and whether the text was whole."""
+    """Return the usable part of a flawed text, with its flaws, and whether the text was whole."""
     if flaw.kind == "foreign":
         return False, Completion("", 0, tries, flaw.said)
     left = without_unfinished(once)
@@ -377,7 +376,7 @@ def _texts(given: BaseModel) -> Iterator[str]:
 
 
 def _complaint_about(flaw: Flaw, words: int, limit: int, characters: bool) -> str:
-    """Return what the model is told about a flaw when it is asked again."""
+    """Return what to tell the model about a flaw when asking again."""
     unit = "characters" if characters else "words"
     keep = f"write at most {limit} {unit}"
     match flaw.kind:

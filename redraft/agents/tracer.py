@@ -1,4 +1,4 @@
-"""The tracer: says which places a sentence was made from, where words alone do not tell."""
+"""The tracer: finds the places that a sentence was made from if its words alone do not tell."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class TraceItem:
 
 
 class TraceResult(BaseModel):
-    """The numbers of the places that a sentence comes from, as stored; empty where it comes from none."""
+    """The numbers of the places that a sentence comes from, as stored; empty if there are none."""
 
     places: list[int]
 

@@ -1,4 +1,4 @@
-"""The writer: turns chunks and summaries into summaries that keep to a limit."""
+"""The writer: turns chunks and summaries into summaries within a limit."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ _TIDY_TRIES = 2
 
 
 _LONGEST = 400
-"""The most characters of a reply that says there is nothing to say."""
+"""The longest reply, in characters, that may mean there is nothing to say."""
 
 
 class Writer:
-    """Writes summaries with one model, all of them towards the same question, if any."""
+    """Writes summaries with one model, all for the same question, if any."""
 
     def __init__(
         self, structured_writer: StructuredWriter, *, query: str | None = None, kind: TextKind = "other"
     ) -> None:
-        """`kind` is the kind of text that the document is; prompts say what a summary of it needs."""
+        """`kind` is the kind of document; prompts state what a summary of it needs."""
         self._structured_writer = structured_writer
         self._asked: dict[str, Any] = {
             "query": query,
@@ -63,8 +63,8 @@ class Writer:
     async def summarize_chunk(
         self, excerpt: str, words: int, label: str, most: int = 0, *, place: str = "", before: str = ""
     ) -> Completion:
-        """Summarize one chunk within `words`, or `most` where that is more. `place` says where it stands in the
-        document, and `before` holds the lines before it."""
+        """Summarize one chunk within `words`, or `most` if that is more. `place` describes its position in the
+        document, and `before` holds the preceding lines."""
         given = {"excerpt": excerpt, "place": place, "before": before}
         return await self._within(summarization.SUMMARIZE_CHUNK, given, words, label, most, source=excerpt)
 
@@ -83,8 +83,8 @@ class Writer:
         outline: Outline | None = None,
         sources: Sequence[str] = (),
     ) -> Completion:
-        """Merge consecutive summaries within `words`, or `most` where that is more. `context` is the merged summary
-        before them; `sources` are the paragraphs that each rests on, where these are to be in view."""
+        """Merge consecutive summaries within `words`, or `most` if that is more. `context` is the merged summary before
+        them; `sources` are the paragraphs that each is based on, if they are shown."""
         source = "\n".join([context, *summaries, *sources])
         given: dict[str, Any] = {"summaries": list(summaries), "sources": list(sources)}
         if outline is not None:
@@ -115,7 +115,7 @@ class Writer:
     async def update(
         self, excerpt: str, summary: str, words: int, room: int, label: str, *, place: str = ""
     ) -> Completion:
-        """Work a chunk into a running summary."""
+        """Update a running summary with a chunk."""
         given = self._given(summarization.UPDATE, {"excerpt": excerpt, "summary": summary, "place": place})
         source = f"{summary}\n{excerpt}"
         return await self._structured_writer.complete(
@@ -157,7 +157,7 @@ class Writer:
         return written
 
     async def tidy(self, summary: str, label: str) -> Completion:
-        """Remove traces of the process, if any; a reply that changes more than that is not taken."""
+        """Remove traces of the process, if any; a reply that changes more than that is discarded."""
         words = count_words(summary)
         if not needs_tidying(summary):
             return Completion(summary, words, 0)
@@ -191,10 +191,10 @@ class Writer:
 
 
 def is_nothing(text: str) -> bool:
-    """Return whether every sentence of a reply says that there is nothing to say, by the prompt's sign or in words."""
+    """Return whether every sentence of a reply means that there is nothing to say, by the prompt's sign or in words."""
     if len(text) > _LONGEST:
         return False
     reason = after_sign(text)
     said = [reason[span.start : span.end] for span in sentences(reason)]
-    # The sign alone suffices; any text beside it has to say the same.
+    # The sign alone suffices; any other text has to say the same.
     return (bool(said) or reason != text) and all(is_sign(one) or not is_answer(one) for one in said)

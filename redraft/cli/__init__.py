@@ -1,1 +1,1 @@
-"""The command line: parses, calls, prints; nothing else."""
+"""The command line: parses arguments, calls the library and prints results."""

@@ -1,4 +1,4 @@
-"""Where results go: standard output or files, and in which format."""
+"""Delivery of results: to standard output or to files, in the chosen format."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ run_options = options.grouped(
     options.as_json,
     options.quiet,
 )
-"""What every experiment is run under. `carry_out` takes them as they were given."""
+"""The options that every experiment has; `carry_out` takes them as given."""
 writer_options = options.grouped(options.setup_options, options.dry_run, run_options)
-"""The same, and how the models are asked that write."""
+"""`run_options`, `--dry-run` and the settings of the writing models."""
 
 
 def compare_writers(
@@ -58,7 +58,7 @@ def compare_writers(
     design: Callable[[Mapping[str, Any], Sequence[Document]], D],
     given: Mapping[str, Any],
 ) -> int:
-    """Run an experiment on the documents at some sources; returns the exit code."""
+    """Run an experiment on the documents at some sources; return the exit code."""
     from redraft.lab.experiments.sources import documents_of
 
     documents = documents_of(sources)
@@ -66,7 +66,7 @@ def compare_writers(
 
 
 def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], design: D, given: Mapping[str, Any]) -> int:
-    """Run an experiment under the options that were given, and deliver its report; returns the exit code."""
+    """Run an experiment under the given options and deliver its report; return the exit code."""
     from redraft.cli import given as asked
     from redraft.store.store import Store
 
@@ -81,7 +81,7 @@ def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], desig
 
 
 def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bool) -> int:
-    """Say what is missing, and how to go on; returns the exit code."""
+    """Print what is missing and how to continue; return the exit code."""
 
     if complete:
         return DONE
@@ -117,7 +117,7 @@ def work(
 
 
 def show_plan(plan: Table, *, as_json: bool) -> int:
-    """Print what an experiment comes to."""
+    """Print the estimated cost of an experiment."""
     from redraft.cli.views.render import echo_json
 
     if as_json:
@@ -128,7 +128,7 @@ def show_plan(plan: Table, *, as_json: bool) -> int:
 
 
 def folder(output: str | None) -> Path | None:
-    """Create the directory for the results, before anything is spent on them."""
+    """Create the directory for the results before anything is spent on them."""
     if output is None:
         return None
     folder = Path(output).expanduser()

@@ -1,4 +1,4 @@
-"""From options to settings: what commands were given, checked, with the names that the library has for it."""
+"""Turns the options of a command line into checked settings of the library."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ M = TypeVar("M", bound="BaseModel")
 Given = Mapping[str, Any]
 
 METRICS_OF_A_PRESET = "redraft.metrics_of_a_preset"
-"""Where a command's context has the metrics of the preset that it was given."""
+"""The key of the context's `meta` with the metrics of the given preset."""
 JUDGING, REFINEMENT = parameters_of(JudgeConfig), parameters_of(RefineConfig)
-"""By option of judging and refining the field that it sets."""
+"""The settings field of each judging and refining option."""
 _PLACES = ("base_url", "key_env")
 _DRAWING = ("context_tokens", "temperature", "top_p", "prompts", "replies", "reasoning_tokens")
 
 
 def store_to_read(db: str | None) -> Store:
-    """The database of a command about what is in it. One that is typed and not there was mistyped, and is not made."""
+    """Open the database of a command that only reads. One named on the command line must exist."""
     from redraft.store.store import Store
 
     here = click.get_current_context().get_parameter_source("db") is ParameterSource.COMMANDLINE
@@ -45,23 +45,23 @@ def store_to_read(db: str | None) -> Store:
 
 
 def typed(given: Given, names: Collection[str] = (*JUDGING, *REFINEMENT)) -> dict[str, Any]:
-    """Those of the options of judging and refining that stand on the command line itself."""
+    """Return those of the named options that were given on the command line itself."""
     context = click.get_current_context()
     here = ParameterSource.COMMANDLINE
     return {name: given[name] for name in names if name in given and context.get_parameter_source(name) is here}
 
 
 def settings(given: Given) -> DraftConfig:
-    """What decides on the summary. The model may be one that the settings file has under that name."""
+    """Return the drafting settings. `--model` may name a model of the settings file."""
     from redraft.cli.settings_file import model_tables
 
     if given.get("source_language"):
-        part(given)  # says better than a pattern what is wrong with it
+        part(given)  # gives a more specific error than the field's pattern
     values = {name: value for name, value in given.items() if name in DraftConfig.model_fields and value is not None}
     table = model_tables().get(values.get("model", ""))
     if table is not None:
         here = typed(given, _PLACES)
-        # An address and its key go together: neither is what a run has for other models.
+        # An address and its key belong together: neither may come from another model.
         own = {**dict.fromkeys(_PLACES), **{name: getattr(table, name) for name in table.model_fields_set}}
         own |= {"key_env": None} if "base_url" in here else {}
         values |= {name: value for name, value in own.items() if name not in here and not _is_said(name)}
@@ -69,13 +69,14 @@ def settings(given: Given) -> DraftConfig:
 
 
 def _is_said(name: str) -> bool:
-    """Whether the user has said otherwise what a table of the settings file says of a model, in a wider sense."""
+    """Return whether the command line or the environment sets a field of a model's table, such as its temperature."""
     source = click.get_current_context().get_parameter_source(name)
     return name in _DRAWING and source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 
 
 def models_named(given: Given) -> dict[str, ModelSettings]:
-    """What the settings file has under the names of those who judge and decide. The writer's prompts are not theirs."""
+    """Return the settings file's models of judges, validator and decider. They do not inherit the prompts of the
+    writer's table."""
     from redraft.cli.settings_file import model_tables
 
     names = {*given.get("judge", ()), given.get("validator"), given.get("decider")}
@@ -88,29 +89,29 @@ def models_named(given: Given) -> dict[str, ModelSettings]:
 
 
 def limits(given: Given, before: Limits | None = None) -> Limits:
-    """The limits that were given, over those that a run had before, over the defaults."""
+    """Return the given limits; the rest are those of the earlier run, if any, else the defaults."""
     named = {name: given[name] for name in Limits.model_fields if given[name] is not None}
     return _checked(Limits, {**(before or Limits()).model_dump(), **named})
 
 
 def prices(given: Given) -> PriceTable:
-    """Return the built-in prices of models, and over them those of --prices."""
+    """Return the built-in prices of models, overridden by those of `--prices`."""
     from redraft.llm.prices import price_table
 
     return price_table(given["prices"])
 
 
 def encoder(name: str | None) -> Encoder | None:
-    """Load the model that --embeddings names, if it names one."""
+    """Load the embedding model of `--embeddings`, if given."""
     if not name:
         return None
-    from redraft.text.vectors import load_encoder  # brings NumPy
+    from redraft.text.vectors import load_encoder  # imports NumPy
 
     return load_encoder(name)
 
 
 def judging(given: Given, refinement: RefineConfig | None = None) -> JudgeConfig:
-    """How drafts are judged: by the metrics given, else by those of the goals, else by the usual ones."""
+    """Return the judging settings: with the given metrics and those of the goals, else the usual ones."""
     from redraft.evaluators.catalog import metrics as known
     from redraft.evaluators.similarity import similarity
 
@@ -120,13 +121,13 @@ def judging(given: Given, refinement: RefineConfig | None = None) -> JudgeConfig
     with _said_of("--metric"):
         known(made.metrics)
     if made.embeddings is None:
-        # What cannot be had without a model of embeddings is refused before anything is spent.
+        # Refuse a similarity that needs an embedding model before anything is spent.
         similarity(made.similarity, None)
     return made
 
 
 def refined(given: Given, what: str) -> tuple[JudgeConfig | None, RefineConfig | None]:
-    """How drafts are judged and refined with `--refine`; without it, options about that are refused."""
+    """Return the settings of `--refine`; without it, return None and refuse judging and refining options."""
     if not given["refine"]:
         if stray := typed(given):
             name, are = next(iter(stray)).replace("_", "-"), "are" if what.endswith("ies") else "is"
@@ -137,12 +138,12 @@ def refined(given: Given, what: str) -> tuple[JudgeConfig | None, RefineConfig |
 
 
 def judging_no_draft(given: Given) -> JudgeConfig:
-    """Who judges, and how, where no draft is judged by metrics."""
+    """Return the judging settings of a command that judges no draft by metrics."""
     return judging(given).model_copy(update={"metrics": ()})
 
 
 def check_query(given: Given, judging: JudgeConfig) -> None:
-    """Refuse a query on the command line that no metric would look at."""
+    """Raise if the command line has a query that none of the metrics uses."""
     from redraft.evaluators.catalog import BUILT_IN, metrics
 
     if typed(given, ("query",)) and not any(one.heeds_query for one in metrics(judging.metrics)):
@@ -153,7 +154,7 @@ def check_query(given: Given, judging: JudgeConfig) -> None:
 def draft(
     sources: Sequence[str], summary: str, findings: str | None = None, *, review: bool = False, quiet: bool
 ) -> str:
-    """The text of the summary, which may be empty. Standard input can be read for one thing only."""
+    """Return the text of the summary, which may be empty. Raises if standard input is named more than once."""
     named = {"SOURCE": STDIN if STDIN in sources else None, "SUMMARY": summary, "--findings": findings}
     if len(read := [name for name, one in named.items() if one == STDIN]) > 1:
         both = "both" if len(read) == 2 else "all"
@@ -163,7 +164,7 @@ def draft(
 
 
 def findings(source: str | None, *, review: bool = False) -> tuple[Finding, ...]:
-    """What is to be mended first, from a file; nothing where there is none."""
+    """Return the findings to fix first from a file; empty if there is no file."""
     from redraft.runs.inputs import read_findings
 
     _check_review(["--findings"] if source == STDIN else [], review=review)
@@ -176,7 +177,7 @@ def _check_review(read: Sequence[str], *, review: bool) -> None:
 
 
 def text(source: str, *, quiet: bool) -> str:
-    """A text that is no document, once it was said what is not in it any more."""
+    """Return a text that is not a document, after printing notes on what was left out of it."""
     from redraft.readers.documents import read_text
 
     found = read_text(source)
@@ -185,7 +186,7 @@ def text(source: str, *, quiet: bool) -> str:
 
 
 def part(given: Given) -> Choice:
-    """Which part of a document is to be read, and in which language it is."""
+    """Return which part of the document to read, and its language."""
     from redraft.readers.parts import choice
 
     ranges = (given["chapters"] or "", given["pages"] or "")
@@ -193,7 +194,7 @@ def part(given: Given) -> Choice:
 
 
 def document_at(sources: Sequence[str], given: Given) -> str | Sequence[str] | Document:
-    """The source as it was given, or several; or, where a part of it is asked for, that part of the document."""
+    """Return the source, or the list of several; if only a part is asked for, that part as a document."""
     from redraft.readers.documents import check_sources, load_all
 
     check_sources(sources)
@@ -203,7 +204,7 @@ def document_at(sources: Sequence[str], given: Given) -> str | Sequence[str] | D
 
 
 def document(sources: Sequence[str], *, quiet: bool) -> Document:
-    """A document, or several read as one, once it was said what is not in it any more."""
+    """Return a document, or several read as one, after printing notes on what was left out."""
     from redraft.readers.documents import load_all
 
     found = load_all(sources)
@@ -217,7 +218,7 @@ def _tell(source: str, notes: Collection[str], *, quiet: bool) -> None:
 
 
 def refinement(given: Given, before: RefineConfig | None = None) -> RefineConfig:
-    """What a draft is refined for: what was given, over what a run had before, over the defaults."""
+    """Return the refinement settings: the given ones, then those of the earlier run, then the defaults."""
     from redraft.evaluators.catalog import check_goals, metrics, names
 
     known = before.model_dump() if before else {}
@@ -231,7 +232,7 @@ def refinement(given: Given, before: RefineConfig | None = None) -> RefineConfig
 
 
 def _usual_goals() -> dict[str, float]:
-    """The goals where none is named. A preset that judges by other metrics says nothing of how good is good enough."""
+    """Return the default goals. Raises if a preset chose other metrics, because it has no goals for them."""
     context = click.get_current_context()
     others = [one for one in context.meta.get(METRICS_OF_A_PRESET, ()) if one not in DEFAULT_GOALS]
     if others and context.get_parameter_source("metric") in (None, ParameterSource.DEFAULT_MAP):
@@ -261,12 +262,12 @@ def _goals(words: Collection[str]) -> dict[str, float]:
 
 
 def _named(given: Given, fields: Mapping[str, str]) -> dict[str, Any]:
-    """The options that have a value, under the names of the fields that they set."""
+    """Return the options that have a value, by the names of their settings fields."""
     return {field: given[name] for name, field in fields.items() if given.get(name) not in (None, ())}
 
 
 def _checked(model: type[M], values: Given, options: Mapping[str, str] | None = None) -> M:
-    """The model of these values. What it refuses is a user's mistake; bytes that are no text become question marks."""
+    """Validate the values; errors name the options. Bytes that are not valid text become question marks."""
     names = {field: name for name, field in (options or {}).items()}
     readable = {name: _readable(value) for name, value in values.items()}
     return checked(model, readable, lambda field: f"--{names.get(field, field).replace('_', '-')}", " ")
@@ -274,7 +275,7 @@ def _checked(model: type[M], values: Given, options: Mapping[str, str] | None = 
 
 @contextmanager
 def _said_of(option: str) -> Iterator[None]:
-    """What is refused within is what the option says."""
+    """Prefix usage errors raised within with the option's name."""
     try:
         yield
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""Commands suggested as the next step, complete enough to be copied."""
+"""Suggested next commands, complete enough to copy."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def resuming(run: str, limits: Limits, said: str = "") -> str:
 
 
 def completed(text: str) -> str:
-    """Return a hint of the library, which does not know the command line, with its commands completed."""
+    """Complete the commands in a hint of the library, which does not know the command line."""
     return _OF_A_RUN.sub(lambda found: about(found[1], found[2]), text)
 
 

@@ -1,4 +1,4 @@
-"""Stopping: the first Ctrl-C as soon as all is tidy, the second at once, whatever is being waited for."""
+"""Interruption: the first Ctrl-C stops cleanly, a second one ends the process at once."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from types import FrameType
 from redraft.cli.terminal import INTERRUPTED, is_interactive
 
 _PATIENCE = 0.4
-# The display of progress hides it while it lasts.
+# The progress display hides the cursor.
 _CURSOR = "\r\x1b[K\x1b[?25h"
 
 
 def exit_at_second_interrupt() -> None:
-    """From now on a second Ctrl-C ends the process if it has not ended by itself a moment later.
+    """Let a second Ctrl-C end the process unless it ends by itself within a moment.
 
-    Python hears of a signal when the main thread has a turn, which it has not while it waits for a database or for a
-    thread that reads. So another thread listens. What was stored by then is kept, as if the process had been killed.
+    Python handles signals only when the main thread runs, which it does not while it waits for a database or for a
+    reading thread, so another thread listens. What was stored by then is kept, as if the process had been killed.
     """
     ear, mouth = os.pipe()
     os.set_blocking(mouth, False)
@@ -31,12 +31,12 @@ def exit_at_second_interrupt() -> None:
 
 @contextmanager
 def on_termination(stop: Callable[[], object]) -> Iterator[None]:
-    """Within, SIGTERM calls `stop` instead of ending the process."""
+    """Call `stop` on SIGTERM instead of ending the process while the context is active."""
 
     def stopped(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  (as handlers are called)
         stop()
 
-    # The handler of an event loop would take the place of whoever listens for the second Ctrl-C.
+    # A signal handler of the event loop would replace the one for the second Ctrl-C.
     before = signal.signal(signal.SIGTERM, stopped)
     try:
         yield
@@ -50,6 +50,6 @@ def _listen(ear: int) -> None:
         heard += os.read(ear, 16).count(signal.SIGINT)
     time.sleep(_PATIENCE)
     shown = _CURSOR if is_interactive() else ""
-    with suppress(OSError):  # there may be no stderr any more
+    with suppress(OSError):  # stderr may be closed
         os.write(2, f"{shown}\nredraft: stopped; finished work is kept\n".encode())
     os._exit(INTERRUPTED)

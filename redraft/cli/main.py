@@ -1,4 +1,4 @@
-"""The `redraft` command, its exit codes, and how its failures are told."""
+"""The `redraft` command, its exit codes and its error messages."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ _HOME = "redraft.cli.commands"
 
 
 class Listed(NamedTuple):
-    """A command as the overview has it."""
+    """A command's entry in the overview."""
 
     place: str
-    """Where it is, below the commands, as in `batch:batch`."""
+    """The module and attribute within the commands package, such as `batch:batch`."""
     does: str
-    """What it does, in a line."""
+    """A one-line description."""
 
 
 class Commands(MutableMapping[str, click.Command]):
-    """Commands by name, each loaded at its first use: an overview of twenty needs none of them."""
+    """Commands by name, loaded at first use because the overview needs none of them."""
 
     def __init__(self, listed: dict[str, Listed]) -> None:
         self.listed = listed
@@ -84,13 +84,13 @@ class Commands(MutableMapping[str, click.Command]):
 
 
 class Overview(click.Group):
-    """The group of all commands, in the order in which they are listed."""
+    """The group of all commands, in the order of the list."""
 
     def list_commands(self, _: click.Context) -> list[str]:
         return list(self.commands)
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
-        """A line for each, without loading it."""
+        """Write one line per command without loading it."""
         assert isinstance(self.commands, Commands)
         with formatter.section("Commands"):
             formatter.write_dl([(name, one.does) for name, one in self.commands.listed.items()])
@@ -145,28 +145,28 @@ def app(context: click.Context) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The entry point: run, and leave with an exit code."""
+    """Run the command line and exit with its exit code."""
     if arguments is None:
         exit_at_second_interrupt()
     words = list(sys.argv[1:] if arguments is None else arguments)
-    # While modules are loaded nothing becomes garbage, and looking for it takes a tenth of the time.
+    # Loading modules creates no garbage, and collection would take a tenth of the time.
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING)
     clean_streams()
     try:
         code = _run(words)
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read our output has had enough. The interpreter must not complain when it flushes at its end.
+        # The reader closed the pipe. The interpreter must not complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = DONE
     if arguments is None:
-        # Nor is there anything to look for at the end.
+        # Skip the collection at exit, too.
         gc.freeze()
     sys.exit(code)
 
 
 def _run(words: Sequence[str]) -> int:
-    """Run a command; turn whatever happens into an exit code."""
+    """Run a command and turn every outcome into an exit code."""
     try:
         code = app.main(words, prog_name="redraft", standalone_mode=False)
     except click.ClickException as error:
@@ -184,19 +184,19 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _likely(option: str, known: Sequence[str]) -> list[str]:
-    """Of the options that look like one that there is not, those that begin as it does, or else the nearest."""
+    """Return the known options that start with the unknown one, else the nearest one."""
     return [one for one in known if one.startswith(option)] or get_close_matches(option, known, 1, 0.0)
 
 
 def _as_json(words: Sequence[str]) -> bool:
-    """Whether programs read what is printed: what the last `--format` says, or `--json`."""
+    """Return whether JSON is printed, by `--json` or the last `--format`."""
     formats = [after for word, after in zip(words, [*words[1:], ""], strict=True) if word == "--format"]
     formats += [word.removeprefix("--format=") for word in words if word.startswith("--format=")]
     return "--json" in words or formats[-1:] == ["json"]
 
 
 def _tell(words: Sequence[str], code: str, message: str, hint: str, exit_code: int, *, shown: bool = False) -> int:
-    """Tell of a failure: as JSON on stdout where that was asked for, else in words on stderr."""
+    """Print an error as JSON on stdout if JSON was asked for, else as text on stderr."""
     if _as_json(words):
         click.echo(json_text({"error": {"code": code, "message": message, "hint": hint}}, indent=None))
     elif not shown:

@@ -1,4 +1,4 @@
-"""Options that several commands share, each also read from the environment as REDRAFT_<NAME>."""
+"""Options that several commands share; most can also be set as REDRAFT_<NAME> in the environment."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
-    """An option with its environment variable, and its default in the help where it has one.
+    """Create an option with an environment variable; the help shows its default, if any.
 
-    What may be given several times is separated by blanks in the environment.
+    The values of a repeatable option are separated by spaces in the environment.
     """
     long = next(name for name in names if name.startswith("--"))
     variable = "REDRAFT_" + long.split("/")[0].removeprefix("--").replace("-", "_").upper()
@@ -31,13 +31,13 @@ def option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
 
 
 def typed_option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
-    """An option that is for one command at a time: neither the environment nor the settings file sets it."""
+    """Create an option that only the command line sets, not the environment or the settings file."""
     shown = settings.get("default") is not None and not settings.get("is_flag")
     return click.option(*names, cls=SectionOption, section=section, show_default=shown, **settings)
 
 
 def grouped(*options: Callable[[F], F]) -> Callable[[F], F]:
-    """Several options as one decorator, in the order in which the help shall list them."""
+    """Combine several options into one decorator; the help lists them in this order."""
 
     def decorate(function: F) -> F:
         for one in reversed(options):
@@ -48,10 +48,10 @@ def grouped(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def of_field(model: type[BaseModel], name: str, **otherwise: Any) -> Callable[[F], F]:
-    """The option that a field of settings declares, with what a command has otherwise.
+    """Create the option that a settings field declares; `otherwise` overrides its arguments.
 
-    `DraftConfig` is of a run that begins, so that an option has the field's default. What bounds a run or judges it
-    may be of one that goes on, and keeps what it had: there the help says the default, and the option has none.
+    `DraftConfig` belongs to a new run, so its options have the defaults of the fields. Limits and judging settings may
+    belong to a resumed run, which keeps its own: the help states their defaults, but the options have none.
     """
     field, shown = model.model_fields[name], option_of(model, name)
     assert shown is not None, f"{name} is no option"
@@ -66,20 +66,20 @@ def of_field(model: type[BaseModel], name: str, **otherwise: Any) -> Callable[[F
         **_kind(field, shown.names),
         **otherwise,
     }
-    # A name without dashes says how the command's function gets it.
+    # A name without dashes is the name of the function's parameter.
     names = (*shown.names, shown.parameter)
     return (option if shown.environment else typed_option)(*names, **settings)
 
 
 def _in_words(default: object) -> str:
-    """A default as the help says it; nothing for what is not there, or is not done."""
+    """Return a default as text for the help; empty for None, False and empty values."""
     if default in (None, False, (), PydanticUndefined):
         return ""
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
 def _kind(field: FieldInfo, names: tuple[str, ...]) -> dict[str, Any]:
-    """What click has to know of the values that a field takes."""
+    """Return click's type arguments for a field."""
     annotation: Any = field.annotation
     ends = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     kind = next(one for one in ends if one is not type(None))
@@ -102,12 +102,12 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
 class Size(click.ParamType[int]):
-    """A number of bytes, with a unit or without."""
+    """A number of bytes, with or without a unit."""
 
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number of bytes that is meant."""
+        """Return the number of bytes."""
         found = _SIZE.fullmatch(str(value))
         if not found:
             self.fail(f"{value!r} is not a size. Write it as 50MB or 2GB.", param, ctx)
@@ -118,7 +118,7 @@ _COUNT = re.compile(r"\s*([0-9]{1,6})(?:\s*-\s*([0-9]{1,6}))?\s*")
 
 
 class Count(click.ParamType["int | tuple[int, int]"]):
-    """A number, or a range of numbers: 40, or 9-15."""
+    """A number such as 40, or a range such as 9-15."""
 
     name = "count"
 
@@ -126,7 +126,7 @@ class Count(click.ParamType["int | tuple[int, int]"]):
         self._most = most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | tuple[int, int]:
-        """The number, or the two ends of the range."""
+        """Return the number, or both ends of the range."""
         found = _COUNT.fullmatch(str(value))
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
         if found is None or not 1 <= first <= last <= self._most:
@@ -135,19 +135,19 @@ class Count(click.ParamType["int | tuple[int, int]"]):
 
 
 def allow(context: click.Context, parameter: click.Parameter, most: int) -> None:  # noqa: ARG001
-    """Let sources be as large as an option says."""
+    """Set the largest size that sources may have."""
     allow_bytes(most)
 
 
 def _strategies() -> str:
     from redraft import plugins
 
-    # redraft's own stand in a module that takes LangGraph a second to import.
+    # redraft's own strategies are listed here because importing their module loads LangGraph, which takes a second.
     return ", ".join(("auto", "hierarchical", "incremental", "direct", *plugins.names("strategies")))
 
 
 sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
-"""A document, or several that are read as one. What a command takes besides stands behind them."""
+"""A document, or several that are read as one. Other arguments follow it."""
 
 db = option("--db", section="output", metavar="FILE", help="The database, or its postgresql:// address.")
 as_json = typed_option("--json", "as_json", section="output", is_flag=True, help="Print JSON.")
@@ -196,7 +196,7 @@ drafting_options = grouped(
 
 
 def window(otherwise: str) -> Callable[[F], F]:
-    """Return --context-tokens for a command in which its default is `otherwise`."""
+    """Create `--context-tokens` for a command where its default is `otherwise`."""
     text = f"Most tokens of a prompt and its reply.  [default: {otherwise}]"
     return of_field(DraftConfig, "context_tokens", default=None, help=text)
 
@@ -220,7 +220,7 @@ model = grouped(
     of_field(DraftConfig, "key_env"),
     of_field(DraftConfig, "context_tokens"),
 )
-"""A model, with where it is served and how much it reads at once."""
+"""A model, its server and its context window."""
 model_options = grouped(of_field(DraftConfig, "model"), setup_options)
 embeddings = of_field(JudgeConfig, "embeddings")
 
@@ -258,7 +258,7 @@ part_options = grouped(
         help="Read a damaged file even if less than 90 % of its text is readable.",
     ),
 )
-"""Which part of a document is read."""
+"""The part of the document to read."""
 
 timeout = of_field(Limits, "timeout")
 limit_options = grouped(
@@ -280,7 +280,7 @@ limit_options = grouped(
 
 reading_options = grouped(setup_options, part_options, limit_options, max_source, prices, dry_run)
 asking_options = grouped(of_field(DraftConfig, "model"), reading_options)
-"""Of a command that reads a document and asks models about it."""
+"""The options of a command that reads a document and asks models about it."""
 store_options = grouped(db, as_json, quiet)
 
 

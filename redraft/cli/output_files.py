@@ -1,4 +1,4 @@
-"""Where what commands make goes, and in which format: settled, and refused, before anything is paid for."""
+"""Output files and their formats, checked before anything is spent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ C = TypeVar("C", bound="BaseModel")
 
 
 def check_output(output: str | None) -> None:
-    """Refuse a file that cannot be written before anything is spent on what shall go into it."""
+    """Raise if a file cannot be written, before anything is spent on its content."""
     if output is None:
         return
     path = Path(output).expanduser()
@@ -39,7 +39,7 @@ def check_output(output: str | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A file with its format, or stdout; with `as_json` stdout has the object for programs, whatever a file has."""
+    """A file and its format, or stdout; with `as_json` stdout gets the JSON object, whatever the file gets."""
 
     output: str | None
     form: Format
@@ -47,14 +47,14 @@ class Target:
 
     @property
     def printed(self) -> Format | None:
-        """What stdout gets; None where a file gets all there is."""
+        """The format printed to stdout; None if only the file is written."""
         if self.as_json:
             return "json"
         return None if self.output else self.form
 
 
 def target(output: str | None, form: Format | None, *, as_json: bool) -> Target:
-    """The target that the options name: what a file is called says its format, unless `--format` does."""
+    """Return the output target; the file's suffix decides the format unless `--format` is given."""
     from redraft.report.outputs.formats import format_of
 
     check_output(output)
@@ -87,7 +87,7 @@ _BY_SUFFIX: dict[str, Form] = {
     ".markdown": "markdown",
     ".json": "json",
 }
-# What a page would be taken for, and would not open.
+# Suffixes under which a page would not open.
 _OTHERS = frozenset({".docx", ".doc", ".odt", ".rtf", ".pdf", ".epub", ".xlsx", ".csv", ".tex", ".xml", ".jsonl"})
 
 form_options = options.grouped(
@@ -105,7 +105,7 @@ form_options = options.grouped(
 
 
 def form_of(form: Form | None, output: str | None, hint: str) -> Form:
-    """The form that is wanted. A terminal gets no page: the hint is a command that writes one to a file."""
+    """Return the output form. Raises for HTML on a terminal; `hint` is a command that writes it to a file."""
     suffix = Path(output or "").suffix.lower()
     if form is None and suffix in _OTHERS:
         raise UsageError(
@@ -119,14 +119,14 @@ def form_of(form: Form | None, output: str | None, hint: str) -> Form:
 
 
 def in_form(content: C, form: Form, markdown: Callable[[C], str], page: Callable[[C], str]) -> str:
-    """Return the content as JSON, or as what makes Markdown or a page of it."""
+    """Return the content as JSON, Markdown or HTML."""
     if form == "json":
         return content.model_dump_json(indent=2) + "\n"
     return markdown(content) if form == "markdown" else page(content)
 
 
 def put(text: str, output: str | None, hint: str = "name another file with -o") -> None:
-    """Write a text to a file if one is named, and else to stdout."""
+    """Write a text to a file if one is named, else to stdout."""
     if output:
         write(Path(output).expanduser(), text, hint)
     else:
@@ -134,14 +134,14 @@ def put(text: str, output: str | None, hint: str = "name another file with -o") 
 
 
 def hand_over(text: str, holds: str, output: str | None, *, quiet: bool) -> None:
-    """Write a text where it is wanted, and say what it contains."""
+    """Write a text to the file or stdout, and say what it contains."""
     put(text, output)
     if output and not quiet:
         say(f"written to {output}: {len(text.encode()) / 1000:,.0f} KB. {holds}")
 
 
 def citing(store: Store, encoder: Encoder | None = None) -> Callable[[str], Citations]:
-    """What finds the citations of the run that it is called with."""
+    """Return a function that returns the citations of a run."""
 
     def citations(run: str) -> Citations:
         from redraft.report.history.citations import citations_of

@@ -1,4 +1,4 @@
-"""`--preset NAME`: the settings of a paper as defaults, below whatever else says what an option shall be."""
+"""`--preset NAME`: a paper's settings as defaults, overridden by any other setting."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _names() -> str:
 
 
 def _lay_under(context: click.Context, _: click.Parameter, name: str | None) -> None:
-    """Make what the preset sets the defaults of the command's other options."""
+    """Make the preset's settings the defaults of the command's other options."""
     if name is None or context.resilient_parsing:
         return
     from redraft.presets import preset
@@ -40,13 +40,13 @@ def _lay_under(context: click.Context, _: click.Parameter, name: str | None) -> 
 
 
 def _several(option: click.Parameter, value: Any) -> Any:
-    """One value as one of several, where an option may be repeated."""
+    """Wrap a single value in a list if the option is repeatable."""
     several = isinstance(option, click.Option) and option.multiple
     return [value] if several and not isinstance(value, list | tuple) else value
 
 
 def about_judging_alone(context: click.Context) -> str | None:
-    """The preset that sets nothing for a draft that is not judged, if such a one was named."""
+    """Return the name of the given preset if it only sets how drafts are judged and refined."""
     from redraft.presets import preset
 
     name = context.meta.get(_NAMED)
@@ -54,7 +54,7 @@ def about_judging_alone(context: click.Context) -> str | None:
 
 
 def _values(preset: Preset) -> dict[str, Any]:
-    """What it sets, by the names of the options' parameters, in the form in which the options take it."""
+    """Return the preset's settings by parameter name, in the form that the options take."""
     fields = {**given.JUDGING, **given.REFINEMENT}
     names = {field: name for name, field in fields.items()}
     values = {names.get(field, field): value for field, value in preset.set_fields.items()}
@@ -66,7 +66,7 @@ def _values(preset: Preset) -> dict[str, Any]:
 
 
 def usual_preset(default: str | None) -> Callable[[F], F]:
-    """The option, with a preset that is meant where none is named."""
+    """Create `--preset` with a default preset."""
     return option(
         "--preset",
         section="model",

@@ -38,7 +38,7 @@ _PROMPT = "enter: revise now, or d, a, e, p, s, ?: "
 
 @dataclass
 class _Answer:
-    """What the person has said so far."""
+    """The person's answer so far."""
 
     findings: Sequence[Finding]
     dropped: set[int] = field(default_factory=set)
@@ -47,7 +47,7 @@ class _Answer:
     stop: bool = False
 
     def drop(self, words: str) -> str:
-        """Take findings off the list; what to say to that."""
+        """Drop findings by number; return the reply to print."""
         numbers = words.replace(",", " ").split()
         known = {str(number) for number in range(1, len(self.findings) + 1)}
         if not numbers or not known.issuperset(numbers):
@@ -62,10 +62,10 @@ class _Answer:
 
 
 def reviewer(store: Store, display: Display) -> Reviewer:
-    """Asks on the terminal, with the progress line out of the way."""
+    """Return a reviewer that asks on the terminal while the progress display is paused."""
 
     async def review(request: ReviewQuestion) -> Mapping[str, Any] | None:
-        # Nothing else goes on meanwhile, so it does no harm that this blocks.
+        # Blocking is harmless: nothing else runs meanwhile.
         with display.paused(), _stoppable():
             return _Review(store, request).ask()
 
@@ -73,7 +73,7 @@ def reviewer(store: Store, display: Display) -> Reviewer:
 
 
 class _Review:
-    """One question put to the person, until it is answered."""
+    """A question to the person, repeated until it is answered."""
 
     def __init__(self, store: Store, request: ReviewQuestion) -> None:
         self._store = store
@@ -84,7 +84,8 @@ class _Review:
         self._answer = _Answer([known[one["id"]] for one in request["findings"] if one["id"] in known])
 
     def ask(self) -> Mapping[str, Any] | None:
-        """Show, and take commands until one of them ends it. At the end of input the run waits to be resumed."""
+        """Show the draft and read commands until one ends the review. Return None at the end of input: the run then
+        waits to be resumed."""
         self._show()
         while not self._answer.stop:
             click.echo(_PROMPT, err=True, nl=False)
@@ -138,7 +139,7 @@ class _Review:
                 say(f"  {one_line(command, 20)!r} is not a key; ? lists them")
 
     def _edit(self) -> str:
-        """Let the person edit the draft; what to say to that."""
+        """Let the person edit the draft; return the reply to print."""
         before = self._draft.text if self._answer.edited is None else self._answer.edited
         try:
             text = click.edit(before + "\n", extension=".md")
@@ -163,7 +164,7 @@ class _Review:
 
 @contextmanager
 def _stoppable() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM end the waiting for a line; the event loop, whose task they are, does not run now."""
+    """Let Ctrl-C and SIGTERM interrupt the wait for input; the event loop, which handles them, is blocked meanwhile."""
     before = {}
     for number in (signal.SIGINT, signal.SIGTERM):
         before[number] = signal.signal(number, _stop)

@@ -1,4 +1,4 @@
-"""Running something long from a terminal: progress while it lasts, a clean stop, and what to do next."""
+"""Runs long tasks from a terminal: with progress, a clean stop and a hint on how to continue."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def carry_out(
     target: Target | None = None,
     pruned: bool = False,
 ) -> int:
-    """Make the run of an order and print what came of it, or show its plan; returns the exit code."""
+    """Carry out an order and print the result, or show its plan; return the exit code."""
     limits, prices, quiet = asked.limits(given), asked.prices(given), given["quiet"]
     as_json = target.as_json if target else given["as_json"]
     if given["dry_run"]:
@@ -63,7 +63,7 @@ def carry_out(
 
 
 def _with_packs(order: RunSpec, store: Store) -> RunSpec:
-    """The order with the whole ids of the pack and the key facts that it names; an error where there are none such."""
+    """Return the order with the full ids of its pack and key facts; raises if one does not exist."""
     if (judging := order.judging) is None:
         return order
     known = {"pack": store.packs.get(judging.pack).id} if judging.pack else {}
@@ -82,7 +82,7 @@ def work(
     decider: ModelLike | None = None,
     settings: DraftConfig | None = None,
 ) -> T:
-    """Run to the end, or to a stop that tells how to go on."""
+    """Run a task to the end, or to a stop with a hint on how to continue."""
     run = ""
 
     with open_progress(quiet=quiet) as progress:
@@ -115,21 +115,21 @@ def work(
                 raise StoppedError(f"Resume: {hints.about('resume', run)}") from None
             raise KeyboardInterrupt from None
         except RedraftError as error:
-            # A run cannot be told to mean something else: one that was begun with a mistake is begun again.
+            # The settings of a run cannot change: one begun by mistake has to be begun again.
             if run and not isinstance(error, UsageError) and f"redraft resume {run}" not in error.hint:
                 error.hint = f"{error.hint}\n  Resume: {hints.resuming(run, limits, error.message)}".strip()
             raise
 
 
 def _remember_output(store: Store, run: str) -> None:
-    """Have the file that was named with -o on record, so that `resume` writes there; in a thread, as it may wait."""
+    """Record the file of `-o`, so that `resume` writes there; in a thread, because the write may wait."""
     if output := click.get_current_context().params.get("output"):
         path = str(Path(output).expanduser().absolute())
         asyncio.get_running_loop().run_in_executor(None, store.runs.set_output, run, path)
 
 
 class StoppedError(RedraftError):
-    """The user stopped a run or an experiment; the hint says how it goes on."""
+    """The user stopped a run or an experiment; the hint says how to continue."""
 
     code = "interrupted"
 
@@ -138,7 +138,7 @@ class StoppedError(RedraftError):
 
 
 async def until_stopped(task: Coroutine[Any, Any, T]) -> T:
-    """Let SIGTERM stop the work as cleanly as Ctrl-C does, and send nothing to anybody without the user's word."""
+    """Run a task: SIGTERM stops it as cleanly as Ctrl-C, and tracing is off unless the user asked for it."""
     current, loop = asyncio.current_task(), asyncio.get_running_loop()
     assert current is not None
     stopping = on_termination(lambda: loop.call_soon_threadsafe(current.cancel))
@@ -147,11 +147,11 @@ async def until_stopped(task: Coroutine[Any, Any, T]) -> T:
         with stopping, tracing(bool(given.get("trace_to_langsmith"))), _spans(bool(given.get("send_spans"))):
             return await task
     finally:
-        task.close()  # Where it has not begun: what was asked of us beside it cannot be had.
+        task.close()  # If tracing or spans are unavailable, it was never awaited.
 
 
 def _spans(wanted: bool) -> AbstractContextManager[None]:
-    """Send spans of what happens within, if that is wanted."""
+    """Send spans while the context is active, if wanted."""
     if not wanted:
         return nullcontext()
     from redraft.telemetry.stages import check_spans

@@ -1,4 +1,4 @@
-"""Help in groups: which options belong together, and the few of a large command that matter first."""
+"""Grouped help: options in sections, and only the most important ones of a large command."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECTIONS: dict[Section, str] = {
     "limits": "Limits",
     "output": "Output",
 }
-"""The sections and their titles, in the order of the help."""
+"""The titles of the sections, in the order of the help."""
 _WIDEST_NAME = 28
 _TRACING = tuple(
     f"{owner}_{name}"
@@ -38,17 +38,18 @@ LISTED = "{listed}"
 
 
 class SectionOption(click.Option):
-    """An option of a section."""
+    """An option in a section of the help."""
 
     def __init__(self, *args: Any, section: Section, listing: Callable[[], str] | None = None, **settings: Any) -> None:
-        """What `listing` returns stands for `LISTED` in the help: it is asked only where that is shown."""
+        """Create the option. The result of `listing` replaces `LISTED` in the help; it is called only when the help is
+        shown."""
         super().__init__(*args, **settings)
         self.section = section
         self._listing = listing
 
     @property
     def long(self) -> str:
-        """Its long name, as in `--words`."""
+        """The long name, such as `--words`."""
         return next(name for name in self.opts if name.startswith("--"))
 
     def get_help_record(self, context: click.Context) -> Record | None:
@@ -59,14 +60,14 @@ class SectionOption(click.Option):
         return name, text.replace(LISTED, self._listing())
 
     def get_help_extra(self, context: click.Context) -> OptionHelpExtra:
-        """The default and the like. Which numbers are taken is told to whoever gives another."""
+        """Return the default and other extras without the number range, which the error for a wrong value states."""
         extra = super().get_help_extra(context)
         extra.pop("range", None)
         return extra
 
 
 class Command(click.Command):
-    """A command whose help has its options in sections; with `first`, only those of these names."""
+    """A command with its options in sections; if `first` is given, the help shows only these."""
 
     def __init__(self, *args: Any, first: Sequence[str] = (), **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -77,7 +78,8 @@ class Command(click.Command):
         return [one for one in self.params if isinstance(one, SectionOption)]
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """Parse the words; of several arguments the one is missing that was not given, and not the first."""
+        """Parse the arguments. If a later argument is missing after several sources, the error names that one, not the
+        first."""
         words = list(args)
         try:
             return super().parse_args(context, args)
@@ -95,7 +97,7 @@ class Command(click.Command):
             raise click.UsageError(message, context) from None
 
     def invoke(self, context: click.Context) -> Any:
-        """Run it; an error that tells how to go on tells it so that it can be copied as it stands."""
+        """Run the command; complete the commands in an error's hint so that they can be copied."""
         try:
             check_trusted(context)
             _mind_tracing(context)
@@ -105,7 +107,7 @@ class Command(click.Command):
             raise
 
     def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options that matter first, or all of them where they are few."""
+        """Write the most important options, or all if there are few."""
         known = {one.long.removeprefix("--"): one for one in self.options}
         chosen = [known[name] for name in self.first] if self.first else self.options
         self._write(chosen, context, formatter)
@@ -115,7 +117,7 @@ class Command(click.Command):
             formatter.write_text(f"`redraft help {path}` lists all {len(known)} options.")
 
     def everything(self, context: click.Context) -> str:
-        """The help with every option."""
+        """Return the help with all options."""
         formatter = context.make_formatter()
         self.format_usage(context, formatter)
         self.format_help_text(context, formatter)
@@ -132,7 +134,7 @@ class Command(click.Command):
 
 
 def _mind_tracing(context: click.Context) -> None:
-    """Say that everything goes to LangSmith where that was asked for; elsewhere nobody finds its switches set."""
+    """Announce that texts go to LangSmith if that was asked for; otherwise remove its tracing variables."""
     if not context.params.get("trace_to_langsmith"):
         for name in _TRACING:
             os.environ.pop(name, None)
@@ -143,7 +145,7 @@ def _mind_tracing(context: click.Context) -> None:
 
 
 def write_sections(records: Sequence[tuple[Section, Record]], formatter: click.HelpFormatter) -> None:
-    """The records under the titles of their sections, in columns that run through; a single section needs no title."""
+    """Write records under their section titles, with aligned columns; a single section gets no title of its own."""
     widest = min(_WIDEST_NAME, max((len(name) for _, (name, _) in records), default=0))
     there = [section for section in SECTIONS if any(one == section for one, _ in records)]
     for section in there:
@@ -154,7 +156,7 @@ def write_sections(records: Sequence[tuple[Section, Record]], formatter: click.H
 
 
 class CommandGroup(click.Group):
-    """A group of such commands, in the order in which they were added; `usual` is meant where none is named."""
+    """A group of commands in the order they were added; `usual` runs if none is named."""
 
     command_class = Command
     group_class = type
@@ -164,16 +166,16 @@ class CommandGroup(click.Group):
         self.usual = usual
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
-        """The words that name a command; where the first one does not, the usual command is put before it."""
+        """Parse the arguments; insert the usual command if the first argument is not a command."""
         known = {*self.commands, *context.help_option_names}
         meant = [self.usual] if self.usual and args and args[0] not in known else []
         return super().parse_args(context, [*meant, *args])
 
     def list_commands(self, _: click.Context) -> list[str]:
-        """Their names, those that matter first at the top."""
+        """Return the names of the commands, most important first."""
         return list(self.commands)
 
 
 def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
-    """A command with its help in groups."""
+    """Create a command with grouped help."""
     return click.command(name, cls=Command, **settings)

@@ -1,4 +1,4 @@
-"""The settings file, `redraft.toml`: defaults of commands, and models under names of their own."""
+"""The settings file `redraft.toml`: defaults of commands, and named models."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
 
 FILE_NAME = "redraft.toml"
 MODELS = "models"
-"""The table whose tables are models, by name."""
+"""The table that contains a table for each named model."""
 
 
 def settings_file() -> Path:
-    """Where settings are read from, if there is such a file."""
+    """Return the path of the settings file, which need not exist."""
     return Path(os.environ.get("REDRAFT_CONFIG", FILE_NAME))
 
 
 def content_found() -> dict[str, Any]:
-    """All that the settings file says, if there is one."""
+    """Return the content of the settings file; empty if there is none."""
     path = settings_file()
     return content_of(path) if path.exists() else {}
 
 
 def is_found() -> bool:
-    """Whether the file is one that lies about in the current directory, and that nobody has named."""
+    """Return whether the file lies in the current directory and was not named by the user."""
     return "REDRAFT_CONFIG" not in os.environ and Path(FILE_NAME).exists()
 
 
 def content_of(path: Path) -> dict[str, Any]:
-    """All that a settings file says."""
+    """Return the content of a settings file; raises `UsageError` if it cannot be read."""
     import tomllib
 
     try:
@@ -58,12 +58,12 @@ _TABLES = 'write tables with names, such as\n[models.strong]\nmodel = "openai:gp
 
 
 def model_tables() -> dict[str, ModelSettings]:
-    """The tables of the settings file by name, each checked; none where there is no file, or none in it."""
+    """Return the checked model tables of the settings file by name; empty if there are none."""
     return checked_tables(content_found().get(MODELS, {}), str(settings_file()))
 
 
 def checked_tables(tables: object, place: str) -> dict[str, ModelSettings]:
-    """What stands under `models` in a file at `place`. Whatever is wrong with any of it is said in a sentence."""
+    """Check the `models` table of the file at `place`; raises `UsageError` for any error in it."""
     if not isinstance(tables, Mapping):
         raise UsageError("`models` is not a table", place=place, hint=_TABLES)
     return {str(name): _checked(str(name), table, place) for name, table in tables.items()}
@@ -101,16 +101,16 @@ def _checked(name: str, table: object, place: str) -> ModelSettings:
 
 
 def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
-    """Defaults for each command: the file's top-level keys, and those of the table with the command's name.
+    """Return the defaults of each command: the file's top-level keys and those of the command's table.
 
-    Keys are the long names of options. A key that no command knows is an error, for it is a typing mistake. A group's
-    table is for all of its commands.
+    Keys are long option names. A key that no command has is a typo and raises an error. A group's table applies to all
+    of its commands.
     """
     path, content = settings_file(), content_found()
     if not content:
         return {}
     if (models := content.pop(MODELS, None)) is not None:
-        # What is wrong with them is told whatever the command, as it is of every other setting.
+        # Errors in model tables are reported by every command, like those in other settings.
         checked_tables(models, str(path))
     shared = {key: value for key, value in content.items() if not isinstance(value, dict)}
     tables = {key: value for key, value in content.items() if isinstance(value, dict)}
@@ -125,7 +125,7 @@ def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
 
 
 def _defaults(command: click.Command, values: Mapping[str, object], place: str) -> dict[str, Any]:
-    """The values that a command knows, by the names of its parameters; for a group, those of each of its commands."""
+    """Return the values for a command's options by parameter name; for a group, by command."""
     if isinstance(command, click.Group):
         return {name: _defaults(one, values, place) for name, one in command.commands.items()}
     options = _options(command)
@@ -137,7 +137,7 @@ def _defaults(command: click.Command, values: Mapping[str, object], place: str) 
 
 
 def _value(option: click.Option, key: str, value: object, place: str) -> object:
-    """The value as if it had been typed, so that it is checked as on the command line; flags are true or false."""
+    """Return the value as if given on the command line, so that it is checked alike; flags must be true or false."""
     if option.multiple:
         listed = value if isinstance(value, list) else [value]
         return [_word(one, key, place) for one in listed]
@@ -159,14 +159,14 @@ def _impossible(key: str, value: object, place: str) -> UsageError:
 
 
 def _keys(command: click.Command) -> set[str]:
-    """The options that a file may set, of a group those of all its commands."""
+    """Return the options that a file may set; for a group, those of all its commands."""
     if isinstance(command, click.Group):
         return set().union(*(_keys(one) for one in command.commands.values()))
     return set(_options(command))
 
 
 def _options(command: click.Command) -> dict[str, click.Option]:
-    """The options that a file may set, which are those that the environment may set, by their long names."""
+    """Return the options with an environment variable, which a file may set too, by long name."""
     found = [one for one in command.params if isinstance(one, click.Option) and one.envvar]
     return {name[2:]: one for one in found for name in one.opts if name.startswith("--")}
 

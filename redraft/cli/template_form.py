@@ -27,7 +27,7 @@ def fill_form(
     *,
     quiet: bool,
 ) -> int:
-    """Draft every section of the template, and write and print the form; returns the exit code."""
+    """Draft every section of the template, then write and print the form; return the exit code."""
     from redraft.cli.delivery import closed, work
     from redraft.cli.views.outcome import close_form, deliver, show_form_plan
     from redraft.domain import Document
@@ -49,7 +49,7 @@ def fill_form(
 
 
 def _template(given: Mapping[str, Any], settings: DraftConfig, purpose: Purpose) -> Template:
-    """The template, once it is known that nothing else was asked for that would be lost."""
+    """Return the template; raises for options that a form cannot honor."""
     from redraft.evaluators.catalog import metrics
     from redraft.report.outputs.formats import read_template
 

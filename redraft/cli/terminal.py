@@ -1,4 +1,4 @@
-"""The terminal: its width and colors, and what is written to it."""
+"""The terminal: its width and colors, and output to it."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _WIDEST, _NARROWEST = 100, 40
 _HARD_SPACE = "\xa0"
 _margin: ContextVar[str] = ContextVar("margin", default="")
 _to_stderr: ContextVar[bool] = ContextVar("to_stderr", default=False)
-# What JSON need not escape, and terminals and readers obey all the same: DEL and C1, marks of direction, line ends.
+# Characters that JSON need not escape but terminals interpret: DEL and C1, direction marks, line separators.
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
-# They turn what stands beside them, and are nothing to see themselves.
+# Invisible marks that change the direction of neighboring text.
 _MARKS = re.compile("[\u061c\u200e\u200f]")
 
 
 class _CleanStream:
-    """A stream on which nothing that is printed moves the cursor, sets a title, or turns a line around.
+    """A stream whose output cannot move the cursor, set a title or change the text direction.
 
-    Messages of providers, names of files and models, what a database holds, warnings, tracebacks: all of it goes here.
+    It receives all untrusted text: provider messages, names of files and models, stored texts, warnings and tracebacks.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
 
     def write(self, text: str) -> int:
-        """Write it, harmless. A bar that somebody else draws may go back to the beginning of its own line."""
+        """Write sanitized text. A leading carriage return is kept, for progress bars of other packages."""
         start = "\r" if text[:1] == "\r" and text[:2] != "\r\n" else ""
         self.stream.write(start + _MARKS.sub("", clean(text[len(start) :])))
         return len(text)
@@ -50,13 +50,13 @@ class _CleanStream:
 
     def __getattr__(self, name: str) -> Any:
         if name == "buffer":
-            # Whoever writes bytes would go past us.
+            # Writing bytes would bypass the sanitizing.
             raise AttributeError(name)
         return getattr(self.stream, name)
 
 
 class _UnmarkedStream(_CleanStream):
-    """A stream for whoever rewrites lines by escape sequences, and needs no marks of direction for it."""
+    """A stream that allows escape sequences for rewriting lines, but no direction marks."""
 
     def write(self, text: str) -> int:
         self.stream.write(_MARKS.sub("", text))
@@ -64,7 +64,7 @@ class _UnmarkedStream(_CleanStream):
 
 
 def clean_streams() -> None:
-    """From here on, whatever is printed to stdout and stderr is cleaned, whoever prints it."""
+    """Sanitize everything that is printed to stdout and stderr from now on."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if isinstance(stream, _CleanStream):
@@ -75,19 +75,19 @@ def clean_streams() -> None:
 
 
 def bare_stderr() -> TextIO:
-    """The stream behind stderr, for lines that are rewritten. Whoever writes there cleans what comes from outside."""
+    """Return the stream behind stderr, for rewriting lines. The caller sanitizes untrusted text."""
     stream: Any = sys.stderr
     return cast(TextIO, _UnmarkedStream(stream.stream if isinstance(stream, _CleanStream) else stream))
 
 
 def json_text(content: object, indent: int | None = 2) -> str:
-    """What programs read, with everything escaped that a terminal might obey."""
+    """Return JSON with all characters escaped that a terminal might interpret."""
     text = json.dumps(content, ensure_ascii=False, indent=indent)
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def columns_of(stream: TextIO) -> int:
-    """How wide the terminal behind a stream is; COLUMNS overrides it, and what is no terminal has the widest lines."""
+    """Return the width of a stream's terminal. COLUMNS overrides it; other streams get the maximum."""
     said = os.environ.get("COLUMNS", "")
     if said.isdecimal() and int(said):
         return int(said)
@@ -98,14 +98,14 @@ def columns_of(stream: TextIO) -> int:
 
 
 def width() -> int:
-    """How wide lines may be: as the terminal is, within reason, less the margin that they are put behind."""
+    """Return the line width: that of the terminal within bounds, less the current margin."""
     stream = sys.stderr if _to_stderr.get() else sys.stdout
     return max(_NARROWEST, min(_WIDEST, columns_of(stream))) - len(_margin.get())
 
 
 @contextmanager
 def on_stderr() -> Iterator[None]:
-    """Within, lines are wrapped for stderr, and not for stdout."""
+    """Wrap lines for stderr instead of stdout while the context is active."""
     token = _to_stderr.set(True)
     try:
         yield
@@ -114,7 +114,7 @@ def on_stderr() -> Iterator[None]:
 
 
 def indented(lines: Iterable[str], margin: str = "  ") -> list[str]:
-    """The lines behind a margin; those that are wrapped while they are made make room for it."""
+    """Return the lines with a margin; lines that are wrapped while they are generated leave room for it."""
     before = _margin.set(_margin.get() + margin)
     try:
         return [margin + line for line in lines]
@@ -123,21 +123,21 @@ def indented(lines: Iterable[str], margin: str = "  ") -> list[str]:
 
 
 def is_interactive() -> bool:
-    """Whether stderr is a terminal that can rewrite its lines."""
+    """Return whether stderr is a terminal that can rewrite lines."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def wrapped(text: str, first: str = "", later: str | None = None) -> list[str]:
-    """Return a text in lines, the first of them behind a mark, and the others behind `later`, or else indented."""
+    """Return the text in wrapped lines: the first starts with `first`, the others with `later` or an equal indent."""
     later = " " * len(first) if later is None else later
-    # A number stays with its unit.
+    # Keep a number and its unit on one line.
     text = text.replace(" %", f"{_HARD_SPACE}%")
     lines = lines_of(text, width(), first, later)
     return [line.replace(f"{_HARD_SPACE}%", " %") for line in lines]
 
 
 def prose(text: str) -> str:
-    """A text for stdout: wrapped at words on a terminal, and to the byte as it is anywhere else."""
+    """Return a text for stdout: wrapped at words on a terminal, unchanged otherwise."""
     if not sys.stdout.isatty():
         return text
     lines = (_folded(line) for line in text.split("\n"))
@@ -145,13 +145,13 @@ def prose(text: str) -> str:
 
 
 def say(line: str) -> None:
-    """Narration goes to stderr. On a terminal it is wrapped, but for a command, which is there to be copied."""
+    """Print a line to stderr. On a terminal it is wrapped, unless it contains a command, which is to be copied."""
     with on_stderr():
         click.echo(_folded(line) if sys.stderr.isatty() and "redraft " not in line else line, err=True)
 
 
 def reading(*sources: str, quiet: bool) -> None:
-    """Say what is about to be read, before anything is imported or read that takes its time."""
+    """Say what is about to be read, before slow imports and reading begin."""
     if not quiet:
         names = ["stdin" if one == STDIN else "a text" if is_no_path(one) else one for one in sources]
         say(f"reading {', '.join(names)}")

@@ -1,4 +1,4 @@
-"""A settings file that is merely found may set a few harmless things; all else in it needs the user's word, once."""
+"""Trust in settings files: one that is only found may set harmless options; the rest needs the user's consent once."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from redraft.sources import write
 from redraft.store.addresses import shown
 
 _PRIVATE = 0o600
-# Nobody sets such a variable but for redraft and the address that a file names: it is the user's word for that.
+# Users set such a variable only for redraft and the address that a file names, which implies consent.
 _OWN_KEY = "REDRAFT_KEY"
 _OWN_ADDRESS = frozenset({"base-url", "key-env"})
 _DB = "db"
-# What a stranger may set: numbers and switches of which none names a file, a program, an address or a key, or says what
-# may be spent on what.
+# What an untrusted file may set: numbers and switches. None of them names a file, a program, an address or a key,
+# or allows spending on something else.
 _HARMLESS = frozenset(
     [
         *("words", "language", "skip", "chunk-tokens", "until", "preset", "quiet"),
@@ -40,17 +40,17 @@ _MODELS = frozenset({"model", "writer", "judge", "validator", "decider"})
 _SETS = frozenset({"standard", "simple"})
 _HOSTED = "openai:"
 _EVERY_TABLE = frozenset({MODELS, "studio"})
-"""The commands that may ask any model of the file."""
+"""The commands that may ask any model in the file."""
 Places = dict[str, str]
 
 
 def remembered_in() -> Path:
-    """Where the word is kept: outside of the directories that it is about."""
+    """Return the file that stores consent, which lies outside the directories it is about."""
     return user_config_path("redraft") / "trusted.json"
 
 
 def places_in(content: Mapping[str, Any]) -> Places:
-    """What a settings file says that needs the user's word: `[table] key`, and the value."""
+    """Return the settings of a file that need the user's consent, as `[table] key` with the value."""
     tables = {f"[{name}] ": value for name, value in content.items() if isinstance(value, Mapping)}
     named = _models_in(content)
     tables |= {_label(name): value for name, value in named.items()}
@@ -68,7 +68,7 @@ def places_in(content: Mapping[str, Any]) -> Places:
 
 
 def _needs_word(name: str, value: object, tables: Collection[str] = ()) -> bool:
-    """Whether a found file may not set this unasked: all that is not known to be harmless."""
+    """Return whether a found file needs consent to set this, which is everything not known to be harmless."""
     if name in _HARMLESS:
         return False
     values = [str(one) for one in value] if isinstance(value, list | tuple) else [str(value)]
@@ -84,7 +84,7 @@ def _needs_word(name: str, value: object, tables: Collection[str] = ()) -> bool:
 
 
 def _is_hosted(model: str) -> bool:
-    """Whether a model is built in, or one of the server that the user has chosen; no other loads or finds anything."""
+    """Return whether a model is built in or on the server that the user has chosen; neither loads anything else."""
     return model == "extractive" or (model.startswith(_HOSTED) and "//" not in model)
 
 
@@ -97,13 +97,13 @@ def _shown(value: object) -> str:
 
 
 def check_trusted(context: click.Context) -> None:
-    """Ask for the user's word, or refuse, where only a found file has told a command what strangers may not tell it."""
+    """Ask for the user's consent, or raise, if an untrusted file sets something that needs it."""
     if not is_found():
         return
     content = content_of(Path(FILE_NAME))
     used, tables = _used(context, content), _tables_used(context, content)
     if context.params.get("dry_run"):
-        # Nothing is sent, so that an address does no harm; a folder of prompts, or a model, is read all the same.
+        # Nothing is sent, so an address does no harm; prompt folders and models are still read.
         used, tables = {key for key in used if not _is_address(key)}, {}
     path, places = Path(FILE_NAME).resolve(), places_in(content)
     if not used and not tables:
@@ -123,7 +123,7 @@ def check_trusted(context: click.Context) -> None:
 
 
 def trust(path: Path, places: Places) -> None:
-    """Remember the user's word for what a file says now; it takes another one once that changes."""
+    """Remember the user's consent to the current settings of a file; changed settings need new consent."""
     file = remembered_in()
     file.parent.mkdir(parents=True, exist_ok=True)
     known = {**_remembered(), str(path): places}
@@ -132,7 +132,7 @@ def trust(path: Path, places: Places) -> None:
 
 
 def _used(context: click.Context, content: Mapping[str, Any]) -> set[str]:
-    """Those of the command's own options that have a value from the file for which the user's word is needed."""
+    """Return the command's own options whose value comes from the file and needs consent."""
     options = [one for one in context.command.params if isinstance(one, click.Option) and one.name and one.envvar]
     given = {word[2:]: str(one.name) for one in options for word in one.opts if word.startswith("--")}
     said = {*content, *(key for table in content.values() if isinstance(table, Mapping) for key in table)}
@@ -140,10 +140,10 @@ def _used(context: click.Context, content: Mapping[str, Any]) -> set[str]:
     return {
         key
         for key, name in given.items()
-        # A preset's values are defaults, too.
+        # Values of a preset are defaults, too.
         if key in said
         and context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
-        # Nothing at all needs no word; an empty text is something, such as another database.
+        # An unset value needs no consent; an empty text is a value, such as another database.
         and (value := context.params.get(name, True)) not in (None, ())
         and value is not False
         and _needs_word(key, value, tables)
@@ -155,7 +155,7 @@ def _is_address(key: str) -> bool:
 
 
 def _models_in(content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The tables of models, by name."""
+    """Return the model tables by name."""
     tables = content.get(MODELS)
     named = tables.items() if isinstance(tables, Mapping) else ()
     return {name: table for name, table in named if isinstance(table, Mapping)}
@@ -166,7 +166,7 @@ def _label(name: str) -> str:
 
 
 def _tables_used(context: click.Context, content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The models of the file that have anything that needs the word, of those that the command may ask."""
+    """Return the model tables that the command may use and that need consent."""
     names: set[str] = set()
     for value in context.params.values():
         names |= {value} if isinstance(value, str) else {*value} if isinstance(value, tuple) else set()
@@ -180,7 +180,8 @@ def _keys_in_need(table: Mapping[str, Any]) -> set[str]:
 
 
 def _is_keyed(table: Mapping[str, Any]) -> bool:
-    """Whether a model of the file gets a key which the user has set for just that, and has nothing else of its own."""
+    """Return whether a model of the file needs consent only for its address and uses a key that the user set for
+    redraft."""
     at_openai = str(table.get("model") or "").startswith(_HOSTED)
     return (
         at_openai and _is_own_key(table.get("key_env")) and {_name(key) for key in _keys_in_need(table)} <= _OWN_ADDRESS
@@ -188,14 +189,14 @@ def _is_keyed(table: Mapping[str, Any]) -> bool:
 
 
 def _has_own_key(context: click.Context, used: set[str]) -> bool:
-    """Whether the only place is the address of a model that gets a key which the user has set for just that."""
+    """Return whether only the address needs consent and the model uses a key that the user set for redraft."""
     models = context.params.get("model") or context.params.get("models") or ()
     at_openai = all(name.startswith(_HOSTED) for name in ([models] if isinstance(models, str) else models))
     return _is_own_key(context.params.get("key_env")) and at_openai and used <= _OWN_ADDRESS
 
 
 def _is_own_key(variable: object) -> bool:
-    """Whether a variable is one that the user has set for redraft alone."""
+    """Return whether a variable is set and its name says that the user set it for redraft."""
     return str(variable or "").startswith(_OWN_KEY) and bool(os.environ.get(str(variable)))
 
 

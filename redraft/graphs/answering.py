@@ -1,4 +1,4 @@
-"""Answering a question about the document: one node, which keeps the answer as the run's draft."""
+"""Answers a question about the document: one node, which keeps the answer as the run's draft."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from redraft.store.connection import off_loop
 
 
 async def answer(state: State, job: Job) -> Update:
-    """Answer the run's question; keep the answer as its draft, with its citations beside it."""
+    """Answer the run's question; keep the answer as its draft, and store its citations."""
     assert job.answerer is not None, "only a run that asks has this node"
     job.observe(StageStarted("answering", 1))
     found = await job.answerer.answer(job.run.settings.query or "", job.plan.words)

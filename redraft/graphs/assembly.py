@@ -26,48 +26,44 @@ _OWN_DRAFT = "given"
 
 
 def summarizer(strategy: str = AUTO, *, refine: bool = True, session: SessionProtocol | None = None) -> Graph:
-    """Draft a summary by `strategy`, and redraft it until it meets its goals, unless `refine` is False.
+    """Draft a summary by `strategy`, and refine it until it meets its goals, unless `refine` is False.
 
-    `auto` finds out when it runs which strategy fits the document.
-
-    Give `{"source": path}`, with `words`, `goals` or any other option beside it, and the session as the context; or
-    build the graph with `session`, where it runs in a graph or on a server that has a context of its own. Its updates
-    are the fields of `redraft.graphs.GraphOutput` by node, and `stream_mode="custom"` has the typed events. Raises a
-    `UsageError` for a strategy that there is not, and when it runs what the verbs of the session raise; cancelled, it
-    can be resumed.
+    `auto` chooses the strategy for the document when the graph runs. The input is `{"source": path}` with `words`,
+    `goals` or any other option, and the session is the context; or build the graph with `session` if it runs in a graph
+    or on a server with its own context. Updates are the fields of `redraft.graphs.GraphOutput` by node, and
+    `stream_mode="custom"` yields the typed events. Raises a `UsageError` for an unknown strategy, and at run time
+    whatever the session's methods raise. A cancelled run can be resumed.
     """
     return _built(strategy, "refine" if refine else "summarize", session)
 
 
 def draft(strategy: str = AUTO, *, session: SessionProtocol | None = None) -> Graph:
-    """Draft a summary by `strategy`, and nothing else; streams and raises as `summarizer` does."""
+    """Draft a summary by `strategy` without refining it; streams and raises as `summarizer` does."""
     return _built(strategy, "summarize", session)
 
 
 def refine(*, session: SessionProtocol | None = None) -> Graph:
-    """Judge the summary that is given, and redraft it until it meets its goals: `{"source": ..., "summary": ...}`.
-
-    Streams and raises as `summarizer` does. "summary" is a path, or the id that `await session.add(text)` returns.
-    """
+    """Judge the given summary and refine it until it meets its goals: `{"source": ..., "summary": ...}`. Streams and
+    raises as `summarizer` does. "summary" is a path, or the id that `await session.add(text)` returns."""
     return _built(_OWN_DRAFT, "refine", session)
 
 
 def judge(strategy: str = _OWN_DRAFT, *, session: SessionProtocol | None = None) -> Graph:
-    """Judge the summary that is given, by every metric concurrently: `{"source": ..., "summary": ...}`. With a strategy
-    a summary is drafted first."""
+    """Judge the given summary by every metric concurrently: `{"source": ..., "summary": ...}`. With a strategy, a
+    summary is drafted first."""
     return _built(strategy, "evaluate", session)
 
 
 def chooser(strategy: str, kind: str, session: SessionProtocol | None = None) -> Graph:
-    """Draft by `strategy`, choose between that and the candidates of other runs, and go on as a run of its kind does;
-    for a recorded run."""
+    """Draft by `strategy`, choose between that draft and the candidates of other runs, and continue as a run of its
+    kind does; for a recorded run."""
     scope: Scope = "refine" if kind == "refine" else "evaluate" if kind == "evaluate" else "summarize"
     return _built(strategy, scope, session, several=True)
 
 
 def _built(strategy: str, scope: Scope, session: SessionProtocol | None, *, several: bool = False) -> Graph:
     graph: Graph = StateGraph(State, context_schema=Any, input_schema=Task, output_schema=GraphOutput)
-    # The asynchronous node needs a synchronous stand-in that explains itself.
+    # LangGraph needs a synchronous counterpart of the asynchronous node; it raises an explanation.
     graph.add_node("begin", RunnableLambda(_no_sync, _begin(strategy, scope, session)), input_schema=Task)
     graph.add_edge(START, "begin")
     drafted = "begin"
@@ -100,7 +96,7 @@ def _no_sync(state: Task) -> Update:
 
 def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node:
     async def begin(state: Task) -> Update:
-        """Open the run that is named, or a new one."""
+        """Open the named run, or a new one."""
         runtime: Runtime[Any] = get_runtime()
         opened = session_of(runtime, session)
         with streaming(runtime):
@@ -134,7 +130,7 @@ def _draft_as_chosen(session: SessionProtocol | None) -> Node:
     known = {name: one.graph(session).compile() for name, one in STRATEGIES.items()}
 
     async def draft(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
-        """Draft by the strategy that was chosen for the document."""
+        """Draft by the strategy chosen for the document."""
         with streaming(runtime):
             async with session_of(runtime, session).at_work(state["run"]) as job:
                 await _tell_stage(job)
@@ -145,7 +141,7 @@ def _draft_as_chosen(session: SessionProtocol | None) -> Node:
 
 
 async def _tell_stage(job: Job) -> None:
-    """Say that drafting begins or goes on, and how many calls are left of those that are planned."""
+    """Announce that drafting begins or continues, and how many planned calls are left."""
     plan = job.plan
     if not plan.calls:
         return
@@ -153,7 +149,7 @@ async def _tell_stage(job: Job) -> None:
     waves = [level.pieces for level in (plan.levels[1:] if job.run.settings.by_chapter else plan.levels)]
     if sum(waves) > planned or plan.strategy != MERGING:
         waves = []
-    # Outlines are asked for by and by, and tidying comes last.
+    # Outlines are requested along the way, and tidying comes last.
     waves += [1] * (planned - sum(waves)) if waves else []
     done = len(await off_loop(job.store.runs.pieces, job.run.id))
     left = max(0, planned - done)

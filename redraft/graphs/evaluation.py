@@ -42,7 +42,7 @@ class MetricTask(TypedDict):
 
 
 async def judge(state: State, job: Job) -> Update:
-    """Start every metric on the latest draft; the first draft of a refinement is stored before."""
+    """Start every metric on the latest draft; the first draft of a refinement is stored first."""
     number, draft = state["round"], state["draft"]
     begun: Update = {}
     if number == 0 and job.run.refinement is not None:
@@ -127,7 +127,7 @@ FIRST_PREFERRED = "first_draft_preferred"
 
 
 async def compare(state: State, job: Job) -> Update:
-    """Compare the first draft with the best one; where the first one wins, it is the result."""
+    """Compare the first draft with the best one; if the first one wins, it becomes the result."""
     await off_loop(job.store.rulings.forget_comparison, job.run.id)
     first, best = await job.draft(state["first"]), await job.draft(state["best"])
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
@@ -166,7 +166,7 @@ def _is_wanted(state: State, job: Job, rounds: list[Round]) -> bool:
 
 
 def _edited(rounds: list[Round]) -> bool:
-    """Return whether a person has asked for something that was done, or has written an accepted draft."""
+    """Return whether a person's request was fulfilled, or a draft by a person was accepted."""
     return any(one.accepted and (REVIEW in one.aims or one.reason == "edited by hand") for one in rounds)
 
 
@@ -189,7 +189,7 @@ CANDIDATE = "candidate "
 
 
 async def choose(state: State, job: Job) -> Update:
-    """Choose the draft to go on with among the candidates; stored verdicts are reused."""
+    """Choose the draft to continue with among the candidates; stored verdicts are reused."""
     known = await off_loop(job.store.candidates.of, job.run.id)
     drafts = await _drafts(state["draft"], known, job)
     judged = await _judged(drafts, job) if job.panel is not None and len(drafts) > 1 else {}
@@ -221,8 +221,7 @@ async def _drafts(own: str, candidates: list[DraftCandidate], job: Job) -> dict[
 
 
 async def _judged(drafts: Mapping[int, str], job: Job) -> dict[int, Scores]:
-    """Return the scores of each draft by the metrics with a goal, or by all that give a score where
-    nothing is refined."""
+    """Return the scores of each draft by the metrics with a goal, or by all scoring metrics if nothing is refined."""
     goals = job.refinement.goals
     job.observe(StageStarted("judging the candidates", 0))
     await gather_all(job.judges.judge_by(metric, draft) for draft in drafts.values() for metric in goals)

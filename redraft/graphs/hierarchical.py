@@ -53,7 +53,7 @@ class MergeScheduler:
         await slot
 
     def leave(self) -> None:
-        """Give the slot back."""
+        """Release the slot."""
         self._leaves -= 1
         self._admit()
 
@@ -91,7 +91,7 @@ _LONGEST = 300
 _NEAREST = 8
 # The least share of the nearest paragraph's score that counts as related.
 _NEAR_ENOUGH = 0.5
-# What stands between two paragraphs.
+# The separator between two paragraphs.
 _BETWEEN = 2
 
 
@@ -102,8 +102,8 @@ class SourceParagraphs:
         self._document, self._tokenizer = document, tokenizer
 
     def under(self, summaries: Sequence[tuple[str, Span]], room: int) -> list[list[Span]]:
-        """Return, for each summary, the paragraphs of its place that it rests on, in document order, as far as there is
-        room."""
+        """Return, for each summary, the paragraphs at its place that it is based on, in document order, as far as they
+        fit."""
         chosen: list[list[Span]] = [[] for _ in summaries]
         for row in zip_longest(*(self._nearest(summary, within) for summary, within in summaries)):
             for own, place in zip(chosen, row, strict=True):
@@ -156,7 +156,7 @@ class SourceParagraphs:
             yield from self._parts(Span(start, start + len(stripped)))
 
     def _parts(self, paragraph: Span) -> Iterator[Span]:
-        """Return the paragraph, or its sentences in parts where it is long."""
+        """Yield the paragraph, or parts of its sentences if it is long."""
         if self._meter.tokens(*paragraph) <= _LONGEST:
             yield paragraph
             return
@@ -201,9 +201,9 @@ class SummaryTree:
         """Started when all chunks are summarized. Only the top merge waits for it, so that a resumed run sends the same
         prompts."""
         self._silent = 0
-        """How many chunks have nothing to say to the question."""
+        """The number of chunks that say nothing about the question."""
         self.pieces: dict[str, int] = {}
-        """How many summaries there are, by level."""
+        """The number of summaries by level."""
 
     async def build(self) -> Piece:
         """Summarize all chunks and merge until one summary is left."""
@@ -305,7 +305,7 @@ class SummaryTree:
         return await job.piece(written, 0, chunk.index, (chunk.index, chunk.index), limit, [job.part(chunk)])
 
     async def _chapter(self, chunk: Chunk) -> Piece | None:
-        """Return the summary of a chapter that another run has made; None where that failed."""
+        """Return the summary of a chapter by another run; None if that failed."""
         pieces = await off_loop(self._job.store.runs.pieces, self._job.run.id)
         found = next((one for one in pieces if (one.level, one.index) == (0, chunk.index)), None)
         if found is not None:
@@ -313,7 +313,7 @@ class SummaryTree:
         return found
 
     async def _gather(self, level: int, below: _Stream) -> None:
-        """Merge what comes from the level below, as many at a time as fit; the last level's only merge is the top."""
+        """Merge what the level below yields, as many at a time as fit; the last level's only merge is the top."""
         limits = self._limits(level)
         group: list[Piece] = []
         merged: list[Piece] = []
@@ -360,7 +360,7 @@ class SummaryTree:
         self._scheduler.expect_merge(min(latest.first_chunk + 1 + more, len(self._job.chunks)))
 
     async def _finish(self, level: int, group: list[Piece], limits: Level, silent: int) -> None:
-        """Merge everything that is left into the final summary, within the whole limit as far as the window allows."""
+        """Merge everything left into the final summary, within the whole limit as far as the window allows."""
         if len(group) == 1:
             self._top.set_result(group[0])
             return
@@ -388,7 +388,7 @@ class SummaryTree:
         words: int,
         outline: Outline | None = None,
     ) -> Piece | None:
-        """Return the merged summary of a group; None where nothing in it answers the question."""
+        """Return the merged summary of a group; None if nothing in it answers the question."""
         job = self._job
         total = sum(piece.words for piece in group)
         limit = min(words, max(MIN_WORDS, int(total * _MERGE_RATIO)))
@@ -417,7 +417,7 @@ class SummaryTree:
         return piece
 
     def _shown(self, group: Sequence[Piece], limits: Level) -> list[list[Span]]:
-        """Return the paragraphs that each summary of a merge rests on, as far as they fit; empty where they are not
+        """Return the paragraphs that each summary of a merge is based on, as far as they fit; empty if they are not
         shown."""
         room, chunks = limits.sources - len(group) * self._job.plan.label_tokens, self._job.chunks
         if room <= 0:
@@ -481,8 +481,8 @@ class TreeState(TreeOutput, total=False):
 
 
 async def build_tree(state: TreeState, job: Job) -> Update:
-    """Summarize the chunks and merge the summaries, every level at once; where merges do not get shorter, keep the best
-    text there is."""
+    """Summarize the chunks and merge the summaries, all levels concurrently; if merges do not get shorter, keep the
+    best text so far."""
     tree = SummaryTree(job)
     try:
         top = await tree.build()

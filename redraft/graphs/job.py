@@ -1,4 +1,4 @@
-"""A run at work, as the nodes of every graph see it: its texts, its models, and where results are stored."""
+"""An active run, as the nodes of every graph see it: its texts, its models, and where results are stored."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ class Job:
     writer: Writer
     reviser: Reviser
     outliner: Outliner | None = None
-    """Outlines the document, where that is wanted."""
+    """Outlines the document, if wanted."""
     panel: Panel | None = None
     decider: Decider | None = None
-    """Decides what is mended, where the policy leaves that to a model."""
+    """Decides what to fix, if the policy leaves that to a model."""
     arbiter: Arbiter | None = None
-    """Confirms findings, where a language model judges."""
+    """Confirms findings, if a language model judges."""
     referees: tuple[Referee, ...] = ()
-    """Compare drafts: all of them at the beginning, the first one in the end; language models only."""
+    """Compare all drafts at the beginning, and the first draft with the best at the end; language models only."""
     answerer: Answerer | None = None
     """Answers the question of a run that asks one."""
     failures: dict[str, RedraftError] = field(default_factory=dict)
@@ -87,11 +87,11 @@ class Job:
         return self.document.text[chunk.span.start : chunk.span.end]
 
     def place(self, chunk: Chunk) -> str:
-        """Return where a chunk stands in the document, for a model that reads nothing else of it."""
+        """Return the position of a chunk in the document, for a model that reads nothing else of it."""
         return part_of(self.document, chunk.span, chunk.index + 1, len(self.chunks))
 
     def before(self, chunk: Chunk) -> str:
-        """Return the last lines before a chunk, as many as the plan has room for."""
+        """Return the last lines before a chunk, as many as fit the plan."""
         begin = max((start for start in starts_of(self.document) if start <= chunk.span.start), default=0)
         most = min(LINES_BEFORE, int(self.plan.lead_tokens / self.plan.tokens_per_word))
         return last_sentences(self.document.text, Span(max(begin, self.read.start), chunk.span.start), most)
@@ -112,11 +112,11 @@ class Job:
 
     @property
     def read(self) -> Span:
-        """Return the span that is read: the document or its beginning, without its front and back matter."""
+        """Return the span to read: the document or its beginning, without its front and back matter."""
         return Span(self.chunks[0].span.start, self.chunks[-1].span.end)
 
     def whole(self) -> Parent:
-        """Return everything that is read as a parent of a text."""
+        """Return the whole span to read as a parent of a text."""
         return Parent("excerpt", self.document.id, self.read)
 
     async def piece(
@@ -129,8 +129,8 @@ class Job:
         parents: Sequence[Parent | Piece] = (),
         step: int = 0,
     ) -> Piece:
-        """Store a partial summary of the chunks from first to last, and report its flaws; `parents` are what its prompt
-        showed."""
+        """Store a partial summary of the chunks from first to last, and report its flaws; `parents` are the texts in
+        its prompt."""
         piece = Piece(
             level=level,
             index=index,
@@ -163,7 +163,7 @@ class Job:
             await off_loop(self.store.runs.close_gap, self.run.id, chunk)
 
     async def nothing_written(self) -> IncompleteError:
-        """Return the error of a run in which no chunk came to a summary."""
+        """Return the error of a run in which no chunk yielded a summary."""
         gaps, count = await off_loop(self.store.runs.gaps, self.run.id), len(self.chunks)
         reasons = "; ".join(sorted({gap.reason for gap in gaps}))
         hint = "try another --model, or --prompts simple for a weak one"
@@ -224,7 +224,7 @@ class Job:
             await off_loop(self.store.runs.choose_draft, self.run.id, made.draft)
 
     async def go_on_from(self, number: int, best: str) -> None:
-        """Delete what came after a round, where the run was forked there."""
+        """Delete the rounds after this one, if any, and choose the latest draft within the limit, or `best`."""
         if await off_loop(self.store.judgments.forget_rounds, self.run.id, number):
             await off_loop(self.store.runs.choose_draft, self.run.id, await self.latest_within_limit() or best)
 
@@ -245,7 +245,7 @@ class Job:
 
 
 def _made_from(parents: Sequence[Parent | Piece]) -> list[Parent]:
-    """Return the parents of a text, partial summaries as a whole unless said otherwise."""
+    """Return the parents of a text; partial summaries as a whole unless specified otherwise."""
     return [Parent.of_piece(one) if isinstance(one, Piece) else one for one in parents]
 
 
@@ -256,12 +256,11 @@ class Partial:
     text: str
     covered: int
     pieces: tuple[Piece, ...]
-    """The pieces it was made of."""
+    """The pieces that it was made of."""
 
 
 def best_so_far(pieces: Sequence[Piece], words: int) -> Partial | None:
-    """Return the summary of the highest pieces so far, sentences being chosen where they exceed the limit; None without
-    any."""
+    """Return the summary of the highest pieces, choosing sentences if they exceed the limit; None without any."""
     cover = highest(pieces)
     if not cover:
         return None

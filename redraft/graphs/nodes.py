@@ -1,4 +1,4 @@
-"""How a node gets to work: with the session that the graph was given, on the run that its state names."""
+"""How a node starts its work: with the graph's session, on the run named in its state."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from redraft.graphs.state import Scope, Task, Update
 
 
 class SessionProtocol(Protocol):
-    """What a graph needs of its session: to begin a run, to work on it, and to finish it."""
+    """The session methods that a graph needs: to begin a run, to work on it, and to finish it."""
 
     async def begin(self, task: Task, scope: Scope) -> str:
         """Record a new run; return its id."""
@@ -62,7 +62,7 @@ def _no_session(context: object) -> Any:
 
 @contextmanager
 def streaming(runtime: Runtime[Any]) -> Iterator[None]:
-    """Stream events raised within by the graph, and by the outer graph where it is a subgraph of ours."""
+    """Stream events to the graph, and to the outer graph if this one is a subgraph of ours."""
     if _watched.get():
         yield
         return

@@ -1,4 +1,4 @@
-"""What a run will do, worked out before it starts: chunks, levels, limits, calls and tokens."""
+"""The plan of a run, computed before it starts: chunks, levels, limits, calls and tokens."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from redraft.text.words import count_words
 MARGIN = 20
 CONTEXT_SHARE = 0.2
 SOURCE_SHARE = 1 / 3
-"""The share of a merge's room for the paragraphs that its summaries rest on, where these are shown."""
+"""The share of a merge's room for the paragraphs that its summaries are based on, if these are shown."""
 MAX_LEVELS = 12
 # A running summary may exceed the limit by this factor before it is cut, so that it can be compressed.
 OVERFLOW = 1.5
 DEFAULT_WORDS = 600
 LINES_BEFORE = 60
-"""About how many words before a chunk are shown with it."""
+"""The approximate number of words shown before a chunk."""
 _FEWEST_WORDS = 20
 _MIN_LEVEL_WORDS = 15
 _FEWEST_OF_CHAPTER = 10
@@ -54,14 +54,14 @@ class Level:
     room: int
     """Tokens for summaries and context in one merge prompt; for level 0, for the chunk."""
     pieces: int
-    """How many summaries there are when all below use their whole limits."""
+    """The number of summaries if all below use their whole limits."""
     sources: int = 0
-    """Tokens for the paragraphs that the summaries of one merge rest on, beside its room."""
+    """Tokens for the paragraphs that the summaries of one merge are based on, in addition to its room."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The most that a run asks for when every reply is valid at the first try."""
+    """The maximum requests of a run if every reply is valid at the first try."""
 
     strategy: str
     document_tokens: int
@@ -75,11 +75,11 @@ class Plan:
     prompt_tokens: int
     completion_tokens: int
     lead_tokens: int = 0
-    """How many tokens before a chunk its prompt has room for."""
+    """The tokens that a prompt has room for before its chunk."""
     outlines: int = 0
-    """How many of the calls outline the document."""
+    """The number of calls that outline the document."""
     compressions: int = 0
-    """How many of the calls only shorten, at most."""
+    """The maximum number of calls that only shorten."""
 
 
 class Planner:
@@ -108,7 +108,7 @@ class Planner:
         return self.made((), 0, 0, 0)
 
     def reply(self, words: int) -> int:
-        """Return the tokens of a reply of so many words."""
+        """Return the tokens of a reply of this many words."""
         return max(16, int(words * self._tokens_per_word) + 1)
 
     def overhead(self, prompt: Prompt[Any, Any]) -> int:
@@ -117,7 +117,7 @@ class Planner:
         return known if known is not None else self._tokenizer.count(self._book.template(prompt))
 
     def fits(self, needed: int, what: str) -> None:
-        """Raise `PlanError` for what the window has no room for."""
+        """Raise `PlanError` if `needed` tokens exceed the window."""
         window = self.settings.context_tokens
         if needed > window:
             raise PlanError(
@@ -127,7 +127,7 @@ class Planner:
             )
 
     def made(self, levels: tuple[Level, ...], calls: int, prompt: int, completion: int) -> Plan:
-        """Return a plan of so many calls and tokens."""
+        """Return a plan with these calls and tokens."""
         return Plan(
             strategy=self.settings.drafting,
             document_tokens=self.tokens,
@@ -216,9 +216,9 @@ class Planner:
         return None
 
     def _levels(self, height: int, whole_limit: bool) -> tuple[Level, ...] | None:
-        """Return the levels of a tree with `height` levels of merges, or None when that is too low for one summary. A
-        level of one merge is the top. With `whole_limit` it has room for the whole limit; else for at least the
-        limit of the level below."""
+        """Return the levels of a tree with `height` levels of merges, or None if that is too low for one summary. A
+        level of one merge is the top. With `whole_limit` it has room for the whole limit; else for at least the limit
+        of the level below."""
         pieces = len(self.chunks)
         levels: list[Level] = []
         for at in range(height + 1):
@@ -247,7 +247,7 @@ class Planner:
         return Level(words, self.reply(words), room - sources, pieces, sources)
 
     def _merged(self, pieces: int, size: int, reply: int, room: int) -> int:
-        """Return how many merges so many summaries of this size need; 0 when two do not fit into one."""
+        """Return how many merges this many summaries need; 0 if two do not fit into one."""
         context = min(reply, int(room * CONTEXT_SHARE))
         first, later = room // size, (room - context) // size
         if pieces <= first:
@@ -346,8 +346,8 @@ def choose_reading(
 def _chosen(
     document: Document, read: Span, settings: DraftConfig, tokenizer: Tokenizer, book: PromptBook
 ) -> tuple[str, str]:
-    """Return the strategy for a document, and why: direct where it fits the window, unless it is a long story, for
-    which merging was found better. The built-in model merges, as it has no window."""
+    """Return the strategy for a document, and why: direct if it fits the window, unless it is a long story, for which
+    merging was found better. The built-in model merges because it has no window."""
     if not reads_prompts(settings.model):
         return MERGING, ""
     text = document.text[slice(*read)]

@@ -1,4 +1,4 @@
-"""The decisions of the refinement, as pure functions: what to mend next, whether a revision is taken, when to stop."""
+"""The decisions of the refinement, as pure functions: what to fix next, whether to accept a revision, when to stop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from redraft.evaluators.metric_info import MetricAim, standing
 from redraft.settings import FIGURES, PolicyName, RefineConfig
 
 Scores = Mapping[str, float | None]
-"""The scores of a draft by metric; None where it could not be scored."""
+"""The scores of a draft by metric; None if it could not be scored."""
 Goals = Mapping[str, float]
 Judged = Mapping[str, Evaluation]
 """The evaluations of a draft by metric."""
@@ -27,7 +27,7 @@ _FREE_SHARE, _FREE_WORDS = 0.1, 15
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What the next revision is for: the metrics to raise, and the findings to mend."""
+    """The aim of the next revision: the metrics to raise, and the findings to fix."""
 
     metrics: tuple[str, ...]
     findings: tuple[Finding, ...]
@@ -52,7 +52,7 @@ def unsure(judged: Judged, goals: Goals, share: float) -> list[str]:
 
 
 def _consistency_first(missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> list[str]:
-    """Mend wrong content before missing content (the paper's conclusion, V-B)."""
+    """Fix wrong content before missing content (the paper's conclusion, V-B)."""
     return _by_aim(missed, aims, ("truth", "content", "form"))[:1]
 
 
@@ -78,7 +78,7 @@ def _all(missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> lis
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A way of refining; one that `follows` accepts every revision, and mends all findings at once."""
+    """A way of refining; one that `follows` accepts every revision, and fixes all findings at once."""
 
     order: Callable[[Sequence[str], Scores, Goals, Aims], list[str]]
     follows: bool = False
@@ -89,15 +89,18 @@ POLICIES: dict[PolicyName, Policy] = {
     "paper": Policy(_paper, follows=True),
     "weakest-first": Policy(_weakest_first),
     "all": Policy(_all),
-    # The fallback where the deciding model gives no valid decision.
+    # The fallback if the deciding model gives no valid decision.
     "agent": Policy(_weakest_first),
 }
 
 
 def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims, free: int = 0) -> Aim | None:
-    """Return the findings to mend next, or None without any. A person's requests come first, then the untried findings
-    of the first metric that misses its goal and has any; to the letter of the paper only of the first. `free` is how
-    many missing answers may be added besides, whether their goals are met or not."""
+    """Return the findings to fix next, or None without any.
+
+    A person's requests come first, then the untried findings of the first metric that misses its goal and has any;
+    strictly as in the paper, only of the first. `free` is how many missing answers may be added as well, whether or not
+    their goals are met.
+    """
     scores = scores_of(judged)
     if asked := requests_open(judged, tried):
         return Aim((REVIEW,), tuple(asked if policy.follows else asked[:FINDINGS_AT_ONCE]))
@@ -118,7 +121,7 @@ def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims
 
 
 def room_for_more(words: int, limit: int) -> int:
-    """Return how many answers a draft of so many words has room for under its limit."""
+    """Return how many answers fit into a draft of this many words under its limit."""
     left = limit - words
     return left // _FREE_WORDS if left >= max(_FREE_WORDS, _FREE_SHARE * limit) else 0
 
@@ -126,7 +129,7 @@ def room_for_more(words: int, limit: int) -> int:
 def _besides(
     chosen: Sequence[Finding], judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims, free: int
 ) -> list[Finding]:
-    """Return what the draft lacks and has room for, the most important first, as far as a revision can deal with it."""
+    """Return what the draft lacks and has room for, most important first, as far as a revision can handle it."""
     about = [metric for metric in goals if aims.get(metric) == "content" and metric in judged]
     lacking = in_turn([[one for one in judged[metric].findings if one.task == "add"] for metric in about])
     adding = sum(one.task == "add" for one in chosen)
@@ -135,13 +138,13 @@ def _besides(
 
 
 def requests_open(judged: Judged, tried: Sequence[str]) -> list[Finding]:
-    """Return a person's requests that no revision was to mend yet."""
+    """Return a person's requests that no revision has tried to fix yet."""
     return [one for one in judged[REVIEW].findings if one.id not in tried] if REVIEW in judged else []
 
 
 def sentences_to_keep(judged: Judged, aims: Aims, dropped: Sequence[str] = ()) -> list[str]:
-    """Return the sentences that a revision should keep: those that support what matters and have no fault, and those
-    that a person has asked for. Findings that a person has `dropped` are no faults."""
+    """Return the sentences that a revision should keep: those that support what matters and have no findings, and those
+    that a person asked for. Findings that a person has `dropped` do not count."""
     faulty = {found.sentence for said in judged.values() for found in said.findings if found.id not in dropped}
     sound = (metric for metric, one in judged.items() if aims.get(metric) == "content" and one.outcome != "failed")
     about_content = sorted({*sound, *({REVIEW} & judged.keys())})
@@ -170,9 +173,11 @@ def acceptance(
     after: Judged,
     tolerance: float,
 ) -> AcceptanceDecision:
-    """Accept a revision only if it gains on what is `wanted`, and no goal's metric falls by more than the tolerance. A
-    fall is measured from the better of the revised draft and the first one, so that small falls do not add up.
-    Without a score, the verdicts that are certain are counted."""
+    """Accept a revision only if it gains on what is `wanted`, and no goal's metric falls by more than the tolerance.
+
+    A fall is measured from the better of the revised draft and the first one, so that small falls do not add up.
+    Without a score, the certain verdicts are counted.
+    """
     if policy.follows:
         return AcceptanceDecision(True, "the policy accepts every revision")
     had, first, has = scores_of(before), scores_of(start), scores_of(after)
@@ -194,7 +199,7 @@ def acceptance(
 
 
 def _gain(wanted: Sequence[str], aims: Aims, before: Judged, after: Judged) -> AcceptanceDecision:
-    """Return what a revision has gained on the metrics it was made for."""
+    """Return a revision's gain on the metrics it was made for."""
     had, has = scores_of(before), scores_of(after)
     gains: dict[str, float] = {}
     mended: list[str] = []
@@ -211,7 +216,7 @@ def _gain(wanted: Sequence[str], aims: Aims, before: Judged, after: Judged) -> A
 
 
 def _sure(judged: Judged, metric: str, aims: Aims) -> int:
-    """Return what is certain about a draft from few verdicts, the higher the better: how much content is there, or how
+    """Return what is certain about a draft with few verdicts, higher being better: how much content is present, or how
     few errors are known."""
     said = judged.get(metric)
     if said is None:
@@ -246,14 +251,14 @@ def reason_to_stop(
 
 
 class DraftStanding(TypedDict):
-    """The scores of a draft, and how it stands to its goals."""
+    """The scores of a draft, and whether they meet its goals."""
 
     scores: dict[str, float | None]
     standings: dict[str, str]
 
 
 def draft_standing(judged: Mapping[str, Evaluation], settings: RefineConfig) -> DraftStanding:
-    """Return the scores of a draft, and how it stands to its goals."""
+    """Return the scores of a draft, and whether they meet its goals."""
     goals: dict[str, str] = {
         name: standing(judged.get(name), least, settings.judged_share) for name, least in settings.goals.items()
     }

@@ -59,8 +59,7 @@ from redraft.text.sentences import worded
 
 
 async def _ending(state: State, job: Job) -> Update:
-    """Return where to go once nothing more is to be mended: to the end, or to a round that shortens the best draft
-    first."""
+    """Return the next step once nothing more is to be fixed: the end, or a round that shortens the best draft first."""
     if job.keeps_to_the_limit(await job.draft(state["best"])):
         return {"next": "finish"}
     return {"next": "revise", "shortening": True, "aims": [], "findings": [], "instruction": "", "by_hand": False}
@@ -82,7 +81,7 @@ def too_long(words: int, limit: int) -> Finding:
 
 
 def _by_sentences(base: Draft, job: Job) -> tuple[str, str]:
-    """Return the draft without its least important sentences, and a note, where the model has not shortened it."""
+    """Return the draft without its least important sentences, and a note, if the model failed to shorten it."""
     return shortened([base.text], job.plan.words), "sentences were left out to keep to the word limit"
 
 
@@ -108,13 +107,12 @@ def is_accusing(finding: Finding) -> bool:
 
 
 def arbiter_of(job: Job) -> Arbiter | None:
-    """Return the arbiter; None where the policy takes every finding as it is."""
+    """Return the arbiter; None if the policy accepts every finding unchecked."""
     return None if POLICIES[job.refinement.policy].follows else job.arbiter
 
 
 async def confirm(state: State, job: Job) -> Update:
-    """Have a judge confirm the findings that the next revision is to remove or correct, and all others of their
-    metrics."""
+    """Let a judge confirm the findings that the next revision removes or corrects, and all others of their metrics."""
     onward: Update = {"next": "review" if job.refinement.review else "revise"}
     arbiter, judged = arbiter_of(job), await job.judged(state["best"])
     if arbiter is None:
@@ -131,7 +129,7 @@ async def confirm(state: State, job: Job) -> Update:
 
 
 async def contest(state: State, job: Job) -> Update:
-    """Have a judge rule on the sentences that the reviser kept, with its quotes from the document."""
+    """Let a judge rule on the sentences that the reviser kept, with its quotes from the document."""
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     kept = {one.finding: one.said for one in rounds[-1].answers if one.became == "kept"}
     judged = await job.judged(state["best"])
@@ -200,7 +198,7 @@ async def settle(state: State, job: Job) -> Update:
     settled["refused"] = state["refused"] + 1
     if otherwise != best:
         return {**settled, **draft_standing(await job.judged(otherwise), settings), "best": otherwise, "tried": []}
-    # A policy that follows tries unmended findings again, unless they are a person's.
+    # A policy that follows tries unfixed findings again, unless they are a person's.
     tried = [] if policy.follows and REVIEW not in state["aims"] else state["findings"]
     return {**settled, "tried": [*state["tried"], *tried]}
 
@@ -234,7 +232,7 @@ async def _rule_on_revision(state: State, job: Job, policy: Policy) -> Acceptanc
 
 
 async def decide(state: State, job: Job) -> Update:
-    """Choose what the next revision mends, or stop."""
+    """Choose what the next revision fixes, or stop."""
     settings = job.refinement
     if state["stop"]:
         # A person has stopped the run, and the draft has been shortened since.
@@ -266,7 +264,7 @@ async def decide(state: State, job: Job) -> Update:
 
 
 async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Evaluation], otherwise: Aim) -> Update:
-    """Return what a model decides on; the policy's choice `otherwise`, where its decision is not valid."""
+    """Return a model's decision; the policy's choice `otherwise`, if that is invalid."""
     goals, number = job.refinement.goals, state["round"]
     found = await decider.decide(await _decision_input(state, job, judged), f"decision before revision {number + 1}")
     await off_loop(job.store.judgments.keep_lookups, job.run.id, number + 1, found.lookups)
@@ -286,7 +284,7 @@ async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Ev
 
 
 async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluation]) -> DecisionInput:
-    """Return what the decider is shown: metrics that miss their goals first, without findings tried in vain."""
+    """Return the decider's input: metrics that miss their goals first, without findings tried in vain."""
     goals, gone = job.refinement.goals, {*state["tried"], *state["dropped"]}
     known = metric_scores(scores_of(judged))
     # Metrics finish in any order, and the prompt must not depend on that.
@@ -325,7 +323,7 @@ async def review(state: State, job: Job) -> Update:
     if added:
         await off_loop(job.store.judgments.keep, best, reviewed(judged.get(REVIEW), added))
     if answer.edited is not None:
-        # Requests beside it are for the revision after this one.
+        # Requests given with an edited draft are for the revision after this one.
         await job.go_on_from(state["round"], best)
         edited = await job.add_draft(answer.edited, "edited by hand", number, parents=[Parent.of_draft(draft)])
         by_hand: Update = {"aims": [], "findings": [], "why": "", "instruction": "", "by_hand": True}
@@ -350,7 +348,7 @@ def _ask(asked: ReviewQuestion) -> ReviewAnswer:
 
 
 async def revise(state: State, job: Job) -> Update:
-    """Mend the chosen findings in the best draft, or only shorten it."""
+    """Fix the chosen findings in the best draft, or only shorten it."""
     number = state["round"] + 1
     await job.go_on_from(state["round"], state["best"])
     purpose = "to keep to the word limit" if state.get("shortening") else f"for {' and '.join(state['aims'])}"
@@ -375,22 +373,22 @@ async def revise(state: State, job: Job) -> Update:
 
 
 class _Revision(NamedTuple):
-    """What the reviser has made of a draft."""
+    """The reviser's result for a draft."""
 
     text: str
-    """Empty where there is none."""
+    """Empty if there is none."""
     flaw: str
-    """What is wrong with it, such as being over the limit or cut off."""
+    """Its flaw, such as being over the limit or cut off."""
     unread: int
-    """How many of the findings it had no room to read."""
+    """The number of findings that did not fit the reviser's prompt."""
     read: tuple[Span, ...]
-    """The places of the document that the reviser has read."""
+    """The places of the document that the reviser read."""
     answers: tuple[PointAnswer, ...] = ()
     """The reviser's answer to each finding."""
 
 
 async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revision:
-    """Ask for a revision of a draft that mends the chosen findings, or is only shorter."""
+    """Ask for a revision of a draft that fixes the chosen findings, or is only shorter."""
     judged = await job.judged(base.id)
     outline = await job.outline()
     reviser = replace(job.reviser, outline=outline_text(outline) if outline else None)
@@ -433,7 +431,7 @@ def _with_ruled_evidence(
 
 
 def decided(state: State) -> str:
-    """Go where the step before has decided."""
+    """Go to the node that the previous step chose."""
     return state["next"]
 
 

@@ -1,4 +1,4 @@
-"""A person's part in the refinement: what is asked before a revision, how it may be answered, and what that changes."""
+"""A person's part in the refinement: the question before a revision, its possible answers, and their effects."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_ANSWER = 2_000_000
 
 
 class ReviewQuestion(TypedDict):
-    """What a person is asked about: the next round, the draft to be revised, and the findings to be mended."""
+    """What a person is asked about: the next round, the draft to be revised, and the findings to be fixed."""
 
     run: str
     round: int
@@ -29,13 +29,13 @@ class ReviewQuestion(TypedDict):
     scores: dict[str, float | None]
     goals: dict[str, float]
     findings: list[dict[str, Any]]
-    """Each as JSON has it, with the `number` that an answer may call it by."""
+    """The findings as JSON, each with the `number` that an answer may use."""
     why: str
-    """Why these findings, where a model has decided."""
+    """Why these findings, if a model decided."""
     instruction: str
-    """What it tells the reviser."""
+    """Its instruction to the reviser."""
     problem: str
-    """What was wrong with the last answer; empty where there was none."""
+    """What was wrong with the last answer; empty if there was none."""
 
 
 class ReviewAnswer(BaseModel):
@@ -44,7 +44,7 @@ class ReviewAnswer(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     drop: list[int | str] = Field(default=[], max_length=1000)
-    """Findings that are not to be mended, by number or id."""
+    """Findings that should not be fixed, by number or id."""
     add: list[str] = Field(default=[], max_length=100)
     """Requests in the person's own words."""
     edited: str | None = Field(default=None, max_length=_LONGEST_ANSWER)
@@ -52,7 +52,7 @@ class ReviewAnswer(BaseModel):
     stop: bool = False
     """Leave it at the best draft."""
     go: bool = True
-    """Go on; an answer has to say something, and this is what to say where there is nothing else."""
+    """Continue; an answer must not be empty, and this is the value to send if there is nothing else."""
 
 
 def question(

@@ -111,17 +111,17 @@ class GraphOutput(Drafting, total=False):
     scores: dict[str, float | None]
     """The scores of the best draft."""
     standings: dict[str, str]
-    """How the best draft stands to each goal: met, missed, or unsure where too few items have a verdict."""
+    """The status of each goal for the best draft: met, missed, or unsure if too few items have a verdict."""
     aims: list[str]
     findings: list[str]
-    """What the next revision is to mend, or the last one was."""
+    """The findings that the next revision is to fix, or that the last one was to fix."""
     accepted: bool
     reason: str
     """Why the latest draft was accepted or not."""
     next: str
     """The next node, once that has been decided."""
     stop: str
-    """Why it has ended; empty while it goes on."""
+    """Why the run has ended; empty while it continues."""
     why: str
     """The deciding model's reason for these findings, or for stopping."""
 
@@ -133,9 +133,9 @@ class State(Task, GraphOutput, total=False):
     instruction: str
     """The deciding model's instruction to the reviser."""
     tried: list[str]
-    """The findings on the best draft that rejected revisions were to mend."""
+    """The findings on the best draft that rejected revisions were to fix."""
     dropped: list[str]
-    """The findings that a person does not want mended."""
+    """The findings that a person does not want fixed."""
     refused: int
     """How many revisions in a row were rejected."""
     by_hand: bool

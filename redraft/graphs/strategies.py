@@ -50,10 +50,10 @@ def direct_graph(session: SessionProtocol | None = None) -> StateGraph[State, An
 
 
 class RunningSummary(Drafting, total=False):
-    """The output of incremental drafting: the id of the running summary, and how far it has come."""
+    """The output of incremental drafting: the id of the running summary, and the progress."""
 
     read: int
-    """How many chunks have been read."""
+    """The number of chunks read."""
     text: str
 
 
@@ -145,7 +145,7 @@ class Strategy:
 
     `graph` builds a graph whose nodes, made with `redraft.graphs.node`, work on a run that has begun; the last of them
     writes the id that `job.keep` returns into `draft`. `plan` says what it will ask at most, or raises a `PlanError`
-    where the document does not fit. `prompts` are those that its summaries depend on; redraft's own are in
+    if the document does not fit. `prompts` are those that its summaries depend on; redraft's own are in
     `redraft.PROMPTS`.
     """
 
@@ -155,7 +155,7 @@ class Strategy:
     prompts: tuple[Prompt[Any, Any], ...]
 
 
-# Stands between the version of redraft and the package of a strategy.
+# Separates the version of redraft from the package of a strategy.
 _WITH = " with "
 _OWN = (
     Strategy(

@@ -1,4 +1,4 @@
-"""The address of a model without credentials, and what the model's name says of it."""
+"""A model's address without credentials, and the provider in a model's name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ADDRESS = re.compile(r"@(?=https?://)")
 
 
 def provider_of(model: str) -> str:
-    """Return the provider of a model of this name; empty for the built-in one, and where the name names none."""
+    """Return the provider in a model's name; empty for the built-in model, and if the name has none."""
     return model.partition(":")[0] if ":" in model else ""
 
 
@@ -43,7 +43,7 @@ def base_url(given: str | None) -> str:
 
 
 Server = tuple[str, str | None, int | None]
-"""Scheme, host and port. A key is for one of these."""
+"""Scheme, host and port. A key applies to one server."""
 
 
 def server_at(url: str) -> Server:
@@ -59,7 +59,7 @@ def is_here(url: str) -> bool:
 
 
 def is_openais(url: str) -> bool:
-    """Return whether an address is OpenAI's own, or Azure's."""
+    """Return whether an address belongs to OpenAI or Azure."""
     host = urlsplit(url).hostname or ""
     return host.endswith((".openai.com", ".openai.azure.com"))
 
@@ -78,7 +78,7 @@ def key_server(urls: Sequence[str]) -> Server | None:
 
 
 def openai_key(name: str, url: str, variable: str | None = None, *, usual: bool = True) -> str:
-    """Return the key for an OpenAI-compatible model, from its own variable or the usual one. Raises `UsageError` where
+    """Return the key for an OpenAI-compatible model, from its own variable or the usual one. Raises `UsageError` if
     OpenAI's own server would be asked without a key."""
     key = os.environ.get(variable or _KEY_VARIABLE, "").strip() if variable or usual else ""
     if not key and (variable or url == DEFAULT_BASE_URL):

@@ -24,16 +24,16 @@ class Sampling:
 
     temperature: float = 0.5
     max_tokens: int | None = None
-    """The most tokens of visible reply; room for reasoning is added by the model that needs it."""
+    """The most tokens of visible reply; the model adds room for its reasoning."""
     sample: int = 0
-    """Different numbers are different replies to the same question."""
+    """Different numbers produce different replies to the same question."""
     top_p: float | None = None
     """The nucleus sampling mass; None leaves that to the model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """An earlier reply that could not be used, and why: sent along when asking once more."""
+    """An earlier reply that could not be used, and why; sent along with the repeated request."""
 
     reply: str
     reason: str
@@ -57,11 +57,11 @@ class Request(Generic[Given_, Value_]):
     label: str = ""
     complaint: Complaint | None = None
     text: str = ""
-    """The rendered prompt, so that what is sent is what was recorded."""
+    """The rendered prompt, so that the same text is sent and recorded."""
     most_tokens: int | None = None
-    """The most completion tokens that are reserved for the reply: no higher limit is sent."""
+    """The most completion tokens reserved for the reply: no higher limit is sent."""
     mode: str | None = None
-    """The way of asking for a structured reply that has worked with this model before."""
+    """The structured-output mode that worked with this model before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,11 @@ class Reply(Generic[Value_]):
     finish_reason: str = "stop"
     cached: bool = False
     repaired: bool = False
-    """Whether it took a second request, because the first reply could not be read."""
+    """Whether a second request was needed because the first reply could not be read."""
     mode: str | None = None
-    """The way of asking for a structured reply with which the next run is to begin."""
+    """The structured-output mode with which the next run should begin."""
     odd: tuple[str, ...] = ()
-    """Irregularities of the response, such as another model having answered."""
+    """Irregularities of the response, such as an answer by another model."""
 
     @property
     def broken_off(self) -> bool:
@@ -91,7 +91,7 @@ class Model(Protocol):
 
     @property
     def identity(self) -> str:
-        """Return what tells this model's replies from another's: provider, name, address, version."""
+        """Return the provider, name, address and version, which identify this model's replies."""
         ...
 
     def most_tokens(self, sampling: Sampling) -> int:
@@ -120,7 +120,7 @@ class ReasoningModel(Protocol):
         ...
 
     def expect(self, thought: int) -> None:
-        """Set how long its reasoning was before."""
+        """Set the length of its earlier reasoning."""
         ...
 
 

@@ -17,7 +17,7 @@ _LOOK_AGAIN = 0.2
 
 
 class Budget:
-    """What runs may still use together; usage and reservations are in the ledger."""
+    """The remaining budget that runs share; usage and reservations are in the ledger."""
 
     def __init__(
         self, *, max_calls: int | None, max_cost: float | None, budget_key: str | None = None, paced: bool = False
@@ -30,14 +30,14 @@ class Budget:
         """How many calls are being reserved or sent."""
         self._runs: set[str] = set()
         self._unsettled: dict[int, StoreError] = {}
-        """The calls that the ledger could not be told are over."""
+        """Calls whose end could not be recorded in the ledger."""
         self._changes = 0
         self._changed = asyncio.Event()
 
     @asynccontextmanager
     async def booked(self, reservations: Reservations, call: Call) -> AsyncIterator[Reservation]:
-        """Reserve the maximum cost of a call while it is made. While other calls are running, a call without room waits
-        for what they leave; it is refused only when no other is under way."""
+        """Reserve the maximum cost of a call while it is made. If there is no room, the call waits for running calls to
+        leave some; it is refused only when none is running."""
         while True:
             changes = self._changes
             self.in_flight += 1
@@ -58,7 +58,7 @@ class Budget:
                 finally:
                     self.in_flight -= 1
                     unchanged = self._changes == changes
-                    # A failed reservation wakes nobody while a call is running.
+                    # A failed reservation does not wake other waiting calls while a call is running.
                     if lack is None or not self.in_flight:
                         self._wake()
             if lack is None:
@@ -72,7 +72,7 @@ class Budget:
         self._changed = asyncio.Event()
 
     async def _wait(self, call: Call, lack: NoRoomError) -> None:
-        """Wait for what others leave; raise `BudgetError` where there are no others."""
+        """Wait for the room that other calls leave; raise `BudgetError` if there are no others."""
         if self.in_flight:
             await self._changed.wait()
         elif {run for _, run in lack.in_flight} - self._runs:

@@ -66,17 +66,17 @@ class ModelTraits:
     limit: str | None
     """The name of the field for the most tokens of a reply."""
     window: int | None
-    """The tokens of a prompt that LangChain knows it to have room for."""
+    """The context window in tokens, as far as LangChain knows it."""
     speaks_openai: bool
     """Whether requests and replies have OpenAI's format, with `extra_body`."""
     thinking: int | None
-    """The tokens of reasoning that the chat model is configured for."""
+    """The reasoning tokens configured in the chat model."""
     secrets: tuple[str, ...]
     """Strings that no message may show."""
 
     @property
     def identity(self) -> str:
-        """Return what tells the model from others: `provider:name@address`, as far as these are known."""
+        """Return the identity `provider:name@address`, as far as these are known."""
         named = f"{self.provider}:{self.name}" if self.name else self.provider
         return f"{named}@{self.address}" if self.address else named
 
@@ -169,10 +169,10 @@ class ChatModel:
         seconds: float | None = None,
         ahead: bool = True,
     ) -> None:
-        """Missing parameters follow from the class of `chat`. `identity` tells its replies from another's in the cache:
-        models that differ in more than provider, name and address need one each. `reasoning_reserve` is the room for
-        reasoning per call; without it that is learned. `seconds` is the time limit of a reply. With `ahead` one
-        request finds out what the provider accepts while the others wait."""
+        """Missing parameters follow from the class of `chat`. `identity` distinguishes its replies in the cache: models
+        that differ in more than provider, name and address need one each. `reasoning_reserve` is the room for reasoning
+        per call; without it that is learned. `seconds` is the time limit of a reply. With `ahead` one request finds out
+        what the provider accepts while the others wait."""
         self._ahead = ahead
         self._traits = traits = traits_of(chat)
         self.identity = identity or traits.identity
@@ -180,7 +180,7 @@ class ChatModel:
         self._modes = Modes(modes or modes_for(None, speaks_openai=traits.speaks_openai))
         self._probing = asyncio.Lock()
         self._no_way: str | None = None
-        """Why every way of asking for a structured reply was refused."""
+        """Why every structured-output mode was refused."""
         told = traits.thinking if reasoning_reserve is None else reasoning_reserve
         self._thinking = ThinkingRoom(usual_room(traits.name), told)
         draws = not refuses_sampling(traits.name) if takes_temperature is None else takes_temperature
@@ -192,7 +192,7 @@ class ChatModel:
 
     @property
     def window(self) -> int | None:
-        """Return the tokens that it has room for, where that is known."""
+        """Return the context window in tokens, if known."""
         return self._traits.window
 
     @property
@@ -201,7 +201,7 @@ class ChatModel:
         return self._thinking.thought
 
     def expect(self, thought: int) -> None:
-        """Leave room for reasoning as long as before."""
+        """Leave as much room for reasoning as was needed before."""
         self._thinking.learn(thought)
 
     def most_tokens(self, sampling: Sampling) -> int:
@@ -287,7 +287,7 @@ class ChatModel:
         return failure
 
     def _reply_in(self, request: Request[Given_, Value_], message: AIMessage, room: int) -> Reply[Value_]:
-        """Return the reply in a message; raise where reasoning has left no room for it."""
+        """Return the reply in a message; raise if reasoning left no room for it."""
         text, usage, finish = clean(text_of(message)), usage_of(message), finish_of(message)
         thought = thought_tokens(message, text, usage)
         used_up = 0 < (request.sampling.max_tokens or 0) + room <= usage.completion_tokens
@@ -319,7 +319,7 @@ class ChatModel:
         return frozenset(used)
 
     def _without_feature(self, error: CapabilityError, mode: Mode | None) -> ModelError:
-        """Stop using what the provider has just refused; return another error where that is impossible."""
+        """Stop using the feature that the provider refused; return another error if that is impossible."""
         feature = error.message.partition(":")[0]
         if feature in _FEATURES:
             self._takes.discard(feature)
@@ -332,7 +332,7 @@ class ChatModel:
     def _mode_failure(
         self, failure: ModelError, mode: Mode, which: tuple[str, Hashable], status: int | None
     ) -> ModelError:
-        """Return what a failure means that may be due to the mode of the structured reply."""
+        """Interpret a failure that may be due to the structured-output mode."""
         refused = status in _REFUSALS and isinstance(failure, RejectedRequest) and not failure.too_long
         if not refused and status not in _FAULTS:
             return failure

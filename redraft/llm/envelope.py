@@ -32,8 +32,8 @@ _TEXT_PARTS = frozenset({None, "text", "output_text"})
 
 
 def normalized_completion(response: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Return a chat completion with every field as the protocol has it, and what was irregular; one without a reply
-    stays as it is."""
+    """Return a chat completion with all fields as in the protocol, and its irregularities; one without a reply is left
+    unchanged."""
     odd: list[str] = []
     kept = {name: response[name] for name in ("error", "choices") if name in response}
     for name in ("id", "model", "service_tier", "system_fingerprint"):
@@ -111,7 +111,7 @@ def _part(part: object) -> str:
 
 
 def _used(usage: object, odd: list[str]) -> dict[str, Any] | None:
-    """Return the usage; None where it is not plausible."""
+    """Return the usage; None if implausible."""
     if usage is None:
         return None
     if not isinstance(usage, Mapping):
@@ -132,7 +132,7 @@ def _used(usage: object, odd: list[str]) -> dict[str, Any] | None:
 
 
 def _count(value: object, name: str, odd: list[str]) -> int | None:
-    """Return a number of tokens; None where it is none."""
+    """Return a number of tokens; None if it is not one."""
     if value is None:
         return None
     given = value
@@ -167,7 +167,7 @@ def _shown(value: object) -> str:
 
 
 def oddities(message: AIMessage, asked: str) -> tuple[str, ...]:
-    """Return the irregularities of a response, and whether another model than the requested one has answered."""
+    """Return the irregularities of a response, including an answer by another model than requested."""
     told = message.response_metadata
     found = [str(one) for one in told.get(ODD) or ()]
     answered = next((told[name] for name in ("model_name", "model") if isinstance(told.get(name), str)), "")
@@ -183,7 +183,7 @@ def _is_same(asked: str, answered: str) -> bool:
 
 
 def as_reply(message: BaseMessage) -> AIMessage:
-    """Return the message as an assistant's, whatever role the provider gave it."""
+    """Return the message as an assistant message, whatever role the provider gave it."""
     if isinstance(message, AIMessage):
         return message
     told = {**message.response_metadata, ODD: [f"the reply is a {type(message).__name__}"]}

@@ -1,4 +1,4 @@
-"""Translates providers' exceptions: wait, try again, do without a feature, or give up."""
+"""Translates providers' exceptions into decisions: wait, retry, do without a feature, or give up."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _NO_CREDIT = "the account has no credit left; add some, then resume the run"
 
 
 def redact(message: str, secrets: Sequence[str] = ()) -> str:
-    """Return the message on one line, shortened, without `secrets` and what looks like one."""
+    """Return the message on one line, shortened, without `secrets` and anything that looks like one."""
     line = " ".join(_SECRET.sub(REDACTED, redacted(message, tuple(secrets))).split())
     return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
 
@@ -97,8 +97,8 @@ def translate(
 
 
 def _is_no_completion(error: Exception) -> bool:
-    """Return whether LangChain or OpenAI's client could not parse a 200 response, told from a programming error by
-    where it was raised."""
+    """Return whether LangChain or OpenAI's client could not parse a 200 response, as opposed to a programming error,
+    judging by where it was raised."""
     if not isinstance(error, (IndexError, KeyError, TypeError, AttributeError, ValueError)):
         return False
     if isinstance(error, TypeError) and _ARGUMENTS.search(str(error)):
@@ -124,12 +124,12 @@ def _raised_at(error: Exception) -> tuple[str, str, int] | None:
 
 
 def web_page(address: str) -> ProviderError:
-    """Return the error for a web page in place of a reply: to ask again is of no use."""
+    """Return the error for a web page instead of a reply: retrying does not help."""
     return ProviderError(f"{address} is a web page, and not a model", hint=_check_address(address))
 
 
 def _check_address(address: str) -> str:
-    """Return what may be wrong with an address: mostly the end of its path is missing."""
+    """Return what may be wrong with an address; usually the end of its path is missing."""
     if address and not re.search(r"/v\d", urlsplit(address).path):
         return f"did you mean {plain_address(address)}/v1?"
     return "check the model's name and the base URL"

@@ -1,4 +1,4 @@
-"""Models for tests, ours and yours: one follows a script, one calls a function."""
+"""Models for tests: one follows a script, one calls a function."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Line = str | BaseModel | ModelError
 
 
 class ScriptError(AssertionError):
-    """A script that does not fit the requests; the test is wrong, so no run may handle it."""
+    """A script that does not match the requests; the test is wrong, so no run may handle it."""
 
 
 class FunctionModel:

@@ -12,7 +12,7 @@ import httpx2
 from redraft.errors import OversizeReply
 
 MOST_BYTES = 64 * 1024 * 1024
-"""The limit of an unpacked response; the longest replies of any model are a hundredth of that."""
+"""The size limit of an unpacked response; the longest replies of any model are a hundredth of that."""
 
 
 def limit_response(client: httpx2.AsyncClient, most: int = MOST_BYTES) -> None:

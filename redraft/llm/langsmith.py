@@ -1,4 +1,4 @@
-"""LangSmith tracing, which environment variables alone would switch on: nothing is sent unless redraft was told to."""
+"""LangSmith tracing. Environment variables alone would enable it; redraft sends nothing unless told to."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def is_traced() -> bool:
 
 @contextmanager
 def tracing(traced: bool) -> Iterator[None]:
-    """Send everything within to LangSmith, or nothing, whatever the environment and the callers have switched on; a
+    """Send everything within the context to LangSmith, or nothing, whatever the environment and the callers enabled; a
     caller's other callbacks stay."""
     outer = get_tracing_context()
     said = _traced.set(traced)

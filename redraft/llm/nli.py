@@ -51,7 +51,7 @@ from redraft.text.vectors import check_name, folder_of, load, not_loaded
 WHAT = "the entailment model"
 _CLASSES = ("entailment", "neutral", "contradiction")
 _BATCH = 32
-# The limit where neither the tokenizer nor the model declares one.
+# The limit if neither the tokenizer nor the model declares one.
 _USUAL_LENGTH = 512
 # Tokenizers without a limit declare this much.
 _NO_LIMIT = 1_000_000
@@ -99,12 +99,12 @@ class Entailment:
         return len(self._model.tokenizer(_plain(text), add_special_tokens=False, verbose=False)["input_ids"])
 
     def room(self, claim: str) -> int:
-        """Return the tokens that fit beside a claim."""
+        """Return the tokens that fit next to a claim."""
         return self.length - self._around - self.tokens(claim)
 
     def windows(self, text: str, room: int) -> list[str]:
-        """Return a text in windows of at most so many tokens and as many whole sentences as fit; a longer sentence is
-        cut between words."""
+        """Return a text in windows of a limited number of tokens and as many whole sentences as fit; a longer sentence
+        is cut between words."""
         pieces = [
             piece for start, end in sentences(text) for piece in self._fitting(text[start:end].split(), room) if piece
         ]
@@ -158,7 +158,7 @@ def _plain(text: str) -> str:
 
 
 SURE = 0.8
-"""The least probability of a verdict; set beforehand, and fitted to no data."""
+"""The least probability of a verdict; set in advance, not fitted to data."""
 # Passages are read in windows of a paragraph's length, as in the models' training.
 _STRETCH = 160
 # How many windows that share most words with a claim are used, and how many of these in pairs.
@@ -171,7 +171,7 @@ Verdict = Literal["entailed", "contradicted", "neither"]
 
 @dataclass(frozen=True, slots=True)
 class EntailmentVerdict:
-    """A verdict on a claim, its probability, its premise, and the passages of that."""
+    """A verdict on a claim, its probability, its premise, and the premise's passages."""
 
     verdict: Verdict
     odds: float
@@ -184,12 +184,11 @@ class _Premise:
     text: str
     passages: frozenset[int]
     nearest: bool
-    """Whether it includes the window that shares most words with the claim."""
+    """Whether it includes the window that shares the most words with the claim."""
 
 
 def check_claims(model: Entailment, claims: Sequence[str], passages: Sequence[str]) -> list[EntailmentVerdict | None]:
-    """Return the verdict on each claim, all in one batch; None where no class is likely enough, or the claim is too
-    long."""
+    """Return a verdict per claim, all in one batch; None if no class is likely enough, or the claim is too long."""
     premises = [_premises(model, claim, passages) for claim in claims]
     pairs = [(one.text, claim) for claim, some in zip(claims, premises, strict=True) for one in some]
     odds = iter(model.odds(pairs))
@@ -231,7 +230,7 @@ def _premises(model: Entailment, claim: str, passages: Sequence[str]) -> list[_P
 
 
 def nearest_sentence(claim: str, text: str) -> str:
-    """Return the sentence of a text that shares most words with a claim."""
+    """Return the sentence of a text that shares the most words with a claim."""
     said = set(words(claim))
     found = [text[start:end] for start, end in sentences(text)] or [text]
     return max(found, key=lambda one: len(said & set(words(one))))
@@ -240,7 +239,7 @@ def nearest_sentence(claim: str, text: str) -> str:
 VERSION = 2
 """Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
 SERVES = ("consistency", "faithfulness", "keyfact_recall")
-"""The metrics that it can judge; the last only with existing key facts."""
+"""The metrics that it can judge; the last one only with existing key facts."""
 
 _BEFORE, _AFTER = "Is this so: “", "”?"
 _NOT_SO = "No"
@@ -268,7 +267,7 @@ def _identity(name_or_path: str) -> str:
 
 
 class EntailmentModel:
-    """Judges claims by passages; where it is not sure it says so."""
+    """Judges claims by passages; if it is not sure, it says so."""
 
     def __init__(self, model: Entailment, identity: str) -> None:
         self.identity = identity
@@ -283,7 +282,7 @@ class EntailmentModel:
         }
 
     def most_tokens(self, sampling: Sampling) -> int:  # noqa: ARG002  (it writes nothing)
-        """Return 0: it is free."""
+        """Return 0: the model is free."""
         return 0
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
@@ -299,7 +298,7 @@ class EntailmentModel:
         return Reply(cast(Value_, value), value.model_dump_json(), Usage(reported=False))
 
     def _answered(self, given: AnswerFromDocumentGiven) -> DocumentAnswers:
-        """Return whether claims are so; other questions are left open."""
+        """Return whether claims hold; other questions are left open."""
         claims = {one.id: claim for one in given.questions if (claim := _claim(one.question))}
         held = self._held(claims, given.texts)
         answers = {"contradicted": _NOT_SO, "neither": ""}
@@ -351,12 +350,12 @@ class EntailmentModel:
         )
 
     def _held(self, claims: Mapping[int, str], passages: list[str]) -> dict[int, EntailmentVerdict | None]:
-        """Return the verdict on each claim; None where nothing is sure."""
+        """Return the verdict on each claim; None if unsure."""
         return dict(zip(claims, check_claims(self._model, list(claims.values()), passages), strict=True))
 
 
 def _asked(given: AskSummaryGiven) -> SummaryQuestions:
-    """Return one question about each sentence: whether it is so."""
+    """Return one question per sentence: whether it is true."""
     return SummaryQuestions(
         sentences=[
             SentenceQuestions(
@@ -377,7 +376,7 @@ def _asked(given: AskSummaryGiven) -> SummaryQuestions:
 
 
 def _claim(question: str) -> str:
-    """Return what a question asks to confirm; empty where it asks for something else."""
+    """Return the claim that a question asks to confirm; empty for any other question."""
     if not (question.startswith(_BEFORE) and question.endswith(_AFTER)):
         return ""
     return question.removeprefix(_BEFORE).removesuffix(_AFTER)

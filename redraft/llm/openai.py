@@ -28,12 +28,12 @@ from redraft.store.batches import ByJob
 
 _PAGE = re.compile(r"\s*<(?:!doctype|html|head|body)\b", re.IGNORECASE)
 _VERSION = re.compile(r"/v\d")
-# Whoever does not listen by then is taken to be down.
+# A server that does not accept a connection by then is considered down.
 _CONNECTING = 5.0
 
 
 class _ChatOpenAI(ChatOpenAI):
-    """LangChain's model, which tolerates a server's mistakes around a reply, and keeps separate reasoning."""
+    """LangChain's model; tolerates a server's irregular responses, and keeps separate reasoning."""
 
     @override
     def _create_chat_result(

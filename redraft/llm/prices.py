@@ -1,4 +1,4 @@
-"""What models cost: a built-in snapshot, and the user's own entries, which come first."""
+"""Prices of models: a built-in snapshot, and the user's own entries, which take precedence."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _TABLE = TypeAdapter(dict[str, Price])
 
 @dataclass(frozen=True, slots=True)
 class PriceTable:
-    """Prices by model name, as given after `openai:`; the user's own hold wherever the model is served."""
+    """Prices by model name, as given after `openai:`; the user's own apply wherever the model is served."""
 
     builtin: dict[str, Price]
     own: dict[str, Price]
     in_jobs: bool = False
-    """Whether requests are sent as batch jobs, which OpenAI does for half the price; the user's own prices hold as
+    """Whether requests are sent as batch jobs, for which OpenAI charges half the price; the user's own prices apply as
     written."""
 
     def for_jobs(self) -> PriceTable:
@@ -38,7 +38,7 @@ class PriceTable:
         return replace(self, in_jobs=True)
 
     def price(self, name: str, *, at_openai: bool) -> Price | None:
-        """Return the price of a model, or of the model that it is a dated version of; None when it is not known."""
+        """Return the price of a model, or of the model that it is a dated version of; None if unknown."""
         builtin = {name: one.half() for name, one in self.builtin.items()} if self.in_jobs else self.builtin
         prices = {**builtin, **self.own} if at_openai else self.own
         if name in prices:
@@ -49,13 +49,13 @@ class PriceTable:
 
 @lru_cache(maxsize=1)
 def builtin_prices() -> PriceTable:
-    """Return the table that comes with redraft."""
+    """Return redraft's built-in table."""
     text = (resources.files("redraft.llm") / "prices.toml").read_text("utf-8")
     return PriceTable(_TABLE.validate_python(tomllib.loads(text)["prices"]), {})
 
 
 def price_table(path: str | Path | None) -> PriceTable:
-    """Return the built-in table, with the entries of the TOML file at `path` before it."""
+    """Return the built-in table, overridden by the entries of the TOML file at `path`."""
     builtin = builtin_prices()
     if path is None:
         return builtin

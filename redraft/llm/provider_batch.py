@@ -63,7 +63,7 @@ class _PendingJob:
     due: float = field(default_factory=lambda: time.monotonic() + _FIRST_LOOK)
     files: set[str] = field(default_factory=set)
     bodies: Mapping[str, Any] = field(default_factory=dict)
-    """The requests, where this process sent them."""
+    """The requests, if this process sent them."""
 
 
 class BatchClient:
@@ -79,19 +79,19 @@ class BatchClient:
         self._joined = 0.0
         self._pending: dict[str, _PendingJob] = {}
         self._sent: set[str] = set()
-        """The attempts of the jobs that are at the provider, or on their way."""
+        """The attempts in jobs that are at the provider, or being sent."""
         self._ended: dict[str, _PendingJob] = {}
         self._answers: dict[str, BatchAnswer] = {}
-        """The answers that nobody waits for yet."""
+        """The answers that no task is waiting for yet."""
         self._waiting: dict[str, asyncio.Future[BatchAnswer]] = {}
         self._most_lines = _MOST_LINES
         self._crowded = False
-        """Whether the provider has refused several jobs at once: then they are sent one after the other."""
+        """Whether the provider refused several jobs at once: then they are sent one after the other."""
         self._looking_up = asyncio.Lock()
         self._worker: asyncio.Task[None] | None = None
 
     async def ask(self, attempt: str, body: Any) -> BatchAnswer:
-        """Return the answer to a request, from a job that it is in already, or from the next."""
+        """Return the answer to a request, from a job that already contains it, or from the next one."""
         async with self._looking_up:
             there = attempt in self._answers or await self._is_with_the_provider(attempt)
         if (answer := self._answers.pop(attempt, None)) is not None:
@@ -155,7 +155,7 @@ class BatchClient:
         self._sent -= pending.attempts
 
     async def _name_of(self, job: SentJob) -> str | None:
-        """Return the provider's id of a job whose creation was not confirmed; None where it was not created."""
+        """Return the provider's id of a job whose creation was not confirmed; None if it was not created."""
         seen = 0
         with suppress(openai.NotFoundError):
             async for known in self._client.batches.list(limit=100):
@@ -167,7 +167,7 @@ class BatchClient:
         return None
 
     async def _work(self) -> None:
-        """Send and poll jobs as long as somebody waits."""
+        """Send and poll jobs as long as any task waits."""
         try:
             while self._waiting:
                 now = time.monotonic()
@@ -187,7 +187,7 @@ class BatchClient:
         return max(0.05, min(due, default=0.0) - time.monotonic())
 
     async def _post(self) -> None:
-        """Send what was gathered, as much of it as a job takes; a failure is passed to all who wait."""
+        """Send the collected requests, as many as a job takes; a failure is passed to all waiting tasks."""
         lines: dict[str, bytes] = {}
         size = 0
         for attempt, body in self._gathered.items():
@@ -227,7 +227,7 @@ class BatchClient:
         return _PendingJob(SentJob(job.id, name), frozenset(lines), files={uploaded})
 
     async def _created(self, job: SentJob, file: str) -> str:
-        """Create a job, once: where the response was lost it is looked up before it is created again."""
+        """Create a job once: if the response is lost, look the job up before creating it again."""
         once = self._client.with_options(max_retries=0)
         for tries in range(_TRIES):
             try:
@@ -245,14 +245,14 @@ class BatchClient:
         raise AssertionError("the last try returns or raises")
 
     def _fail(self, attempts: Iterable[str], error: Exception) -> None:
-        """Pass an error to those who wait for these attempts."""
+        """Pass an error to the tasks that wait for these attempts."""
         for attempt in attempts:
             waiting = self._waiting.get(attempt)
             if waiting is not None and not waiting.done():
                 waiting.set_exception(_error_for(error))
 
     async def _poll(self, pending: _PendingJob) -> None:
-        """Poll a job, less often each time, and take in a finished one."""
+        """Poll a job with growing intervals, and process a finished one."""
         assert pending.job.name is not None
         pending.pause = min(_LONGEST_PAUSE, pending.pause * _SLOWER)
         pending.due = time.monotonic() + pending.pause
@@ -282,7 +282,7 @@ class BatchClient:
             self._note(f"the job {state.id} is {state.status}: {len(answers):,} answers{without}")
 
     def _is_too_much(self, state: Batch, pending: _PendingJob) -> bool:
-        """Return whether the provider takes fewer requests at once, and queue them again for smaller jobs."""
+        """Return whether the provider accepts fewer requests at once; if so, queue them again for smaller jobs."""
         codes = [one.code for one in (state.errors.data or [])] if state.errors else []
         if state.status != "failed" or _TOO_MUCH not in codes or len(pending.bodies) < 2:
             return False
@@ -329,7 +329,7 @@ class BatchClient:
 
 
 def _error_for(error: Exception) -> Exception:
-    """Return an error of its own for each who waits."""
+    """Return a separate error for each waiting task."""
     if isinstance(error, StoreError):
         return ProviderError(f"no job can be kept on record: {error}", hint=error.hint)
     if isinstance(error, openai.APIStatusError) and error.status_code < _FAULTS:
@@ -380,7 +380,7 @@ class JobTransport(httpx2.AsyncBaseTransport):
 
 
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Hashable, BatchClient]] = WeakKeyDictionary()
-"""One client for all runs of a process that ask the same model, so that their requests share jobs."""
+"""One client for all runs of a process with the same model, so that their requests share jobs."""
 
 
 def shared_client(

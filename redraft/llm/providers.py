@@ -22,7 +22,7 @@ from redraft.settings import DraftConfig
 
 
 def providers() -> tuple[str, ...]:
-    """Return the providers that LangChain knows, installed or not, besides `openai`."""
+    """Return the providers that LangChain knows, installed or not, except `openai`."""
     return tuple(sorted(name for name in _BUILTIN_PROVIDERS if name != "openai"))
 
 
@@ -54,7 +54,7 @@ def open_provided(settings: DraftConfig, *, seconds: float) -> ChatModel:
 
 
 def open_plugged(settings: DraftConfig, *, seconds: float) -> Model:
-    """Return the model that a package's factory makes of the rest of its name and of the settings."""
+    """Return the model that a package's factory creates from the rest of its name and the settings."""
     name, _, rest = settings.model.partition(":")
     factory = plugins.load("models", name)
     try:

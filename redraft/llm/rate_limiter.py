@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 _WINDOW = 60.0
 _BACK_OFF = 0.7
 Pace = Callable[[int], Awaitable[float]]
-"""Reserves so many tokens of a limit shared with other processes, and returns 0; or else the seconds to wait."""
+"""Reserves tokens of a limit shared with other processes, and returns 0, or the seconds to wait."""
 
 
 class Limiter:
@@ -43,7 +43,7 @@ class Limiter:
 
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncIterator[float]:
-        """Wait for a slot and hold it; yields when it began."""
+        """Wait for a slot and hold it; yields the time when it began."""
         slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((tokens, slot))
         self._admit()
@@ -70,12 +70,12 @@ class Limiter:
             wait = await self._pace(tokens)
 
     def answered(self) -> None:
-        """Record an answer: allow a little more."""
+        """Record an answer and raise the concurrency slightly."""
         self.allowed = min(float(self.ceiling), self.allowed + 1 / max(1.0, self.allowed))
         self._admit()
 
     def turned_away(self, began: float, retry_after: float | None) -> None:
-        """Record a rate limit or a time-out of a request that began at `began`; many at once count as one."""
+        """Record a rate limit or a time-out of a request that began at `began`; several at once count as one."""
         now = time.monotonic()
         if began >= self._lowered_at:
             self.allowed = max(1.0, min(self.allowed, self.in_flight) * _BACK_OFF)
@@ -88,7 +88,7 @@ class Limiter:
         self._admit()
 
     def _admit(self) -> None:
-        """Admit whoever may go now, and set an alarm for the next."""
+        """Admit the requests that may go now, and set a timer for the next."""
         while self._waiting and self.in_flight < max(1, int(self.allowed)):
             tokens, slot = self._waiting[0]
             if slot.done():
@@ -114,7 +114,7 @@ class Limiter:
             self._sent_tokens += tokens
 
     def _delay(self, tokens: int) -> float:
-        """Return the seconds until a request of this size may go; one above the limit goes when nothing else did."""
+        """Return the seconds until a request of this size may be sent; one above the limit is sent if no other was."""
         now = time.monotonic()
         while self._sent and self._sent[0][0] <= now - _WINDOW:
             self._sent_tokens -= self._sent.popleft()[1]

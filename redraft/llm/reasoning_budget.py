@@ -1,5 +1,5 @@
 """Room for reasoning tokens, which are billed with the reply and count against its limit. It starts by the model's
-name, follows what earlier replies took, and is doubled where reasoning was cut."""
+name, follows earlier replies, and is doubled if reasoning was cut."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 START = 8_192
 """The first room for a model that is known to reason."""
 MOST = 32_768
-"""The most room that is given unasked."""
+"""The most room that is given without being requested."""
 THOUGHTS = ("reasoning_content", "reasoning")
-"""What servers call reasoning that they return apart from a reply."""
+"""The fields in which servers return reasoning apart from a reply."""
 _LEAST = 1_024
 # Reasoning may be half as long again as the longest before it.
 _SLACK = 1.5
-# Where a window has no room for so much, a quarter is tried; less than this is of no use.
+# If a window has no room for that much, a quarter is tried; less than this is of no use.
 _SHARE, _FEWEST = 4, 512
 _CHARACTERS_A_TOKEN = 4
 
@@ -42,7 +42,7 @@ _OPENAI = re.compile(rf"(?:o[134]{_AFTER}|gpt-5(?![\d.]*-chat))")
 
 
 def usual_room(name: str) -> int:
-    """Return the first room for a model of this name; 0 for one that is not known to reason unasked."""
+    """Return the first room for a model of this name; 0 for one not known to reason by default."""
     known = _last_part(name)
     return START if _THINKS.search(known) and not _ANSWERS.search(known) else 0
 
@@ -77,7 +77,7 @@ class ThinkingRoom:
         return room if self._ceiling is None else min(room, self._ceiling)
 
     def learn(self, thought: int) -> None:
-        """Record reasoning of so many tokens."""
+        """Record the length of a reply's reasoning in tokens."""
         self.thought = max(self.thought, thought)
 
     def within(self, request: Request[Any, Any]) -> int:
@@ -87,7 +87,7 @@ class ThinkingRoom:
         return room if limit is None or request.most_tokens is None else max(0, min(room, request.most_tokens - limit))
 
     def cut(self, request: Request[Any, Any], room: int, text: str, usage: Usage) -> CutThought:
-        """Return what to say of a reply whose reasoning was cut after so much room."""
+        """Return the message for a reply whose reasoning was cut after this much room."""
         more = min(self.tokens, self._small.get(_which(request), self.tokens)) > room
         return CutThought(
             f"the reply ended within its thoughts, for which {room:,} tokens were not enough (--reasoning-tokens)",
@@ -99,7 +99,7 @@ class ThinkingRoom:
         )
 
     def refused(self, request: Request[Any, Any], room: int) -> bool:
-        """Record that a window had no room for a request; return whether less is to be tried."""
+        """Record that a window had no room for a request; return whether to try less."""
         if not room:
             # The request itself is too long.
             self._small.pop(_which(request), None)
@@ -108,7 +108,7 @@ class ThinkingRoom:
         return True
 
     def accepted(self, request: Request[Any, Any]) -> None:
-        """Record that there was room; others are not sent with more than was just refused."""
+        """Record that there was room; later requests get no more than was just refused."""
         if (room := self._small.pop(_which(request), None)) is not None:
             self._ceiling = min(room, MOST if self._ceiling is None else self._ceiling)
 
@@ -118,7 +118,7 @@ def _which(request: Request[Any, Any]) -> Hashable:
 
 
 def _room_for(thought: int) -> int:
-    """Return the room for reasoning of so many tokens, in doublings."""
+    """Return the room for reasoning of this length, in doublings."""
     room = _LEAST if thought else 0
     while room < thought * _SLACK and room < MOST:
         room *= 2

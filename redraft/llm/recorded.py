@@ -80,7 +80,7 @@ class _PendingCall:
 
 
 class RecordedModel:
-    """Any model with a cache and a ledger; one request is made once, from however many tasks it is asked."""
+    """Any model with a cache and a ledger; equal requests of several tasks are sent once."""
 
     def __init__(
         self,
@@ -100,9 +100,9 @@ class RecordedModel:
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         language: str = "",
     ) -> None:
-        """`tokenizer` counts as the provider does; without one a text counts the most it can have. `top_p` and
+        """`tokenizer` counts as the provider does; without one the maximum for a text is counted. `top_p` and
         `max_tokens` apply to every request. `language` is the document's, for a model that depends on it. With
-        `in_jobs` a request may be at the provider already, as an attempt of an earlier process."""
+        `in_jobs` a request may already be at the provider, as an attempt of an earlier process."""
         self.identity = inner.identity
         self._inner = inner
         self._book = book
@@ -122,13 +122,13 @@ class RecordedModel:
         self._patience = TimeoutHistory()
         self._odd: set[str] = set()
         self._hopeless: RedraftError | None = None
-        """What prevents every further request: those that wait are not sent."""
+        """The error that prevents all further requests: waiting ones are not sent."""
 
     def most_tokens(self, sampling: Sampling) -> int:
         return self._inner.most_tokens(sampling)
 
     async def withdraw(self, request: Request[Any, Any], reason: str) -> None:
-        """Record the reply to a request as refused, and take it out of the cache."""
+        """Record the reply to a request as refused, and remove it from the cache."""
         await off_loop(self._store.calls.withdraw, self._key(self._filled(request)), reason)
 
     def _filled(self, request: Request[Given_, Value_]) -> Request[Given_, Value_]:
@@ -136,7 +136,7 @@ class RecordedModel:
         return replace(request, text=self._book.render(request.prompt, request.given), sampling=self._drawn(request))
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
-        """Return the cached reply, or the model's, stored before it is returned."""
+        """Return the cached reply, or the model's, which is stored first."""
         request = self._filled(request)
         key = self._key(request)
         # One task at a time asks the same; the others find the answer in the cache.
@@ -147,7 +147,7 @@ class RecordedModel:
             return await self._cached(request, key) or await self._asked(request, key, bytes_of(request.text))
 
     def _drawn(self, request: Request[Any, Any]) -> Sampling:
-        """Return the sampling, within what applies to every request."""
+        """Return the sampling with the limits that apply to every request."""
         sampling = request.sampling
         limits = [most for most in (sampling.max_tokens, self._max_tokens) if most is not None]
         return replace(sampling, top_p=sampling.top_p or self._top_p, max_tokens=min(limits, default=None))
@@ -188,8 +188,8 @@ class RecordedModel:
         )
 
     async def _asked(self, request: Request[Given_, Value_], key: str, size: int) -> Reply[Value_]:
-        """Ask until there is an answer or no hope of one; an unreadable reply is repaired once, and once more in
-        another mode."""
+        """Ask until there is an answer or no further attempt can help; an unreadable reply is repaired once, and once
+        more in another mode."""
         request = replace(request, mode=(await self._known_capabilities()).mode)
         tries = RetryPolicy(self._patience, structured=request.prompt.returns is not str)
         attempt = await off_loop(self._store.jobs.last_attempt, key) if self._in_jobs else 1
@@ -219,7 +219,7 @@ class RecordedModel:
             since = time.monotonic()
 
     async def _known_capabilities(self) -> ModelCapabilities:
-        """Load what earlier runs have learned of the model, and tell the model."""
+        """Load what earlier runs learned about the model, and pass it to the model."""
         if self._capabilities is None:
             self._capabilities = await off_loop(self._store.capabilities.known, self.identity)
             if isinstance(self._inner, ReasoningModel):
@@ -227,12 +227,12 @@ class RecordedModel:
         return self._capabilities
 
     async def _remember(self, thought_before: int) -> None:
-        """Store what was learned of the model since."""
+        """Store what was learned about the model since."""
         if isinstance(self._inner, ReasoningModel) and self._inner.thought > thought_before:
             await off_loop(self._store.capabilities.learn_reasoning, self.identity, self._inner.thought)
 
     async def _answered_elsewhere(self, request: Request[Given_, Value_], key: str) -> Reply[Value_] | None:
-        """Return another process's answer to the same request; None where it got none."""
+        """Return another process's answer to the same request; None if it got none."""
         while await off_loop(self._store.reservations.is_sent_elsewhere, key, self._run):  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_AGAIN)
         return await self._cached(request, key)
@@ -333,7 +333,7 @@ class RecordedModel:
             raise
 
     def _blank(self, request: Request[Any, Any], key: str, attempt: int, most: Usage) -> Call:
-        """Return an attempt at the most that it can cost."""
+        """Return an attempt with its maximum cost."""
         sampling = request.sampling
         return Call(
             run=self._run,
@@ -376,7 +376,7 @@ class RecordedModel:
         return min(most_out, sampling.max_tokens + thought)
 
     def _most_in(self, request: Request[Any, Any]) -> int:
-        """Return the most tokens that the request may have."""
+        """Return the most tokens that the request can have."""
         count = most_tokens_of if self._tokenizer is None else self._tokenizer.count
         schema = structured_output.longest_schema(request)
         tokens = _FRAME_TOKENS + count(request.text)

@@ -1,4 +1,4 @@
-"""Brings a reply into the form that was asked for: lenient JSON, other keys, other types."""
+"""Converts a reply to the requested form: lenient JSON, other keys, other types."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ESCAPE = re.compile(r'\\(.)|(")', re.DOTALL)
 _CLOSING = {"{": "}", "[": "]"}
 _DEEPEST = 60
 _MOST_READ = 300_000
-# A cut literal or escape is reported where it begins, at most so far from the end.
+# A cut literal or escape is reported at its start, at most this far from the end.
 _CUT_LITERAL = 6
 
 
@@ -158,7 +158,7 @@ _NOT_LETTERS = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """A field of a reply: its entries, and the names it is known by."""
+    """A field of a reply: its entries, and its possible names."""
 
     name: str
     entry: type[BaseModel] | None
@@ -170,9 +170,9 @@ class _Field:
     silent: bool
     alone: bool
     names: Names | None
-    """What the field names, or each of its list."""
+    """What the field names, or each entry of its list."""
     most: str | int
-    """The most entries of its list, or the field of the prompt that says so; 0 for no limit."""
+    """The most entries of its list, or the prompt's field with that number; 0 for no limit."""
     also: frozenset[str]
 
 
@@ -215,7 +215,7 @@ class ReplyShape:
 
     @property
     def entries(self) -> str:
-        """Return the field that is the whole reply: its one list of entries; None where there is no such field."""
+        """Return the field that is the whole reply: its one list of entries; None if there is no such field."""
         fields = list(_fields(self.shape).values())
         return fields[0].name if len(fields) == 1 and fields[0].is_list else ""
 
@@ -231,7 +231,7 @@ class ReplyShape:
         return field is not None and field.entry is not None and not self.is_severable and name in _fields(field.entry)
 
     def limited(self, schema: dict[str, Any], given: BaseModel) -> dict[str, Any]:
-        """Return the JSON schema with list lengths where the prompt tells them, so that a model cannot repeat itself
+        """Return the JSON schema with the list lengths that the prompt states, so that a model cannot repeat itself
         endlessly."""
         properties = dict(schema.get("properties", {}))
         for name, field in _fields(self.shape).items():
@@ -324,7 +324,7 @@ class ReplyShape:
         return bool(wire.strangers) and not wire.named
 
     def _names(self) -> Names | None:
-        """Yield what the entries of the reply are about."""
+        """Return what the entries of the reply are about; None if they have no ids."""
         field = _fields(self.shape).get(self.entries)
         inner = _fields(field.entry) if field and field.entry else {}
         return inner["id"].names if "id" in inner else None
@@ -365,7 +365,7 @@ class ReplyShape:
         return self._put(_named(value, _fields(self.shape))) if isinstance(value, dict) else value
 
     def _by_item(self, value: dict[Any, object], name: str) -> list[object]:
-        """Return the entries of an object keyed by item; None where it is not."""
+        """Return the entries of an object keyed by item; None for any other object."""
         field = _fields(self.shape).get(name)
         inner = _fields(field.entry) if field and field.entry else {}
         names = inner["id"].names if "id" in inner else None
@@ -386,8 +386,8 @@ class ReplyShape:
         return found
 
     def without_unreadable(self, value: object) -> tuple[object, ValidationError | None]:
-        """Return the value without unreadable entries, and without others about the same items, and the first error; if
-        nothing else is left, they stay."""
+        """Return the value without unreadable entries and others about the same items, and the first error; if nothing
+        else is left, they stay."""
         if not isinstance(value, dict):
             return value, None
         kept, trouble = dict(value), None
@@ -422,7 +422,7 @@ class ReplyShape:
 
 
 def _most(field: _Field, given: BaseModel) -> int:
-    """Return the most entries of a list: one per item, or as many as are asked for."""
+    """Return the most entries of a list: one per item, or as many as requested."""
     inner = _fields(field.entry) if field.entry else {}
     names = inner["id"].names if "id" in inner else field.names
     if field.most:
@@ -435,7 +435,7 @@ def _plain(name: object) -> str:
 
 
 def _known(name: object, fields: dict[str, _Field]) -> str:
-    """Return the field that a name means, however it is spelled; None where it is none."""
+    """Return the field of this name, however it is spelled; None without one."""
     return next((one for one in fields if _plain(one) == _plain(name)), "")
 
 

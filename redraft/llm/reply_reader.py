@@ -131,7 +131,7 @@ _REFUSAL = pattern(rf"[\s\"'“‘*_¿]*(?:{'|'.join((*_DECLINING, *_ASKING))})"
 
 
 def final_channel(text: str) -> str:
-    """Return the text of the final channel, where a text has channels; else an empty one."""
+    """Return the text of the final channel, if a text has channels; else an empty one."""
     sections = list(_CHANNEL.finditer(text))
     if not sections:
         bare = _BARE_CHANNELS.match(text.lstrip())
@@ -175,7 +175,7 @@ _START = pattern(rf"(?P<thought>{OPENING.pattern})|(?P<thought_ends>{CLOSING.pat
 # The beginning of an object, or of a list of them; the text may end right there.
 _OBJECT = pattern(r"\{\s*(?:[\"'}]|\Z)|\[\s*(?:\{|\Z)")
 _KEY = pattern(r"\{\s*[\"'](\w+)[\"']\s*:")
-# Words that take back what was said before.
+# Words that retract an earlier statement.
 _FINAL = pattern(
     r"\bfinal\b|\bfinally\b|\bwait\b|\bcorrect(?:ed|ion)\b|\brevised\b|\bactually\b|\binstead\b|\bupdated?\b|\bsorry\b"
     r"|\boops\b|\bmistake\b|\bendgültig|\bkorrigiert|\bkorrektur|\bdéfinitive|\bcorrig|\bdefinitiv|\bисправлен|\bокончательн"
@@ -188,9 +188,9 @@ _NEXT = pattern(r"\s*,?\s*(?=\{)")
 _MAX_STARTS = 200
 _MAX_COMPLAINT = 600
 _STRANGERS = "it names none of the items: every id is to be copied to the letter from the item it belongs to"
-# Stands for an unreadable entry.
+# The placeholder for an unreadable entry.
 _LOST = pattern(r"\{[^{}]*\}")
-# What may stand between entries of one reply: list marks, a fence, and words that name the next item.
+# What may separate entries of one reply: list marks, a fence, and words that name the next item.
 _BETWEEN = pattern(
     rf"(?:{_LOST.pattern}|\{{(?![^{{}}]*\}})|[}}\s,;|*\-–—#>.`\"':()\[\]\d]"
     r"|\b(?:jsonl?|question|pair|sentence|fact|item|entry|id|number|for|and|then|next|[bcdfghjkmnpqrtvwx]{4,6})\b)*",
@@ -199,14 +199,14 @@ _BETWEEN = pattern(
 
 
 class NoValueError(ValueError):
-    """The text holds no value of the wanted shape; the message can be sent back to the model."""
+    """The text has no value of the wanted shape; the message can be sent back to the model."""
 
     def __init__(self, complaint: str, *, formless: bool = True, nameless: bool = False) -> None:
         super().__init__(complaint)
         self.nameless = nameless
         """Whether only the item names were missing."""
         self.formless = formless
-        """Whether it lacks even the form that a server would enforce."""
+        """Whether it does not even have the form that a server would enforce."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +219,8 @@ class _Found(Generic[T]):
 
 def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
     """Return the JSON value in `text` that fits `shape` and names items of `given`: bare, fenced or within prose.
-    Unreadable entries are left out, with all others about the same item. Of several values the last counts where the
-    words say so or it does not conflict; of conflicting ones none is believed."""
+    Unreadable entries are left out, with all others about the same item. Of several values the last counts if the text
+    says so or it does not conflict; conflicting ones are all rejected."""
     tags = Tags(given) if given is not None else None
     form = ReplyShape(shape, tags)
     failure = NoValueError("the reply holds no JSON object")
@@ -252,7 +252,7 @@ def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
 
 
 def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
-    """Return the complete entries of a reply that was cut within its list; None where there is none, or entries depend
+    """Return the complete entries of a reply that was cut within its list; None if there is none, or entries depend
     on each other."""
     tags = Tags(given)
     form, wire = ReplyShape(shape, tags), Wire(tags)
@@ -285,7 +285,7 @@ def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
 
 
 def is_exact(text: str, shape: object) -> bool:
-    """Return whether a reply is strictly in its form, as only a server that enforces it ensures."""
+    """Return whether a reply is strictly in its form, as only an enforcing server guarantees."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -294,7 +294,7 @@ def is_exact(text: str, shape: object) -> bool:
 
 
 def _joined(candidates: Sequence[tuple[object, str]], form: ReplyShape) -> Iterator[tuple[object, str]]:
-    """Return consecutive entries joined to one list, as where each has a line of its own."""
+    """Yield consecutive entries, such as one per line, joined to one list."""
     entries: list[object] = []
     words = ""
     for value, before in candidates:
@@ -327,7 +327,7 @@ def _continued(found: Sequence[_Found[T]], form: ReplyShape) -> T:
 
 
 def _candidates(text: str, form: ReplyShape) -> list[tuple[object, str]]:
-    """Yield the complete JSON values outside of reasoning, each with the words before it."""
+    """Return the complete JSON values outside of reasoning, each with the words before it."""
     found: list[tuple[object, str]] = []
     at = said_to = tries = 0
     lost = False
@@ -362,7 +362,7 @@ def _candidates(text: str, form: ReplyShape) -> list[tuple[object, str]]:
 
 
 def _read_at(loose: LenientParser, start: int, *, first: bool) -> tuple[object, int] | None:
-    """Return the value that begins at a place, and its end; None where there is none."""
+    """Return the value that begins at a place, and its end; None if there is none."""
     try:
         return loose.value(start)
     except BrokenOffError:
@@ -375,7 +375,7 @@ def _read_at(loose: LenientParser, start: int, *, first: bool) -> tuple[object, 
 
 
 def _at_odds(one: BaseModel, other: BaseModel) -> bool:
-    """Return whether two values differ on a common item, or at all where they name none."""
+    """Return whether two values conflict on a common item, or differ at all if they name no items."""
     first, second = one.model_dump(mode="json"), other.model_dump(mode="json")
     if first == second:
         return False

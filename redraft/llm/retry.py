@@ -24,7 +24,7 @@ _CAPABILITY_TRIES = 6
 _THOUGHT_TRIES = 8
 # A reply that times out twice will time out again.
 _LATE_TRIES = 2
-# A server that is down is mostly down for longer than anybody wants to wait.
+# A server that is down usually stays down for longer than anyone wants to wait.
 _UNREACHED_TRIES, _UNREACHED_PAUSE = 2, 2.0
 _MOST_IN_A_ROW = 8
 FIRST_PAUSE = 0.5
@@ -34,7 +34,7 @@ _MORE_TIME = "a longer --timeout, or a lower --concurrency, gives it more time"
 
 @dataclass(slots=True)
 class TimeoutHistory:
-    """How many answers a model has given, and how many requests have timed out since the last."""
+    """The number of answers of a model, and of time-outs since the last one."""
 
     answers: int = 0
     late: int = 0
@@ -46,7 +46,7 @@ class TimeoutHistory:
 
 
 class RetryPolicy:
-    """Decides on the attempts at one request; `structured` requests can be asked for in parts."""
+    """Decides on the attempts at one request; `structured` requests can be split."""
 
     def __init__(self, patience: TimeoutHistory, *, structured: bool) -> None:
         self._patience = patience
@@ -55,7 +55,7 @@ class RetryPolicy:
         self._counts: Counter[type[ModelError]] = Counter()
 
     def pause(self, error: ModelError, *, repaired: bool) -> float | None:
-        """Return the seconds before the next attempt; None where there is none."""
+        """Return the seconds before the next attempt; None if there is none."""
         self._counts[type(error)] += 1
         tries = self._counts[type(error)]
         if isinstance(error, TimedOut):
@@ -90,7 +90,7 @@ class RetryPolicy:
         return _RATE_LIMIT_TRIES if isinstance(error, RateLimited) else _TRANSIENT_TRIES
 
     def ended_by(self, error: ModelError) -> ModelError:
-        """Return the final error of the request; after time-outs it may suggest to ask for less."""
+        """Return the final error of the request; after time-outs it may suggest smaller requests."""
         if not isinstance(error, TimedOut):
             return error
         tries = self._counts[type(error)]

@@ -1,4 +1,4 @@
-"""Keys: validates them, and strikes them out of texts from outside, however encoded."""
+"""Keys: validates them, and removes them from external texts in any encoding."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def header_secrets(headers: object) -> list[str]:
 
 
 def redacted(value: T, secrets: tuple[str, ...]) -> T:
-    """Return a text, or texts in lists and mappings, with the secrets struck out in every encoding."""
+    """Return a text, or texts in lists and mappings, with the secrets removed in every encoding."""
     if isinstance(value, str):
         text: str = value
         for secret in secrets:
@@ -71,7 +71,7 @@ def redacted(value: T, secrets: tuple[str, ...]) -> T:
 
 
 def message_without(message: AIMessage, secrets: tuple[str, ...]) -> AIMessage:
-    """Return a message with the secrets struck out."""
+    """Return a message with the secrets removed."""
     return message.model_copy(update={name: redacted(getattr(message, name), secrets) for name in _IN_THE_MESSAGE})
 
 

@@ -1,4 +1,4 @@
-"""What model servers report: which of them run on this machine, and how large a model's window is."""
+"""Queries model servers: which ones run on this machine, and the context window of a model."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ModelServer:
         return urlunsplit((parts.scheme, parts.netloc, parts.path.removesuffix("/v1"), "", ""))
 
     def get(self, path: str, *, above: bool = False) -> Any:
-        """Return the JSON at a path; None where there is none. A server that does not answer is not asked again."""
+        """Return the JSON at a path; None if there is none. A server that does not answer is not asked again."""
         return self._asked("GET", path, None, above)
 
     def post(self, path: str, content: object, *, above: bool) -> Any:
@@ -87,7 +87,7 @@ class Port:
 
     @property
     def url(self) -> str:
-        """Return the address under which its models are asked."""
+        """Return the address of its models."""
         return f"http://127.0.0.1:{self.number}/v1"
 
 
@@ -96,14 +96,14 @@ USUAL = (Port("Ollama", 11434), Port("llama.cpp", 8080), Port("vLLM", 8000), Por
 
 @dataclass(frozen=True, slots=True)
 class LocalServer:
-    """The models at a port, or None where no model server answers."""
+    """The models at a port, or None if no model server answers."""
 
     port: Port
     models: tuple[str, ...] | None
 
 
 def local_servers(ports: Sequence[Port]) -> list[LocalServer]:
-    """Return what answers on this machine's usual ports, asked concurrently and without a key."""
+    """Return the servers at this machine's usual ports, queried concurrently and without a key."""
     with ThreadPoolExecutor(max_workers=max(1, len(ports))) as pool:
         return list(pool.map(_at, ports))
 
@@ -142,7 +142,7 @@ def window_of_family(name: str) -> int | None:
 
 
 def window_at(server: ModelServer, name: str) -> int | None:
-    """Return the window that a server reports for a model; None where it does not. The window of a model's training
+    """Return the window that a server reports for a model; None if it reports none. The window of a model's training
     does not count."""
     return next((said for said in _answers(server, name) if said is not None), None)
 

@@ -1,4 +1,4 @@
-"""How a provider is asked for a structured reply, and the schema that is sent with a request."""
+"""How to request a structured reply from a provider, and the schema that is sent."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class _Trial:
 
 
 class Modes:
-    """The modes of one provider, of which the first accepted one is used. A refused request is tried in the next mode;
-    until any was answered, all others begin there too, later only those of its shape. Until a server has proven that
-    it enforces schemas, the prompt states them as well; a mode in which a reply breaks the form is abandoned."""
+    """The modes of one provider; the first accepted one is used. A refused request is tried in the next mode; until any
+    was answered, all others begin there too, later only those of its shape. Until a server has proven that it enforces
+    schemas, the prompt states them as well; a mode in which a reply breaks the form is abandoned."""
 
     def __init__(self, modes: Sequence[Mode]) -> None:
         self._modes = tuple(modes)
@@ -66,11 +66,11 @@ class Modes:
 
     @property
     def begins(self) -> Mode:
-        """Return the mode in which requests are made as a rule."""
+        """Return the mode that requests normally use."""
         return self._modes[self._begin]
 
     def begin_with(self, mode: str | None) -> None:
-        """Begin with the mode that has worked before, if nothing else is known yet."""
+        """Begin with the mode that worked before, if nothing else is known yet."""
         if not self._answered and not self._begin and mode in self._modes:
             self._begin = self._modes.index(mode)
 
@@ -79,7 +79,7 @@ class Modes:
         return mode in self._obeyed
 
     def obeyed(self, mode: Mode) -> None:
-        """Record a reply that was strictly in its form; plain replies prove nothing of the server."""
+        """Record a reply that was strictly in its form; plain replies prove nothing about the server."""
         if mode != "plain":
             self._obeyed.add(mode)
 
@@ -92,7 +92,7 @@ class Modes:
 
     @property
     def settled(self) -> bool:
-        """Return whether it is known what the provider accepts."""
+        """Return whether the accepted mode is known."""
         return len(self._modes) == 1 or bool(self._answered)
 
     @property
@@ -124,7 +124,7 @@ class Modes:
         self._begin = max(self._begin, self._modes.index(mode) + 1)
 
     def refused(self, shape: str, request: Hashable, *, fault: bool) -> bool:
-        """Record a refusal; return whether another mode is to be tried. A single `fault` does not count."""
+        """Record a refusal; return whether to try another mode. A single `fault` does not count."""
         at = self._at(shape, request)
         trial = self._trials.setdefault(request, _Trial(at, at))
         trial.faults += fault
@@ -200,8 +200,7 @@ _COMPLAINT_BYTES = 200
 
 
 def most_tokens_of(text: str) -> int:
-    """Return the most tokens that a text can have in any vocabulary: one per byte, also where it is
-    normalized first."""
+    """Return the most tokens that a text can have in any vocabulary: one per byte, even after normalization."""
     return len(text) if text.isascii() else max(bytes_of(text), bytes_of(unicodedata.normalize("NFKC", text)))
 
 
@@ -211,7 +210,7 @@ def bytes_of(text: str) -> int:
 
 
 def bytes_beside(request: Request[Any, Any]) -> int:
-    """Return the size of what is sent beside the prompt: the schema, twice for a repair, and the rejected reply."""
+    """Return the bytes sent in addition to the prompt: the schema, twice for a repair, and the rejected reply."""
     schema = full_schema(request)
     size = bytes_of(json.dumps(schema)) if schema else 0
     if request.complaint is None:

@@ -1,4 +1,4 @@
-"""A model that counts: it answers each prompt at once with an ordinary valid reply, and counts the tokens of both."""
+"""A counting model: answers every prompt at once with an ordinary valid reply, and counts the tokens of both."""
 
 from __future__ import annotations
 
@@ -25,35 +25,35 @@ from redraft.text.tokens import Tokenizer
 from redraft.text.words import WORD, count_words, is_unspaced
 
 _LONG = 2_000
-"""From so many characters on, a text is counted apart from its prompt, once for all prompts that show it."""
+"""Texts of at least this many characters are counted apart from their prompts, once for all of them."""
 _FIRST_WORD = re.compile(r"(?:^|(?<=[.。] ))\w+")
 _SIX_WORDS = re.compile(r"(\w+)((?:\W+\w+){0,5})")
 _WORDS_A_SENTENCE, _KEPT_OF = 18, 6
 _QUOTED = 90
-"""About how many characters a quotation has."""
+"""The approximate length of a quote in characters."""
 _QUESTIONS_A_SENTENCE = 3
 _FACTS_A_SENTENCE = 3
 _CHARACTERS_A_ROOT = 5_000
-"""For about so many characters of an excerpt a tree has one more root, which comes with six more facts."""
+"""A tree has another root, with six more facts, for about this many characters of the excerpt."""
 _MOST_ROOTS = 8
 _POINTS, _NAMES = 8, 10
-"""The turning points and the names of an outline."""
+"""The numbers of turning points and names in an outline."""
 _REASON = "The text says so in the sentence that is quoted, and nothing else in it speaks against that."
 
 Entry = TypeVar("Entry", bound=BaseModel)
 Count = Callable[[Request[Any, Any], Usage], None]
-"""Takes note of a request that was counted."""
+"""Called with each counted request."""
 
 
 class TokenCounts:
-    """Counts tokens, and remembers those of long texts."""
+    """Counts tokens and caches the counts of long texts."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
         self._known: dict[str, int] = {}
 
     def of(self, text: str) -> int:
-        """The tokens of a text."""
+        """Return the number of tokens of a text."""
         if len(text) < _LONG:
             return self._tokenizer.count(text)
         if text not in self._known:
@@ -61,33 +61,33 @@ class TokenCounts:
         return self._known[text]
 
     def learn(self, text: str, tokens: int) -> None:
-        """Take note of a text that was counted elsewhere."""
+        """Store the token count of a text that was counted elsewhere."""
         self._known[text] = tokens
 
 
 @dataclass(slots=True)
 class CountingModel:
-    """A `Model` in place of another, under its identity. Equal requests are counted once."""
+    """A `Model` that replaces another under its identity. Equal requests are counted once."""
 
     identity: str
     book: PromptBook
     tokens: TokenCounts
     count: Count
     query: str | None = None
-    """The question that its trees of key facts answer, where that is given."""
+    """The question that its key-fact trees answer, if one is given."""
     objects: Callable[[str], bool] = lambda _: False
-    """Whether it objects to some of what a metric asks about."""
+    """Returns whether the model objects to some of a metric's items."""
     voice: str = ""
-    """Letters that its words end with, so that no two runs have the same text."""
+    """Letters that replace the ends of some words, so that no two runs have the same text."""
     asked: dict[tuple[object, ...], object] = field(default_factory=dict)
-    """The replies to the requests that were counted."""
+    """The replies to the counted requests."""
 
     def most_tokens(self, sampling: Sampling) -> int:
-        """The limit that the request sets."""
+        """Return the limit that the request sets."""
         return sampling.max_tokens or 0
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
-        """Answer a request. Raises `UnreadableReply` for a prompt whose reply takes more than its schema says."""
+        """Answer a request. Raises `UnreadableReply` for a prompt whose reply has to satisfy more than its schema."""
         short, long = _apart(request.given)
         text = self.book.render(request.prompt, short)
         key = (request.prompt.name, text, tuple(map(hash, long)), request.sampling)
@@ -116,7 +116,7 @@ class CountingModel:
                 return _revise(given, self.voice)
             reply = handler(given)
             if isinstance(reply, str):
-                # Another draw, and another run, has other sentences.
+                # Other samples, and other runs, have other sentences.
                 draw = request.sampling.sample
                 reply = _FIRST_WORD.sub(rf"\g<0>{draw}", reply) if draw else reply
                 return _SIX_WORDS.sub(self._spoken, reply) if self.voice else reply
@@ -134,7 +134,7 @@ class CountingModel:
 
 
 def _objecting(reply: object, metric: str) -> object:
-    """The reply with an objection to every fifth item, by which a metric finds something to mend."""
+    """Return the reply with an objection to every fifth item, so that a metric has findings."""
     match reply:
         case qa.SummaryAnswers(answers=some):
             silent = {"answered": False, "answer": "", "sentences": []}
@@ -152,12 +152,12 @@ def _objected(items: Sequence[Entry], update: dict[str, Any], together: int = 1)
 
 
 def _sent(value: BaseModel, given: BaseModel) -> str:
-    """A structured reply as it would be sent."""
+    """Return a structured reply as JSON, as a model would send it."""
     return value.model_dump_json(by_alias=True, context=Wire(Tags(given)))
 
 
 def _apart(given: BaseModel) -> tuple[BaseModel, list[str]]:
-    """What a prompt is given with its long texts left out, and these."""
+    """Return a prompt's input without its long texts, and these texts."""
     long: list[str] = []
 
     def short(value: Any) -> Any:
@@ -176,7 +176,7 @@ def _apart(given: BaseModel) -> tuple[BaseModel, list[str]]:
 
 
 def _texts(value: object) -> Iterator[str]:
-    """All texts within what a prompt is given."""
+    """Yield all texts in a prompt's input."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, BaseModel):
@@ -188,7 +188,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _plain(shape: Any) -> Any:
-    """The simplest value of a type that a reply may hold."""
+    """Return the simplest value of a type that a reply may contain."""
     origin, inner = get_origin(shape), get_args(shape)
     if isinstance(shape, type) and issubclass(shape, BaseModel):
         return {name: _plain(one.annotation) for name, one in shape.model_fields.items()}
@@ -207,7 +207,7 @@ def _plain(shape: Any) -> Any:
 
 
 def prose(sources: Sequence[str], words: int) -> str:
-    """A text of so many words, or of as many as there are, made of the beginnings of its sources."""
+    """Return a text of `words` words, or fewer if there are no more, made of the beginnings of its sources."""
     share = ceil(words / max(1, len(sources)))
     taken = [word for source in sources for word in _shortened(source, share)][:words]
     between = "" if is_unspaced("".join(taken[:100])) else " "
@@ -215,7 +215,7 @@ def prose(sources: Sequence[str], words: int) -> str:
     made: list[str] = []
     for at in range(0, len(taken), _WORDS_A_SENTENCE):
         some = tuple(taken[at : at + _WORDS_A_SENTENCE])
-        # Nothing may look like a loop: a sentence that was there gets another first word.
+        # Avoid what looks like a loop: a repeated sentence gets another first word.
         sentence = some if some not in seen else (str(at), *some[1:])
         seen.add(sentence)
         made.append(_sentence(sentence, between))
@@ -223,7 +223,7 @@ def prose(sources: Sequence[str], words: int) -> str:
 
 
 def _shortened(text: str, words: int) -> list[str]:
-    """So many words of a text, with some left out in between: a summary is no quotation."""
+    """Return `words` words of a text with some left out in between, because a summary is not a quote."""
     found = _beginning(text, words * _KEPT_OF // (_KEPT_OF - 1) + 1)
     return [word for at, word in enumerate(found, 1) if at % _KEPT_OF][:words]
 
@@ -238,19 +238,19 @@ def _beginning(text: str, words: int) -> list[str]:
 
 
 def _sentence(words: Sequence[str], between: str = " ") -> str:
-    """Some words as a sentence, in which none follows itself."""
+    """Return words as a sentence without immediate repetitions."""
     text = between.join(word for before, word in pairwise(["", *words]) if word.casefold() != before.casefold())
     return f"{text[:1].upper()}{text[1:]}." if between else f"{text}。"
 
 
 def _words(text: str, count: int, skipped: int = 0) -> str:
-    """Some words of a text; of a short one, whatever there is."""
+    """Return some words of a text, or all that a short one has."""
     found = _beginning(text, skipped + count)
     return " ".join(found[skipped:] or found) or "this"
 
 
 def _quotes(texts: Sequence[str], count: int) -> list[str]:
-    """So many stretches of some texts, to the letter, from all over them."""
+    """Return `count` verbatim quotes, spread evenly over the texts."""
     length = sum(map(len, texts))
     if not length:
         return ["this"] * count
@@ -266,7 +266,7 @@ def _quotes(texts: Sequence[str], count: int) -> list[str]:
 
 
 def _quoted(text: str, at: int) -> str:
-    """Whole words of a text from about a place on."""
+    """Return whole words of a text from about an offset."""
     at = min(at, max(0, len(text) - _QUOTED))
     part = text[at : at + _QUOTED]
     words = [word.span() for word in WORD.finditer(part)]
@@ -307,13 +307,13 @@ def _ask_document(given: qa.AskDocumentGiven) -> qa.DocumentQuestions:
 
 
 def _told(given: qa.AnswerFromSummaryGiven | qa.AskSummaryGiven) -> dict[int, str]:
-    """The sentences of a summary by their numbers."""
+    """Return the sentences of a summary by number."""
     return {one.id: one.sentence for one in given.sentences if not isinstance(one, str)}
 
 
 def _answer_from_summary(given: qa.AnswerFromSummaryGiven) -> qa.SummaryAnswers:
     numbers = list(_told(given))
-    # What was answered from the first part of a summary is not answered from the others.
+    # The first part of a summary answers all questions, so the later parts answer none.
     is_later = numbers[0] > 1 and numbers[-1] - numbers[0] == len(numbers) - 1
     told = cycle([(0, "")] if is_later else _told(given).items())
     return qa.SummaryAnswers(
@@ -352,7 +352,7 @@ def _ask_summary(given: qa.AskSummaryGiven) -> qa.SummaryQuestions:
 
 def _answer_from_document(given: qa.AnswerFromDocumentGiven) -> qa.DocumentAnswers:
     quotes = _quotes(given.texts, len(given.questions))
-    # Besides metrics only questions that shall have no answer are put to a document.
+    # Without a metric, only questions that should have no answer are asked of a document.
     answered = bool(METRIC.get())
     return qa.DocumentAnswers(
         answers=[
@@ -383,7 +383,7 @@ def _rank(given: qa.RankGiven) -> qa.Ranking:
 
 
 def _tree(given: factual.GrowGiven, skipped: int = 0) -> factual.FactTree:
-    """A tree of facts that begins so many characters after the excerpt does."""
+    """Return a tree of facts about the excerpt without its first `skipped` characters."""
     roots = min(_MOST_ROOTS, round(1.3 + len(given.excerpt) / _CHARACTERS_A_ROOT))
     facts = iter([_sentence(_beginning(one, 14)) for one in _quotes([given.excerpt[skipped:]], 7 * roots)])
     return factual.FactTree(
@@ -466,7 +466,7 @@ def _prefer(_: coherence.PreferGiven) -> coherence.Preferred:
 
 
 def _decide(given: decision.DecideGiven) -> decision.Decision:
-    """Look up as much as may be, then mend as much as may be."""
+    """Look up as much as allowed, then choose as many findings to fix as allowed."""
     if given.looks:
         searches = [_words(one.problem + one.sentence, 5) for one in given.findings[: given.requests]]
         return decision.Decision(why=_REASON, look_up=[f"{one} {given.looks}" for one in searches])
@@ -486,7 +486,7 @@ def _rule(given: arbitration.RuleGiven) -> arbitration.RuledPoints:
 
 
 def _revise(given: revision.ReviseGiven, voice: str = "") -> str:
-    """The summary with each point mended: a sentence is told in other words, and what is missing is added."""
+    """Return the summary with each point fixed: sentences are reworded or removed, missing content is added."""
     text = given.summary
     for point in given.points:
         words = _beginning(point.sentence or f"{point.answer} {point.question}", _WORDS_A_SENTENCE)
@@ -578,4 +578,4 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
         _handled(origins.TRACE_SENTENCES, _trace),
     )
 )
-"""The replies by the names of the prompts."""
+"""The reply functions by prompt name."""

@@ -1,4 +1,4 @@
-"""What a run comes to: the run itself, on a store in memory, with models that count in place of those that answer."""
+"""Estimates the cost of a run by making it on a store in memory, with counting models in place of real ones."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ _STAGES: Mapping[str, tuple[str, Role]] = {
     arbitration.RULE_ON_FINDINGS.name: ("second looks", "judge"),
     revision.REVISE.name: ("revising", "writer"),
 }
-"""The stage of each prompt that no metric asks by itself, and who does it."""
+"""The stage and role of each prompt that no metric sends by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One kind of work, over all rounds: about how many calls, and tokens, it takes, and who does it."""
+    """One kind of work over all rounds: estimated calls and tokens, and the role of the model."""
 
     name: str
     calls: int
@@ -119,7 +119,7 @@ class Stage:
 
 @dataclass(slots=True)
 class StageUsage:
-    """What was counted of one model in one stage."""
+    """The counted usage of one model in one stage."""
 
     name: str
     by: Role
@@ -131,7 +131,7 @@ class StageUsage:
 
 @dataclass(slots=True)
 class Tally:
-    """What was counted in one run."""
+    """The counted usage of one run."""
 
     prepared: PreparedDocument
     run: Run
@@ -147,8 +147,8 @@ class Tally:
         work.completion_tokens += usage.completion_tokens
 
     def objects(self, metric: str) -> bool:
-        """Whether judges object to some of a draft that is refined: all of it that is told is right once it is mended,
-        but something is always left out."""
+        """Return whether judges object to part of a refined draft: at first for every metric, after a revision only for
+        coverage."""
         return self.run.refinement is not None and (metric == "coverage" or not self._is_revised)
 
     @property
@@ -173,7 +173,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
-    """About what drafting and judging come to. `pool` are the settings of each role, of several judges the first."""
+    """Estimated cost of drafting and judging. `pool` holds the settings of each role; of several judges, the first."""
 
     prepared: PreparedDocument
     order: RunSpec
@@ -181,21 +181,21 @@ class CostEstimate:
     pool: Mapping[Role, DraftConfig]
     prices: PriceTable
     notes: tuple[str, ...] = ()
-    """What a user should know of it, in sentences."""
+    """Notes for the user, in sentences."""
     chapters: tuple[CostEstimate, ...] = ()
-    """What each chapter comes to, where they are drafted by themselves. All figures are with theirs."""
+    """The estimates of chapters that are drafted separately; all totals include them."""
     others: tuple[CostEstimate, ...] = ()
-    """What each draft beside the first one comes to, where there are several. All figures are with theirs, too."""
+    """The estimates of the other drafts, if there are several; all totals include them, too."""
 
     @property
     def drafting(self) -> Stage:
-        """What the draft comes to, without chapters and other drafts."""
+        """The estimate of the draft, without chapters and other drafts."""
         none = Stage(DRAFTING, 0, 0, 0, "writer")
         return next((one for one in self._summed() if one.name == DRAFTING), none)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """What comes after the draft: what is built, then each metric, then refining."""
+        """The stages after drafting: what is built, then each metric, then the refinement."""
         listed = names(self.order.own)
         ahead = {"coverage": (_BUILDING_QUESTIONS,), "keyfact_recall": _BUILDING_FACTS}
         order = [_ANSWERING]
@@ -205,7 +205,7 @@ class CostEstimate:
         return tuple(sorted(found, key=lambda one: order.index(one.name)))
 
     def _summed(self) -> Iterator[Stage]:
-        """The work of all models in each stage."""
+        """Yield the work in each stage, summed over all models."""
         for name, by in dict.fromkeys((one.name, one.by) for one in self.work):
             some = [one for one in self.work if (one.name, one.by) == (name, by)]
             calls = sum(one.calls for one in some)
@@ -214,26 +214,26 @@ class CostEstimate:
 
     @property
     def calls(self) -> int:
-        """Of drafting and judging."""
+        """The calls for drafting and judging."""
         return sum(one.calls for one in self._all_work())
 
     @property
     def prompt_tokens(self) -> int:
-        """Of drafting and judging."""
+        """The prompt tokens for drafting and judging."""
         return sum(one.prompt_tokens for one in self._all_work())
 
     @property
     def completion_tokens(self) -> int:
-        """Of drafting and judging."""
+        """The completion tokens for drafting and judging."""
         return sum(one.completion_tokens for one in self._all_work())
 
     @property
     def reasoning(self) -> int:
-        """The tokens that models may use besides, to think."""
+        """The additional tokens that models may use for reasoning."""
         return sum(one.calls * reasoning_reserve(one.settings) for one in self._all_work())
 
     def cost(self, *, with_reasoning: bool) -> float | None:
-        """In US dollars; None where nobody knows a price."""
+        """Return the cost in US dollars; None if a price is unknown."""
         total = 0.0
         for one in self._all_work():
             price = price_of(one.settings, self.prices)
@@ -249,7 +249,7 @@ class CostEstimate:
             yield from part._all_work()
 
     def to_json(self) -> dict[str, object]:
-        """The contract of `--dry-run --json`."""
+        """Return the JSON of `--dry-run --json`, which is a contract."""
         prepared, it, order = self.prepared, self.prepared.plan, self.order
         return {
             "source": {
@@ -275,16 +275,16 @@ class CostEstimate:
 
 
 class _Unsatisfied(Evaluator):
-    """A metric whose goal is never met: each draft gains on the one before it, and has findings to mend."""
+    """A metric whose goal is never met: each draft improves on the one before, and has findings to fix."""
 
     def __init__(self, metric: Evaluator, goal: float, drafts: int, judged: dict[str, int]) -> None:
-        """`judged` counts the drafts of at most so many that were judged, by metric."""
+        """Wrap `metric` for at most `drafts` drafts; `judged` counts those already judged, by metric."""
         self.name, self.version, self.prompts = metric.name, metric.version, metric.prompts
         self.aim, self.needs, self.uses, self.heeds_query = metric.aim, metric.needs, metric.uses, metric.heeds_query
         self._metric, self._goal, self._drafts, self._judged = metric, goal, drafts, judged
 
     async def evaluate(self, case: Case) -> Evaluation:
-        """Judge a draft, and find it wanting."""
+        """Judge a draft; the result never meets the goal."""
         found = await self._metric.evaluate(case)
         number = self._judged[self.name] = self._judged.get(self.name, 0) + 1
         wanting = FINDINGS_AT_ONCE - len(found.findings) if case.statements else 0
@@ -295,7 +295,7 @@ class _Unsatisfied(Evaluator):
         )
 
     def _findings(self, case: Case, number: int) -> Iterator[Finding]:
-        """As many as a revision deals with, from all over the draft and the document."""
+        """Yield as many findings as one revision handles, spread over the draft and the document."""
         length = len(case.document.text)
         for at in range(FINDINGS_AT_ONCE):
             one = case.statements[at * len(case.statements) // FINDINGS_AT_ONCE]
@@ -313,55 +313,55 @@ class _Unsatisfied(Evaluator):
 
 
 _SEARCHED = 50_000
-"""The tokens of a document up to which it is searched as in a run."""
+"""Documents of up to this many tokens are searched as in a real run."""
 _EVIDENCE, _ANSWER = 160, 8
-"""The characters of the evidence of a finding, and the words of an answer."""
+"""The characters of a finding's evidence, and the words of an answer."""
 _ADD = "The summary does not answer this question, and the document does."
 _CORRECT = "The document says something else."
 _CLARIFY = "A reader is left with this question, and nothing in the summary answers it."
 
 
 class _TrustingWriter(StructuredWriter):
-    """Holds no text against its source: those of a counting model come from nowhere else."""
+    """Checks no text against its source: a counting model's texts always come from it."""
 
     def foreign(self, text: str, source: str, words: int) -> Flaw | None:  # noqa: ARG002
-        """Find nothing wrong."""
+        """Find no flaw."""
         return None
 
 
 class _TrustingDrafter(Writer):
-    """Finds nothing to tidy."""
+    """Tidies nothing."""
 
     async def tidy(self, summary: str, label: str) -> Completion:  # noqa: ARG002
-        """Return the summary."""
+        """Return the summary unchanged."""
         return Completion(summary, count_words(summary), 0)
 
 
 @dataclass(frozen=True, slots=True)
 class _DryJobFactory(JobFactory):
-    """Has a panel that is never satisfied, where the draft is refined."""
+    """Builds a panel that is never satisfied if the draft is refined."""
 
     judged: dict[str, int] = field(default_factory=dict)
 
     def reader(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceReader:
-        """Where the judges look things up; a long document is not searched for it."""
+        """Return the judges' evidence reader; it does not search a long document."""
         reader = super(_DryJobFactory, self).reader(encoder, judged=judged)
         if reader.document_tokens <= _SEARCHED:
             return reader
         return replace(reader, passages=EvenPassages(reader.document, reader.tokenizer, reader.document_tokens))
 
     def writer(self, structured_writer: StructuredWriter, kind: TextKind) -> Writer:
-        """Who drafts."""
+        """Return the writer that drafts."""
         return _TrustingDrafter(structured_writer, query=self.run.settings.query, kind=kind)
 
     def structured_writer(self) -> StructuredWriter:
-        """Who writes."""
+        """Return the writer for single texts."""
         writer = super(_DryJobFactory, self).structured_writer()
         known = {one.name: getattr(writer, one.name) for one in fields(writer)}
         return _TrustingWriter(**known | {"instructions": None})
 
     def panel(self, judging: JudgeConfig) -> Panel:
-        """The judges of the run, without the figures for which nobody is asked."""
+        """Return the judges of the run, without statistics, which call no model."""
         panel, wanted = super(_DryJobFactory, self).panel(judging), self.run.refinement
         known = [one for one in panel.evaluators if one.name not in FIGURES]
         if wanted is not None:
@@ -375,14 +375,14 @@ class _DryJobFactory(JobFactory):
 
 @dataclass(slots=True)
 class DryManager(RunManager):
-    """Opens models that count."""
+    """Opens counting models."""
 
     factory: type[JobFactory] = _DryJobFactory
     tallies: dict[str, Tally] = field(default_factory=dict)
     counts: dict[str, TokenCounts] = field(default_factory=dict)
-    """By the name of the tokenizer."""
+    """Token counts by the name of the tokenizer."""
     asked: dict[tuple[object, ...], dict[tuple[object, ...], object]] = field(default_factory=dict)
-    """What each model has answered, in whichever run: it is in the cache."""
+    """Each model's answers in all runs, as in the cache."""
 
     @asynccontextmanager
     async def models(
@@ -392,7 +392,7 @@ class DryManager(RunManager):
         prepared: PreparedDocument,
         observe: Observer,  # noqa: ARG002
     ) -> AsyncIterator[ModelPool]:
-        """A counting model in place of each model."""
+        """Replace each model by a counting model."""
         voice = _letters(len(self.tallies))
         tally = self.tallies.setdefault(run.id, Tally(prepared, run))
         tokens = self.counts.setdefault(prepared.tokenizer.name, TokenCounts(prepared.tokenizer))
@@ -421,7 +421,7 @@ class DryManager(RunManager):
 
 
 def _letters(number: int) -> str:
-    """A number in letters, 0 in none."""
+    """Return a number in letters; 0 has none."""
     return "" if number == 0 else f"{_letters(number // 26)}{chr(ord('a') + number % 26)}"
 
 
@@ -429,17 +429,17 @@ class _DryDriver(Driver):
     """Keeps checkpoints in memory."""
 
     async def saver(self) -> BaseCheckpointSaver[Any]:
-        """A new saver for each driver."""
+        """Return the driver's saver, created at first use."""
         if not self.savers:
             self.savers.append(InMemorySaver())
         return self.savers[0]
 
 
 class DrySession(Session):
-    """A session in memory, whose models count."""
+    """A session in memory with counting models."""
 
     def __init__(self, prices: PriceTable | None, own: Sequence[Evaluator] = ()) -> None:
-        """`own` are metrics of one's own."""
+        """Open the session; `own` are the user's metrics."""
         super().__init__(Store(":memory:"), prices=prices)
         self._owned = True
         known = {one.name: one for one in own}
@@ -448,21 +448,20 @@ class DrySession(Session):
         self._built: dict[tuple[str, str, str], str | None] = {}
 
     async def run(self, prepared: PreparedDocument, order: RunSpec) -> Run:
-        """Make a run of what is prepared."""
+        """Run what was prepared."""
         run = record(prepared, order, Limits(), self.store)
         self.dry.prepared[run.id] = prepared
         await carry_out(self.dry, self._driver, run)
         return self.store.runs.get(run.id)
 
     async def begin_order(self, source: Sources, settings: DraftConfig, order: RunSpec) -> Result:
-        """Make a run of an order of an experiment."""
+        """Run an order of an experiment."""
         assert isinstance(source, Document)
         prepared = prepare(source, settings, given=order.given)
         return await self.result((await self.run(prepared, await self.with_packs(prepared, order))).id)
 
     async def with_packs(self, prepared: PreparedDocument, order: RunSpec) -> RunSpec:
-        """The order with questions and key facts that are here in place of those in the user's store, which are made
-        first, and not counted."""
+        """Replace questions and key facts of the user's store by ones built here first, which are not counted."""
         if (judged := order.judging) is None:
             return order
         update: dict[str, str | None] = {}
@@ -483,7 +482,7 @@ class DrySession(Session):
 def spending_of(
     source: str | Sequence[str] | Document, settings: DraftConfig, order: RunSpec, prices: PriceTable
 ) -> CostEstimate:
-    """About what a run of this order would come to where nothing is known yet. Nobody is asked, and nothing stored."""
+    """Estimate the cost of a run as if nothing were stored yet. No model is asked and nothing is stored."""
     prepared, order, notes = planned(source, settings, order)
     return dry_run(prepared, order, prices, notes)
 
@@ -491,8 +490,7 @@ def spending_of(
 def planned(
     source: str | Sequence[str] | Document, settings: DraftConfig, order: RunSpec
 ) -> tuple[PreparedDocument, RunSpec, list[str]]:
-    """What a run of this order would be prepared with, the order itself, and notes. A server is not asked for its
-    window."""
+    """Prepare a run of this order; return that, the completed order, and notes. No server is asked for its window."""
     settings, order = order.settled(settings), with_places(order, settings)
     settings, order, notes = with_windows(settings, order, known_window)
     return prepare(source, settings, given=order.given), order, notes
@@ -501,14 +499,14 @@ def planned(
 def dry_run(
     prepared: PreparedDocument, order: RunSpec, prices: PriceTable | None = None, notes: Sequence[str] = ()
 ) -> CostEstimate:
-    """The same of what is prepared."""
+    """Estimate the cost of a prepared run, as `spending_of` does."""
     refuse_self_check(prepared.settings, order.judging, order.refinement)
 
     return run_apart(lambda: _counted(prepared, order, prices or builtin_prices(), notes))
 
 
 def run_apart(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine to its end; where a loop is running, as in a notebook, in a thread of its own."""
+    """Run a coroutine to completion; if an event loop is running, as in a notebook, in a separate thread."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -518,14 +516,14 @@ def run_apart(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
 
 class SampledDryRuns:
-    """Dry runs of many documents: one for all that are of about one size and drafted alike."""
+    """Dry runs of many documents: one for all of similar size that are drafted alike."""
 
     def __init__(self, prices: PriceTable | None = None) -> None:
         self._prices = prices
         self._known: dict[tuple[object, ...], CostEstimate] = {}
 
     def of(self, prepared: PreparedDocument, order: RunSpec) -> tuple[CostEstimate, float]:
-        """What a document of about that size comes to, and how many times as many tokens this one has."""
+        """Return the estimate for a document of similar size, and the ratio of this document's tokens to that one's."""
         plan = prepared.plan
         sizes = (plan.document_tokens, count_words(order.given or "") + 1)
         key = (plan.strategy, len(prepared.chapters), *(int(log(size, _ALIKE)) for size in sizes))
@@ -536,7 +534,7 @@ class SampledDryRuns:
 
 
 _ALIKE = 1.2
-"""How much longer one document may be than another of about its size."""
+"""The largest ratio of lengths of documents of similar size."""
 
 
 async def _counted(
@@ -548,7 +546,7 @@ async def _counted(
 
 
 def unaided(order: RunSpec) -> RunSpec:
-    """The order as it can be carried out without a person and an encoder."""
+    """Return the order changed so that it needs neither a person nor an encoder."""
     if (judged := order.judging) is None:
         return order
     update: dict[str, Any] = {"embeddings": None}
@@ -563,7 +561,7 @@ def unaided(order: RunSpec) -> RunSpec:
 def _spending(
     session: DrySession, run: str, order: RunSpec, prices: PriceTable, notes: Sequence[str] = ()
 ) -> CostEstimate:
-    """What was counted of a run, of its chapters and of its other drafts."""
+    """Return what was counted of a run, its chapters and its other drafts."""
     tally, store = session.dry.tallies.get(run), session.store
     assert tally is not None
     prepared = tally.prepared

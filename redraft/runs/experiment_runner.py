@@ -1,4 +1,4 @@
-"""Makes the runs of an experiment, each once over all repetitions, on one budget."""
+"""Makes the runs of an experiment on one budget, each only once over all repetitions."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ def described(error: Exception) -> dict[str, str]:
 
 @dataclass(slots=True)
 class RunWatch:
-    """Follows one run among many: records its id and forwards its notable events."""
+    """Follows one of many runs: records its id and forwards its notable events."""
 
     name: str
     observer: Observer
     run: str | None = None
     step: str = ""
-    """What kind of work it is, for a plan."""
+    """The kind of work, for a plan."""
 
     def __call__(self, event: Event) -> None:
-        """Take note of an event. Which stage a run is at says nothing where many are."""
+        """Record or forward an event. Stages are dropped: they mean little when many runs are in progress."""
         if isinstance(event, RunStarted):
             self.run = event.run
         elif isinstance(event, Noted):
@@ -86,14 +86,14 @@ def _once(observer: Observer) -> Observer:
 
 @dataclass(slots=True)
 class ExperimentRunner:
-    """Makes runs or finds stored ones. Its limits hold for all runs together, over all repetitions."""
+    """Makes runs or finds stored ones. Its limits apply to all runs together, over all repetitions."""
 
     store: Store
     limits: Limits
     prices: PriceTable | None = None
     observer: Observer = unobserved
     session: Session | None = None
-    """The session whose model objects and metrics are used; None where all are given by name."""
+    """The session that provides model objects and metrics; None if all are given by name."""
     stopped: BudgetError | None = None
     """Why no more runs are started."""
     budget: Budget = field(init=False)
@@ -104,12 +104,12 @@ class ExperimentRunner:
         self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost)
 
     def draw_on(self, *experiment: str) -> None:
-        """Name the experiment, so that all processes that work on it share one budget."""
+        """Set the budget of an experiment, which all processes that work on it share."""
         budget_key = content_id("\n".join(experiment))
         self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost, budget_key=budget_key)
 
     def note(self, prepared: PreparedDocument) -> None:
-        """Report once how tokens are counted, for experiments that make no runs of their own."""
+        """Report once how tokens are counted, for experiments that start no runs."""
         for warning in prepared.warnings:
             self.observer(Noted(warning, everywhere=True))
 
@@ -155,11 +155,11 @@ class ExperimentRunner:
         return next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
 
     async def count(self, run: str) -> None:
-        """Count what a run used before, and will use, into the budget."""
+        """Count the past and future usage of a run against the budget."""
         await off_loop(self.store.reservations.share, self.budget.terms.budget_key, run)
 
     async def made(self, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch) -> Result:
-        """Return the run when it is done: found, resumed or started. Its errors are raised."""
+        """Return the completed run, after finding, resuming or starting it. Raises its errors."""
         if self.session is not None:
             order = replace(order, own=tuple(self.session.terms.own.values()))
         settings, order = await self._settled(settings, order)
@@ -189,7 +189,7 @@ class ExperimentRunner:
         prepared: PreparedDocument,
         step: str,  # noqa: ARG002  (for plans)
     ) -> AbstractAsyncContextManager[ModelPool]:
-        """Open the models for requests of the experiment itself; plans call them `step`."""
+        """Open models for the experiment's own requests; plans call them `step`."""
         return at_work(assigned, run, prepared, self.store, self.observer, self.budget)
 
     def _opened(self, watch: RunWatch) -> AbstractAsyncContextManager[Session]:

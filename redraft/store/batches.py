@@ -85,7 +85,7 @@ def attempt_of(key: str, number: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SentJob:
-    """A stored job."""
+    """A stored provider job."""
 
     id: str
     """Also sent to the provider as metadata."""
@@ -97,7 +97,7 @@ class Jobs(Repository):
     """The jobs in one database."""
 
     def open(self, address: str, attempts: Sequence[str]) -> SentJob:
-        """Put a job on record that is about to be handed over. From now on its calls may have been sent."""
+        """Record a job that is about to be sent. From now on its calls may have been sent."""
         key = secrets.token_hex(8)
         with self._connection.writing() as raw:
             gone = (_moment_before(_KEPT_FOR),)
@@ -130,7 +130,7 @@ class Jobs(Repository):
         return [one["attempt"] for one in rows]
 
     def last_attempt(self, key: str) -> int:
-        """Return the number of the last attempt at a call that is in a job; 1 where there is none."""
+        """Return the number of the last attempt at a call in a job; 1 if there is none."""
         rows = self._connection.rows("SELECT attempt FROM job_lines WHERE call = ?", (key,))
         return max((int(row["attempt"].rpartition("-")[2]) for row in rows), default=1)
 
@@ -147,7 +147,7 @@ class Jobs(Repository):
 
 
 class ByJob(NamedTuple):
-    """Where a provider's jobs are stored, and whom to notify of them."""
+    """The store of a provider's jobs, and the observer to notify of them."""
 
     jobs: Jobs
     note: Callable[[str], None]
@@ -203,7 +203,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class NewItem:
-    """A document to add to a batch: its source, or its title where the store has its text."""
+    """A document to add to a batch: its source, or its title if the store has its text."""
 
     source: str
     file: str
@@ -226,7 +226,7 @@ class BatchItemRow:
     priority: int
     state: State
     attempts: int
-    """How often it was started. Together with the index this identifies a lease."""
+    """How often it was started. The index and this number identify a lease."""
     worker: str | None
     until: float | None
     deaths: int
@@ -275,7 +275,7 @@ class Batches:
         self._clock = clock or connection.clock
 
     def open(self, batch: Batch) -> None:
-        """Store a batch, or open it again, with the limits and the folder that it is given now."""
+        """Store a batch, or open it again with new limits and a new folder."""
         moment = now()
         with self._connection.writing() as raw:
             known = raw.execute("SELECT asked FROM batches WHERE name = ?", (batch.name,)).fetchone()
@@ -314,7 +314,7 @@ class Batches:
             )
 
     def add(self, name: str, items: Iterable[NewItem]) -> int:
-        """Put items into a batch, each source once; returns how many of them are new."""
+        """Add items to a batch, each source once; return how many are new."""
         with self._connection.writing() as raw:
             last = raw.execute("SELECT max(idx) AS idx FROM items WHERE batch = ?", (name,)).fetchone()["idx"]
             before = idx = 0 if last is None else last + 1
@@ -341,7 +341,7 @@ class Batches:
             last = rows[-1]["idx"]
 
     def how_many(self, name: str, state: str = "", words: str = "") -> int:
-        """Count the items of a batch that are in a state, or `short`, and have these words in their source."""
+        """Count the items of a batch in a state, or that finished `short`, with these words in their source."""
         where, values = _chosen(name, state, words)
         row = self._connection.row(f"SELECT count(*) AS n FROM items WHERE {where}", values)  # noqa: S608
         assert row is not None
@@ -357,7 +357,8 @@ class Batches:
         return [record_in(BatchItemRow, row) for row in rows]
 
     def lately(self, name: str, seconds: float) -> tuple[int, float]:
-        """Return how many items finished in the last seconds in which the batch was open, and the number of seconds."""
+        """Return how many items finished in the last seconds during which the batch was open, and the number of
+        seconds."""
         row = self._connection.row("SELECT updated FROM batches WHERE name = ?", (name,))
         assert row is not None
         moment = datetime.now(UTC)
@@ -378,14 +379,14 @@ class Batches:
         return ItemStates(**{row["state"]: row["n"] for row in rows}, short=sum(row["short"] for row in rows))
 
     def is_over(self, name: str) -> bool:
-        """Return whether a batch has nothing left to do, or is not to be worked on."""
+        """Return whether a batch has nothing left to do, or must not be worked on."""
         return self._connection.row(_OPEN, (name,)) is None
 
     # For workers. Each item is consistent by itself, so that leasing waits for no reservation.
 
     def lease(self, name: str, worker: str, most: int, seconds: float = LEASE_SECONDS) -> list[BatchItemRow]:
-        """Lease up to so many items to a worker: by priority, then those with the fewest attempts. An item that killed
-        a worker before is leased alone, so that the next death can be attributed to it."""
+        """Lease up to a number of items to a worker: by priority, then those with the fewest attempts. An item that
+        killed a worker before is leased alone, so that the next death can be attributed to it."""
         # Idle workers poll often and must not block writers.
         if not self._connection.row(_ANY, (name, self._clock())):
             return []
@@ -406,7 +407,7 @@ class Batches:
             ]
 
     def renew(self, name: str, worker: str, seconds: float = LEASE_SECONDS) -> set[tuple[int, int]]:
-        """Keep all that a worker has leased for longer; returns the items that it still has, each with its attempt."""
+        """Extend all leases of a worker; return the items that it still has, each with its attempt."""
         with self._connection.writing_rows() as raw:
             rows = raw.execute(_LEASED_BY + raw.for_update, (name, worker)).fetchall()
             until = self._clock() + seconds
@@ -416,7 +417,7 @@ class Batches:
         return {(row["idx"], row["attempts"]) for row in rows}
 
     def note_run(self, item: BatchItemRow, run: str) -> None:
-        """Put the run of an item on record as soon as there is one."""
+        """Record the run of an item as soon as it exists."""
         self._update(item, "run = ?", run)
 
     def settle(
@@ -428,7 +429,7 @@ class Batches:
         short: bool = False,
         error: Error | None = None,
     ) -> bool:
-        """Record the result of a leased item (`waiting` returns it to the queue). Returns whether the lease was still
+        """Record the result of a leased item (`waiting` returns it to the queue). Return whether the lease was still
         valid."""
         return self._update(
             item,
@@ -437,7 +438,7 @@ class Batches:
         )
 
     def release(self, name: str, worker: str, how: str) -> int:
-        """Record the death of a worker and release its leases. Returns how many there were."""
+        """Record the death of a worker and release its leases. Return how many there were."""
         with self._connection.writing_rows() as raw:
             rows = raw.execute(_LEASED_BY + raw.for_update, (name, worker)).fetchall()
             for row in rows:
@@ -454,7 +455,7 @@ class Batches:
         return changed.rowcount == 1
 
     def _reclaim(self, raw: Raw, name: str) -> None:
-        """Take back what nobody has renewed."""
+        """Release expired leases."""
         for row in raw.execute(_RUN_OUT + raw.skip_locked, (name, self._clock())).fetchall():
             _lose(raw, row, "nobody has heard of it since")
 
@@ -472,7 +473,7 @@ def _chosen(batch: str, state: str, words: str) -> tuple[str, tuple[object, ...]
 
 
 def _add(raw: Raw, batch: str, idx: int, one: NewItem) -> bool:
-    """Put an item into a batch, unless it is there; whether it is new. A text that was lost is there again."""
+    """Add an item to a batch unless it exists; return whether it is new. A missing text is restored."""
     source = storable(one.source)
     known = raw.execute("SELECT idx, document FROM items WHERE batch = ? AND source = ?", (batch, source)).fetchone()
     if known is None:
@@ -493,7 +494,7 @@ def _add(raw: Raw, batch: str, idx: int, one: NewItem) -> bool:
 
 
 def _lose(raw: Raw, row: Row, how: str) -> None:
-    """Count a death at an item. One that had come on since the last is no worse than before."""
+    """Count a worker's death at an item. If the item has progressed since the last death, the count restarts."""
     answers = raw.execute(_ANSWERS, (row["run"],)).fetchone()["n"]
     deaths = 1 if answers > row["answers"] else row["deaths"] + 1
     error = {
@@ -517,7 +518,7 @@ def _lose(raw: Raw, row: Row, how: str) -> None:
 
 
 def _free_name(raw: Raw, batch: str, name: str, idx: int) -> str:
-    """Return the name, with a number appended where another item has it; some file systems ignore case."""
+    """Return the name, with a number appended if another item has it; some file systems ignore case."""
     free = name
     for number in count(idx + 1):
         if not raw.execute("SELECT 1 FROM items WHERE batch = ? AND lower(file) = lower(?)", (batch, free)).fetchone():

@@ -42,7 +42,7 @@ class Call:
     reply: str | None = None
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = None
-    """The cost; None where it is not known."""
+    """The cost; None if it is not known."""
     lost_tokens: int = 0
     """While the usage is unknown: the tokens of the prompt and of the largest possible reply."""
     booked_usd: float | None = None
@@ -99,14 +99,14 @@ class Calls(Repository):
         return record_in(CachedAnswer, row, call=row["id"], text=row["body"], usage=_usage(row))
 
     def withdraw(self, key: str, reason: str) -> None:
-        """Take the answer to a request for none: it was paid for, stays on record as refused, and is cached no more."""
+        """Withdraw the answer to a request: it was paid for, is recorded as refused, and is no longer cached."""
         self._write(
             "UPDATE calls SET outcome = ?, error = ? WHERE key = ? AND outcome = 'ok'",
             (RefusedReply.code, reason[:500], key),
         )
 
     def tokens_of(self, run: str, prompts: Sequence[str]) -> int:
-        """Return the tokens, both ways, of some prompts in a run, including answers from the cache."""
+        """Return the prompt and completion tokens of some prompts in a run, including answers from the cache."""
         row = self._connection.row(
             "SELECT coalesce(sum(prompt_tokens + completion_tokens), 0) AS tokens FROM calls"
             " WHERE (run = :run OR id IN (SELECT call FROM uses WHERE run = :run))"
@@ -135,7 +135,7 @@ class Calls(Repository):
         return (None, "") if row is None else (row["body"], str(row["finish_reason"]))
 
     def oddities(self, run: str) -> list[str]:
-        """Return what was unusual about the responses to a run by model, such as an answer by another model."""
+        """Return irregular responses to a run by model, such as an answer by another model."""
         rows = self._connection.rows(
             "SELECT DISTINCT model, error FROM calls WHERE outcome = 'ok' AND error <> ''"
             " AND (run = :run OR id IN (SELECT call FROM uses WHERE run = :run)) ORDER BY model, error",
@@ -178,7 +178,7 @@ class Calls(Repository):
         )
 
     def made_by(self, runs: Sequence[str]) -> dict[str, tuple[int, float | None]]:
-        """How many calls some runs made, and what these cost, read at once; a cost of None is unknown."""
+        """Return how many calls some runs made, and their cost, read at once; a cost of None is unknown."""
         rows = self._connection.rows(
             "SELECT run, count(*) AS calls, coalesce(sum(cost_usd), 0) AS cost,"
             " count(*) FILTER (WHERE reply IS NOT NULL AND cost_usd IS NULL) AS unpriced FROM calls"
@@ -188,7 +188,7 @@ class Calls(Repository):
         return {row["run"]: (row["calls"], None if row["unpriced"] else row["cost"]) for row in rows}
 
     def pace(self, model: str) -> tuple[int, float]:
-        """How many of the latest answers of a model there are, at most 200, and the mean seconds of one."""
+        """Return the number of a model's latest answers, at most 200, and their mean seconds."""
         row = self._connection.row(
             "SELECT count(*) AS n, coalesce(avg(seconds), 0) AS mean FROM (SELECT seconds FROM calls"
             " WHERE outcome = 'ok' AND (model = ? OR substr(model, 1, ?) IN (?, ?))"

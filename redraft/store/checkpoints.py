@@ -22,7 +22,7 @@ OF_RUN = "(thread_id IN (:run, 'run-' || :run) OR substr(thread_id, 1, length(:r
 
 
 class SqliteCheckpoints(Checkpoints):
-    """The checkpoints of one database, in a file beside it."""
+    """The checkpoints of one database, in a file next to it."""
 
     def __init__(self, database: Path) -> None:
         self._database = database

@@ -26,7 +26,7 @@ class Claims(ABC):
 
     @abstractmethod
     def held(self, run: str) -> AbstractContextManager[None]:
-        """Hold a run; raises `RunError` where another process does."""
+        """Hold a run; raises `RunError` if another process does."""
 
     @abstractmethod
     def is_held(self, run: str) -> bool:
@@ -56,7 +56,7 @@ class MemoryClaims(Claims):
 
 
 class FileClaims(Claims):
-    """Claims by locks on files beside the database."""
+    """Claims by locks on files next to the database."""
 
     def __init__(self, database: Path, *, only_look: bool = False) -> None:
         self._database = database

@@ -53,10 +53,10 @@ class Raw(Protocol):
     """The same, but skips rows that are locked by others."""
 
     def execute(self, query: str, values: Any = ..., /) -> Cursor:
-        """Do what a statement says."""
+        """Execute a statement."""
 
     def executemany(self, query: str, rows: Any, /) -> Cursor:
-        """Do what a statement says once for each row of values."""
+        """Execute a statement once for each row of values."""
 
 
 class Connection(ABC):
@@ -78,9 +78,9 @@ class Connection(ABC):
 
     @abstractmethod
     def writing_beside(self, *names: str) -> AbstractContextManager[Raw]:
-        """Open a write transaction that excludes only those of the same names, where the database supports that.
+        """Open a write transaction that excludes only those of the same names, if the database supports that.
 
-        Use it where these names and row locks (`Raw.for_update` after a SELECT) suffice. Transactions that change the
+        Use it if these names and row locks (`Raw.for_update` after a SELECT) suffice. Transactions that change the
         same rows must lock them in the same order.
         """
 
@@ -110,7 +110,7 @@ class Connection(ABC):
 
     @abstractmethod
     def compact(self) -> None:
-        """Give back to the disk what deleted rows took up."""
+        """Give back the space of deleted rows to the file system."""
 
     @property
     @abstractmethod
@@ -124,7 +124,7 @@ class Connection(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Close for good; harmless when repeated."""
+        """Close the connection; harmless when repeated."""
 
 
 class Repository:
@@ -145,7 +145,7 @@ class Checkpoints(ABC):
 
     @abstractmethod
     def explained(self) -> AbstractContextManager[None]:
-        """Turn what LangGraph's saver may raise of the database into our error."""
+        """Translate database errors of LangGraph's saver into ours."""
 
     @abstractmethod
     def forget(self, runs: Sequence[str]) -> None:
@@ -161,7 +161,7 @@ class Checkpoints(ABC):
 
     @abstractmethod
     def compact(self) -> None:
-        """Give back to the disk what forgotten threads took up."""
+        """Give back the space of deleted threads to the file system."""
 
     @property
     @abstractmethod
@@ -170,7 +170,7 @@ class Checkpoints(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of them; harmless when repeated."""
+        """Close the checkpoints; harmless when repeated."""
 
 
 def upsert(table: str, key: Sequence[str], *others: str) -> str:
@@ -193,7 +193,7 @@ T = TypeVar("T")
 
 
 async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Do it in a thread. Whoever is cancelled meanwhile waits for its end: nothing is half done behind their back."""
+    """Run `work` in a thread. A cancelled caller waits for its end, so nothing is left half done."""
     doing = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
     try:
         return await asyncio.shield(doing)
@@ -206,7 +206,7 @@ async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
 
 @asynccontextmanager
 async def entered_off_loop(context: AbstractContextManager[T]) -> AsyncIterator[T]:
-    """Enter and leave a context manager in a thread, also when the caller is cancelled meanwhile."""
+    """Enter and leave a context manager in a thread, even if the caller is cancelled meanwhile."""
     stack = ExitStack()
     try:
         yield await off_loop(stack.enter_context, context)

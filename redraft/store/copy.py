@@ -63,7 +63,7 @@ class CopyReport:
 
 
 def copy(source: Connection, target: Connection) -> CopyReport:
-    """Copy all that is not there yet."""
+    """Copy everything that the target does not have."""
     copied = CopyReport()
     with source.reading():
         for table, key in _CONTENT.items():
@@ -95,7 +95,7 @@ def _pages(source: Connection, table: str, key: Sequence[str]) -> Iterator[list[
 
 
 def _put(raw: Raw, table: str, rows: Sequence[Row]) -> int:
-    """Put rows into a table, but for those that are there; returns how many are new."""
+    """Insert the rows that do not exist yet; return how many are new."""
     if not rows:
         return 0
     names = ", ".join(f'"{name}"' for name in rows[0])
@@ -115,7 +115,7 @@ class _Runs:
         self._calls: dict[int, int] = {}
 
     def copy(self) -> None:
-        """Copy those that are not there yet, with all that is theirs."""
+        """Copy the runs that the target does not have, with all their data."""
         drafts = self._copy_runs()
         for table, (column, key) in _OF_RUNS.items():
             self._each(table, key, column, self._new)
@@ -154,7 +154,7 @@ class _Runs:
             _put(self._raw, "findings", [row | {"evaluation": named[row["evaluation"]]} for row in rows])
 
     def _copy_calls(self) -> None:
-        """Copy the calls. Where both databases have an answer to a request, the target keeps its own."""
+        """Copy the calls. If both databases have an answer to a request, the target keeps its own."""
         for page in _pages(self._source, "calls", ("id",)):
             for row in page:
                 answered = "SELECT id, outcome FROM calls WHERE key = ? ORDER BY outcome <> 'ok' LIMIT 1"
@@ -180,7 +180,7 @@ class _Runs:
         self._each("items", ("batch", "idx"), "batch", new)
 
     def _numbered(self, table: str, row: Row) -> int:
-        """Put a row in under a number of its own, and return that."""
+        """Insert a row under a new id, and return that."""
         values = {name: value for name, value in row.items() if name != "id"}
         statement = f"INSERT INTO {table} ({', '.join(values)}) VALUES ({', '.join('?' * len(values))}) RETURNING id"  # noqa: S608
         return int(self._raw.execute(statement, tuple(values.values())).fetchone()["id"])
@@ -194,7 +194,7 @@ _ANSWERS = """
     AND NOT EXISTS (SELECT 1 FROM uses u WHERE u.call = c.id AND u.run <> :run)
 """
 # Its calls without an answer, and earlier calls of deleted runs. An unreadable reply is kept as long as the answer
-# after it: a run that takes the answer from the cache is told.
+# after it, because a run that takes the answer from the cache learns that it was repaired.
 _ATTEMPTS = """
     SELECT id FROM calls c WHERE run = :run AND outcome <> 'ok' AND NOT (
         outcome = 'unreadable' AND EXISTS (SELECT 1 FROM calls WHERE key = c.key AND outcome = 'ok')
@@ -247,7 +247,7 @@ _EMPTY_BATCHES = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM items WHER
 
 @dataclass(frozen=True, slots=True)
 class ForgetReport:
-    """What was deleted, or would be. `bytes` is by how much the files shrank; in a preview, an estimate."""
+    """What was deleted, or would be. `bytes` is how much the files shrank, or in a preview an estimate."""
 
     runs: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
@@ -266,7 +266,7 @@ class ForgetReport:
 
 @dataclass(slots=True)
 class _Gone:
-    """What was deleted so far."""
+    """The data deleted so far."""
 
     documents: list[str] = field(default_factory=list)
     replies: int = 0
@@ -285,7 +285,7 @@ class RunRemover:
     is_claimed: Callable[[str], bool]
 
     def forget(self, runs: Sequence[str], documents: Sequence[str]) -> ForgetReport:
-        """Forget runs one by one, then what only they needed. What is interrupted is finished by doing it again."""
+        """Delete runs one by one, then what only they needed. An interrupted deletion is completed by repeating it."""
         runs, about = self._chosen(runs, documents)
         before, gone = self._size(), _Gone()
         for run in runs:
@@ -361,7 +361,7 @@ class RunRemover:
         about: Mapping[str, str],
         gone: _Gone,
     ) -> None:
-        """Forget the documents, and those that nothing is kept of; then the texts that nobody names."""
+        """Delete the documents, and those of which nothing is kept; then the texts without references."""
         for document in dict.fromkeys([*documents, *(about[run] for run in runs)]):
             if raw.execute("SELECT 1 FROM runs WHERE document = ?", (document,)).fetchone():
                 if document in documents:
@@ -383,7 +383,7 @@ class RunRemover:
             raw.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(text,) for text in gone.texts])  # noqa: S608
 
     def _documents_at_work(self, raw: Raw) -> set[str]:
-        """Return the documents of runs that processes work on."""
+        """Return the documents of active runs."""
         running = raw.execute("SELECT id, document FROM runs").fetchall()
         return {row["document"] for row in running if self.is_claimed(row["id"])}
 

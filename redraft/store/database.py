@@ -26,13 +26,13 @@ class OpenDatabase:
     claims: Claims
 
     def close(self) -> None:
-        """Close all of it; harmless when repeated."""
+        """Close the database and its checkpoints; harmless when repeated."""
         self.checkpoints.close()
         self.connection.close()
 
 
 def opened(address: str | Path, *, must_exist: bool, to_read: bool, only_read: bool = False) -> OpenDatabase:
-    """Open a database, or make one; one that must be there and is not is a `StoreError`."""
+    """Open a database, or create one. Raises `StoreError` if it must exist and does not."""
     if is_server(address):
         return _on_a_server(str(address), must_exist=must_exist)
     path = Path(address).expanduser()

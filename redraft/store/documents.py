@@ -22,7 +22,7 @@ def now() -> str:
 
 
 def put_text(raw: Raw, text: str) -> str:
-    """Store a text within a write transaction; returns its id."""
+    """Store a text within a write transaction; return its id."""
     key = content_id(text)
     raw.execute("INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING", (key, storable(text)))
     return key
@@ -39,7 +39,7 @@ class Documents(Repository):
         return str(row["text"])
 
     def add_text(self, text: str) -> str:
-        """Store a text; returns its id."""
+        """Store a text; return its id."""
         with self._connection.writing_beside() as raw:
             return put_text(raw, text)
 
@@ -53,7 +53,7 @@ class Documents(Repository):
         ]
 
     def add(self, document: Document) -> None:
-        """Store a document; the same text under another name takes that name, and the language that its file says."""
+        """Store a document. The same text under another name takes that name, and the language stated in its file."""
         sections = [[s.title, s.level, s.span.start, s.span.end] for s in document.sections]
         told = (
             storable(json.dumps(one, ensure_ascii=False)) for one in (sections, document.marks, list(document.notes))
@@ -132,7 +132,7 @@ class Documents(Repository):
         until: int | None = None,
         chunking: Chunking = "natural",
     ) -> None:
-        """Store how a document is cut, or its first `until` tokens; a cut that is there already stays as it is."""
+        """Store the chunks of a document, or of its first `until` tokens; existing ones are kept."""
         rows = [
             (document, _counted(tokenizer, until, chunking), budget, c.index, c.span.start, c.span.end, c.tokens)
             for c in chunks
@@ -143,7 +143,7 @@ class Documents(Repository):
     def chunks(
         self, document: str, tokenizer: str, budget: int, until: int | None = None, chunking: Chunking = "natural"
     ) -> list[Chunk]:
-        """Return the stored chunks of a document, or of its first `until` tokens; empty where there are none."""
+        """Return the stored chunks of a document, or of its first `until` tokens; empty without any."""
         rows = self._connection.rows(
             'SELECT idx, start, "end", tokens FROM chunks WHERE document = ? AND tokenizer = ? AND budget = ? '
             "ORDER BY idx",
@@ -159,7 +159,7 @@ def _counted(tokenizer: str, until: int | None, chunking: Chunking) -> str:
 
 
 def put_parents(raw: Raw, run: str, child: str, parents: Sequence[Parent]) -> None:
-    """Store what a piece or a draft was made from, within the transaction that stores itself, in place of what was."""
+    """Store the parents of a piece or a draft, replacing earlier ones, within the transaction that stores it."""
     drop_parents(raw, run, [child])
     raw.executemany(
         "INSERT INTO parents VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -168,7 +168,7 @@ def put_parents(raw: Raw, run: str, child: str, parents: Sequence[Parent]) -> No
 
 
 def drop_parents(raw: Raw, run: str, children: Sequence[str]) -> None:
-    """Forget what texts were made from that are about to be written anew."""
+    """Delete the parents of texts that are about to be written again."""
     raw.executemany("DELETE FROM parents WHERE run = ? AND child = ?", [(run, child) for child in children])
 
 
@@ -176,7 +176,7 @@ class Ancestry(Repository):
     """The recorded parents of texts, and the computed links between texts and their parents."""
 
     def of(self, run: str) -> dict[str, tuple[Parent, ...]]:
-        """Return what each piece or draft of a run was made from, in prompt order."""
+        """Return the parents of each piece or draft of a run, in prompt order."""
         rows = self._connection.rows("SELECT * FROM parents WHERE run = ? ORDER BY child, ordinal", (run,))
         found: dict[str, list[Parent]] = defaultdict(list)
         for row in rows:
@@ -185,7 +185,7 @@ class Ancestry(Repository):
         return {child: tuple(parents) for child, parents in found.items()}
 
     def links(self, key: str) -> str | None:
-        """Return the links stored under this key; None where there are none."""
+        """Return the links stored under this key; None without any."""
         row = self._connection.row("SELECT found FROM links WHERE key = ?", (key,))
         return None if row is None else str(row["found"])
 
@@ -200,14 +200,14 @@ class Ancestry(Repository):
             raw.execute(upsert("links", ("key",), "child", "found"), (key, put_text(raw, child), found))
 
     def vectors(self, document: str, cut: str, weights: str) -> bytes | None:
-        """Return a model's embeddings of a document's parts; None where there are none."""
+        """Return a model's embeddings of a document's parts; None without any."""
         row = self._connection.row(
             "SELECT vectors FROM embeddings WHERE document = ? AND cut = ? AND weights = ?", (document, cut, weights)
         )
         return None if row is None else bytes(row["vectors"])
 
     def keep_vectors(self, document: str, cut: str, weights: str, vectors: bytes) -> None:
-        """Keep embeddings as long as their document, where the database may be written to."""
+        """Store embeddings until the document is deleted. Does nothing in a read-only database."""
         if self._connection.only_read:
             return
         with self._connection.writing_beside() as raw:
@@ -230,7 +230,7 @@ def put_draft(
     notes: Sequence[str],
     parents: Sequence[Parent],
 ) -> str:
-    """Store a draft with what it was made from; returns its id."""
+    """Store a draft with its parents; return its id."""
     key = f"{run}-{round_}-{content_id(node + text)[:8]}"
     raw.execute(
         "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET notes = excluded.notes",
@@ -291,7 +291,7 @@ class DraftCandidate:
     run: str = ""
     """The run that drafts it; empty for the run's own."""
     draft: str = ""
-    """Its text as a draft of the whole; empty until it exists, or where drafting failed."""
+    """Its text as a draft of the whole; empty until it exists, or if drafting failed."""
     chosen: bool | None = None
     """Whether it was chosen; None before the choice."""
     reason: str = ""
@@ -315,7 +315,7 @@ class DraftCandidates(Repository):
         ]
 
     def settle(self, whole: str, candidates: Sequence[DraftCandidate]) -> None:
-        """Store what became of the candidates of a run."""
+        """Store the outcome of the candidates of a run."""
         rows = [(one.draft or None, int(bool(one.chosen)), one.reason, whole, one.number) for one in candidates]
         with self._connection.writing() as raw:
             raw.executemany("UPDATE candidates SET draft = ?, chosen = ?, reason = ? WHERE whole = ? AND idx = ?", rows)

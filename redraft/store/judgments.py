@@ -27,7 +27,7 @@ class Judgments(Repository):
     """The evaluations in one database."""
 
     def keep(self, draft: str, evaluation: Evaluation) -> None:
-        """Store what a metric says of a draft, in place of what it said before."""
+        """Store a metric's evaluation of a draft, replacing an earlier one."""
         with self._connection.writing_beside(f"evaluation {draft} {evaluation.metric}") as raw:
             raw.execute("DELETE FROM evaluations WHERE draft = ? AND metric = ?", (draft, evaluation.metric))
             statement = f"{insert('evaluations', 'draft', *_OF_EVALUATION, 'created')} RETURNING id"
@@ -61,14 +61,14 @@ class Judgments(Repository):
         return record_in(Evaluation, row, findings=findings)
 
     def keep_round(self, run: str, round_: Round) -> None:
-        """Store a round, in place of what was known of it."""
+        """Store a round, replacing an earlier version."""
         self._write(
             upsert("rounds", ("run", "number"), *_OF_A_ROUND),
             (run, round_.number, *values_of(round_, _OF_A_ROUND)),
         )
 
     def forget_rounds(self, run: str, after: int) -> bool:
-        """Forget the rounds after this one, of a run that goes on from there in another way; whether there were any."""
+        """Delete the rounds after this one, because the run continues differently; return whether there were any."""
         with self._connection.writing_beside() as raw:
             # The next step has been decided already.
             raw.execute("DELETE FROM lookups WHERE run = ? AND round > ?", (run, after + 1))
@@ -80,14 +80,14 @@ class Judgments(Repository):
         return [record_in(Round, row) for row in rows]
 
     def keep_lookups(self, run: str, number: int, lookups: Sequence[Lookup]) -> None:
-        """Store what was looked up before the decision on a round, in place of what was known of it."""
+        """Store the lookups before the decision on a round, replacing earlier ones."""
         rows = [(run, number, at, storable(one.asked), one.found, storable(one.said)) for at, one in enumerate(lookups)]
         with self._connection.writing_beside() as raw:
             raw.execute("DELETE FROM lookups WHERE run = ? AND round = ?", (run, number))
             raw.executemany("INSERT INTO lookups VALUES (?, ?, ?, ?, ?, ?)", rows)
 
     def lookups(self, run: str) -> dict[int, list[Lookup]]:
-        """Return what was looked up before each decision, by round; the decision to stop has no round."""
+        """Return the lookups before each decision, by round; the decision to stop has no round."""
         found: dict[int, list[Lookup]] = {}
         for row in self._connection.rows("SELECT * FROM lookups WHERE run = ? ORDER BY round, idx", (run,)):
             found.setdefault(row["round"], []).append(record_in(Lookup, row))
@@ -104,10 +104,8 @@ class Judgments(Repository):
         return known
 
     def keep_verdicts(self, verdicts: Mapping[str, str], document: str = "") -> None:
-        """Store verdicts on items, all of them or none. The first verdict on an item stands.
-
-        They are deleted with their document, if one is named.
-        """
+        """Store verdicts on items, all or none. The first verdict on an item is kept. They are deleted with their
+        document, if one is named."""
         with self._connection.writing() as raw:
             raw.executemany(
                 "INSERT INTO verdicts (key, verdict, created, document) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -117,7 +115,7 @@ class Judgments(Repository):
     def add_to_verdicts(
         self, verdicts: Mapping[str, str], merged: Callable[[str, str], str], document: str = ""
     ) -> None:
-        """Store what more is known of some items, `merged` with what is known of them, all of it or nothing."""
+        """Store additional verdicts, `merged` with those known of the same items, all or none."""
         with self._connection.writing() as raw:
             for key, verdict in verdicts.items():
                 row = raw.execute("SELECT verdict FROM verdicts WHERE key = ?", (key,)).fetchone()
@@ -136,7 +134,7 @@ class Rulings(Repository):
     """The latest ruling on each finding about a document, in one database."""
 
     def keep(self, rulings: Iterable[Ruling]) -> None:
-        """Store rulings, all of them or none, each in place of an earlier one on the same finding."""
+        """Store rulings, all or none, replacing earlier ones on the same findings."""
         key = ("document", "finding")
         names = ("verdict", "quote", "start", "end", "reason", "by", "contested", "run", "round")
         columns = [_COLUMNS.get(name, name) for name in names]
@@ -157,7 +155,7 @@ class Rulings(Repository):
             raw.execute(upsert("final_comparisons", ("run",), *columns), values)
 
     def forget_comparison(self, run: str) -> None:
-        """Forget the comparison of a run that goes on."""
+        """Delete the comparison of a run that continues."""
         with self._connection.writing() as raw:
             raw.execute("DELETE FROM final_comparisons WHERE run = ?", (run,))
 
@@ -215,7 +213,7 @@ class Agreements(Repository):
     """The agreement figures in one database."""
 
     def keep(self, agreement: Agreement) -> None:
-        """Put a figure on record, in place of what was measured before of the same."""
+        """Store a figure, replacing an earlier measurement of the same."""
         dated = agreement if agreement.measured else replace(agreement, measured=now()[:10])
         values = (*values_of(agreement.standing, _WHO), *values_of(dated, (*_KEY[len(_WHO) :], *_FIGURE)))
         with self._connection.writing() as raw:
@@ -260,7 +258,7 @@ class HumanOpinions(Repository):
     """The latest opinion on each finding, in one database."""
 
     def keep(self, opinion: HumanOpinion) -> HumanOpinion:
-        """Store an opinion, in place of what was said of the same finding before; returns it as it is stored."""
+        """Store an opinion, replacing an earlier one on the same finding; return it as stored."""
         kept = replace(opinion, note=storable(opinion.note), said=now())
         with self._connection.writing() as raw:
             raw.execute(

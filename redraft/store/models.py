@@ -1,4 +1,4 @@
-"""What runs have learned about models' replies, and the texts of the prompts they used."""
+"""What is known of models' replies, and the texts of the prompts that runs used."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from redraft.store.records import record_in
 
 @dataclass(frozen=True, slots=True)
 class ModelCapabilities:
-    """What is known of a model's replies; None where nothing is."""
+    """What is known of a model's replies; None if nothing is."""
 
     mode: str | None = None
     """The structured-output mode that worked."""
@@ -25,7 +25,7 @@ class CapabilityStore(Repository):
     """The known capabilities of models, by identity."""
 
     def known(self, identity: str) -> ModelCapabilities:
-        """Return what has been learned of a model; of an unknown one, nothing."""
+        """Return what is known of a model; empty for an unknown one."""
         row = self._connection.row(
             "SELECT mode, reasoning_tokens FROM capabilities WHERE model = ?", (storable(identity),)
         )
@@ -63,7 +63,7 @@ class PromptShelf(Repository):
     """The prompts in one database."""
 
     def keep(self, records: Iterable[PromptRecord]) -> None:
-        """Store those that are not there yet: a text never changes under its hash."""
+        """Store the prompts that are new: a text never changes under its hash."""
         with self._connection.writing() as raw:
             raw.executemany(
                 "INSERT INTO prompts VALUES (?, ?, ?) ON CONFLICT DO NOTHING",

@@ -1,4 +1,4 @@
-"""Maps records to rows: one column per field, with JSON where a field holds several values."""
+"""Maps records to rows: one column per field, with JSON for fields with several values."""
 
 from __future__ import annotations
 

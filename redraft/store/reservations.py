@@ -75,14 +75,14 @@ class Reservation:
 
 
 class NoRoomError(Exception):
-    """Raised where a call could exceed a limit, given the `calls` and `usd` already taken."""
+    """Raised if a call could exceed a limit, given the `calls` and `usd` already taken."""
 
     def __init__(self, calls: int, usd: float, in_flight: set[tuple[int, str]]) -> None:
         super().__init__(calls, usd)
         self.calls = calls
         self.usd = usd
         self.in_flight = in_flight
-        """The calls in flight and their runs, where a process works on them."""
+        """The calls in flight and their runs, as far as a process works on them."""
 
 
 class _NotInPotError(Exception):
@@ -103,7 +103,7 @@ class Reservations:
     def book(self, reservation: Reservation, call: Call, terms: ReservationTerms) -> None:
         """Book a call; `settle` records its outcome.
 
-        Raises `NoRoomError` where its maximum cost exceeds the limits, and `AskedElsewhereError` where the same request
+        Raises `NoRoomError` if its maximum cost exceeds the limits, and `AskedElsewhereError` if the same request
         is already in flight.
         """
         try:
@@ -113,7 +113,7 @@ class Reservations:
             self._book(reservation, call, terms)
 
     def _book(self, reservation: Reservation, call: Call, terms: ReservationTerms) -> None:
-        """Book it, and take that back where it should not have been: so all answers are waited for at once."""
+        """Insert the call first and roll back if it is not allowed, so that all answers are awaited at once."""
         names, places = ", ".join((*_OF_CALL, "most_tokens")), ", ".join("?" * (len(_OF_CALL) + 1))
         with self._connection.writing_beside(_of_key(call)) as raw:
             asked = raw.execute(_ASKED, {"key": call.key, "run": call.run})
@@ -140,13 +140,13 @@ class Reservations:
         reservation.call = booked
 
     def take_back(self, reservation: Reservation) -> None:
-        """Forget a call that was not sent."""
+        """Delete a call that was not sent."""
         if reservation.call is not None:
             with self._connection.writing() as raw:
                 raw.execute("DELETE FROM calls WHERE id = ?", (reservation.call,))
 
     def _check(self, raw: Raw, booked: int, call: Call, terms: ReservationTerms, with_it: Row) -> None:
-        """See that there was room for a call in a budget, by what is taken from it with the call."""
+        """Raise `NoRoomError` if the budget including this call exceeds a limit."""
         fits_calls = terms.max_calls is None or with_it["calls"] <= terms.max_calls
         if not fits_calls or (terms.max_cost is not None and with_it["usd"] > terms.max_cost + _ROUNDING):
             waiting = {
@@ -192,7 +192,8 @@ class Reservations:
                 raw.execute("UPDATE calls SET outcome = ? WHERE run = ? AND outcome = ?", (LOST, run, SENT))
 
     def used(self, budget_key: str) -> tuple[int, float | None]:
-        """Return the calls and dollars taken from a budget, calls in flight at their most; None without a price."""
+        """Return the calls and dollars taken from a budget, with the maximum for calls in flight; None if a price is
+        unknown."""
         row = self._connection.row(USED, (budget_key,))
         if row is None:
             return 0, 0.0
@@ -206,7 +207,7 @@ class Reservations:
         return spent - max_cost
 
     def share(self, budget_key: str, run: str) -> None:
-        """Count all that a run has used, and will use, as taken from a budget."""
+        """Count all past and future usage of a run against a budget."""
         if not self._connection.row("SELECT 1 FROM budget_runs WHERE budget = ? AND run = ?", (budget_key, run)):
             with self._connection.writing() as raw:
                 raw.execute("INSERT INTO budget_runs VALUES (?, ?) ON CONFLICT DO NOTHING", (budget_key, run))

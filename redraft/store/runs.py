@@ -70,7 +70,7 @@ class Run:
 
     @property
     def kind(self) -> str:
-        """Return what the run was started for."""
+        """Return the kind of the run, by its purpose."""
         return self.purpose.kind
 
     @property
@@ -98,7 +98,7 @@ class Runs(Repository):
         """Runs left out of lists because their rows cannot be read, with the reason."""
 
     def readable(self, key: str, read: Callable[[], R]) -> R | None:
-        """Return what `read` returns; None where the rows of the run are damaged."""
+        """Return the result of `read`; None if the rows of the run are damaged."""
         try:
             found = read()
         except (RunError, *DAMAGE) as error:
@@ -275,8 +275,8 @@ class Runs(Repository):
         return Draft(row["id"], row["run"], row["round"], row["node"], row["body"], row["words"], notes)
 
     def add_piece(self, run: str, piece: Piece, parents: Sequence[Parent] = ()) -> None:
-        """Store a partial summary with what it was made from; one at the same place is replaced, and so is what was
-        made of that one there."""
+        """Store a partial summary with its parents. An earlier one at the same place is replaced, and so are the later
+        steps made from that one."""
         with self._connection.writing_beside() as raw:
             text = put_text(raw, piece.text)
             place = (run, piece.level, piece.index, piece.step)
@@ -294,7 +294,7 @@ class Runs(Repository):
             )
 
     def drop_merges(self, run: str) -> None:
-        """Forget the pieces above the lowest level, because they are about to be made again."""
+        """Delete the pieces above the lowest level, because they are about to be made again."""
         with self._connection.writing_beside() as raw:
             raw.execute(
                 "DELETE FROM parents WHERE run = ? AND child IN"
@@ -347,7 +347,7 @@ def _run(row: dict[str, Any]) -> Run:
 
 
 def _known(row: dict[str, Any]) -> Run:
-    """Return the run in a row; raises `RunError` where a later version stored settings that this one does not know."""
+    """Return the run in a row; raises `RunError` if a later version stored settings that this one does not know."""
     try:
         return _read(row)
     except ValidationError as error:

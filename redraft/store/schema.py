@@ -42,7 +42,7 @@ def statements(file: str) -> Iterator[str]:
 
 
 def refuse_others(applied: Sequence[str], place: str) -> None:
-    """Refuse a database with steps of which nothing is known here: that of a newer redraft, or of an old one."""
+    """Raise for a database with unknown steps: one of a newer redraft, or of an old one."""
     unknown = [name for name in applied if name not in STEPS]
     if any(_OLD.match(name) for name in unknown):
         raise StoreError(

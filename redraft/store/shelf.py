@@ -1,4 +1,4 @@
-"""What summaries of a document are judged by: its questions, key facts and typed questions."""
+"""What a document's summaries are judged by: its questions, key facts and typed questions."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Shelf(Repository, ABC, Generic[Built]):
 
     table: ClassVar[str]
     columns: ClassVar[dict[str, str]]
-    """The field in each column, besides the common ones."""
+    """The field in each column, in addition to the common ones."""
     what: ClassVar[str]
     """The name of the kind in messages."""
 
     def add(self, found: Built, key: str) -> None:
-        """Store it under what it was made from; what is there already stays as it is, or it turns out to lack less."""
+        """Store a set under the key of its inputs; an existing one is kept, unless the new one is more complete."""
         columns = {name: name for name in ("id", "document", "prompt_hashes", "missing", "imported")} | self.columns
         with self._connection.writing() as raw:
             statement = f"{insert(self.table, *columns, 'key', 'created')} ON CONFLICT DO NOTHING"
@@ -58,19 +58,19 @@ class Shelf(Repository, ABC, Generic[Built]):
                 )
 
     def prefer(self, key: str) -> None:
-        """Judge the document by the one of this id from now on, whichever there are besides."""
+        """Make the set with this id the default for judging its document."""
         with self._connection.writing() as raw:
             # Counted, because two imports may have the same time, and clocks are set back.
             latest = f"SELECT max(imported) + 1 FROM {self.table}"  # noqa: S608
             raw.execute(f"UPDATE {self.table} SET imported = ({latest}), created = ? WHERE id = ?", (now(), key))  # noqa: S608
 
     def find(self, document: str, key: str) -> Built | None:
-        """Return what was built for a document from `key`: the most complete, then the earliest."""
+        """Return the set built for a document from `key`: the most complete, then the earliest."""
         order = "json_array_length(missing), created, id"
         return self._first(f"document = ? AND key = ? ORDER BY {order}", document, key)
 
     def get(self, key: str) -> Built:
-        """Return the one with this id or unique prefix."""
+        """Return the set with this id or unique prefix."""
         statement = f"SELECT * FROM {self.table} WHERE substr(id, 1, ?) = ? LIMIT 2"  # noqa: S608
         rows = self._connection.rows(statement, (len(key), storable(key)))
         if len(rows) != 1 or not key:
@@ -79,15 +79,15 @@ class Shelf(Repository, ABC, Generic[Built]):
         return self._found(rows[0])
 
     def imported(self, document: str) -> Built | None:
-        """Return the one last imported for a document."""
+        """Return the set last imported for a document."""
         return self._first("document = ? AND imported > 0 ORDER BY imported DESC, created DESC", document)
 
     def latest(self, document: str) -> Built | None:
-        """Return the default for a document: the last imported, or else the last built."""
+        """Return the default set for a document: the last imported, else the last built."""
         return self._first("document = ? ORDER BY imported DESC, created DESC, rowid DESC", document)
 
     def all(self) -> list[tuple[Built, str]]:
-        """Return all of them with the time they were stored, newest first."""
+        """Return all sets with the time they were stored, newest first."""
         rows = self._connection.rows(f"SELECT * FROM {self.table} ORDER BY created DESC, rowid DESC")  # noqa: S608
         return [(self._found(row), row["created"]) for row in rows]
 
@@ -97,11 +97,11 @@ class Shelf(Repository, ABC, Generic[Built]):
 
     @abstractmethod
     def _fill(self, raw: Raw, found: Built) -> None:
-        """Store its parts."""
+        """Store the parts of a set."""
 
     @abstractmethod
     def _found(self, row: Row) -> Built:
-        """Return the one in a row, with its parts."""
+        """Return the set in a row, with its parts."""
 
 
 class Packs(Shelf[Pack]):

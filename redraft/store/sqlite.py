@@ -86,7 +86,7 @@ class SqliteConnection(Connection):
                 raise
 
     def move_to_memory(self) -> None:
-        """Go on with a copy, which may be changed, and which is gone when this is closed."""
+        """Continue with a writable copy in memory, which is discarded on closing."""
         with self._lock, self.explained():
             self.raw = _copied_to_memory(self.raw)
             _prepare(self.raw)
@@ -184,7 +184,7 @@ class SqliteConnection(Connection):
         return time.time()
 
     def explained(self) -> AbstractContextManager[None]:
-        """Turn SQLite's errors into ours."""
+        """Translate SQLite's errors into ours."""
         return explained(self.path)
 
     @override
@@ -212,7 +212,7 @@ class SqliteConnection(Connection):
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn the errors of a database in a file into ours."""
+    """Translate the errors of a database file into ours."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:
@@ -228,7 +228,7 @@ def _opened_to_read(path: Path) -> sqlite3.Connection:
     address = path.absolute().as_uri()
     log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
     if _bytes_in(log) and not index.exists():
-        # The writer died, or the files were copied. SQLite reads such a log only where it may create the index.
+        # The writer died, or the files were copied. SQLite reads such a log only if it may create the index.
         with TemporaryDirectory() as folder:
             copies = [shutil.copyfile(file, Path(folder) / file.name) for file in (path, log)]
             with closing(sqlite3.connect(copies[0])) as copy:
@@ -257,7 +257,7 @@ def _stamp(path: Path) -> tuple[int, ...]:
 
 
 def _bytes_in(file: Path) -> int:
-    """Return the size of a file; 0 where another process has removed it."""
+    """Return the size of a file; 0 if another process has removed it."""
     try:
         return file.stat().st_size
     except FileNotFoundError:
@@ -272,7 +272,7 @@ def _copied_to_memory(raw: sqlite3.Connection) -> sqlite3.Connection:
 
 
 def compact(raw: sqlite3.Connection) -> None:
-    """Write a database anew without its free pages, and empty its write-ahead log."""
+    """Rewrite a database without its free pages, and empty its write-ahead log."""
     raw.execute("VACUUM")
     raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
@@ -290,7 +290,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def store_error(error: Exception, path: Path) -> StoreError:
-    """Return our error for one of SQLite's, with what to do about it."""
+    """Return our error for one of SQLite's, with a hint."""
     return StoreError(str(error), place=str(path), hint=_advice(error))
 
 

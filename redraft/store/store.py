@@ -31,7 +31,7 @@ def default_path() -> Path:
 
 
 class Store:
-    """One database. It holds texts, runs and the ledger; LangGraph's checkpoints are stored beside it."""
+    """One database. It holds texts, runs and the ledger; LangGraph's checkpoints are stored next to it."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Store:
         to_read: bool = False,
         only_read: bool = False,
     ) -> None:
-        """Open or create a database. With `must_exist` a missing one is a `StoreError`.
+        """Open or create a database. With `must_exist`, raise `StoreError` if it is missing.
 
         With `to_read` a database that cannot be written is accepted as long as nothing is written; with `only_read` a
         file is opened without changing it or creating files beside it. `:memory:` is a private database that lasts
@@ -104,7 +104,7 @@ class Store:
         return self.candidates.wholes(runs) | self.chapters.wholes(runs)
 
     def chunks(self, run: Run) -> list[Chunk]:
-        """Return the chunks of a run's draft, or its chapters; None where they are not known."""
+        """Return the chunks of a run's draft, or its chapters; None if unknown."""
         if run.settings.by_chapter:
             return [one.chunk for one in self.chapters.of(run.id)]
         cut = (run.document, run.tokenizer, run.settings.chunk_budget, run.settings.until)

@@ -1,1 +1,1 @@
-"""How things look: what the commands print, and what they show while they work."""
+"""Views: what the commands print, and the progress they show."""

@@ -1,4 +1,4 @@
-"""How batches look: a line while they are worked on, tables at their end, a line for each in a list."""
+"""Views of batches: a progress line, tables at the end, and a line each in lists."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from redraft.text.sanitizer import one_line
 
 @dataclass(frozen=True, slots=True)
 class BatchProgressView:
-    """Who is told how a batch comes on, and what its workers note."""
+    """Callbacks for a batch's progress and for its workers' notes."""
 
     see: Watcher
     tell: Callable[[str], object]
@@ -32,7 +32,7 @@ class BatchProgressView:
 
 @contextmanager
 def open_watch(*, quiet: bool) -> Iterator[BatchProgressView]:
-    """The display that suits where stderr goes."""
+    """Show progress in the form that suits stderr."""
     if quiet:
         yield BatchProgressView(_unseen, _unseen)
     elif terminal.is_interactive():
@@ -43,7 +43,7 @@ def open_watch(*, quiet: bool) -> Iterator[BatchProgressView]:
 
 
 def _unseen(*_: object) -> None:
-    """What is shown to nobody."""
+    """Show nothing."""
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def _plain() -> BatchProgressView:
 
 
 def counting(what: str, *, quiet: bool) -> Callable[[int], None]:
-    """Says now and then how many of something are written, where that takes a while."""
+    """Return a function that occasionally reports how many items have been written."""
     interval = Interval()
 
     def tell(written: int) -> None:
@@ -85,7 +85,7 @@ def counting(what: str, *, quiet: bool) -> Callable[[int], None]:
 
 
 def line(standing: BatchStanding, pace: Pace) -> str:
-    """How far a batch is: documents, rate, calls, money, and the time that is left if it goes on so."""
+    """Return a batch's progress: documents, rate, calls, cost and the estimated time left."""
     counts = standing.counts
     parts = [f"{counts.ended:,} of {counts.all:,} documents"]
     parts += [f"{counts.leased:,} running"] if counts.leased else []
@@ -111,7 +111,7 @@ def show(store: Store, standing: BatchStanding, *, as_json: bool) -> Report:
 
 
 def finish(store: Store, standing: BatchStanding, *, as_json: bool, quiet: bool) -> int:
-    """Print the outcome of a batch that was worked on, and put it into its folder; returns the exit code."""
+    """Print a batch's outcome and write its folder; return the exit code."""
     report = show(store, standing, as_json=True) if as_json else report_on(store, standing)
     for line in () if as_json else _outcome(standing, report):
         click.echo(line)
@@ -122,7 +122,7 @@ def finish(store: Store, standing: BatchStanding, *, as_json: bool, quiet: bool)
 
 
 def _outcome(standing: BatchStanding, report: Report) -> Iterator[str]:
-    """A batch in a few lines: its documents, the mean of each score with its goal, and what failed."""
+    """Yield a batch's documents, the mean of each score with its goal, and its failures."""
     yield report.about[0]
     rows = {table.name: [dict(zip(table.columns, row, strict=True)) for row in table.rows] for table in report.tables}
     goals = {str(one["goal"]): f", goal met by {one['met']} of {standing.counts.done}" for one in rows.get("goals", ())}
@@ -143,7 +143,7 @@ def _mean(value: Cell) -> str:
 
 
 def _close(standing: BatchStanding) -> None:
-    """Say where the summaries are, and what to do next."""
+    """Say where the summaries are and what to do next."""
     batch, counts = standing.batch, standing.counts
     if batch.folder:
         say(f"{count(counts.done, 'summary')} in {batch.folder}; items.jsonl there names their runs")
@@ -167,12 +167,12 @@ def _code(standing: BatchStanding) -> int:
 
 
 def going_on(name: str) -> str:
-    """The command that goes on with a batch."""
+    """Return the command that resumes a batch."""
     return hints.about("batch resume", name)
 
 
 def batch_lines(batches: Sequence[BatchStanding]) -> list[str]:
-    """Batches in aligned columns."""
+    """Return the batches in aligned columns."""
     rows = [["BATCH", "WHEN (UTC)", "STATUS", "DONE", "FAILED", "CALLS", "COST", "FOLDER"]]
     for one in batches:
         counts = one.counts

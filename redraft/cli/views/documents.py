@@ -1,4 +1,4 @@
-"""How a document looks: its sections, its pages, and what was left out of it."""
+"""Views of documents: sections, pages and omitted parts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MARGIN = "           "
 
 
 def lines(document: Document) -> Iterator[str]:
-    """A document for people."""
+    """Yield a document's view for people."""
     language = f", language {one_line(document.language)}" if document.language else ""
     words = f"{count(count_words(document.text), 'word')}, {len(document.text):,} characters"
     yield from _row("title", one_line(document.title))
@@ -46,7 +46,7 @@ def lines(document: Document) -> Iterator[str]:
 
 
 def document_json(document: Document) -> dict[str, object]:
-    """A document for programs; fields are added to it, never changed."""
+    """Return a document as JSON; fields may be added, never changed."""
     numbers = _numbers(document)
     return {
         "id": document.id,
@@ -77,7 +77,7 @@ def document_json(document: Document) -> dict[str, object]:
 
 
 def _sections(document: Document) -> Iterator[str]:
-    """The sections, each with the number by which `--chapters` knows it."""
+    """Yield the sections, each with its number for `--chapters`."""
     numbers = _numbers(document)
     if document.sections:
         yield ""
@@ -89,7 +89,7 @@ def _sections(document: Document) -> Iterator[str]:
 
 
 def _numbers(document: Document) -> dict[DocumentSection, int]:
-    """By which numbers its chapters can be asked for; of several documents none can."""
+    """Return the chapter number of each section; empty if several documents are read as one."""
     return {} if starts_of(document) else {one.section: one.number for one in chapters(document)}
 
 

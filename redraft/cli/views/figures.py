@@ -1,4 +1,4 @@
-"""Scores and their parts."""
+"""Views of scores and their parts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _INDENT = "  "
 
 
 def breakdown(one: Evaluation) -> Iterator[str]:
-    """What a score is made of, in lines; nothing for a metric without such parts."""
+    """Yield the parts of a score; nothing for a metric without parts."""
     details: Mapping[str, Any] = one.details
     if one.outcome == "scored" and one.metric == "keyfact_recall":
         yield from _recall(details)
@@ -51,14 +51,14 @@ def _faithfulness(details: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _counted(what: str, numbers: Mapping[str, int]) -> Iterator[str]:
-    """How many there are of each kind, the most frequent first, where there are any."""
+    """Yield the number of each kind, most frequent first, if there are any."""
     found = sorted(((kind, number) for kind, number in numbers.items() if number), key=lambda item: -item[1])
     if found:
         yield f"{_INDENT}{what}: {', '.join(f'{number} {render.spaced(kind)}' for kind, number in found)}"
 
 
 def _cells(shares: Mapping[str, Any], levels: Sequence[str], share: str, part: str) -> list[str]:
-    """Each level's share, and what it is a share of."""
+    """Return each level's share with its numerator and denominator."""
     return [
         f"{render.score(shares[level][share])} {_number(shares[level][part])}/{shares[level]['judged']}"
         if shares[level]["judged"]
@@ -68,12 +68,12 @@ def _cells(shares: Mapping[str, Any], levels: Sequence[str], share: str, part: s
 
 
 def _number(part: float) -> str:
-    """How many items; where judges differ, with the part of one."""
+    """Return a number of items, with one decimal if judges differ."""
     return f"{part:.1f}" if part != int(part) else str(int(part))
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """A table; where it is too wide for the terminal, without what the shares are of."""
+    """Return the rows of a table; if it is too wide for the terminal, without the counts behind the shares."""
     lines = render.aligned(rows)
     if max(map(len, lines)) + len(_INDENT) > width():
         lines = render.aligned([[cell.partition(" ")[0] for cell in row] for row in rows])
@@ -87,7 +87,7 @@ _BARS = " ▁▂▃▄▅▆▇█"
 
 
 def lines(one: Evaluation) -> Iterator[str]:
-    """The figures in lines, a dash where there is none."""
+    """Yield the figures, with a dash for a missing one."""
     if one.metric in FIGURES:
         yield from _position(one) if one.metric == _POSITION else _statistics(one)
     else:
@@ -95,14 +95,14 @@ def lines(one: Evaluation) -> Iterator[str]:
 
 
 def brief(one: Evaluation) -> str:
-    """What of the figures is worth a look from one draft to the next."""
+    """Return the figures that matter when drafts are compared."""
     if one.metric in FIGURES:
         return _brief_position(one) if one.metric == _POSITION else _brief_statistics(one)
     return f"{one.metric}: {_own(one)}"
 
 
 def _own(one: Evaluation) -> str:
-    """The figures of a metric that is none of redraft's: those that are numbers or words, by their names."""
+    """Return the numbers and texts that a custom metric reports, by name."""
     plain = {name: value for name, value in one.details.items() if isinstance(value, str | int | float)}
     return ", ".join(f"{spaced(name)} {one_line(str(value), _TITLE)}" for name, value in plain.items()) or "measured"
 
@@ -147,7 +147,7 @@ def _traced(details: Mapping[str, Any]) -> str:
 
 
 def _curve(heights: Sequence[float]) -> str:
-    """A curve in a line of bars; as high as the middle one where it is even."""
+    """Return a curve as a row of bars; a bar of middle height means an even distribution."""
     return "".join(_BARS[min(len(_BARS) - 1, round(height * len(_BARS) / 2))] for height in heights)
 
 

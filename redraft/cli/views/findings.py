@@ -1,4 +1,4 @@
-"""How judgments look: a metric with its score, and what it found wrong, with the evidence."""
+"""Views of evaluations: a metric with its score, its findings and their evidence."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def evaluation(
     shown: int | None = SHOWN,
     rest: str = "",
 ) -> Iterator[str]:
-    """A metric in lines: its score, its parts, and its findings; `rest` says how to see those left out."""
+    """Yield a metric's score, its parts and its findings; `rest` is the command that shows omitted ones."""
     if one.outcome == "measured":
         yield from figures.lines(one)
         return
@@ -60,7 +60,7 @@ def evaluation(
 
 
 def _panel(one: Evaluation) -> Iterator[str]:
-    """How several judgings scatter, and how far they agree."""
+    """Yield the spread of several judgings and how far they agree."""
     spread, agreement = one.details.get("spread"), one.details.get("agreement")
     if isinstance(spread, dict):
         agreed = f"; they agree on {100 * agreement:.0f}% of the verdicts" if isinstance(agreement, float) else ""
@@ -76,7 +76,7 @@ def _panel(one: Evaluation) -> Iterator[str]:
 
 
 def numbered(number: int, finding: Finding, document: Document) -> Iterator[str]:
-    """A finding in lines, under a number."""
+    """Yield a numbered finding."""
     about = one_line(_about(finding), _QUOTE)
     yield from wrapped(f"{_kind(finding)}: {about}", f"{number:>4}  ")
     quoted = f"“{one_line(finding.sentence, _QUOTE)}”" if finding.sentence else ""
@@ -92,30 +92,31 @@ def numbered(number: int, finding: Finding, document: Document) -> Iterator[str]
 
 
 def brief(finding: Finding) -> str:
-    """A finding in one line."""
+    """Return a finding in one line."""
     quoted = f"“{finding.sentence}”" if finding.sentence and not finding.question else ""
     about = f"{_kind(finding)}: {_short(quoted or _about(finding), 120)}"
     return about if _is_missing(finding) or not finding.expected else f"{about} -> {_short(finding.expected, 80)}"
 
 
 def _kind(finding: Finding) -> str:
-    """What kind it is; and where judges differ, how many of them say so."""
+    """Return the kind of a finding; if judges differ, with the number of judges that report it."""
     says, of = finding.said_by or (0, 0)
     return f"{spaced(finding.kind)} ({says} of {of} judges)" if says < of else spaced(finding.kind)
 
 
 def _about(finding: Finding) -> str:
-    """What it is about: a question, what is missing, or else what is to be done."""
+    """Return the subject of a finding: its question, what is missing, or else the explanation."""
     return finding.expected if _is_missing(finding) else finding.question or finding.explanation
 
 
 def _is_missing(finding: Finding) -> bool:
-    """Whether what the document says is not the answer to anything, but is itself what the summary lacks."""
+    """Return whether `expected` is itself what the summary lacks, rather than the answer to a question."""
     return finding.task == "add" and not finding.question and bool(finding.expected)
 
 
 def _short(text: str, width: int) -> str:
-    """One line of at most so many characters, cut at a space; where none is near, as in Chinese, within a word."""
+    """Shorten a text to `width` characters in one line, at a space; if there is none nearby, as in Chinese, within a
+    word."""
     line = one_line(text)
     space = line.rfind(" ", width // 2, width)
     return one_line(line, width) if len(line) <= width or space < 0 else f"{line[:space]}…"

@@ -1,4 +1,4 @@
-"""The history of a run: rounds, drafts and key-fact trees."""
+"""Views of a run's history: rounds, drafts and key-fact trees."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONGEST = 400
 
 
 def trace_lines(trace: RunTrace, document: Document, *, show_all: bool) -> Iterator[str]:
-    """A run, round by round."""
+    """Yield a run round by round."""
     result, run = trace.result, trace.run
     parent = f", forked from {run.parent}" if run.parent else ""
     yield f"run {run.id} · {run.kind}{parent} · {one_line(result.title, 60)} · {result.status}"
@@ -86,7 +86,7 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
 
 
 def _answered(turn: Turn) -> Iterator[str]:
-    """What became of the findings that were not simply mended, as the reviser says."""
+    """Yield the findings that were not simply fixed, with the reviser's reason."""
     known = {finding.id: finding for finding in turn.mending}
     for one in turn.made.answers:
         if one.finding in known and known[one.finding].metric == REVIEW:
@@ -100,7 +100,7 @@ def _answered(turn: Turn) -> Iterator[str]:
 
 
 def _request(finding: Finding, answer: PointAnswer, made: Round) -> Iterator[str]:
-    """Whether what a person asked for was done."""
+    """Yield whether a person's request was met."""
     if answer.became != "mended":
         said = f"not met: {answer.said or 'no reason was given'}"
     elif not made.accepted:
@@ -111,7 +111,7 @@ def _request(finding: Finding, answer: PointAnswer, made: Round) -> Iterator[str
 
 
 def _withdrawn(turn: Turn) -> Iterator[str]:
-    """The findings that a second look has overruled."""
+    """Yield the findings that a second look overruled."""
     for name, one in turn.evaluations.items():
         for gone in withdrawn(one):
             about = one_line(str(gone.get("question") or gone.get("sentence")), 120)
@@ -120,13 +120,13 @@ def _withdrawn(turn: Turn) -> Iterator[str]:
 
 
 def _compared(result: Result) -> Iterator[str]:
-    """How the first draft and the best one compare."""
+    """Yield how the first draft compares with the best one."""
     if result.compared is not None:
         yield from terminal.wrapped(one_line(result.compared.said, _LONGEST), "  ")
 
 
 def _looked_up(lookups: Sequence[Lookup]) -> Iterator[str]:
-    """What a model has looked up in the document before it decided."""
+    """Yield what a model looked up in the document before its decision."""
     if lookups:
         yield "  looked up first:"
     for one in lookups:
@@ -135,14 +135,14 @@ def _looked_up(lookups: Sequence[Lookup]) -> Iterator[str]:
 
 
 def _reasons(made: Round) -> Iterator[str]:
-    """Why a model has decided on this round, and what it told the reviser."""
+    """Yield a model's reason for a round and its instruction to the reviser."""
     for name, text in (("why", made.why), ("instruction to the reviser", made.instruction)):
         if text:
             yield from terminal.wrapped(one_line(text), f"  {name}: ")
 
 
 def _found(turn: Turn) -> Iterator[str]:
-    """What was wrong, in numbers, and the figures that a revision may change."""
+    """Yield the number of findings by kind, and the figures that a revision may change."""
     for name, one in turn.evaluations.items():
         if one.outcome == "measured":
             yield from terminal.wrapped(figures.brief(one), "  ", "    ")
@@ -220,7 +220,7 @@ def _end(trace: RunTrace) -> Iterator[str]:
 
 
 def diff_lines(found: DraftDiff, before: Turn, after: Turn, document: Document) -> Iterator[str]:
-    """Two drafts, sentence by sentence."""
+    """Yield the differences of two drafts, sentence by sentence."""
     one, other = before.made.number, after.made.number
     yield f"round {one} ({render.count(before.draft.words, 'word')}) -> round {other} ({after.draft.words:,})"
     checked = [name for name, one in after.certificates.items() if one.self_check]
@@ -248,7 +248,7 @@ _TITLE = 60
 
 
 def keyfacts_lines(keyfacts: KeyFacts, document: Document, *, pruned: bool) -> Iterator[str]:
-    """All trees chunk by chunk, then how much was pruned and what is missing; `pruned` shows what was pruned too."""
+    """Yield all trees by chunk, then how much was pruned or is missing; `pruned` includes pruned facts."""
     for chunk, trees in groupby(keyfacts.trees, key=lambda tree: tree.chunk):
         of_chunk = list(trees)
         yield from terminal.wrapped(f"chunk {chunk + 1}: {_stretch(of_chunk[0].span, document)}", "", "  ")
@@ -263,7 +263,7 @@ def keyfacts_lines(keyfacts: KeyFacts, document: Document, *, pruned: bool) -> I
 
 
 def _stretch(span: Span, document: Document) -> str:
-    """From where to where in the document."""
+    """Return the start and end of a span within the document."""
     last = Span(max(span.start, span.end - 1), span.end)
     ends = [one_line(chapter_of(document, one), _TITLE) for one in (span, last)]
     chapters = f", {' to '.join(dict.fromkeys(end for end in ends if end))}" if any(ends) else ""
@@ -288,7 +288,7 @@ def _tree(tree: Tree, document: Document, *, pruned: bool) -> Iterator[str]:
 def _facts(
     facts: Sequence[KeyFact], below: dict[int | None, list[KeyFact]], document: Document, indent: str
 ) -> Iterator[str]:
-    """Facts of one level, and under each those that it stands above."""
+    """Yield the facts of one level, each with the facts below it."""
     for fact in facts:
         last = fact is facts[-1]
         further = indent + (_AIR if last else _TRUNK)
@@ -321,13 +321,13 @@ def _pruning(trees: Sequence[Tree]) -> Iterator[str]:
 
 
 def measure(keyfacts: KeyFacts) -> str:
-    """How many facts and trees there are, in a few words."""
+    """Return the numbers of facts and trees."""
     facts = sum(len(tree.kept) for tree in keyfacts.trees)
     return f"{render.count(facts, 'key fact')} in {render.count(len(keyfacts.trees), 'tree')}"
 
 
 def by_whom(keyfacts: KeyFacts) -> str:
-    """Where they come from."""
+    """Return which models found and validated the facts."""
     origin = "imported, " if keyfacts.imported else ""
     if keyfacts.builder == keyfacts.validator:
         return f"{origin}found and validated by {one_line(keyfacts.builder, 40)}"

@@ -1,4 +1,4 @@
-"""How the lineage of a summary looks: its sentences, and the places that they come from."""
+"""Views of a summary's lineage: its sentences and their source passages."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _MARGIN = " " * 6
 _LATER = " " * 8
 OTHERWISE_SAID = "sentences in other words than the document's may have no place"
 OTHERWISE_STATED = "what is said in other words than the document's may be listed as lost, or have no place"
-"""What is said where nobody who can read has looked for the sentences without a place, and these are to be expected."""
+"""The note shown if no judge has checked the sentences without a source passage, some of which are paraphrases."""
 INFERRED = "the sources of some texts are not on record and are inferred from their chunks"
-"""What is said of a run by a strategy that does not record it."""
+"""The note shown for a run whose strategy does not record the sources of its texts."""
 
 
 def lines(found: Lineage | Losses) -> Iterator[str]:
-    """Where sentences come from, or what was lost."""
+    """Yield the sources of sentences, or what was lost."""
     return _lost(found) if isinstance(found, Losses) else _traced(found)
 
 
 def _traced(lineage: Lineage) -> Iterator[str]:
-    """A draft sentence by sentence."""
+    """Yield a draft sentence by sentence."""
     title = one_line(lineage.document.title, 60)
     drifting = sum(1 for one in lineage.sentences if one.drift)
     yield (
@@ -48,7 +48,8 @@ def _traced(lineage: Lineage) -> Iterator[str]:
 
 
 def _unborne(lineage: Lineage, invented: str) -> str:
-    """How many sentences have no place, and how sure it is that nothing says so."""
+    """Return how many sentences have no source passage: those that a judge did not find in the document, and unchecked
+    ones."""
     doubtful, sure = len(lineage.doubtful), len(lineage.invented)
     told = [invented.format(sure or "none")] if sure or not doubtful else []
     return ", ".join([*told, *([f"{doubtful:,} without matching wording"] if doubtful else [])])
@@ -90,13 +91,13 @@ def _where(it: Origin | Loss) -> str:
 
 def _stop(stop: Stop) -> str:
     told = "" if stop.kind in ("piece", "running", "base") else f" ({stop.kind})"
-    # A draft has a number, and no article.
+    # "draft 2" takes no article.
     the = "" if stop.said.startswith(("the ", "draft ")) else "the "
     return f"{the}{stop.said}{told}"
 
 
 def _lost(losses: Losses) -> Iterator[str]:
-    """What a summary lacks, by the step at which it was lost, and what was invented on the way."""
+    """Yield what a summary lacks, by the step that lost it, and what was invented on the way."""
     lineage, lost = losses.lineage, losses.lost
     known = len(losses.kept) + len(lost)
     yield (
@@ -129,7 +130,7 @@ def _lost(losses: Losses) -> Iterator[str]:
 
 
 def _who_says(judged: int, known: int) -> str:
-    """Whose word it is that the summary states or lacks so many of the known facts."""
+    """Return how it was determined which known facts the summary states: by a judge or by wording."""
     if not judged:
         return "matched by wording, as no judge has said which of them the summary states"
     if judged == known:
@@ -138,7 +139,7 @@ def _who_says(judged: int, known: int) -> str:
 
 
 def _table(first: str, by_step: Mapping[str, Sequence[int]]) -> Iterator[str]:
-    """How much got lost or came up at which step, by thirds."""
+    """Yield how much was lost or added in each step, by thirds."""
     rows = [(said, *map(str, thirds), str(sum(thirds))) for said, thirds in by_step.items()]
     yield from aligned([("", first, "second", "last", "all"), *rows], right=True)
 

@@ -1,4 +1,4 @@
-"""The list of runs."""
+"""Views of lists of runs and packs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from redraft.text.sanitizer import one_line
 
 _LONGEST = {"MODEL": 30, "TITLE": 40}
 _SHORTEST = {"TITLE": 12, "MODEL": 10, "SCORES": 12}
-# What there is room for last; it is in the JSON, and in `redraft show`. The rest of a line is always there.
+# Columns added while there is room; the others are always shown. JSON and `redraft show` have all of them.
 _SPARE = ("MODEL", "WORDS", "DRAFTED")
 _GAP = 2
 _SHORT_ID = 8
@@ -24,12 +24,12 @@ Columns = dict[str, list[str]]
 
 
 def run_lines(runs: Sequence[RunSummary], now: datetime) -> list[str]:
-    """Runs in aligned columns."""
+    """Return runs in aligned columns."""
     return _lines([_run(run, now) for run in runs])
 
 
 def pack_lines(packs: Sequence[Mapping[str, Any]], now: datetime) -> list[str]:
-    """Questions and key facts in aligned columns."""
+    """Return question packs and key facts in aligned columns."""
     return _lines([_pack(pack, now) for pack in packs])
 
 
@@ -51,7 +51,7 @@ def _run(run: RunSummary, now: datetime) -> dict[str, str]:
 def _pack(pack: Mapping[str, Any], now: datetime) -> dict[str, str]:
     what = {"questions": "question", "keyfacts": "key fact", "typed": "typed question"}[pack["kind"]]
     return {
-        # As much of it as is ever needed to name it.
+        # A prefix of this length always identifies a pack.
         "ID": pack["pack"][:_SHORT_ID],
         "WHEN (UTC)": _when(pack["created"], now),
         "WHAT": render.count(pack["keyfacts" if pack["kind"] == "keyfacts" else "questions"], what),
@@ -62,13 +62,13 @@ def _pack(pack: Mapping[str, Any], now: datetime) -> dict[str, str]:
 
 
 def _when(created: str, now: datetime) -> str:
-    """The day and the time; of another year, the day and the year."""
+    """Return the day with the time, or with the year if it is not the current one."""
     then = datetime.fromisoformat(created)
     return f"{then:%b %d %H:%M}" if then.year == now.year else f"{then:%b %d %Y}"
 
 
 def _lines(rows: Sequence[Mapping[str, str]]) -> list[str]:
-    """The rows under their heads, without empty columns, and with as many columns as there is room for."""
+    """Return the rows under their headings, without empty columns, and without optional columns that do not fit."""
     if not rows:
         return []
     columns = {head: [one_line(row[head], _LONGEST.get(head, 0)) for row in rows] for head in rows[0]}
@@ -82,7 +82,7 @@ def _lines(rows: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def _cut(columns: Columns) -> Columns:
-    """The columns with long texts cut until all fit, the title first."""
+    """Shorten the columns with long texts until all fit, titles first."""
     columns = dict(columns)
     for head, least in _SHORTEST.items():
         if head in columns and (over := _wide(map(_width, columns, columns.values())) - terminal.width()) > 0:
@@ -92,7 +92,7 @@ def _cut(columns: Columns) -> Columns:
 
 
 def _least(heads: Sequence[str], columns: Columns) -> int:
-    """How wide these columns are at least, with no score cut."""
+    """Return the least width of these columns with all scores in full."""
     shortest = {head: least for head, least in _SHORTEST.items() if head != "SCORES"}
     widths = ((head, _width(head, columns[head])) for head in heads)
     return _wide(min(width, shortest.get(head, width)) for head, width in widths)

@@ -1,4 +1,4 @@
-"""The outcome of a run, and of a comparison."""
+"""Views of the outcome of a run or a comparison."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def hand_over(
     encoder: Encoder | None = None,
     more: Mapping[str, object] | None = None,
 ) -> None:
-    """Write and print what came of a run, if there is a summary; `more` is what the JSON has besides."""
+    """Write and print the result of a run, if there is a summary; `more` is added to the JSON."""
 
     content = result.to_json() | dict(more or {})
     drafted = [result.summary, *(one.result.summary for one in result.chapters if one.result)]
@@ -52,7 +52,7 @@ def hand_over(
 
 
 def deliver(paper: Callable[[bool], Paper], content: object, target: Target, hint: str) -> None:
-    """Write and print a paper, which is asked for with notes or without; or its content for programs."""
+    """Write and print a paper, built with or without notes as the format needs, or `content` as JSON."""
 
     def made(form: Format) -> str | bytes:
         return json_text(content) + "\n" if form == "json" else written(paper(form in WITH_NOTES), form)
@@ -80,7 +80,7 @@ def finish(
     show_all: bool = False,
     pruned: bool = False,
 ) -> int:
-    """Print what the run was for; returns the exit code."""
+    """Print the result of a run by its kind; return the exit code."""
     if result.run.kind == "evaluate":
         _judgment(store, result, as_json=as_json, quiet=quiet, show_all=show_all)
     elif result.run.kind == "compare":
@@ -105,7 +105,7 @@ def _summary(store: Store, result: Result, target: Target, *, quiet: bool) -> No
 
 
 def _answer(store: Store, result: Result, target: Target, *, quiet: bool, show_all: bool) -> None:
-    # Imports NumPy, which commands that only read do not wait for.
+    # Imports NumPy, which would slow down commands that only read.
     from redraft.report.history.answers import read_answer
 
     answer = read_answer(store, result.run.id)
@@ -131,7 +131,7 @@ def _answer(store: Store, result: Result, target: Target, *, quiet: bool, show_a
 
 
 def _by_itself(result: Result) -> Iterator[str]:
-    """Who has answered and who has judged that, where it is the same model or none."""
+    """Yield a note if the built-in model answered, or if the answer was judged by its own model or not at all."""
     judging = result.run.judging
     if result.settings.model == EXTRACTIVE:
         yield "The answer consists of the sentences that share most words with the question."
@@ -186,7 +186,7 @@ def _keyfacts(store: Store, result: Result, *, as_json: bool, quiet: bool, prune
 
 
 def pack_lines(pack: Pack, document: Document) -> list[str]:
-    """The questions of a pack for people, the most important first."""
+    """Return the questions of a pack, most important first."""
     lines: list[str] = []
     for question in pack.questions:
         span = question.evidence.span
@@ -199,7 +199,7 @@ def pack_lines(pack: Pack, document: Document) -> list[str]:
 
 
 def close_form(form: FilledForm, output: str | None) -> None:
-    """Say on stderr how each section stands, and what all of them took."""
+    """Print each section's outcome and the total usage to stderr."""
     say("")
     if output:
         say(f"written to {output}")
@@ -224,7 +224,7 @@ def _section_line(one: FilledSection) -> str:
 
 
 def show_form_plan(template: Template, each: Sequence[CostEstimate], *, as_json: bool) -> int:
-    """Print to stdout about what filling the form would come to."""
+    """Print the estimated cost of filling the form to stdout."""
     costs = [one.cost(with_reasoning=True) for one in each]
     cost = None if None in costs else sum(one or 0.0 for one in costs)
     calls, tokens = sum(one.calls for one in each), sum(one.prompt_tokens for one in each)

@@ -1,4 +1,4 @@
-"""Plans and checks before a run: calls, tokens, costs, models."""
+"""Views of plans and checks before a run: calls, tokens, costs and models."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHOWN_MODELS, _SAID = 12, 120
 
 
 def roster_lines(entries: Sequence[RosterEntry]) -> Iterator[str]:
-    """Each model with its role, and what is known of it."""
+    """Yield each model with its role and known capabilities."""
     for entry in entries:
         yield f"{entry.role or 'no role'}: {_named(entry)}"
         yield from indented(_about(entry))
@@ -74,7 +74,7 @@ def _replies(entry: RosterEntry) -> str:
 
 
 def _checking(entry: RosterEntry) -> str:
-    """The command that checks a model: by the name of its table, or else by its own at its address."""
+    """Return the command that checks a model, by its table's name or by its own name and address."""
     it = entry.settings
     address = (
         f" --base-url {it.base_url}" if entry.name == it.model and it.base_url not in (None, DEFAULT_BASE_URL) else ""
@@ -83,7 +83,7 @@ def _checking(entry: RosterEntry) -> str:
 
 
 def nearby_lines(found: Sequence[LocalServer]) -> Iterator[str]:
-    """What answers at the usual ports, with the command that uses it."""
+    """Yield the servers found at the usual ports, with commands that use them."""
     yield "on this machine:"
     there = [one for one in found if one.models is not None]
     for one in there:
@@ -101,7 +101,7 @@ def nearby_lines(found: Sequence[LocalServer]) -> Iterator[str]:
 
 
 def check_lines(checked: ModelCheckResult) -> Iterator[str]:
-    """What works, and what does not."""
+    """Yield what works and what does not."""
     entry = checked.entry
     yield f"{entry.role}: {_named(entry)}" if entry.role else _named(entry)
     yield from indented(_about(entry, replies=False))
@@ -200,7 +200,7 @@ def _what(spending: CostEstimate) -> list[tuple[str, str]]:
 
 
 def _chapters(spending: CostEstimate) -> Iterator[tuple[str, str]]:
-    """What each chapter comes to."""
+    """Yield each chapter's estimate."""
     named = zip(spending.prepared.chapters, spending.chapters, strict=True)
     for number, (stretch, one) in enumerate(named, 1):
         it = one.prepared.plan
@@ -209,7 +209,7 @@ def _chapters(spending: CostEstimate) -> Iterator[tuple[str, str]]:
 
 
 def _roomy(name: str, judging: JudgeConfig, settings: DraftConfig) -> str:
-    """Somebody who judges or decides, with the window that they have."""
+    """Return a judging or deciding model with its context window."""
     it = under_name(name, settings, judging)
     window = f", window {it.context_tokens:,} tokens" if reads_prompts(it.model) else ""
     return f"{in_words(name, judging)}{window}"
@@ -238,7 +238,7 @@ def _cost_line(spending: CostEstimate) -> str:
 
 def _levels(prepared: PreparedDocument) -> list[tuple[str, str]]:
     plan = prepared.plan
-    # What a strategy asks when its pieces are there.
+    # The calls that remain once the pieces exist.
     asked = plan.levels[1:] if prepared.chapters else plan.levels
     after = plan.calls - plan.compressions - sum(level.pieces for level in asked)
     tidying = [("tidying", f"at most {count(after, 'call')}")] if after > 0 and plan.strategy in _TIDIED else []
@@ -257,7 +257,7 @@ _HEARD = 100
 
 
 def show(examined: Examined, *, as_json: bool) -> None:
-    """Print what came of all judges to stdout."""
+    """Print the results of all judges to stdout."""
     if as_json:
         echo_json(examined.to_json())
     else:
@@ -285,6 +285,6 @@ def _lines(judge: CheckUp) -> Iterator[str]:
 
 
 def _said(check: Check) -> str:
-    """What was said, and where to see more of it."""
+    """Return a judge's statement, with the runs that show more of it."""
     runs = f" ({', '.join(check.runs[:2])})" if check.runs else ""
     return f"said: {one_line(check.heard.said, _HEARD)}{runs}"

@@ -1,4 +1,4 @@
-"""How a comparison of two summaries looks: who wins in what, by how many, and what the judges say."""
+"""Views of a comparison of two summaries: the winner per aspect, the votes and the judges' reasons."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _SHOWN = 6
 
 
 def outcome(winner: str | None) -> str:
-    """The result in few letters, for lists."""
+    """Return the result in a few letters, for lists."""
     return "" if winner is None else "tie" if winner == "tie" else f"{WINNERS[winner]} preferred"
 
 
 def comparison_lines(comparison: SummaryComparison) -> Iterator[str]:
-    """A comparison in lines, for people."""
+    """Yield a comparison's view for people."""
     parts = (
         aligned([_row(aspect, comparison.aspects[aspect]) for aspect in ASPECTS]),
         aligned(_figures(comparison)),
@@ -41,7 +41,7 @@ def _row(aspect: str, votes: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _votes(votes: Mapping[str, Any]) -> str:
-    """How the judgings voted, and which of their ties are only half a tie, or none."""
+    """Return the votes, with the ties that lean to one side or follow the order."""
     number = votes["a"] + votes["b"] + votes["tie"]
     if not number:
         return ""
@@ -53,7 +53,7 @@ def _votes(votes: Mapping[str, Any]) -> str:
 
 
 def _figures(comparison: SummaryComparison) -> list[tuple[str, ...]]:
-    """What there is to count, side by side."""
+    """Return the rows of a table of both summaries' statistics."""
     both = [candidate.to_json() for candidate in (comparison.first, comparison.second)]
     rows = [("", "A", "B"), *((unit, *(f"{one[unit]:,}" for one in both)) for unit in ("words", "sentences"))]
     measured: list[Any] = [one["statistics"] for one in both]
@@ -71,7 +71,7 @@ def _share(share: float | None) -> str:
 
 
 def _notes(comparison: SummaryComparison) -> Iterator[str]:
-    """What should be known before the verdict is believed."""
+    """Yield the reservations about a verdict."""
     preference = comparison.preference
     if comparison.same:
         yield "A and B are the same text; no model was asked"
@@ -97,7 +97,7 @@ def _notes(comparison: SummaryComparison) -> Iterator[str]:
 
 
 def _judgings(judgings: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """What the judges said in each order; they speak of the first and the second."""
+    """Yield the judges' answers in each order; they refer to the first and the second summary."""
     judgings = [judging for judging in judgings if judging["a_first"] or judging["b_first"]]
     for judging in judgings[:_SHOWN]:
         judge = one_line(judging["judge"], _JUDGE)

@@ -1,4 +1,4 @@
-"""What a run shows of itself on stderr: a live line on a terminal, plain lines elsewhere."""
+"""Progress of a run on stderr: a live line on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _NOTES_SHOWN = 20
 
 
 class Interval:
-    """Says when a line is due, where lines cannot be rewritten."""
+    """Decides when the next plain line is due."""
 
     def __init__(self) -> None:
         self._last = time.monotonic()
 
     def is_over(self) -> bool:
-        """Whether enough time has passed since it last was; if so, it begins again."""
+        """Return whether enough time has passed since the last line; if so, restart the interval."""
         if time.monotonic() - self._last < _PLAIN_SECONDS:
             return False
         self._last = time.monotonic()
@@ -50,7 +50,7 @@ class Interval:
 
 
 def first_notes(echo: Callable[[str], object]) -> Callable[[str], None]:
-    """Return a function that prints the first notes it is called with, and drops the rest."""
+    """Return a function that prints its first calls' notes and drops the rest."""
     left = _NOTES_SHOWN
 
     def show(note: str) -> None:
@@ -63,7 +63,7 @@ def first_notes(echo: Callable[[str], object]) -> Callable[[str], None]:
 
 
 class _Console(Console):
-    """A console as wide as the stream that it writes to; rich asks all standard streams, stdin first."""
+    """A console as wide as its own stream; rich would ask all standard streams, stdin first."""
 
     @property
     def size(self) -> ConsoleDimensions:
@@ -71,11 +71,11 @@ class _Console(Console):
 
     @size.setter
     def size(self, new_size: tuple[int, int]) -> None:
-        """Its size is the stream's."""
+        """Ignore the new size: the size is the stream's."""
 
 
 class _Line(ProgressColumn):
-    """Text that is made anew at each refresh, and goes on in a second line where the first is full."""
+    """Text that is updated at each refresh and continues on a second line if the first is full."""
 
     def __init__(self, text: Callable[[], str]) -> None:
         super().__init__(Column(no_wrap=False, overflow="fold"))
@@ -87,9 +87,9 @@ class _Line(ProgressColumn):
 
 @contextmanager
 def live_line(text: Callable[[], str], *, refreshes: float) -> Iterator[tuple[Progress, Callable[[str], None]]]:
-    """Show a bar and a text on stderr that are rewritten; with it comes a function that prints notes above them."""
+    """Show a live bar and text on stderr; yield them with a function that prints notes above them."""
     console = _Console(file=terminal.bare_stderr(), highlight=False)
-    # What others print meanwhile goes through the streams, which clean it, and not through rich, which does not.
+    # Other output goes through the sanitizing streams, not through rich, which does not sanitize.
     with Progress(
         SpinnerColumn(),
         BarColumn(bar_width=12),
@@ -105,31 +105,31 @@ def live_line(text: Callable[[], str], *, refreshes: float) -> Iterator[tuple[Pr
 
 @dataclass
 class ProgressTotals:
-    """What has happened so far."""
+    """The progress so far."""
 
     run: str = ""
     stage: str = ""
     planned: int = 0
     waves: tuple[int, ...] = ()
     done: int = 0
-    """Calls of this stage that were answered."""
+    """The answered calls of this stage."""
     cached: int = 0
     tokens: int = 0
     cost: float | None = 0.0
     waiting: str = ""
     began: float = field(default_factory=time.monotonic)
     running: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
-    """By label and model the calls that are not answered: when each was sent, and the tokens of its prompt."""
+    """The unanswered calls by label and model: when each was sent, and the tokens of its prompt."""
     peak: int = 1
-    """The most calls that ran at the same time."""
+    """The largest number of concurrent calls."""
     seconds: float = 0.0
-    """What the calls that were answered have taken, added up."""
+    """The total duration of the answered calls."""
     timed: int = 0
     latest: float = 0.0
-    """When the last one was answered."""
+    """The time of the last answer."""
 
     def take(self, event: Event) -> None:
-        """Count an event in."""
+        """Count an event."""
         match event:
             case RunStarted(run):
                 self.run = run
@@ -162,7 +162,7 @@ class ProgressTotals:
         self.cost = None if self.cost is None or cost is None else self.cost + cost
 
     def line(self) -> str:
-        """The stage, the calls that are finished, the time so far and the time left, tokens and money."""
+        """Return the stage, finished calls, elapsed and remaining time, tokens and cost."""
         done = f"{self.done} of {max(self.planned, self.done)} calls" if self.planned else _calls(self.done)
         parts = [f"{self.stage}: {done}" if self.stage else done, lasting(time.monotonic() - self.began)]
         if left := self.seconds_left():
@@ -179,9 +179,9 @@ class ProgressTotals:
         return " · ".join([*parts, *([f"${self.cost:.4f}"] if self.cost else [])])
 
     def seconds_left(self) -> float:
-        """How long the calls left of this stage take, if each takes as long as those before; it counts down.
+        """Return the estimated seconds left in this stage, at the pace of the calls so far; it counts down.
 
-        Calls of a wave are under way together; a wave that needs the one before begins when that is over.
+        Calls of a wave run concurrently; a wave that depends on another begins when that one is complete.
         """
         left = self.planned - self.done
         if not self.timed or left <= 0:
@@ -199,13 +199,13 @@ def _calls(number: int) -> str:
 
 
 def stage_name(name: str) -> str:
-    """A stage as people read it."""
+    """Return the display name of a stage."""
     return f"drafting ({name})" if name in ("hierarchical", "incremental", "direct") else name
 
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """An observer that shows what it sees, and a context in which it keeps out of the way."""
+    """An observer that displays events, and a context that pauses the display."""
 
     observe: Observer
     paused: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -213,7 +213,7 @@ class Display:
 
 @contextmanager
 def open_progress(*, quiet: bool) -> Iterator[Display]:
-    """The display that suits where stderr goes."""
+    """Open the display that suits stderr."""
     if quiet:
         yield Display(unobserved)
     elif terminal.is_interactive():

@@ -1,4 +1,4 @@
-"""How results look: what a run came to, what it took, and tables."""
+"""Views of results: outcome, usage and tables."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from redraft.report.history.results import ChapterResult, Result
 
 _TITLE, _CHAPTER = 60, 50
-# Runs that make no draft, and what they build instead.
+# Kinds of runs without a draft, and what they build.
 BUILDS = {"pack": "questions", "keyfacts": "key facts"}
-# Runs that come to something else than a summary, and to what.
+# Kinds of runs with an outcome other than a summary.
 OTHERWISE = {**BUILDS, "compare": "verdict", "ask": "answer"}
 _STATUSES = {
     "running": "running",
@@ -39,12 +39,12 @@ _STATUSES = {
 
 
 def echo_json(content: object) -> None:
-    """Print what programs read to stdout."""
+    """Print content as JSON to stdout."""
     click.echo(json_text(content))
 
 
 def show(content: object, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print to stdout what programs read, or the lines for people."""
+    """Print content to stdout, as JSON or as lines for people."""
     if as_json:
         echo_json(content)
         return
@@ -53,7 +53,7 @@ def show(content: object, lines: Iterable[str], *, as_json: bool) -> None:
 
 
 def show_list(content: object, lines: Sequence[str], empty: str, *, as_json: bool) -> None:
-    """Print a list, as JSON or in lines; where there is none, `empty` goes to stderr."""
+    """Print a list as JSON or lines; if it is empty, print `empty` to stderr."""
     if lines or as_json:
         show(content, lines, as_json=as_json)
     else:
@@ -61,8 +61,8 @@ def show_list(content: object, lines: Sequence[str], empty: str, *, as_json: boo
 
 
 def closing(result: Result, output: str | None, *, scores: bool = True, said: str = "") -> None:
-    """Say on stderr what came out, what it cost, what is missing, and what to do next; `said` is the result of a run
-    that makes no summary."""
+    """Print to stderr the outcome, the cost, what is missing and the next step; `said` is the outcome of a run without
+    a summary."""
     say("")
     line = said or (_outcome(result, output) if scores else "")
     for one in (*filter(None, [line]), _cost(result, scores), *_warnings(result, scores), *_next(result)):
@@ -70,20 +70,20 @@ def closing(result: Result, output: str | None, *, scores: bool = True, said: st
 
 
 def in_words(name: str, judging: JudgeConfig) -> str:
-    """Somebody who judges, with the model where that is not what they are called by."""
+    """Return a judge's name, with its model if that is a different one."""
     own = judging.models.get(name)
     return f"{name} ({own.model})" if own and own.model != name else name
 
 
 def drafting(result: Result) -> Iterator[str]:
-    """Why the summary was drafted as it was, where nobody has said how, and what became of other drafts."""
+    """Yield why the strategy was chosen, if the user named none, and the outcome of other drafts."""
     if result.settings.chosen:
         yield result.settings.chosen
     yield from (one.said(len(result.candidates)) for one in result.candidates)
 
 
 def roles(result: Result) -> Iterator[str]:
-    """Everybody who has worked on a run, with where they are and what they have room for."""
+    """Yield the models of a run with their roles, servers and context windows."""
     run, named = result.run, named_in(result.run.judging, result.run.refinement)
     writes = run.settings.strategy != GIVEN_STRATEGY or run.refinement is not None or not named
     everybody: list[tuple[str, str, DraftConfig]] = [("writer", run.settings.model, run.settings)] if writes else []
@@ -95,7 +95,7 @@ def roles(result: Result) -> Iterator[str]:
 
 
 def _outcome(result: Result, output: str | None) -> str:
-    """The summary's length, its scores, and how the refinement went, in one line."""
+    """Return the summary's length, its scores and the course of the refinement in one line."""
     parts = [_length(result)] if result.draft else []
     for metric, value in result.scores.items():
         before = f"{_or_none(result.initial_scores[metric])} -> " if metric in result.initial_scores else ""
@@ -119,7 +119,7 @@ def _length(result: Result) -> str:
 
 
 def revisions(result: Result) -> str:
-    """How many revisions there were, and how many of them were accepted."""
+    """Return the number of revisions and how many were accepted."""
     made = [bool(one.accepted) for one in result.rounds[1:]]
     if len(made) == 1:
         return f"1 revision, {'accepted' if made[0] else 'rejected'}"
@@ -128,7 +128,7 @@ def revisions(result: Result) -> str:
 
 
 def _cost(result: Result, scores: bool) -> str:
-    """Which models worked on it, and what that took, in one line."""
+    """Return the models of a run and its usage in one line."""
     judging, model, kind = result.run.judging, result.settings.model, result.run.kind
     writes = kind in ("summarize", "refine", "ask")
     parts = [f"run {result.run.id}", *([_named(model)] if writes else [])]
@@ -147,11 +147,11 @@ def _named(model: str) -> str:
 
 
 def _warnings(result: Result, scores: bool) -> Iterator[str]:
-    """What went wrong, or is missing."""
+    """Yield what went wrong or is missing."""
     if odd := result.oddities:
         yield f"unexpected in replies: {one_line(odd[0], 200)}{_more(odd)}"
     if flawed := len(result.flawed):
-        # Each was named when it was written.
+        # Each flaw was reported when the text was written.
         yield f"{count(flawed, 'partial summary')} with a flaw: see `{hints.about('show', result.run.id, '--pieces')}`"
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
@@ -178,7 +178,7 @@ def _more(those: Sequence[str]) -> str:
 
 
 def _next(result: Result) -> Iterator[str]:
-    """The one thing to do next."""
+    """Yield the most useful next step."""
     run, error = result.run, result.run.error or {}
     unjudged = run.status == "done" and (result.lost or result.unsure or result.unjudged)
     if run.status == "stopped" and error.get("hint"):
@@ -194,7 +194,7 @@ def _next(result: Result) -> Iterator[str]:
 
 
 def certificate_lines(behind: Mapping[str, Certificate]) -> Iterator[str]:
-    """Who judged, by what, and how far they agree with people: one entry for the metrics of which the same is true."""
+    """Yield who judged, by what, and the agreement with people; metrics with the same certificate share an entry."""
     same: dict[str, list[str]] = {}
     for metric, one in behind.items():
         same.setdefault(one.line(brief=True), []).append(metric)
@@ -208,8 +208,7 @@ def score_lines(
     goals: Mapping[str, Mapping[str, object]],
     self_checked: Collection[str] = (),
 ) -> list[str]:
-    """A line for each metric: the score, what it was before where that is known, whether the built-in model gives it to
-    itself, and the goal."""
+    """Return a line per metric: the score, the earlier score if known, whether it is a self-check, and the goal."""
     lines = []
     width = max((len(metric) for metric in scores), default=0)
     for metric, value in scores.items():
@@ -223,7 +222,7 @@ def score_lines(
 
 
 def _standing(goal: Mapping[str, object]) -> str:
-    """Whether a goal is met; where that is not sure, on which share of the items there is a verdict."""
+    """Return whether a goal is met; if that is unsure, the share of items with a verdict."""
     if goal["met"] is not None:
         return "met" if goal["met"] else "missed"
     share = goal["judged_share"]
@@ -231,35 +230,35 @@ def _standing(goal: Mapping[str, object]) -> str:
 
 
 def score(value: float | None) -> str:
-    """A score; a dash where there is none. It is rounded down, so that none looks like a goal that it misses."""
+    """Return a score, or a dash for None. It is rounded down so that it never seems to meet a missed goal."""
     return "-" if value is None else rounded(value)
 
 
 def _or_none(value: float | None) -> str:
-    """A score beside an arrow, where a dash could not be told from it."""
+    """Return a score, or "none", because a dash next to an arrow would be unclear."""
     return "none" if value is None else score(value)
 
 
 def scores(values: Mapping[str, float | None], *, self_check: bool = False) -> str:
-    """Scores in few letters, for lists."""
+    """Return scores in a few letters, for lists."""
     told = " ".join(f"{metric[:3]} {score(value)}" for metric, value in values.items())
     return f"{told} {SELF_CHECK}" if told and self_check else told
 
 
 def why_stopped(result: Result) -> str:
-    """Why a run has ended, or its status where it has not."""
+    """Return why a run ended, or its status if it has not."""
     if result.status == "failed":
         return f"failed: {one_line((result.run.error or {}).get('message', ''), 200)}"
     return _STATUSES.get(result.status) or STOPS.get(result.run.stop_reason or "", result.status)
 
 
 def origin(pack: Pack | TypedQuestions) -> str:
-    """Where a pack comes from."""
+    """Return the origin of a pack."""
     return f"{'imported, ' if pack.imported else ''}by {one_line(pack.model, 40)}"
 
 
 def usage(totals: Totals) -> str:
-    """One line on what a run used."""
+    """Return a run's usage in one line."""
     parts = [count(totals.calls, "call")]
     if totals.cached:
         parts.append(f"{totals.cached:,} cached")
@@ -272,8 +271,8 @@ def usage(totals: Totals) -> str:
 
 
 def besides(totals: Totals) -> Iterator[str]:
-    """The calls that were never answered: what a budget counts for them, or without a price their own tokens. And what
-    was spent beyond the limit."""
+    """Yield the unanswered calls, with what the budget counts for them, or their tokens if there is no price, and the
+    amount spent over the limit."""
     if totals.lost:
         counted = f"at most ${totals.lost_usd:.4f}" if totals.lost_usd else f"{totals.lost_tokens:,} tokens"
         yield f"{count(totals.lost, 'call')} without an answer (counted as {counted})"
@@ -282,12 +281,12 @@ def besides(totals: Totals) -> Iterator[str]:
 
 
 def over(usd: float) -> str:
-    """What was spent beyond the limit, and how that can be."""
+    """Return the amount spent over the limit, and why."""
     return f"${usd:.4f} over --max-cost, because replies were longer than requested"
 
 
 def aligned(rows: Sequence[Sequence[str]], *, right: bool = False) -> list[str]:
-    """Return rows in aligned columns, all but the first one at the `right` where they are numbers."""
+    """Return rows in aligned columns; with `right`, all but the first column are right-aligned."""
     widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
@@ -297,7 +296,7 @@ def aligned(rows: Sequence[Sequence[str]], *, right: bool = False) -> list[str]:
 
 
 def piece_text(piece: Piece) -> str:
-    """A partial summary for people: where it stands, then its text."""
+    """Return a partial summary with its position."""
     first, last = piece.first_chunk + 1, piece.last_chunk + 1
     chunks = f"chunk {first}" if first == last else f"chunks {first}-{last}"
     flaw = f", not valid: {piece.flaw}" if piece.flaw else ""
@@ -306,7 +305,7 @@ def piece_text(piece: Piece) -> str:
 
 
 def chapter_lines(result: Result) -> Iterator[str]:
-    """A line for each chapter: how long its summary is, how good, and which run has made it."""
+    """Yield a line per chapter: the length of its summary, its scores and its run."""
     if result.chapters:
         what = "document" if starts_of(result.outline) else "chapter"
         yield f"{count(len(result.chapters), what)}, each with a run of its own:"

@@ -65,13 +65,13 @@ class PostgresClaims(Claims):
         return self._asked(lambda keeper: keeper.execute(_IS_LOCKED, {"number": number}).fetchone() is not None)
 
     def look_after(self) -> None:
-        """Take again what was lost with the connection."""
+        """Take the claims again that were lost with the connection."""
         with self._lock:
             if self._held and (self._keeper.closed or has_word(self._keeper)):
                 self._asked(lambda keeper: keeper.execute("SELECT 1"))
 
     def close(self) -> None:
-        """Let go of all; harmless when repeated."""
+        """Release all claims; harmless when repeated."""
         self._keeper.close()
 
     def _take(self, run: str) -> bool:

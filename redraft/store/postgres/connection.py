@@ -130,7 +130,7 @@ class PostgresConnection(Connection):
         return time.monotonic() + ahead
 
     def explained(self) -> AbstractContextManager[None]:
-        """Turn the server's errors into ours."""
+        """Translate the server's errors into ours."""
         return explained(self.place)
 
     @override
@@ -193,7 +193,7 @@ class PostgresConnection(Connection):
 
 
 def _check(raw: psycopg.Connection[PostgresRow]) -> None:
-    """See that a connection is one before anything is sent by it."""
+    """Check a connection before use if the server has sent something unrequested."""
     if has_word(raw):
         ConnectionPool.check_connection(raw)
 

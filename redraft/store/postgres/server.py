@@ -23,7 +23,7 @@ from redraft.errors import StoreError, StoreLost, UsageError
 from redraft.store.connection import BUSY_SECONDS, Raw, Values
 
 _NAMED = re.compile(r"(?<!:):([a-z]\w*)")
-# PostgreSQL stores every character except NUL. This one is unassigned; with a digit it stands for NUL and for itself.
+# PostgreSQL stores every character except NUL. This unassigned one, with a digit, encodes NUL and itself.
 _ESCAPE = "\U0010ffff"
 
 
@@ -196,7 +196,7 @@ def connect(address: str) -> psycopg.Connection[PostgresRow]:
 
 
 def has_word(connection: psycopg.Connection[PostgresRow]) -> bool:
-    """Return whether the server has sent a message that was not asked for, such as that it is shutting down."""
+    """Return whether the server has sent an unrequested message, such as that it is shutting down."""
     with selectors.DefaultSelector() as waiting:
         waiting.register(connection, selectors.EVENT_READ)
         return bool(waiting.select(0))
@@ -204,7 +204,7 @@ def has_word(connection: psycopg.Connection[PostgresRow]) -> bool:
 
 @contextmanager
 def explained(place: str) -> Iterator[None]:
-    """Turn the errors of a server into ours."""
+    """Translate the errors of a server into ours."""
     try:
         yield
     except psycopg.Error as error:
