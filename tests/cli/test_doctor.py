@@ -39,7 +39,7 @@ def test_a_judge_that_passes_leaves_with_zero(tmp_path: Path) -> None:
     assert done.code == 0, done.err
     assert done.out.startswith(f"{MODEL}, on English texts: 5 controls passed, 0 failed, 0 cannot tell · ")
     assert "failed:" not in done.out
-    assert "5/5" in done.err
+    assert "5 of 5 done" in done.err
     (judge,) = again.json["judges"]
     assert again.json["stopped"] is None
     assert judge["usage"]["calls"] == 0

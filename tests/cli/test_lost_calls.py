@@ -48,7 +48,7 @@ def test_killed_three_times_a_run_keeps_to_its_calls_and_says_what_was_lost(tmp_
         told = f"12 calls · {used['prompt_tokens']:,} tokens in"
         shown = command.run("show", run).err
         assert told in shown
-        assert f"{used['lost']} calls without an answer, counted at most as ${used['lost_usd']:.4f}" in shown
+        assert f"{used['lost']} calls without an answer (counted as at most ${used['lost_usd']:.4f})" in shown
 
 
 @pytest.mark.parametrize(("strategy", "status"), [("direct", "done"), ("hierarchical", "stopped")])

@@ -46,7 +46,7 @@ def test_a_summary_is_printed_and_written_in_every_format(command: Inside, tmp_p
         assert (tmp_path / "b.txt").read_text("utf-8") == said
     assert command.run("show", run, "--format", "json").json == command.run("show", run, "--json").json
     done = command.run("resume", run, "-o", "c.json")
-    assert "written to c.json" in done.err
+    assert "\nc.json: 39 words of The Keeper\n" in done.err
     assert json.loads((tmp_path / "c.json").read_text("utf-8"))["summary"] == summary
     assert done.out == ""
     command.run(
