@@ -294,7 +294,7 @@ async def test_a_document_without_key_facts_stops_no_other(tmp_path: Path) -> No
     assert lost.failure
     assert lost.failure.stage == "key facts"
     report = files(outcome)["report.md"]
-    assert "without key facts, and so without items: 1 of 2 documents" in report
+    assert "documents without key facts, and so without items: 1 of 2" in report
     assert "Based on 1 of 2 documents; 1 failed" in report
 
 
