@@ -27,6 +27,8 @@ _LONGEST_SENTENCE, _LONGEST_QUOTE = 600, 200
 _WORDS_A_SENTENCE = 15
 # A single word occurs somewhere in every document.
 _FEWEST_WORDS = 2
+# The words for a part of the question that is asked by itself, at least.
+_FEWEST_LEFT = 40
 _GAP = re.compile(r"…|\.\.\.|\[…\]")
 
 
@@ -44,6 +46,8 @@ class FoundAnswer(CitedPlace):
 
     answered: bool
     sentences: tuple[CitedSentence, ...] = ()
+    missing: str = ""
+    """The part of the question that it leaves open, as a question."""
 
     @property
     def text(self) -> str:
@@ -61,7 +65,8 @@ class FoundAnswer(CitedPlace):
     def notes(self) -> tuple[str, ...]:
         """Return notes on what was dropped."""
         dropped = (one.lost for one in self.sentences if one.lost)
-        return tuple(f"dropped a quote that is not in the document: “{quote}”" for quote in dict.fromkeys(dropped))
+        notes = [f"dropped a quote that is not in the document: “{quote}”" for quote in dict.fromkeys(dropped)]
+        return (*notes, *([f"the document does not say: {self.missing}"] if self.missing else []))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,16 @@ class Answerer:
     language: str | None = None
 
     async def answer(self, question: str, words: int) -> FoundAnswer:
+        """Return the answer. A part of the question that the passages read do not answer is asked by itself, once."""
+        found = await self._answer(question, words)
+        if not (found.answered and found.missing and self.reader.is_long):
+            return found
+        rest = await self._answer(found.missing, max(_FEWEST_LEFT, words - count_words(found.text)))
+        if not rest.answered:
+            return found
+        return found.model_copy(update={"sentences": (*found.sentences, *rest.sentences), "missing": rest.missing})
+
+    async def _answer(self, question: str, words: int) -> FoundAnswer:
         """Return the answer. Before reporting that there is none, the whole document is read, part by part. Raises
         `IncompleteError` if no reply can be read."""
         each = EntryBudget(frame=60, words=words, sentences=1 + words // _WORDS_A_SENTENCE)
@@ -110,7 +125,7 @@ class Answerer:
         if reply.answered is False or not said:
             return FoundAnswer(answered=False)
         sentences = tuple(self._cited(one, spans) for one in said[:_MOST_SENTENCES])
-        found = FoundAnswer(answered=True, sentences=sentences)
+        found = FoundAnswer(answered=True, sentences=sentences, missing=one_line(reply.missing, _LONGEST_QUOTE))
         first = next(iter(found.places), None)
         return found.model_copy(update=CitedPlace.fields_of(self.reader.place(Span(*first)))) if first else found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from redraft.prompts.contract import Also, AtMost, EachAlone, Fence, Language, Prompt, ReplyModel, Text
+from redraft.prompts.contract import Also, Aside, AtMost, EachAlone, Fence, Language, Prompt, ReplyModel, Text
 from redraft.prompts.qa import Answered, DocumentView, Quote
 
 
@@ -29,6 +29,7 @@ class WrittenAnswer(ReplyModel):
 
     answered: Answered
     sentences: Annotated[list[AnswerSentence], EachAlone(), AtMost(40)]
+    missing: Aside = ""
 
 
 WRITE_ANSWER = Prompt(

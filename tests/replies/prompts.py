@@ -220,6 +220,7 @@ def _cases() -> dict[str, Case]:
                     {"quote": "They lit it.", "sentence": "Ann and Ben lit the lamp."},
                     {"quote": "It was dark.", "sentence": "They did so in the dark."},
                 ],
+                "missing": "",
             },
         ),
         "find_confusion": (

@@ -8,6 +8,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -263,3 +264,25 @@ async def test_after_a_kill_nothing_is_sent_twice(tmp_path: Path, monkeypatch: p
             assert Counter(map(asked, server.seen)) == expected, calls
             assert answer.text == whole.text
             assert answer.consistency == whole.consistency
+
+
+async def test_the_open_part_of_a_question_is_asked_by_itself_and_named_where_it_stays_open(tmp_path: Path) -> None:
+    class Half(Keepers):
+        def write_answer(self, sheet: Sheet) -> Said:
+            question = sheet.within("question")
+            if "and of" not in question:
+                return super().write_answer(sheet)
+            first, _, second = question.removesuffix("?").partition(" and of ")
+            said = super().write_answer(replace(sheet, text=sheet.text.replace(question, f"{first}?")))
+            assert isinstance(said, dict)
+            return {**said, "missing": named(int(second))}
+
+    court = Court(tmp_path, Half(), document=island(400))
+    both = f"{named(371).removesuffix('?')} and of {{}}?"
+    found = await ask(court, both.format(12), context_tokens=4096)
+    assert found.answer == "The keeper number 371 is called Tom371. The keeper number 12 is called Tom12."
+    assert len(found.citations) == 2
+    assert found.notes == ()
+    half = await ask(court, both.format(999), context_tokens=4096)
+    assert half.answer == "The keeper number 371 is called Tom371."
+    assert half.notes == (f"the document does not say: {named(999)}",)
