@@ -4,13 +4,16 @@
 
 The document has five sections with titles, one of them "14 Z", 25 paragraphs, ten footnotes and, in some files, running
 heads that alternate. A program that is not installed is left out: pandoc, LibreOffice (soffice), pdflatex, groff,
-chromium, wkhtmltopdf; fpdf2, reportlab and WeasyPrint. Columns are shares: paragraphs that are read whole and as
-paragraphs, titles that are headings, notes of which the text is read; and how many running heads are left in the text.
+chromium, wkhtmltopdf, calibre (ebook-convert); fpdf2, reportlab, WeasyPrint, python-docx, ebooklib and odfpy.
+
+Columns are shares: paragraphs that are read whole and as paragraphs, titles that are headings, notes of which the text
+is read; and how many running heads are left in the text.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 import re
 import shutil
 import subprocess
@@ -41,6 +44,10 @@ NOTES = (
     "See the minutes of March 1901, which nobody had read.",
 )
 WITH_NOTE = (1, 3)
+WITHOUT_NOTES = (
+    *("chromium.pdf", "wkhtmltopdf.pdf", "reportlab.pdf", "fpdf2.pdf"),
+    *("python-docx.docx", "ebooklib.epub", "odfpy.odt", "chromium.html"),
+)
 CSS = """body{font:11pt "DejaVu Serif",serif;text-align:justify} h1{font-size:15pt;text-align:left}
 @page{size:A5;margin:2cm} @page:left{@top-center{content:"LEFT";font-size:9pt}}
 @page:right{@top-center{content:"RIGHT";font-size:9pt}} .note{float:footnote;font-size:8pt;text-align:left}"""
@@ -105,8 +112,11 @@ def groff() -> str:
     return f".nr PS 11\n.nr LL 11c\n{heads}.TL\n{TITLE}\n{body}\n"
 
 
-def run(folder: Path, *command: str) -> None:
-    subprocess.run(command, cwd=folder, capture_output=True, timeout=120, check=False)
+def run(folder: Path, *command: str, seconds: int = 120) -> None:
+    # Calibre has its own Python, and does not start its browser as root without the flag.
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    env |= {"QTWEBENGINE_CHROMIUM_FLAGS": "--no-sandbox", "QT_QPA_PLATFORM": "offscreen"}
+    subprocess.run(command, cwd=folder, env=env, capture_output=True, timeout=seconds, check=False)
 
 
 def by_programs(folder: Path) -> None:
@@ -122,14 +132,21 @@ def by_programs(folder: Path) -> None:
             *_found("pandoc", "-s", "source.md", "-t", "plain" if form == "txt" else form, "-o", f"pandoc.{form}"),
         )
     run(folder, *_found("pandoc", "source.md", "-o", "pandoc.pdf"))
-    for form in ("pdf", "docx", "odt", "rtf", "epub", "html"):
+    for form in ("pdf", "docx", "odt", "rtf", "epub", "html", "txt:Text"):
         run(folder, *_found("soffice", "--headless", "--convert-to", form, "--outdir", "office", "pandoc.docx"))
+    for form in ("docx", "epub", "rtf", "txt", "pdf"):
+        run(folder, *_found("ebook-convert", "pandoc.html", f"calibre.{form}"), seconds=300)
     run(folder, *_found("chromium", "--headless", "--no-sandbox", "--print-to-pdf=chromium.pdf", "browser.html"))
+    if shutil.which("chromium"):
+        run(folder, "sh", "-c", "chromium --headless --no-sandbox --dump-dom browser.html > chromium.html")
     run(folder, *_found("wkhtmltopdf", "-q", "browser.html", "wkhtmltopdf.pdf"))
     run(folder, "sh", "-c", "groff -K utf8 -ms -Tpdf groff.ms > groff.pdf")
     (folder / "fpdf2.pdf").write_bytes(makers.pdf(TITLE, sections(), head=HEADS[0]))
     _weasyprint(folder)
     _reportlab(folder)
+    _python_docx(folder)
+    _ebooklib(folder)
+    _odfpy(folder)
 
 
 def _found(program: str, *words: str) -> Sequence[str]:
@@ -165,6 +182,45 @@ def _reportlab(folder: Path) -> None:
     document.build(parts, onFirstPage=head, onLaterPages=head)
 
 
+def _python_docx(folder: Path) -> None:
+    if not (docx := _imported("docx")):
+        return
+    document = docx.Document()
+    document.add_heading(TITLE, 0)
+    for title, texts in sections():
+        document.add_heading(title, 1)
+        for text in texts:
+            document.add_paragraph(text)
+    document.save(str(folder / "python-docx.docx"))
+
+
+def _ebooklib(folder: Path) -> None:
+    if not (epub := _imported("ebooklib.epub")):
+        return
+    book = epub.EpubBook()
+    book.set_title(TITLE)
+    for at, (title, texts) in enumerate(sections()):
+        chapter = epub.EpubHtml(title=title, file_name=f"{at}.xhtml")
+        chapter.content = f"<h1>{title}</h1>" + "".join(f"<p>{escape(text)}</p>" for text in texts)
+        book.add_item(chapter)
+        book.toc, book.spine = [*book.toc, chapter], [*book.spine, chapter]
+    book.add_item(epub.EpubNcx())
+    book.add_item(epub.EpubNav())
+    epub.write_epub(str(folder / "ebooklib.epub"), book)
+
+
+def _odfpy(folder: Path) -> None:
+    if not (opendocument := _imported("odf.opendocument")):
+        return
+    text = importlib.import_module("odf.text")
+    document = opendocument.OpenDocumentText()
+    for title, texts in sections():
+        document.text.addElement(text.H(outlinelevel=1, text=title))
+        for one in texts:
+            document.text.addElement(text.P(text=one))
+    document.save(str(folder / "odfpy.odt"))
+
+
 def row(path: Path, name: str) -> str:
     try:
         found = load(path)
@@ -180,7 +236,7 @@ def shares(found: Document, path: Path) -> Iterator[str]:
     titles = {_letters(one.title) for one in found.sections}
     yield f"{sum(one in said for one in texts)} of {len(texts)}"
     yield f"{sum(_letters(title)[:90] in {one[:90] for one in titles} for title, _ in sections())} of {len(TITLES)}"
-    has_notes = path.name not in ("chromium.pdf", "wkhtmltopdf.pdf", "reportlab.pdf", "fpdf2.pdf")
+    has_notes = path.name not in WITHOUT_NOTES
     notes = len(WITH_NOTE) * len(TITLES)
     yield f"{sum(whole.count(_letters(note)) for note in NOTES)} of {notes}" if has_notes else "–"
     yield str(sum(found.text.count(head) for head in HEADS))
@@ -205,7 +261,10 @@ def main() -> None:
         by_programs(folder)
         print("| file | paragraphs | headings | notes | running heads left |\n|---|---|---|---|---|")
         for path in sorted(folder.rglob("*"), key=lambda one: (one.suffix, one.name)):
-            if path.suffix in (".pdf", ".docx", ".odt", ".epub", ".rtf", ".txt") or path.name in ("pandoc.html",):
+            if path.suffix in (".pdf", ".docx", ".odt", ".epub", ".rtf", ".txt") or path.name in (
+                "pandoc.html",
+                "chromium.html",
+            ):
                 office = "LibreOffice" if path.parent.name == "office" else ""
                 print(row(path, f"{path.suffix[1:]} of {office or path.stem}"), flush=True)
     print("\n| web page | precision | recall |\n|---|---|---|")

@@ -19,7 +19,7 @@ from redraft.readers.encoding import decode, without_nul
 from redraft.readers.formats import BY_SUFFIX, SUFFIXES, Format, format_of, how_to_read, installed_for, read_installed
 from redraft.readers.matter import check, recognised
 from redraft.readers.parts import Choice, chosen
-from redraft.readers.plain import headings, title_of
+from redraft.readers.plain import headings, separated, title_of
 from redraft.sources import STDIN, is_no_path, read_file, read_stdin
 from redraft.text.languages import own_language, primary, settled, with_language
 from redraft.text.sanitizer import clean_with_notes, one_line
@@ -175,6 +175,8 @@ def parse(data: bytes, *, name: str, markdown: bool = True) -> Document:
     text, notes = clean_with_notes(raw.text)
     if not text.strip():
         raise DocumentError("the document is empty", place=name, hint="give a file that holds text")
+    if not markdown:
+        text = separated(text)
     found = ReadText(text, headings=tuple(headings(text, markdown)), notes=(*raw.notes, *notes))
     return found.document(name, title_of(text, found.headings, name, markdown), raw.encoding)
 

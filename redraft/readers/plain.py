@@ -28,6 +28,8 @@ _PLAIN_HEADING = re.compile(
 )
 _OUTER_HEADING = re.compile(r"(?i)(?:book|part|volume|act)\b")
 
+_WRAPPED, _FEW = 160, 3
+"""Wrapped lines are shorter than this; a text with a few longer lines is not wrapped."""
 _HEADER = 5_000
 _GUTENBERG_TITLE = re.compile(r"^Title:[ \t]*([^\n]+(?:\n[ \t]+[^\n]+){0,3})", re.MULTILINE)
 _ATX_HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+([^\n]+)$", re.MULTILINE)
@@ -40,6 +42,19 @@ _NO_PROSE = re.compile(
     r"\A---\n.*?\n(?:---|\.\.\.)$|^ {0,3}(```+|~~~+)[^\n]*(?:\n(?:.*?^ {0,3}\1[`~]*[ \t]*$)|.*\Z)",
     re.MULTILINE | re.DOTALL,
 )
+
+
+def separated(text: str) -> str:
+    """Return a text in which each line is a paragraph, as word processors export it, with blank lines between them.
+
+    Other texts are returned as they are.
+    """
+    lines = text.strip().split("\n")
+    blank = sum(not line.strip() for line in lines)
+    unwrapped = sum(len(line) > _WRAPPED for line in lines)
+    if unwrapped < _FEW or blank * 10 > len(lines):
+        return text
+    return "\n\n".join(line for line in lines if line.strip())
 
 
 def headings(text: str, markdown: bool) -> list[Heading]:

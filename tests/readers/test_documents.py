@@ -368,3 +368,14 @@ def test_titles_of_markdown() -> None:
 def test_headings_are_looked_for_in_linear_time(text: str) -> None:
     assert markdown(text).text == text
     assert plain(text).text == text
+
+
+def test_lines_of_plain_text_that_is_not_wrapped_are_paragraphs(tmp_path: Path) -> None:
+    long = "The keeper of the light wrote down what he saw. " * 5
+    (tmp_path / "lines.txt").write_text("\n".join([long.strip()] * 3 + ["Chapter 2", long.strip()]), "utf-8")
+    found = load(tmp_path / "lines.txt")
+    assert found.text.count("\n\n") == 4
+    assert [one.title for one in found.sections] == ["Chapter 2"]
+    wrapped = "\n".join(["The keeper of the light wrote down what he saw."] * 30)
+    (tmp_path / "wrapped.txt").write_text(wrapped, "utf-8")
+    assert load(tmp_path / "wrapped.txt").text == wrapped

@@ -253,6 +253,20 @@ def test_rtf_is_read_as_its_paragraphs() -> None:
     )
 
 
+WITH_HEADINGS = r"""{\rtf1\ansi{\stylesheet{\s0 Normal;}{\s7\sbasedon0\b Heading 2;}{\s9 Body heading;}}
+{\pard\outlinelevel0\b The Light\par}\pard\s9 One two.{\super\chftn}{\*\footnote\chftn\~\pard {\pard A {\i long}
+ note.\par}} More.\par
+\pard\plain\s7{\*\bkmkstart x}A part\par\pard\outlinelevel11 Three.{\footnote No star.}\par}"""
+
+
+def test_rtf_keeps_headings_and_puts_notes_after_their_paragraph() -> None:
+    found = read("rtf", WITH_HEADINGS.encode())
+    assert found.text == ("# The Light\n\nOne two. More.\n\nA long note.\n\n## A part\n\nThree.\n\nNo star.")
+    assert [(one.title, one.level) for one in found.sections] == [("The Light", 1), ("A part", 2)]
+    assert [found.text[one.start : one.end] for one in found.marks] == ["A long note.", "No star."]
+    assert {one.kind for one in found.marks} == {"note"}
+
+
 def test_stdin_is_told_by_its_first_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = makers.html("Salt", [("One", ["Some words."])])
     monkeypatch.setattr("redraft.readers.documents._bytes", lambda *_: data)
