@@ -37,9 +37,11 @@ class PreparedMessages:
         self._texts: dict[str, bytes] = {}
         self._rows: list[tuple[Any, ...]] = [(_DOCUMENT, document, None, None)] if document and messages else []
         for role, words in messages:
-            for part in filter(None, _parts(storable(words), text)):
-                span = isinstance(part, Span)
-                self._rows.append((role, None, part.start, part.end) if span else (role, self._kept(part), None, None))
+            for part in _parts(storable(words), text):
+                if isinstance(part, Span):
+                    self._rows.append((role, None, part.start, part.end))
+                elif part:
+                    self._rows.append((role, self._kept(part), None, None))
 
     def _kept(self, part: str) -> str:
         body = part.encode()
