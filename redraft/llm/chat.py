@@ -36,7 +36,6 @@ from redraft.llm.reasoning_budget import ThinkingRoom, refuses_sampling, thought
 from redraft.llm.reply_reader import NoValueError, declines, is_exact, read_value, whole_entries, without_thoughts
 from redraft.llm.secrets import LEAST_SECRET, check_key, header_secrets, message_without
 from redraft.llm.structured_output import Mode, Modes, modes_for
-from redraft.prompts.book import neutralize
 from redraft.prompts.contract import Given_, Value_
 from redraft.text.reply_cleanup import ends_in_loop
 from redraft.text.sanitizer import clean
@@ -346,23 +345,14 @@ class ChatModel:
         return failure
 
     def _messages(self, request: Request[Given_, Value_], mode: Mode | None) -> list[BaseMessage]:
-        text = request.text
-        if not text:
+        if not request.text:
             raise ModelError(
                 f"the prompt {request.prompt.name} was not filled in",
                 hint="ask through a RecordedModel, which renders the prompt and keeps the reply",
             )
-        schema = structured_output.prompt_schema(request)
-        form = f"Reply with one JSON object that fits this JSON Schema, and with nothing else:\n{schema}"
-        if mode and not self._modes.is_proven(mode):
-            text += f"\n\n{form}"
-        messages: list[BaseMessage] = [HumanMessage(text)]
-        if request.complaint is not None:
-            # Some providers refuse an empty message.
-            messages.append(AIMessage(neutralize(request.complaint.reply) or "(nothing)"))
-            again = form if mode else "Reply again, complete and in the form asked for, and with nothing else."
-            messages.append(HumanMessage(f"That reply cannot be used: {request.complaint.reason}. {again}"))
-        return messages
+        stated = mode is not None and not self._modes.is_proven(mode)
+        messages = structured_output.messages_of(request, stated=stated)
+        return [AIMessage(text) if role == "assistant" else HumanMessage(text) for role, text in messages]
 
     def _bound(self, request: Request[Any, Any], mode: Mode | None, room: int) -> Runnable[Any, BaseMessage]:
         """Return the chat model with the parameters of a request set in its own fields."""

@@ -46,6 +46,7 @@ from redraft.store.batches import attempt_of
 from redraft.store.calls import GATHERED, OK, SENT, Call
 from redraft.store.connection import off_loop
 from redraft.store.documents import now
+from redraft.store.messages import Message
 from redraft.store.models import ModelCapabilities
 from redraft.store.reservations import AskedElsewhereError, Reservation
 from redraft.store.store import Store
@@ -335,6 +336,9 @@ class RecordedModel:
     def _blank(self, request: Request[Any, Any], key: str, attempt: int, most: Usage) -> Call:
         """Return an attempt with its maximum cost."""
         sampling = request.sampling
+        messages = [*structured_output.messages_of(request, stated=False)]
+        if schema := structured_output.prompt_schema(request):
+            messages.append(Message("schema", schema))
         return Call(
             run=self._run,
             key=key,
@@ -352,6 +356,7 @@ class RecordedModel:
             error=GATHERED if self._in_jobs else "",
             usage=Usage(reported=False),
             booked_usd=self._cost(most),
+            messages=tuple(messages),
         )
 
     def _charged(self, pending: _PendingCall, usage: Usage, text: str) -> Call:

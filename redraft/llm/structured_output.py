@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -15,9 +15,11 @@ from pydantic import BaseModel
 from redraft.errors import UsageError
 from redraft.llm.base import Request
 from redraft.llm.reply_forms import ReplyShape
+from redraft.prompts.book import neutralize
 from redraft.prompts.contract import reply_schema
 from redraft.prompts.tags import Tags
 from redraft.settings import ReplyForm
+from redraft.store.messages import Message
 
 Mode = Literal["json_schema", "tools", "plain"]
 
@@ -166,6 +168,18 @@ def prompt_schema(request: Request[Any, Any]) -> str:
     if not issubclass(shape, BaseModel):
         return ""
     return json.dumps(reply_schema(shape), ensure_ascii=False, separators=(",", ":"))
+
+
+def messages_of(request: Request[Any, Any], *, stated: bool) -> Iterator[Message]:
+    """Yield the messages that are sent; `stated`: the prompt states the schema of the reply, too."""
+    schema = prompt_schema(request)
+    form = f"Reply with one JSON object that fits this JSON Schema, and with nothing else:\n{schema}"
+    yield Message("user", f"{request.text}\n\n{form}" if stated else request.text)
+    if request.complaint is not None:
+        # Some providers refuse an empty message.
+        yield Message("assistant", neutralize(request.complaint.reply) or "(nothing)")
+        again = form if schema else "Reply again, complete and in the form asked for, and with nothing else."
+        yield Message("user", f"That reply cannot be used: {request.complaint.reason}. {again}")
 
 
 def function_tool(request: Request[Any, Any], mode: Mode, takes: Collection[str]) -> dict[str, Any]:

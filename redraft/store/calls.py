@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from redraft.domain import Totals, Usage
 from redraft.errors import RefusedReply
 from redraft.store.connection import Repository, Row
+from redraft.store.messages import MESSAGES, Message, messages_in, quoted_by
 from redraft.store.records import record_in
 
 OK, SENT, LOST = "ok", "sent", "lost"
@@ -49,6 +50,8 @@ class Call:
     """The amount booked against a budget: the maximum until the actual cost is known."""
     waited: float | None = None
     """Seconds spent waiting for a free slot, a rate limit or the budget before it was sent."""
+    messages: tuple[Message, ...] = ()
+    """What is sent: the filled prompt, and the rejected reply if it is asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,21 @@ class RecordedCall:
     usage: Usage
     cost_usd: float | None
     borrowed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CallTexts:
+    """What was sent and received in a call."""
+
+    messages: tuple[Message, ...]
+    """Empty for a call made before messages were stored."""
+    reply: str | None
+    finish_reason: str
+    attempt: int
+    attempts: int
+    """How often its run sent the same request."""
+    run: str | None
+    """The run that made it; None once that is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +142,21 @@ class Calls(Repository):
         )
         return [_recorded(row) for row in rows]
 
-    def reply_of(self, run: str, number: int) -> tuple[str | None, str]:
-        """The reply to a call of a run, by its number in the order of `of`, and why it ended."""
+    def texts_of(self, run: str, number: int) -> CallTexts | None:
+        """Return the texts of a call of a run, by its number in the order of `of`."""
         row = self._connection.row(
-            "SELECT t.text AS body, c.finish_reason FROM calls c LEFT JOIN texts t ON t.id = c.reply"
+            "SELECT c.id, c.run, c.finish_reason, c.attempt, t.text AS reply, (SELECT count(*) FROM calls o"
+            " WHERE o.key = c.key AND coalesce(o.run, '') = coalesce(c.run, '')) AS attempts"
+            " FROM calls c LEFT JOIN texts t ON t.id = c.reply"
             " WHERE c.run = :run OR c.id IN (SELECT call FROM uses WHERE run = :run)"
             " ORDER BY coalesce(c.run, '') <> :run DESC, c.started, c.id LIMIT 1 OFFSET :before",
             {"run": run, "before": number - 1},
         )
-        return (None, "") if row is None else (row["body"], str(row["finish_reason"]))
+        if row is None:
+            return None
+        parts = self._connection.rows(MESSAGES, (row["id"],))
+        quoted = self._connection.row("SELECT text FROM texts WHERE id = ?", (quoted_by(parts),))
+        return record_in(CallTexts, row, messages=messages_in(parts, quoted["text"] if quoted else ""))
 
     def oddities(self, run: str) -> list[str]:
         """Return irregular responses to a run by model, such as an answer by another model."""

@@ -9,11 +9,13 @@ from typing import Any
 
 from redraft.errors import RunError, StoreError
 from redraft.store.connection import Checkpoints, Connection, Raw
+from redraft.store.messages import release
 
 _PAGE = 500
 # Tables without a run, after those they refer to, and the columns by which their rows are paged.
 _CONTENT: Mapping[str, Sequence[str]] = {
     "texts": ("rowid",),
+    "message_texts": ("id",),
     "documents": ("rowid",),
     "chunks": ("document", "tokenizer", "budget", "idx"),
     "prompts": ("hash",),
@@ -155,6 +157,7 @@ class _Runs:
 
     def _copy_calls(self) -> None:
         """Copy the calls. If both databases have an answer to a request, the target keeps its own."""
+        theirs: set[int] = set()
         for page in _pages(self._source, "calls", ("id",)):
             for row in page:
                 answered = "SELECT id, outcome FROM calls WHERE key = ? ORDER BY outcome <> 'ok' LIMIT 1"
@@ -163,12 +166,16 @@ class _Runs:
                     # Of a deleted or existing run: only its answer is of use.
                     if row["outcome"] == "ok" and known is not None and known["outcome"] == "ok":
                         self._calls[row["id"]] = known["id"]
+                        theirs.add(row["id"])
                     elif row["run"] is None and known is None:
                         self._calls[row["id"]] = self._numbered("calls", row)
                     continue
                 if row["outcome"] == "ok" and known is not None and known["outcome"] == "ok":
                     row["outcome"] = "duplicate"
                 self._calls[row["id"]] = self._numbered("calls", row)
+        for page in _pages(self._source, "messages", ("call", "idx")):
+            rows = [row for row in page if row["call"] in self._calls and row["call"] not in theirs]
+            _put(self._raw, "messages", [row | {"call": self._calls[row["call"]]} for row in rows])
         for page in _pages(self._source, "uses", ("run", "call")):
             rows = [row for row in page if row["run"] in self._new and row["call"] in self._calls]
             _put(self._raw, "uses", [row | {"call": self._calls[row["call"]]} for row in rows])
@@ -241,6 +248,7 @@ _OF_DOCUMENT = (
 )
 # A user's own prompts may reveal what they were made for.
 _UNUSED_PROMPTS = "DELETE FROM prompts WHERE hash NOT IN (SELECT j.value FROM runs r, json_each(r.prompt_hashes) j)"
+_UNUSED_PARTS = "DELETE FROM message_texts WHERE NOT EXISTS (SELECT 1 FROM messages WHERE text = message_texts.id)"
 _EMPTY_JOBS = "DELETE FROM jobs WHERE NOT EXISTS (SELECT 1 FROM job_lines WHERE job = id)"
 _EMPTY_BATCHES = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM items WHERE batch = name)"
 
@@ -367,11 +375,12 @@ class RunRemover:
                 if document in documents:
                     raise RunError("another run of the document has begun meanwhile", hint="forget it again")
             elif document in documents or not raw.execute(_KEPT, {"document": document}).fetchone():
+                release(raw, document)
                 for statement in _OF_DOCUMENT:
                     raw.execute(statement, {"document": document})
                 gone.documents.append(document)
                 gone.texts.add(document)
-        for statement in (_UNUSED_PROMPTS, _EMPTY_JOBS, _EMPTY_BATCHES):
+        for statement in (_UNUSED_PROMPTS, _UNUSED_PARTS, _EMPTY_JOBS, _EMPTY_BATCHES):
             raw.execute(statement)
         unnamed = {row["id"] for row in raw.execute(_UNNAMED_TEXTS)}
         at_work = self._documents_at_work(raw)

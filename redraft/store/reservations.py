@@ -14,6 +14,7 @@ from redraft.store.batches import attempt_of
 from redraft.store.calls import GATHERED, LOST, OK, SENT, Call
 from redraft.store.connection import Connection, Raw, Row, storable
 from redraft.store.documents import put_text
+from redraft.store.messages import PreparedMessages
 from redraft.store.records import values_of
 
 TAKEN = """
@@ -38,6 +39,7 @@ _OF_REPLY = ("error", "finish_reason", "cost_usd", "seconds", "waited", "booked_
 _OF_USAGE = ("prompt_tokens", "completion_tokens", "cached_prompt_tokens", "reasoning_tokens")
 # Sums of small costs are inexact; reaching a limit to the cent does not exceed it.
 _ROUNDING = 1e-9
+_MOST_DOCUMENTS = 8
 # Few calls are in flight at a time, but a large budget has many runs.
 _IN_FLIGHT = """
     SELECT id, run FROM calls c WHERE outcome = 'sent' AND id <> :booked
@@ -99,6 +101,8 @@ class Reservations:
     def __init__(self, connection: Connection, is_alive: Callable[[str], bool]) -> None:
         self._connection = connection
         self._is_alive = is_alive
+        self._documents: dict[str, tuple[str, str]] = {}
+        """The ids and texts of the documents of the latest runs."""
 
     def book(self, reservation: Reservation, call: Call, terms: ReservationTerms) -> None:
         """Book a call; `settle` records its outcome.
@@ -115,8 +119,10 @@ class Reservations:
     def _book(self, reservation: Reservation, call: Call, terms: ReservationTerms) -> None:
         """Insert the call first and roll back if it is not allowed, so that all answers are awaited at once."""
         names, places = ", ".join((*_OF_CALL, "most_tokens")), ", ".join("?" * (len(_OF_CALL) + 1))
+        messages = PreparedMessages(call.messages, *self._document_of(call.run))
         with self._connection.writing_beside(_of_key(call)) as raw:
             asked = raw.execute(_ASKED, {"key": call.key, "run": call.run})
+            known = messages.find(raw)
             raw.execute(TAKEN + raw.for_update, (call.run, call.key))
             # A call that is already in a job is awaited again; it is booked once.
             name = attempt_of(call.key, call.attempt)
@@ -137,7 +143,21 @@ class Reservations:
                 if with_it is None:
                     raise _NotInPotError
                 self._check(raw, booked, call, terms, with_it)
+            messages.put(raw, booked, known)
         reservation.call = booked
+
+    def _document_of(self, run: str | None) -> tuple[str | None, str]:
+        """Return the id and the text of a run's document, which its calls quote."""
+        if run is None:
+            return None, ""
+        if (known := self._documents.get(run)) is None:
+            query = "SELECT t.id, t.text FROM runs r JOIN texts t ON t.id = r.document WHERE r.id = ?"
+            if (row := self._connection.row(query, (run,))) is None:
+                return None, ""
+            if len(self._documents) >= _MOST_DOCUMENTS:
+                self._documents.clear()
+            known = self._documents[run] = (row["id"], row["text"])
+        return known
 
     def take_back(self, reservation: Reservation) -> None:
         """Delete a call that was not sent."""

@@ -26,7 +26,10 @@ class SchemaStep(NamedTuple):
     postgres: str
 
 
-STEPS = {"001_tables": SchemaStep("schema.sql", "postgres/schema.sql")}
+STEPS = {
+    "001_tables": SchemaStep("schema.sql", "postgres/schema.sql"),
+    "002_messages": SchemaStep("messages.sql", "postgres/messages.sql"),
+}
 """The steps in order, by the names recorded in the database. The first creates all tables; each change is a new step. A
 released step never changes."""
 

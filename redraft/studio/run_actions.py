@@ -17,8 +17,8 @@ from redraft.evaluators.catalog import check_goals, metrics, names
 from redraft.fields import checked
 from redraft.graphs.review import requests
 from redraft.report.dossier.build import read_dossier
-from redraft.report.dossier.contents import CallEntry
-from redraft.report.dossier.judged import calls
+from redraft.report.dossier.contents import CallDetails
+from redraft.report.dossier.judged import call_of
 from redraft.report.history.citations import citations_of
 from redraft.report.history.results import read_result
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
@@ -38,7 +38,6 @@ from redraft.studio.contracts import RequestBody, Started
 from redraft.studio.endpoints import Endpoint, NoSuchThing
 from redraft.studio.orders import RunBody
 from redraft.studio.start import json_of
-from redraft.text.sanitizer import clean, scrubbed
 
 
 class _Kind(NamedTuple):
@@ -133,29 +132,6 @@ async def fork(request: Request) -> Started:
     return Started(run=made, events=f"/api/runs/{made}/events")
 
 
-class CallDetails(CallEntry):
-    """A call with its prompt and its reply."""
-
-    prompt_text: str | None
-    """The prompt template as stored; the passages that filled it are not kept."""
-    reply: str | None
-    """None without a reply."""
-    finish_reason: str
-
-
-def call_of(store: Store, run: str, number: int) -> CallDetails:
-    """Return a call of a run by its number; raise NoSuchThing if there is none."""
-    entry = next((one for one in calls(store, run) if one.number == number), None)
-    if entry is None:
-        raise NoSuchThing(f"run {run} has no call {number}")
-    reply, finish = store.calls.reply_of(run, number)
-    prompt = store.prompts.of([entry.hash]).get(entry.hash)
-    text = clean(prompt.text) if prompt else None
-    return CallDetails(
-        **dict(entry), prompt_text=text, reply=None if reply is None else scrubbed(clean(reply)), finish_reason=finish
-    )
-
-
 def result_round(store: Store, run: Run) -> int:
     """Return the round of the result; 0 for a run without rounds."""
     return next((made.number for made in store.judgments.rounds(run.id) if made.draft == run.draft), 0)
@@ -198,7 +174,11 @@ async def delete(request: Request) -> dict[str, object]:
 
 async def call(request: Request) -> CallDetails:
     """Return a call with its prompt and its reply."""
-    return await read(request, call_of, (await run_of(request)).id, request.path_params["number"])
+    run, number = await run_of(request), request.path_params["number"]
+    found = await read(request, call_of, run.id, number)
+    if found is None:
+        raise NoSuchThing(f"run {run.id} has no call {number}")
+    return found
 
 
 _RUN = "/api/runs/{run}"

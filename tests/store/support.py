@@ -42,6 +42,7 @@ from redraft.store.batches import Batch, NewItem
 from redraft.store.calls import Call
 from redraft.store.documents import ChapterRun, DraftCandidate
 from redraft.store.judgments import Agreement, HumanOpinion, JudgeSetup
+from redraft.store.messages import Message
 from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -53,6 +54,7 @@ TEXT = "Ünïcode \U0001f600 and a NUL \x00 in the middle.\r\nThe end."
 
 
 _numbers = count()
+MESSAGES = (Message("user", f"<text>\n{PRINTABLE}\n</text>\nSum \ud800 it up."), Message("schema", '{"type":"object"}'))
 ASKED = {"settings": {"words": 100}, "name": "ünïcode 😀"}
 TROUBLE = {"code": "document", "message": "It is empty. 😀", "hint": "mend it"}
 
@@ -86,6 +88,7 @@ def call(key: str = "key", outcome: str = "ok", **changes: Any) -> Call:
         "run": None, "key": key, "model": "m", "prompt": "merge", "prompt_hash": "h", "label": "chunk 1", "sample": 0,
         "temperature": 0.5, "max_tokens": 10, "attempt": 1, "outcome": outcome, "started": "2025", "seconds": 0.5,
         "reply": f"reply to {key}", "usage": Usage(5, 4, 3, 2), "cost_usd": 0.25, "finish_reason": "stop",
+        "messages": MESSAGES,
     }  # fmt: skip
     return Call(**{**values, **changes})
 

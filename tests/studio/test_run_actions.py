@@ -107,6 +107,10 @@ def test_a_call_has_its_prompt_its_reply_and_what_it_took(client: httpx.Client, 
         name: calls[0][name] for name in ("label", "prompt", "prompt_tokens", "seconds")
     }
     assert told["prompt_text"]
+    text = client.get(f"/api/runs/{refined}/dossier").json()["document"]["text"]
+    assert [one["role"] for one in told["messages"]] in (["user"], ["user", "schema"])
+    assert text.strip()[:500] in told["messages"][0]["text"]
+    assert (told["attempt"], told["attempts"], told["made_by"]) == (1, 1, refined)
     assert told["reply"]
     assert client.get(f"/api/runs/{refined}/calls/99999").status_code == 404
 

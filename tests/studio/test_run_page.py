@@ -118,11 +118,22 @@ def test_calls_are_filtered_by_stage_and_opened(page: Any) -> None:
     rows = page.locator("[data-calls-rows] tr")
     assert {rows.nth(at).locator("td").nth(2).inner_text() for at in range(rows.count())} == {"Refining"}
     page.locator(".open-call").first.click()
-    page.wait_for_selector(".call-texts pre")
+    page.wait_for_selector(".call-texts details")
     told = page.locator(".call-texts").inner_text()
-    for words in ("Prompt", "Reply", "Tokens", "Cost", "Time"):
+    for words in ("Prompt · ", "Reply · ", "Tokens", "Cost", "Time"):
         assert words in told
-    assert page.locator(".call-texts pre").count() == 2
+    prompt, reply = (page.locator(".call-texts details").nth(at) for at in range(2))
+    assert [one.get_attribute("open") is not None for one in (prompt, reply)] == [False, True]
+    page.fill(".call-texts input", "sarn")
+    assert prompt.locator("mark").count() > 1
+    assert {one.lower() for one in prompt.locator("mark").all_inner_texts()} == {"sarn"}
+    assert prompt.get_attribute("open") is not None, "a folded text with a match is unfolded"
+    assert EVIL in prompt.locator("pre").inner_text()
+    assert page.locator(".call-texts [role=status]").inner_text().endswith(" found")
+    page.fill(".call-texts input", "[.*")
+    assert page.locator(".call-texts [role=status]").inner_text() == "Not found"
+    assert page.locator(".call-texts img, .call-texts mark").count() == 0
+    assert serious(page) == []
     page.locator(".open-call").first.click()
     assert page.locator(".call-texts").count() == 0
 

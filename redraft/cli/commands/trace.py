@@ -7,27 +7,43 @@ import click
 from redraft.cli import options
 from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
+from redraft.errors import RunError
 
 _EPILOG = """\b
 Examples:
   redraft trace 3fa2c1d0
   redraft trace 3fa2 --all
-  redraft trace 3fa2 --json
+  redraft trace 3fa2 --calls
+  redraft trace 3fa2 --call 7
 """
 
 
 @command(epilog=_EPILOG)
 @click.argument("run_id", metavar="RUN")
 @options.show_all
+@options.typed_option("--calls", "listed", section="output", is_flag=True, help="List the calls to models by stage.")
+@options.typed_option(
+    "--call",
+    "number",
+    section="output",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Show the prompt and the reply of call N of that list.",
+)
 @options.db
 @options.as_json
-def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
-    """Show RUN round by round: scores, findings, changes, which revisions were accepted, and why it stopped."""
+def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str | None, as_json: bool) -> int:
+    """Show RUN round by round: scores, findings, changes, which revisions were accepted, and why it stopped.
+
+    With --calls or --call, show what models were asked and what they answered.
+    """
     from redraft.cli.views import history, render
     from redraft.report.history.results import document_read, read_result
     from redraft.report.history.trace import read_trace
     from redraft.text.languages import reading
 
+    if listed or number is not None:
+        return _calls(run_id, number, db, as_json=as_json)
     with store_to_read(db) as store:
         read = read_trace(store, run_id)
         document = document_read(store, read.run)
@@ -35,4 +51,23 @@ def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     with reading(document):
         lines = [*history.trace_lines(read, document, show_all=show_all)]
     render.show(read.to_json(), (*lines, *(("", *parts) if parts else ())), as_json=as_json)
+    return 0
+
+
+def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) -> int:
+    from redraft.cli.views import calls, render
+    from redraft.report.dossier.judged import call_of
+    from redraft.report.dossier.judged import calls as calls_of
+
+    with store_to_read(db) as store:
+        run = store.runs.get(run_id).id
+        if number is None:
+            found = [*calls_of(store, run)]
+            content = {"run": run, "calls": [one.model_dump(mode="json") for one in found]}
+            render.show(content, calls.listed(found, run), as_json=as_json)
+            return 0
+        one = call_of(store, run, number)
+    if one is None:
+        raise RunError(f"run {run} has no call {number}", hint=f"list them with `redraft trace {run} --calls`")
+    render.show(one.model_dump(mode="json"), calls.whole(one, run), as_json=as_json)
     return 0

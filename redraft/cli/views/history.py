@@ -41,6 +41,8 @@ def trace_lines(trace: RunTrace, document: Document, *, show_all: bool) -> Itera
         yield from _round(turn, by_draft.get(turn.made.base or ""), document, result, show_all=show_all)
     yield ""
     yield from _end(trace)
+    if result.usage.calls or result.usage.cached:
+        yield f"Prompts and replies: {hints.about('trace', run.id, '--calls')}"
 
 
 def _heading(turn: Turn, by_draft: dict[str, Turn]) -> str:

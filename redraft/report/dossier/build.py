@@ -164,4 +164,4 @@ def _left_out(result: Result, findings: tuple[FindingEntry, ...], *, source: boo
         yield f"The model returned no revision in round {number}."
     if adrift := sum(1 for one in findings if one.sentence is None and one.about and one.state == "open"):
         yield f"{adrift:,} findings quote sentences that are not in the summary word for word."
-    yield "Model replies are kept in the database, not on this page."
+    yield f"Prompts and replies are kept in the database, not on this page: redraft trace {result.run.id} --calls"

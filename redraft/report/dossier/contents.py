@@ -6,15 +6,16 @@ Offsets count characters (Unicode code points) in the text that they belong to, 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict
+from pydantic import AfterValidator, ConfigDict
 
 from redraft.domain import Document, Span
 from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedDict, ScrubbedLine
 from redraft.report.history.lineage import Stop
 from redraft.rulings import Lookup
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
+from redraft.text.sanitizer import scrubbed
 
 FORMAT = 1
 State = Literal["open", "mended", "set aside"]
@@ -283,6 +284,32 @@ class CallEntry(DossierModel):
     cached_tokens: int
     cost_usd: float | None
     error: ScrubbedLine
+
+
+class CallMessage(DossierModel):
+    """A message that was sent in a call."""
+
+    role: str
+    """Its author, `user` or `assistant`; `schema` is the JSON Schema of the reply, which providers take in the request,
+    as a tool or in the prompt."""
+    text: Clean
+
+
+class CallDetails(CallEntry):
+    """A call with its prompt and its reply."""
+
+    messages: tuple[CallMessage, ...]
+    """What was sent; empty for a call made before messages were stored."""
+    prompt_text: Clean | None
+    """The template of the prompt, if it is stored."""
+    reply: Annotated[Clean, AfterValidator(scrubbed)] | None
+    """None without a reply."""
+    finish_reason: str
+    attempt: int
+    attempts: int
+    """How often the request was sent."""
+    made_by: str | None
+    """The run that sent it; None once that is deleted."""
 
 
 class Positions(DossierModel):

@@ -7,7 +7,9 @@ from datetime import datetime
 
 from redraft.domain import Evaluation, KeyFact, KeyFacts, Pack, Parent, Span
 from redraft.report.dossier.contents import (
+    CallDetails,
     CallEntry,
+    CallMessage,
     ChapterEntry,
     JudgedItem,
     KeyFactEntry,
@@ -187,6 +189,22 @@ def calls(store: Store, run: str) -> Iterator[CallEntry]:
             cached_tokens=one.usage.cached_prompt_tokens,
             cost_usd=0.0 if one.borrowed else one.cost_usd,
         )
+
+
+def call_of(store: Store, run: str, number: int) -> CallDetails | None:
+    """Return a call of a run with its texts; None if there is none of this number."""
+    entry = next((one for one in calls(store, run) if one.number == number), None)
+    texts = store.calls.texts_of(run, number)
+    if entry is None or texts is None:
+        return None
+    prompt = store.prompts.of([entry.hash]).get(entry.hash)
+    return CallDetails.of(
+        texts,
+        **dict(entry),
+        messages=tuple(CallMessage(role=role, text=text) for role, text in texts.messages),
+        prompt_text=prompt.text if prompt else None,
+        made_by=texts.run,
+    )
 
 
 def prompts(store: Store, result: Result) -> Iterator[PromptText]:

@@ -46,7 +46,10 @@ _FLUSHED_LATER = "set_config('synchronous_commit', 'off', true)"
 _FLUSH = "SELECT pg_logical_emit_message(true, 'redraft', '')"
 _ALONE = f"pg_advisory_xact_lock({lock_number('write')})"
 _BESIDE = f"pg_advisory_xact_lock_shared({lock_number('write')})"
-_USED = "SELECT coalesce(sum(pg_column_size(text)), 0) AS bytes FROM texts"
+_USED = """
+    SELECT (SELECT coalesce(sum(pg_column_size(text)), 0) FROM texts)
+    + (SELECT coalesce(sum(pg_column_size(body)), 0) FROM message_texts) AS bytes
+"""
 
 
 class PostgresConnection(Connection):

@@ -1,6 +1,8 @@
 // The calls, a page at a time: there may be tens of thousands. Each can be opened.
 
 const AT_ONCE = 200;
+const LONG = 1500, MOST_MARKED = 1000;
+const TITLES = { user: "Prompt", assistant: "Rejected reply", schema: "Schema of the reply" };
 const STAGE = 12, OUTCOME = 4, BORROWED = 11;
 
 export function listCalls(root, calls, run) {
@@ -74,10 +76,12 @@ async function open(button, made, run, number) {
     cell.textContent = told?.error?.message ?? "The studio does not answer.";
     return;
   }
+  const from = told.made_by ? `run ${told.made_by}` : "a run that has been deleted";
   const facts = [
     ["Tokens", `${told.prompt_tokens.toLocaleString("en")} in (${told.cached_tokens.toLocaleString("en")} from the provider's cache), ${told.completion_tokens.toLocaleString("en")} out`],
     ["Cost", told.cost_usd === null ? "unknown" : told.cost_usd ? `$${told.cost_usd.toFixed(4)}` : "free"],
-    ["Time", told.borrowed ? "none: the answer of an earlier run was used" : `${told.seconds.toFixed(1)} s`],
+    ["Time", told.borrowed ? `none: answered from the cache; ${from} sent this prompt` : `${told.seconds.toFixed(1)} s`],
+    ...(told.attempts > 1 ? [["Attempt", `${told.attempt} of ${told.attempts}`]] : []),
     ["Ended with", told.finish_reason || told.outcome],
     ...(told.error ? [["Error", told.error]] : []),
   ];
@@ -86,16 +90,26 @@ async function open(button, made, run, number) {
   for (const [name, value] of facts) {
     list.append(Object.assign(document.createElement("dt"), { textContent: name }), Object.assign(document.createElement("dd"), { textContent: value }));
   }
-  const prompt = told.prompt_text ?? "This prompt is not on record.";
-  const texts = document.createElement("div");
+  const texts = document.createElement("div"), sent = document.createElement("div"), received = document.createElement("div");
   texts.className = "abreast";
-  texts.append(text("Prompt", prompt, told.prompt_text === null ? "" : "The template, as it is on record. The passages that filled it are not kept."), text("Reply", indented(told.reply) ?? "No reply came."));
-  cell.replaceChildren(list, texts);
+  const parts = told.messages.map((one) => text(TITLES[one.role], indented(one.text)));
+  if (!parts.length) {
+    parts.push(text("Template of the prompt", told.prompt_text ?? "This prompt is not stored.", "This call was made before prompts were stored with their contents."));
+  }
+  sent.append(...parts.map((one) => one.part));
+  const answer = text("Reply", indented(told.reply) ?? "No reply was received.");
+  answer.part.open = true;
+  received.append(answer.part);
+  texts.append(sent, received);
+  cell.replaceChildren(list, finder([...parts, answer]), texts);
 }
 
+/** A text that can be folded; a long one is folded at first. */
 function text(title, words, note = "") {
-  const part = document.createElement("div"), body = document.createElement("pre");
-  part.append(Object.assign(document.createElement("h4"), { textContent: title }));
+  const part = document.createElement("details"), body = document.createElement("pre"), head = document.createElement("summary");
+  head.append(Object.assign(document.createElement("b"), { textContent: title }), ` · ${words.length.toLocaleString("en")} characters`);
+  part.open = words.length < LONG && title !== TITLES.schema;
+  part.append(head);
   if (note) part.append(Object.assign(document.createElement("p"), { className: "line", textContent: note }));
   body.textContent = words;
   body.tabIndex = 0;
@@ -103,10 +117,36 @@ function text(title, words, note = "") {
   body.setAttribute("role", "region");
   body.setAttribute("aria-label", title);
   part.append(body);
-  return part;
+  return { part, body, words };
+}
+
+/** A field that searches the texts: it unfolds those with matches, and marks these. */
+function finder(texts) {
+  const row = document.createElement("p"), label = document.createElement("label"), input = document.createElement("input"), count = document.createElement("span");
+  input.type = "search";
+  input.autocomplete = "off";
+  count.setAttribute("role", "status");
+  label.append("Search in this call ", input);
+  row.className = "row";
+  row.append(label, " ", count);
+  input.addEventListener("input", () => {
+    const wanted = input.value.trim();
+    let many = 0;
+    for (const { part, body, words } of texts) {
+      const pieces = wanted ? words.split(new RegExp(`(${wanted.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")})`, "giu"), 2 * MOST_MARKED) : [words];
+      const whole = pieces.length === 2 * MOST_MARKED ? [...pieces, words.slice(pieces.join("").length)] : pieces;
+      body.replaceChildren(...whole.map((piece, at) => (at % 2 ? Object.assign(document.createElement("mark"), { textContent: piece }) : piece)));
+      const found = Math.floor(whole.length / 2);
+      if (found) part.open = true;
+      if (found && !many) body.querySelector("mark").scrollIntoView({ block: "nearest" });
+      many += found;
+    }
+    count.textContent = many ? `${many.toLocaleString("en")} found` : wanted ? "Not found" : "";
+  });
+  return row;
 }
 
 /** JSON, laid out; anything else as it is. */
-function indented(reply) {
-  try { return JSON.stringify(JSON.parse(reply), null, 2); } catch { return reply; }
+function indented(words) {
+  try { return JSON.stringify(JSON.parse(words), null, 2); } catch { return words; }
 }
