@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from redraft.errors import RedraftError
 from redraft.fields import checked, complaint
-from redraft.report.pages.assets import template
+from redraft.report.pages.assets import styles, template
 from redraft.store.connection import off_loop
 
 _log = logging.getLogger("redraft")
@@ -42,6 +42,8 @@ _STATUS = {
 }
 _OF_A_MODEL, _BUG = 502, 500
 _NAMES = {400: "bad_request", 401: "token", 403: "forbidden", 404: "not_found", 405: "method", 413: "too_large"}
+_PROBLEM = "studio/problem.html"
+_BARE = "default-src 'none'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 _SENTENCES = {404: "Page not found", 405: "This address does not accept that request"}
 
 
@@ -89,16 +91,21 @@ def is_for_programs(path: str) -> bool:
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """Return the reply to a request that failed."""
+    """Return the reply to a request that failed: JSON for the API, a page of the studio for browsers."""
     status, problem = problem_of(error)
-    return refusal(request.url.path, status, problem)
+    if is_for_programs(request.url.path):
+        return refusal(request.url.path, status, problem)
+    known = {"here": "", "read_only": request.app.state.context.config.read_only, "sheet": ""}
+    return HTMLResponse(template(_PROBLEM).render(status=status, problem=problem, **known), status)
 
 
 def refusal(path: str, status: int, problem: Problem) -> Response:
-    """Return the reply for a problem: JSON for the API, a page for browsers."""
+    """Return the reply to a request that access control stopped. Its page needs no other file."""
     if is_for_programs(path):
         return JSONResponse(ProblemReply(error=problem).model_dump(), status)
-    return HTMLResponse(template("studio/problem.html").render(status=status, problem=problem, here=""), status)
+    sheet = styles("base.css", "studio/studio.css")
+    page = template(_PROBLEM).render(status=status, problem=problem, here="", read_only=True, sheet=sheet.text)
+    return HTMLResponse(page, status, {"content-security-policy": f"{_BARE}; style-src {sheet.allowed}"})
 
 
 Handler = Callable[[Request], Awaitable[BaseModel | Mapping[str, Any] | Response]]

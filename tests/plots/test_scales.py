@@ -128,3 +128,9 @@ def test_an_axis_that_does_not_start_at_zero_says_so() -> None:
 
     assert "score (axis starts at 0.70)" in words([0.74, 0.88])
     assert "score" in words([0.0, 0.9])
+
+
+def test_scores_start_at_zero_unless_that_leaves_more_than_half_empty() -> None:
+    assert Linear.of_scores([0.33, 1.0]).low == 0
+    assert Linear.of_scores([0.08, 0.33]).low == 0
+    assert Linear.of_scores([0.85, 0.95]).low > 0.5

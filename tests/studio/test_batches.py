@@ -369,6 +369,7 @@ def test_a_batch_under_way_is_followed_and_ordered_in_the_browser(chrome: Any, w
     [
         (1280, "dark"),
         (360, "light"),
+        pytest.param(1024, "light", marks=pytest.mark.nightly),
         pytest.param(1280, "light", marks=pytest.mark.nightly),
         pytest.param(360, "dark", marks=pytest.mark.nightly),
     ],

@@ -318,6 +318,8 @@ def test_the_list_is_filtered_sorted_and_compared_without_a_mouse(page: Any, at:
     [
         (1440, "light"),
         (360, "dark"),
+        pytest.param(1024, "light", marks=pytest.mark.nightly),
+        pytest.param(1024, "dark", marks=pytest.mark.nightly),
         pytest.param(1440, "dark", marks=pytest.mark.nightly),
         pytest.param(390, "light", marks=pytest.mark.nightly),
     ],
@@ -336,7 +338,7 @@ def test_every_page_is_for_everybody_and_fits(
         at_rest(client, run)
     pack = client.get("/api/packs").json()["packs"][0]["id"]
     paths = ["/runs", "/runs/new", "/packs", f"/packs/{pack}", "/experiments", "/api", "/runs/ffff"]
-    paths += ["/models", "/experiments/new", "/batches"]
+    paths += ["/models", "/experiments/new", "/batches", "/nothing"]
     paths += [f"/runs/{judged[0]}", f"/compare?run={judged[0]}&run={judged[1]}", f"/runs/{reviewed}/review"]
     context = chrome.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page = context.new_page()

@@ -187,7 +187,7 @@ def test_a_studio_that_ends_stops_its_experiments(tmp_path: Path, gate: Gate, mo
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1024, "light"), (390, "dark")])
 def test_one_is_run_in_the_browser(at: Served, tmp_path: Path, width: int, scheme: str) -> None:
     book = tmp_path / "ledger.md"
     book.write_text(f"# {EVIL}\n\n{chapter()}", "utf-8")

@@ -239,7 +239,7 @@ def _added(calls: Sequence[CallEntry]) -> tuple[int | float | None, ...]:
         sum(call.prompt_tokens for call in own),
         sum(call.completion_tokens for call in own),
         None if None in costs else sum(cost for cost in costs if cost),
-        sum(call.seconds for call in own),
+        round(sum(call.seconds for call in own), 1),
     )
 
 

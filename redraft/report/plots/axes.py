@@ -212,8 +212,9 @@ class Linear:
     @classmethod
     def of_scores(cls, values: Iterable[Number]) -> Linear:
         """Return a scale for scores: wide enough not to exaggerate small differences, and within 0 and 1 if the scores
-        are."""
+        are. It starts at zero unless that would leave more than half of it empty."""
         low, high = _bounds(values)
+        low = 0.0 if 0 <= low < high / 2 else low
         if (missing := _LEAST_SPAN - (high - low)) > 0 and 0 <= low <= high <= 1:
             low, high = max(0.0, low - missing / 2), min(1.0, high + missing / 2)
         return cls.over([low, high])

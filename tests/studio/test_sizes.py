@@ -1,0 +1,87 @@
+"""What pages look like at the sizes and with the texts that broke them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from redraft.settings import Evaluate
+from redraft.store.store import Store
+from tests.browser import browser, need_browser
+from tests.studio.served import TOKEN, Served, served
+from tests.studio.test_rows import JUDGING, add
+
+LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen" * 2
+WORDY = "The history of the lighthouse keeper who lost her ledger in the great storm and found it again " * 2
+
+
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("sizes")
+    with Store(folder / "redraft.db") as store:
+        add(store, "aaaa", LONG, purpose=Evaluate(judging=JUDGING))
+        add(store, "bbbb", WORDY)
+    with served(folder) as made:
+        yield made
+
+
+def test_an_error_page_leads_on_and_shows_commands_as_commands(at: Served) -> None:
+    with at.client() as client:
+        lost = client.get("/nothing").text
+    assert 'aria-label="Studio"' in lost
+    assert 'href="/experiments"' in lost
+    with at.stranger() as client:
+        reply = client.get("/runs")
+    assert "<code>redraft studio</code>" in reply.text
+    assert "/static/" not in reply.text, "it may load no file"
+    assert "style-src 'sha256-" in reply.headers["content-security-policy"]
+    assert "script-src" not in reply.headers["content-security-policy"]
+
+
+def test_every_page_has_an_icon(at: Served) -> None:
+    with at.client() as client:
+        for path in ("/runs", "/runs/aaaa", "/nothing"):
+            assert 'rel="icon" href="data:image/svg+xml,' in client.get(path).text, path
+
+
+@pytest.mark.nightly
+def test_the_token_can_be_entered_in_the_page(at: Served) -> None:
+    need_browser()
+    with browser() as chrome:
+        page: Any = chrome.new_page()
+        page.goto(f"{at.url}/runs?q=bbbb")
+        assert page.evaluate("getComputedStyle(document.querySelector('.studio-top')).borderBottomStyle") == "solid"
+        page.fill("[name=token]", "wrong")
+        page.click("text=Open the studio")
+        page.wait_for_selector("h1:has-text('needs its token')")
+        page.fill("[name=token]", TOKEN)
+        page.click("text=Open the studio")
+        page.wait_for_selector("h1:has-text('Runs')")
+        assert TOKEN not in page.url
+
+
+@pytest.mark.nightly
+def test_long_titles_hide_nothing(at: Served) -> None:
+    need_browser()
+    with browser() as chrome:
+        for width in (1440, 1024, 390):
+            page: Any = chrome.new_page(viewport={"width": width, "height": 900})
+            page.goto(at.entrance)
+            for path in ("/runs", "/runs/aaaa", "/runs/bbbb"):
+                page.goto(f"{at.url}{path}")
+                assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, width)
+                if path == "/runs":
+                    hidden = (
+                        "[...document.querySelectorAll('.scroll')].some((one) => one.scrollWidth > one.clientWidth)"
+                    )
+                    assert not page.evaluate(hidden), f"columns are out of sight at {width}"
+                    continue
+                title = page.evaluate(
+                    "() => { const all = document.createRange(); all.selectNodeContents(document.querySelector('h1'));"
+                    " return all.getBoundingClientRect().toJSON(); }"
+                )
+                keys = page.evaluate("document.querySelector('[data-keys-toggle]').getBoundingClientRect().toJSON()")
+                assert title["right"] <= keys["left"] or keys["width"] == 0, (path, width)
+            page.close()
