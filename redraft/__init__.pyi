@@ -17,6 +17,7 @@ from redraft.domain import KeyFact as KeyFact
 from redraft.domain import KeyFacts as KeyFacts
 from redraft.domain import Pack as Pack
 from redraft.domain import Piece as Piece
+from redraft.domain import ReviewQuestion as ReviewQuestion
 from redraft.domain import Round as Round
 from redraft.domain import Span as Span
 from redraft.domain import Totals as Totals
@@ -47,7 +48,6 @@ from redraft.events import StageStarted as StageStarted
 from redraft.events import Waiting as Waiting
 from redraft.events import event_json as event_json
 from redraft.graphs.review import ReviewAnswer as ReviewAnswer
-from redraft.graphs.review import ReviewQuestion as ReviewQuestion
 from redraft.graphs.state import Options as Options
 from redraft.llm.base import Model as Model
 from redraft.llm.base import Reply as Reply

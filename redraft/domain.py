@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, PlainSerializer, computed_field
 from pydantic.dataclasses import dataclass as record
+from typing_extensions import TypedDict
 
 from redraft.document import Chunk as Chunk
 from redraft.document import Document as Document
@@ -208,6 +209,26 @@ class Finding:
     @property
     def _is_reasoned(self) -> bool:
         return bool(self.sentence) and not self.question
+
+
+class ReviewQuestion(TypedDict):
+    """What a person is asked about: the next round, the draft to be revised, and the findings to be fixed."""
+
+    run: str
+    round: int
+    draft: str
+    text: str
+    words: int
+    scores: dict[str, float | None]
+    goals: dict[str, float]
+    findings: list[dict[str, Any]]
+    """The findings as JSON, each with the `number` that an answer may use."""
+    why: str
+    """Why these findings, if a model decided."""
+    instruction: str
+    """Its instruction to the reviser."""
+    problem: str
+    """What was wrong with the last answer; empty if there was none."""
 
 
 REVIEW = "review"

@@ -8,9 +8,10 @@ if TYPE_CHECKING:
     from redraft.domain import Usage
 
 
-class RedraftError(Exception):
+class RedraftError(RuntimeError):
     """The base class of all errors. `code` is stable, `place` names the document, chunk or prompt, `hint` is the next
-    step in one sentence, and `retryable` says whether the same request may succeed later."""
+    step in one sentence, and `retryable` says whether the same request may succeed later. LangGraph's server shows its
+    clients the message of a `RuntimeError`, and hides that of an unknown `Exception`."""
 
     code = "failed"
     retryable = False

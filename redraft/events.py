@@ -1,6 +1,6 @@
 """Events of a run for progress displays, applications, logs and tests.
 
-Each event has a `kind`, its name on the wire; `event_json` returns it with the event's fields.
+The first field of each event is its `kind`, so that whoever serializes events keeps it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Literal
 
 from pydantic_core import to_jsonable_python
 
-from redraft.domain import Finding, Outcome, Usage
+from redraft.domain import Finding, Outcome, ReviewQuestion, Usage
 
 _log = logging.getLogger("redraft")
 
@@ -23,7 +23,7 @@ _log = logging.getLogger("redraft")
 class RunStarted:
     """A run starts or resumes; from now on it is stored under this id."""
 
-    kind: ClassVar[str] = "started"
+    kind: Literal["started"] = field(default="started", init=False, repr=False)
     run: str
 
 
@@ -31,7 +31,7 @@ class RunStarted:
 class StageStarted:
     """A stage of the run starts; `planned` is the expected number of calls."""
 
-    kind: ClassVar[str] = "stage"
+    kind: Literal["stage"] = field(default="stage", init=False, repr=False)
     name: str
     planned: int
     waves: tuple[int, ...] = ()
@@ -42,7 +42,7 @@ class StageStarted:
 class CallStarted:
     """A request is sent."""
 
-    kind: ClassVar[str] = "asking"
+    kind: Literal["asking"] = field(default="asking", init=False, repr=False)
     label: str
     model: str = ""
     """The model's identity as in the ledger."""
@@ -58,7 +58,7 @@ class CallStarted:
 class CallAnswered:
     """A reply arrived from the model or the cache."""
 
-    kind: ClassVar[str] = "call"
+    kind: Literal["call"] = field(default="call", init=False, repr=False)
     label: str
     usage: Usage
     cost_usd: float | None
@@ -71,7 +71,7 @@ class CallAnswered:
 class CallFailed:
     """A request failed; `again_in` is the delay before it is repeated, None if it is not."""
 
-    kind: ClassVar[str] = "failed_call"
+    kind: Literal["failed_call"] = field(default="failed_call", init=False, repr=False)
     label: str
     reason: str
     again_in: float | None
@@ -84,7 +84,7 @@ class PieceDone:
     """A partial summary of chunks `first` to `last` is ready, at a level of the tree. `flaw` says what is wrong with
     it."""
 
-    kind: ClassVar[str] = "piece"
+    kind: Literal["piece"] = field(default="piece", init=False, repr=False)
     level: int
     index: int
     first_chunk: int
@@ -97,7 +97,7 @@ class PieceDone:
 class Scored:
     """A metric has judged the draft of a round. Without a score, the outcome and the reason say why."""
 
-    kind: ClassVar[str] = "score"
+    kind: Literal["score"] = field(default="score", init=False, repr=False)
     metric: str
     round: int
     outcome: Outcome
@@ -113,7 +113,7 @@ class Scored:
 class FindingFound:
     """A metric has found a fault in the draft of a round."""
 
-    kind: ClassVar[str] = "finding"
+    kind: Literal["finding"] = field(default="finding", init=False, repr=False)
     round: int
     finding: Finding
 
@@ -122,7 +122,7 @@ class FindingFound:
 class RoundSettled:
     """A round is over: its purpose, and whether and why its draft was accepted."""
 
-    kind: ClassVar[str] = "round"
+    kind: Literal["round"] = field(default="round", init=False, repr=False)
     number: int
     draft: str
     accepted: bool
@@ -137,16 +137,16 @@ class RoundSettled:
 class Waiting:
     """The run waits for a person to answer `question`, and continues after that."""
 
-    kind: ClassVar[str] = "waiting"
+    kind: Literal["waiting"] = field(default="waiting", init=False, repr=False)
     run: str
-    question: Mapping[str, Any]
+    question: ReviewQuestion
 
 
 @dataclass(frozen=True, slots=True)
 class RunDone:
     """The run has ended, and why."""
 
-    kind: ClassVar[str] = "done"
+    kind: Literal["done"] = field(default="done", init=False, repr=False)
     run: str
     stop_reason: str
 
@@ -155,7 +155,7 @@ class RunDone:
 class Noted:
     """A message for the user: a gap, an over-long summary that was kept, an approximation."""
 
-    kind: ClassVar[str] = "note"
+    kind: Literal["note"] = field(default="note", init=False, repr=False)
     message: str
     everywhere: bool = False
     """Whether it holds for every run with such a model."""
@@ -165,7 +165,7 @@ class Noted:
 class PartDone:
     """One of many parts has finished or failed: of an experiment, or a chapter of a run."""
 
-    kind: ClassVar[str] = "part"
+    kind: Literal["part"] = field(default="part", init=False, repr=False)
     name: str
     number: int
     of: int
@@ -176,7 +176,7 @@ class BatchProgress:
     """The progress of a batch: its documents by state, their cost, the documents finished per minute, and the estimated
     time left. The last two are None as long as they are unknown."""
 
-    kind: ClassVar[str] = "batch"
+    kind: Literal["batch"] = field(default="batch", init=False, repr=False)
     batch: str
     status: str
     all: int
@@ -234,7 +234,8 @@ def guarded(observer: Observer) -> Observer:
 
 def event_json(event: Event) -> dict[str, object]:
     """Return an event as JSON."""
-    return {"kind": event.kind, **to_jsonable_python(event)}
+    shown: dict[str, object] = to_jsonable_python(event)
+    return shown
 
 
 _part: ContextVar[tuple[str, str] | None] = ContextVar("redraft_part", default=None)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import redraft
 from redraft import plugins
 from redraft.cli.main import main
 from redraft.errors import UsageError
@@ -55,6 +56,18 @@ def test_its_strategy_takes_a_document_of_one_chunk(command: Inside) -> None:
     done = command.run("summarize", str(TALK), *ENDS, "-w", "40", "-m", "echo:last", "--json").json
     assert planned["calls"] == done["usage"]["calls"] == 1
     assert done["summary"].endswith("is what I want to tell you tonight.")
+
+
+@pytest.mark.parametrize("count", [4, 60])
+async def test_no_update_of_its_strategy_is_empty(count: int, site: Path) -> None:
+    text = "\n\n".join(f"The board {number} met at seven, and nobody spoke." for number in range(count))
+    with installed(site, EXAMPLE):
+        async with redraft.Session(":memory:") as session:
+            graph = redraft.graphs.draft("first-and-last").compile()
+            task = {"text": text, "chunk_tokens": 128, "words": 30}
+            parts = [part async for _, part in graph.astream(task, context=session, subgraphs=True)]
+    assert {"read_first", "read_last", "merge"} < {node for part in parts for node in part}
+    assert all(value for part in parts for value in part.values())
 
 
 def test_its_strategy_refuses_what_does_not_fit(command: Inside) -> None:

@@ -16,8 +16,7 @@ from redraft.cli.terminal import on_stderr, say
 from redraft.cli.views import findings as looks
 from redraft.cli.views import render
 from redraft.cli.views.progress import Display
-from redraft.domain import Finding
-from redraft.graphs.review import ReviewQuestion
+from redraft.domain import Finding, ReviewQuestion
 from redraft.report.history.results import document_read, read_result
 from redraft.runs.driver import Reviewer
 from redraft.store.store import Store

@@ -4,11 +4,12 @@ uncompiled: compile it with a checkpointer, or add it to another graph."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime, get_runtime
+from pydantic_core import to_jsonable_python
 
 from redraft.errors import UsageError
 from redraft.events import StageStarted
@@ -18,11 +19,13 @@ from redraft.graphs.nodes import Node, SessionProtocol, node, session_of, stream
 from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import GraphOutput, Scope, State, Task, Update
 from redraft.graphs.strategies import STRATEGIES, strategy_named
-from redraft.settings import AUTO, MERGING
+from redraft.settings import AUTO, MERGING, RefineConfig
 from redraft.store.connection import off_loop
 
 Graph = StateGraph[State, Any, Task, GraphOutput]
 _OWN_DRAFT = "given"
+_NESTED = "|"
+"""Separates the names of nested graphs in LangGraph's configuration."""
 
 
 def summarizer(strategy: str = AUTO, *, refine: bool = True, session: SessionProtocol | None = None) -> Graph:
@@ -95,16 +98,22 @@ def _no_sync(state: Task) -> Update:
 
 
 def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node:
-    async def begin(state: Task) -> Update:
+    async def begin(state: Task, config: RunnableConfig) -> Update:
         """Open the named run, or a new one."""
         runtime: Runtime[Any] = get_runtime()
         opened = session_of(runtime, session)
         with streaming(runtime):
-            run = state.get("recorded") or await opened.begin({**state, "strategy": strategy}, scope)
+            task: Task = {**state, "strategy": strategy}
+            if scope == "summarize" and _NESTED in config["configurable"]["checkpoint_ns"]:
+                # The goals in the state of an outer graph are for its other nodes.
+                for_others = {*RefineConfig.model_fields, "metrics"}
+                task = cast(Task, {name: value for name, value in task.items() if name not in for_others})
+            run = state.get("recorded") or await opened.begin(task, scope)
             async with opened.at_work(run) as job:
                 given = await job.given_draft() if strategy == _OWN_DRAFT else None
                 # A thread may have been used for another run before.
-                new: Update = {"run": job.run.id, "round": 0, "best": "", "judged": {}, "stop": "", "next": ""}
+                new: Update = {"run": job.run.id, "document": job.document.id, "round": 0, "best": "", "stop": ""}
+                new |= {"judged": {}, "scores": {}, "next": ""}
                 return {**new, **({"draft": given} if given else {})}
 
     return begin
@@ -166,9 +175,11 @@ def _finish(session: SessionProtocol | None) -> Node:
         with streaming(runtime):
             async with opened.at_work(state["run"]) as job:
                 await job.go_on_from(state["round"], best)
+                summary, judged = (await job.draft(best)).text, await job.judged(best)
             why = state.get("why", "")
             reason = await opened.finish(state["run"], best, state["stop"], why)
-        return {"best": best, "stop": reason, "why": why}
+        findings = [to_jsonable_python(finding) for said in judged.values() for finding in said.findings]
+        return {"best": best, "summary": summary, "findings": findings, "stop": reason, "why": why}
 
     return finish
 

@@ -471,7 +471,7 @@ class SummaryTree:
 class TreeOutput(Drafting, total=False):
     """The output of the tree: the id of the text at its top."""
 
-    text: str
+    top: str
 
 
 class TreeState(TreeOutput, total=False):
@@ -492,16 +492,16 @@ async def build_tree(state: TreeState, job: Job) -> Update:
             raise
         note = f"merging did not make it shorter, so its sentences were chosen from the summaries: {error.message}"
         job.observe(Noted(f"{note}; {error.hint}"))
-        return {"text": "", "draft": await job.keep(best.text, SHORTENED, (note,), best.pieces), "pieces": tree.pieces}
-    return {"text": await job.keep_text(top.text), "pieces": tree.pieces}
+        return {"top": "", "draft": await job.keep(best.text, SHORTENED, (note,), best.pieces), "pieces": tree.pieces}
+    return {"top": await job.keep_text(top.text), "pieces": tree.pieces}
 
 
 async def tidy(state: TreeState, job: Job) -> Update:
     """Remove the traces of the process from the top of the tree, and keep the result as the run's draft."""
-    if not state["text"]:
-        return {}
-    written = await job.writer.tidy(await job.text(state["text"]), "tidy")
-    top = await job.as_parent(state["text"])
+    if not state["top"]:
+        return {"draft": state["draft"]}
+    written = await job.writer.tidy(await job.text(state["top"]), "tidy")
+    top = await job.as_parent(state["top"])
     return {"draft": await job.keep(written.text, "hierarchical", (written.flaw,) if written.flaw else (), [top])}
 
 

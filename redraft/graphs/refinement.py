@@ -22,6 +22,7 @@ from redraft.domain import (
     Evaluation,
     Finding,
     Parent,
+    ReviewQuestion,
     Round,
     Span,
 )
@@ -50,7 +51,7 @@ from redraft.graphs.policy import (
     unmet,
     unsure,
 )
-from redraft.graphs.review import ReviewAnswer, ReviewQuestion, answered, question, requests, reviewed
+from redraft.graphs.review import ReviewAnswer, answered, question, requests, reviewed
 from redraft.graphs.state import State, Update
 from redraft.prompts.summarization import outline_text
 from redraft.rulings import PointAnswer, Ruling
@@ -62,7 +63,7 @@ async def _ending(state: State, job: Job) -> Update:
     """Return the next step once nothing more is to be fixed: the end, or a round that shortens the best draft first."""
     if job.keeps_to_the_limit(await job.draft(state["best"])):
         return {"next": "finish"}
-    return {"next": "revise", "shortening": True, "aims": [], "findings": [], "instruction": "", "by_hand": False}
+    return {"next": "revise", "shortening": True, "aims": [], "to_fix": [], "instruction": "", "by_hand": False}
 
 
 def _shortening_request(base: Draft, judged: Mapping[str, Evaluation], state: State, job: Job) -> RevisionRequest:
@@ -117,7 +118,7 @@ async def confirm(state: State, job: Job) -> Update:
     arbiter, judged = arbiter_of(job), await job.judged(state["best"])
     if arbiter is None:
         return onward
-    chosen = findings_in(judged, state["findings"])
+    chosen = findings_in(judged, state["to_fix"])
     metrics = dict.fromkeys(one.metric for one in chosen if is_accusing(one))
     beside = [one for metric in metrics for one in judged[metric].findings]
     known = await off_loop(job.store.rulings.of, job.document.id)
@@ -199,7 +200,7 @@ async def settle(state: State, job: Job) -> Update:
     if otherwise != best:
         return {**settled, **draft_standing(await job.judged(otherwise), settings), "best": otherwise, "tried": []}
     # A policy that follows tries unfixed findings again, unless they are a person's.
-    tried = [] if policy.follows and REVIEW not in state["aims"] else state["findings"]
+    tried = [] if policy.follows and REVIEW not in state["aims"] else state["to_fix"]
     return {**settled, "tried": [*state["tried"], *tried]}
 
 
@@ -208,7 +209,7 @@ async def _pass_on_requests(state: State, job: Job, draft: str) -> None:
     base, judged = await job.draft(state["best"]), await job.judged(state["best"])
     if REVIEW not in judged:
         return
-    left = requests_open(judged, [*state["findings"], *state["tried"], *state["dropped"]])
+    left = requests_open(judged, [*state["to_fix"], *state["tried"], *state["dropped"]])
     had, held = set(worded(base.text)), judged[REVIEW].held
     brought = REVIEW in state["aims"]
     kept = [one for one in worded((await job.draft(draft)).text) if one in held or (brought and one not in had)]
@@ -304,21 +305,21 @@ async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluatio
 
 
 def _aimed(metrics: Sequence[str], findings: Sequence[Finding]) -> Update:
-    return {"aims": list(metrics), "findings": [one.id for one in findings]}
+    return {"aims": list(metrics), "to_fix": [one.id for one in findings]}
 
 
 async def review(state: State, job: Job) -> Update:
     """Let a person review the findings: drop some, add some, edit the draft, or stop."""
     best, number = state["best"], state["round"] + 1
     judged = await job.judged(best)
-    findings = findings_in(judged, state["findings"])
+    findings = findings_in(judged, state["to_fix"])
     draft, goals = await job.draft(best), job.refinement.goals
     asked = question(
         draft, number, state["scores"], goals, findings, state.get("why", ""), state.get("instruction", "")
     )
     answer = _ask(asked)
     if answer.stop or not answer.go:
-        return {"stop": "cancelled", "findings": [], "why": "", **await _ending(state, job)}
+        return {"stop": "cancelled", "to_fix": [], "why": "", **await _ending(state, job)}
     added = requests(answer.add)
     if added:
         await off_loop(job.store.judgments.keep, best, reviewed(judged.get(REVIEW), added))
@@ -326,16 +327,16 @@ async def review(state: State, job: Job) -> Update:
         # Requests given with an edited draft are for the revision after this one.
         await job.go_on_from(state["round"], best)
         edited = await job.add_draft(answer.edited, "edited by hand", number, parents=[Parent.of_draft(draft)])
-        by_hand: Update = {"aims": [], "findings": [], "why": "", "instruction": "", "by_hand": True}
+        by_hand: Update = {"aims": [], "to_fix": [], "why": "", "instruction": "", "by_hand": True}
         return {**by_hand, "draft": edited, "round": number, "next": "judge"}
     dropped = [str(one) for one in answer.drop]
-    left = [finding for finding in state["findings"] if finding not in dropped]
+    left = [finding for finding in state["to_fix"] if finding not in dropped]
     passed: Update = {"dropped": [*state["dropped"], *dropped]}
     if not added:
-        return {**passed, "findings": left, "next": "revise" if left else "decide"}
+        return {**passed, "to_fix": left, "next": "revise" if left else "decide"}
     wanted = [*(finding.id for finding in added), *left]
     aims = list(dict.fromkeys([REVIEW, *(state["aims"] if left else [])]))
-    return {**passed, "findings": wanted, "aims": aims, "next": "revise"}
+    return {**passed, "to_fix": wanted, "aims": aims, "next": "revise"}
 
 
 def _ask(asked: ReviewQuestion) -> ReviewAnswer:
@@ -363,13 +364,13 @@ async def revise(state: State, job: Job) -> Update:
             text, note = _by_sentences(base, job)
             job.observe(Noted(note))
     # What the reviser had no room to read has not been tried.
-    findings = state["findings"][: len(state["findings"]) - unread]
-    left = f"{_NO_ROOM} {unread} of {len(state['findings'])} findings" if unread else ""
+    findings = state["to_fix"][: len(state["to_fix"]) - unread]
+    left = f"{_NO_ROOM} {unread} of {len(state['to_fix'])} findings" if unread else ""
     parents = [Parent.of_draft(base), *(Parent("evidence", job.document.id, place) for place in read)]
     draft = await job.add_draft(text, f"{made}{base.id}", number, tuple(filter(None, (note, left))), parents)
     answers = tuple(one for one in said if one.finding in findings)
-    await job.keep_round(_round({**state, "findings": findings}, number, draft, answers))
-    return {"draft": draft, "round": number, "findings": findings}
+    await job.keep_round(_round({**state, "to_fix": findings}, number, draft, answers))
+    return {"draft": draft, "round": number, "to_fix": findings}
 
 
 class _Revision(NamedTuple):
@@ -399,15 +400,15 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
         told = state.get("instruction", "")
         instruction = [Finding(INSTRUCTION, "instruction", "change", told)] if told else []
         rulings = await off_loop(job.store.rulings.of, job.document.id)
-        found = findings_in(judged, state["findings"])
+        found = findings_in(judged, state["to_fix"])
         chosen = await off_loop(_with_ruled_evidence, found, rulings, reviser.reader)
         request = replace(request, findings=(*chosen, *instruction))
     brief = await reviser.brief(request)
     if number == 1 and brief.given.document is None:
         job.observe(Noted(NO_DOCUMENT))
-    unread = max(0, len(state["findings"]) - len(brief.given.points))
+    unread = max(0, len(state["to_fix"]) - len(brief.given.points))
     if unread:
-        job.observe(Noted(f"revision {number} has no room for {unread} of {len(state['findings'])} findings"))
+        job.observe(Noted(f"revision {number} has no room for {unread} of {len(state['to_fix'])} findings"))
     try:
         revised = await reviser.revise(request, brief.given, f"revision {number}")
     except (ReplyError, RejectedRequest) as error:
@@ -473,7 +474,7 @@ def _round(
         draft,
         state["best"],
         tuple(state["aims"]),
-        tuple(state["findings"]),
+        tuple(state["to_fix"]),
         accepted,
         reason,
         state.get("why", ""),

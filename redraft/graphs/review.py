@@ -7,35 +7,14 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import to_jsonable_python
-from typing_extensions import TypedDict
 
-from redraft.domain import REVIEW, Draft, Evaluation, Finding
+from redraft.domain import REVIEW, Draft, Evaluation, Finding, ReviewQuestion
 from redraft.fields import in_words
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import has_words
 
 Id = TypeVar("Id", int, str)
 _LONGEST_ANSWER = 2_000_000
-
-
-class ReviewQuestion(TypedDict):
-    """What a person is asked about: the next round, the draft to be revised, and the findings to be fixed."""
-
-    run: str
-    round: int
-    draft: str
-    text: str
-    words: int
-    scores: dict[str, float | None]
-    goals: dict[str, float]
-    findings: list[dict[str, Any]]
-    """The findings as JSON, each with the `number` that an answer may use."""
-    why: str
-    """Why these findings, if a model decided."""
-    instruction: str
-    """Its instruction to the reviser."""
-    problem: str
-    """What was wrong with the last answer; empty if there was none."""
 
 
 class ReviewAnswer(BaseModel):

@@ -1,4 +1,5 @@
-"""The input, state and output of the graphs: ids and small values, never texts."""
+"""The input, state and output of the graphs: ids and small values. Texts are in the store; the channels that bring one
+in, or hand the summary out, are emptied by the next step, so that no checkpoint but theirs has it."""
 
 from __future__ import annotations
 
@@ -79,13 +80,15 @@ class Options(TypedDict, total=False):
 class Task(Options, total=False):
     """The input of a graph: a document, or a recorded run."""
 
-    source: str | Path | list[str | Path]
-    """The path of a document, or the id of a stored one; or several, which are read as one."""
-    summary: str | Path
-    """The summary to judge or refine: its path, or the id of its stored text."""
+    text: Annotated[str, EphemeralValue]
+    """The text of a document. This and the next three are for one start: the next one on the same thread begins a run
+    of its own."""
+    source: Annotated[str | Path | list[str | Path], EphemeralValue]
+    """In place of the text: the path of a document, or the id of a stored one; or several, which are read as one."""
+    summary: Annotated[str | Path, EphemeralValue]
+    """The summary to judge or refine: its text, its path, or the id of its stored text."""
     recorded: Annotated[str, EphemeralValue]
-    """The id of a recorded run, in place of a document; for this start only, so that the next one on the same thread
-    begins a run of its own."""
+    """The id of a recorded run, in place of a document."""
     metrics: list[str]
 
 
@@ -98,10 +101,12 @@ class Drafting(TypedDict, total=False):
     """How many partial summaries there are, by level."""
 
 
-class GraphOutput(Drafting, total=False):
-    """The output of a graph. The summary, its rounds and its findings are in the store: `Session.result(run)`."""
+class Progress(Drafting, total=False):
+    """How far a run is."""
 
     run: str
+    document: str
+    """The id of the document in the store, which may be the `source` of the next run."""
     round: int
     best: str
     due: list[str]
@@ -113,8 +118,8 @@ class GraphOutput(Drafting, total=False):
     standings: dict[str, str]
     """The status of each goal for the best draft: met, missed, or unsure if too few items have a verdict."""
     aims: list[str]
-    findings: list[str]
-    """The findings that the next revision is to fix, or that the last one was to fix."""
+    to_fix: list[str]
+    """The ids of the findings that the next revision is to fix, or that the last one was to fix."""
     accepted: bool
     reason: str
     """Why the latest draft was accepted or not."""
@@ -126,7 +131,17 @@ class GraphOutput(Drafting, total=False):
     """The deciding model's reason for these findings, or for stopping."""
 
 
-class State(Task, GraphOutput, total=False):
+class GraphOutput(Progress, total=False):
+    """The output of a graph. Everything else about the run, such as its rounds, is in the store:
+    `Session.result(run)`."""
+
+    summary: Annotated[str, EphemeralValue]
+    """The text of the summary."""
+    findings: Annotated[list[dict[str, Any]], EphemeralValue]
+    """What the metrics found in the summary, as JSON."""
+
+
+class State(Task, Progress, total=False):
     """The state of a run, for observers and for resuming; everything else is in the store under the ids."""
 
     first: str

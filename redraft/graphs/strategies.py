@@ -54,7 +54,7 @@ class RunningSummary(Drafting, total=False):
 
     read: int
     """The number of chunks read."""
-    text: str
+    running: str
 
 
 class RunningState(RunningSummary, total=False):
@@ -65,7 +65,7 @@ class RunningState(RunningSummary, total=False):
 
 async def start(state: RunningState, job: Job) -> Update:
     """Begin with nothing read."""
-    return {"read": 0, "text": ""}
+    return {"read": 0, "running": ""}
 
 
 async def read_chunk(state: RunningState, job: Job) -> Command[str]:
@@ -79,8 +79,8 @@ async def read_chunk(state: RunningState, job: Job) -> Command[str]:
     room = int(job.plan.words * OVERFLOW)
     place, where = f"chunk {index + 1}/{count}", job.place(job.chunks[index])
     try:
-        if state["text"]:
-            summary = await job.text(state["text"])
+        if state["running"]:
+            summary = await job.text(state["running"])
             written = await job.writer.update(excerpt, summary, target, room, place, place=where)
         else:
             written = await job.writer.begin(excerpt, target, room, place, place=where)
@@ -92,11 +92,11 @@ async def read_chunk(state: RunningState, job: Job) -> Command[str]:
     await job.close_gap(index)
     if job.writer.says_nothing(written.text):
         return Command(update=passed, goto=_onward(index + 1, job))
-    running = [await job.as_parent(state["text"], "running")] if state["text"] else []
+    running = [await job.as_parent(state["running"], "running")] if state["running"] else []
     parents = [*running, job.part(job.chunks[index])]
     piece = await job.piece(written, 0, index, (0, index), target, parents)
     onward = "compress" if piece.words > job.plan.words else _onward(index + 1, job)
-    update = {**passed, "text": await job.keep_text(piece.text), "pieces": {"0": index + 1}}
+    update = {**passed, "running": await job.keep_text(piece.text), "pieces": {"0": index + 1}}
     return Command(update=update, goto=onward)
 
 
@@ -105,18 +105,18 @@ async def compress(state: RunningState, job: Job) -> Command[str]:
     index, count = state["read"] - 1, len(job.chunks)
     target = running_target(job.plan.words, index, count)
     place = f"compress after chunk {index + 1}/{count}"
-    written = await job.writer.compress(await job.text(state["text"]), target, job.plan.words, place)
-    running = await job.as_parent(state["text"], "running")
+    written = await job.writer.compress(await job.text(state["running"]), target, job.plan.words, place)
+    running = await job.as_parent(state["running"], "running")
     piece = await job.piece(written, 0, index, (0, index), target, [running], step=1)
-    return Command(update={"text": await job.keep_text(piece.text)}, goto=_onward(state["read"], job))
+    return Command(update={"running": await job.keep_text(piece.text)}, goto=_onward(state["read"], job))
 
 
 async def tidy(state: RunningState, job: Job) -> Update:
     """Remove the traces of the process, and keep the result as the run's draft."""
-    if not state["text"]:
+    if not state["running"]:
         raise await job.nothing_written()
-    written = await job.writer.tidy(await job.text(state["text"]), "tidy")
-    running = await job.as_parent(state["text"], "running")
+    written = await job.writer.tidy(await job.text(state["running"]), "tidy")
+    running = await job.as_parent(state["running"], "running")
     return {"draft": await job.keep(written.text, "incremental", (written.flaw,) if written.flaw else (), [running])}
 
 

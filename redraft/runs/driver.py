@@ -17,11 +17,12 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 from typing_extensions import override
 
+from redraft.domain import ReviewQuestion
 from redraft.errors import BudgetError, RunError, StoreError, UsageError
 from redraft.events import Event, Observer, StageStarted, streamed
 from redraft.graphs import assembly
 from redraft.graphs.nodes import SessionProtocol
-from redraft.graphs.review import ReviewQuestion
+from redraft.graphs.review import ReviewAnswer
 from redraft.store.checkpoints import SqliteCheckpoints
 from redraft.store.connection import BUSY_SECONDS, Checkpoints, off_loop
 from redraft.store.runs import Run
@@ -98,8 +99,9 @@ async def _set_up(saver: FileSaver) -> None:
             await asyncio.sleep(0.01)
 
 
-Reviewer = Callable[[ReviewQuestion], Awaitable[Mapping[str, Any] | None]]
-"""Answers a run's questions with a `redraft.ReviewAnswer`; None leaves the run waiting."""
+AnswerLike = ReviewAnswer | Mapping[str, Any]
+Reviewer = Callable[[ReviewQuestion], Awaitable[AnswerLike | None]]
+"""Answers a run's questions with a `redraft.ReviewAnswer` or its fields; None leaves the run waiting."""
 
 
 class Watcher(Protocol):
@@ -156,7 +158,7 @@ class Driver:
         self.savers.clear()
         self._loop = None
 
-    async def drive(self, run: Run, answer: Mapping[str, Any] | None = None) -> None:
+    async def drive(self, run: Run, answer: AnswerLike | None = None) -> None:
         """Work on a run until it is done, waits, or has used up its budget after making a draft."""
         try:
             with self._store.checkpoints.explained():
@@ -173,7 +175,7 @@ class Driver:
             await self._watcher.stopped(run.id, error)
             raise
 
-    async def _go_on(self, run: Run, answer: Mapping[str, Any] | None) -> None:
+    async def _go_on(self, run: Run, answer: AnswerLike | None) -> None:
         graph, config = await self._graph(run), await self._config(run)
         snapshot = await graph.aget_state(config)
         if answer is None and await self._ended(run, snapshot):
@@ -190,7 +192,7 @@ class Driver:
             if question is None or reply is None:
                 return
             # By id: LangGraph treats an empty answer without one as no answer, and would ask forever.
-            entry = Command(resume={question[0]: reply})
+            entry = _reply(question[0], reply)
 
     async def question(self, run: Run) -> ReviewQuestion | None:
         """Return the question of a waiting run, or None."""
@@ -220,15 +222,13 @@ class Driver:
         whole = run.status != "done" and _at_its_end(snapshot)
         return whole and not await off_loop(self._store.runs.gaps, run.id)
 
-    async def _entry(
-        self, run: Run, snapshot: StateSnapshot, config: RunnableConfig, answer: Mapping[str, Any] | None
-    ) -> Any:
+    async def _entry(self, run: Run, snapshot: StateSnapshot, config: RunnableConfig, answer: AnswerLike | None) -> Any:
         """Return the graph input that starts the run, or continues it where it stopped."""
         question = _question(snapshot)
         if answer is not None:
             if question is None:
                 raise _no_question(run)
-            return Command(resume={question[0]: dict(answer)})
+            return _reply(question[0], answer)
         begun = snapshot.created_at is not None
         if _at_its_end(snapshot):
             # It ended with gaps: it runs again, and only what is missing is requested.
@@ -236,8 +236,15 @@ class Driver:
             begun = False
         if question is not None:
             reply = await self._reviewer(question[1]) if self._reviewer else None
-            return Command(resume={question[0]: reply}) if reply is not None else None
+            return _reply(question[0], reply) if reply is not None else None
         return None if begun else {"recorded": run.id}
+
+
+def _reply(question: str, answer: AnswerLike) -> Command[Any]:
+    """Return the answer as plain values, which every checkpointer can store."""
+    return Command(
+        resume={question: answer.model_dump(exclude_unset=True) if isinstance(answer, ReviewAnswer) else answer}
+    )
 
 
 def _no_question(run: Run) -> RunError:

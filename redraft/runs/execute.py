@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from redraft.agents.evidence import EvidenceReader
 from redraft.domain import GIVEN, OTHER, Draft, Evaluation, KeyFacts, Pack, Piece
@@ -26,7 +24,7 @@ from redraft.graphs.job import Job
 from redraft.graphs.policy import unsure
 from redraft.llm.budget import Budget
 from redraft.report.history.results import lost_rounds
-from redraft.runs.driver import Driver
+from redraft.runs.driver import AnswerLike, Driver
 from redraft.runs.job import reader_of
 from redraft.runs.lineage import trace
 from redraft.runs.manager import RunManager, on_record
@@ -314,7 +312,7 @@ class _ChapterRuns:
         await job.close_gap(chunk.index)
 
 
-async def carry_out(manager: RunManager, driver: Driver, run: Run, answer: Mapping[str, Any] | None = None) -> None:
+async def carry_out(manager: RunManager, driver: Driver, run: Run, answer: AnswerLike | None = None) -> None:
     """Work on a run until it ends or stops. `answer` is for a run that waits for a person."""
     if run.kind == "compare":
         await compare(manager, run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,15 +15,17 @@ from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationE
 from redraft.domain import REVIEW, Document, Evidence, Finding
 from redraft.errors import RunError, UsageError
 from redraft.fields import in_words
-from redraft.readers.documents import CleanText, check_sources, finished, load, read_text, together
+from redraft.graphs.state import Task
+from redraft.readers.documents import CleanText, check_sources, finished, is_readable, load, read_text, together
 from redraft.report.history.results import document_read
-from redraft.sources import STDIN, read_file, read_stdin
+from redraft.sources import MOST_BYTES, STDIN, is_no_path, read_file, read_stdin
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.languages import language_of
 from redraft.text.quotes import locate
-from redraft.text.sanitizer import one_line
+from redraft.text.sanitizer import clean_with_notes, one_line
 from redraft.text.word_keys import keys
+from redraft.text.words import has_words
 
 _ID, _RUN_OR_ID = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{2,8}|[0-9a-f]{64}")
 
@@ -47,6 +50,28 @@ def document_of(store: Store, source: Sources) -> Document:
     return load(source)
 
 
+def document_of_task(store: Store, task: Task) -> Document:
+    """Return the document in the input of a graph: its `text`, or its `source`. A graph around it may have both in its
+    state; they must not differ."""
+    text, source = task.get("text"), task.get("source")
+    if text is None and source is not None:
+        return document_of(store, source)
+    if not isinstance(text, str):
+        raise UsageError(f"text is a {type(text).__name__}", hint="give the text of the document as a string")
+    if len(text) > MOST_BYTES:
+        raise UsageError(f"text has {len(text):,} characters", hint=f"give at most {MOST_BYTES:,}")
+    document = finished(Document.from_text(text))
+    if source is None:
+        return document
+    named = document_of(store, source)
+    if named.id != document.id:
+        raise UsageError(
+            "text and source are two different documents",
+            hint="give one of them; a graph around this one needs another name for a text of its own",
+        )
+    return named
+
+
 def document_asked_about(store: Store, source: Sources) -> Sources:
     """The document that a question is about, if its id or that of a run on it is given; any other source unchanged."""
     if not isinstance(source, str) or not _RUN_OR_ID.fullmatch(source) or Path(source).exists():
@@ -60,10 +85,22 @@ def document_asked_about(store: Store, source: Sources) -> Sources:
 
 
 def summary_of(store: Store, source: str | Path) -> CleanText:
-    """Return the summary text that a graph was given as a path or a draft id."""
+    """Return the summary that a graph was given: a path, the id of a stored text, or the text itself."""
+    if not isinstance(source, str | Path):
+        raise UsageError(f"summary is a {type(source).__name__}", hint="give its text, its path, or the id of a text")
     if _ID.fullmatch(str(source)):
         return CleanText(store.documents.text(str(source)), ())
-    return read_text(source)
+    if isinstance(source, Path) or os.path.exists(source) or _is_file_name(source):
+        return read_text(source)
+    found = clean_with_notes(source)
+    if not has_words(found.text):
+        raise UsageError("summary has no words", hint="give its text, its path, or the id of a text")
+    return CleanText(found.text.strip(), tuple(found.notes))
+
+
+def _is_file_name(source: str) -> bool:
+    path = Path(source)
+    return bool(path.suffix) and is_readable(path) and not is_no_path(source)
 
 
 def draft_of_round(store: Store, run: Run, number: int) -> str:

@@ -290,13 +290,13 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
 async def _confirmed(state: State, job: Job) -> State:
     """Return the state with the findings that a second look confirms. Raises `UsageError` where none remain."""
     state = cast(State, {**state, **await confirm(state, job)})
-    left = [one.id for one in findings_in(await job.judged(state["best"]), state["findings"])]
+    left = [one.id for one in findings_in(await job.judged(state["best"]), state["to_fix"])]
     if not left:
         raise UsageError(
             "a second look at the document has found that it says so: the findings are withdrawn",
             hint="list_findings has those that are left",
         )
-    return cast(State, {**state, "findings": left})
+    return cast(State, {**state, "to_fix": left})
 
 
 def _check(run: Run) -> None:
@@ -341,7 +341,7 @@ async def _standing(job: Job, run: Run, aims: Sequence[str], findings: Sequence[
         "best": best,
         "scores": {name: said.score for name, said in judged.items() if name not in {REVIEW, *FIGURES}},
         "aims": list(aims),
-        "findings": list(findings),
+        "to_fix": list(findings),
         "instruction": instruction,
         "tried": [],
         "dropped": [],

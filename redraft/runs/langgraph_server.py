@@ -1,4 +1,4 @@
-"""Graph factories for LangGraph's server, named in `langgraph.json`. The server has its own checkpointer.
+"""Graph factories for LangGraph's server, named in its `langgraph.json`. The server has its own checkpointer.
 
 The server has no session, so each graph is built with one from the environment, as the command line would be:
 REDRAFT_DB, REDRAFT_MODEL, REDRAFT_JUDGE, REDRAFT_BASE_URL, REDRAFT_TRACE_TO_LANGSMITH.
@@ -7,7 +7,7 @@ REDRAFT_DB, REDRAFT_MODEL, REDRAFT_JUDGE, REDRAFT_BASE_URL, REDRAFT_TRACE_TO_LAN
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from redraft.graphs import assembly
 from redraft.runs.session import Session
-from redraft.settings import EXTRACTIVE, DraftConfig
+from redraft.settings import AUTO, EXTRACTIVE, DraftConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 
@@ -40,36 +40,26 @@ async def _session() -> AsyncIterator[Session]:
         await off_loop(store.close)
 
 
-def _strategy(config: RunnableConfig) -> str:
-    return str(config.get("configurable", {}).get("strategy", "hierarchical"))
+def _factory(name: str, *, drafts: bool = False) -> Callable[[RunnableConfig], Served]:
+    @asynccontextmanager
+    async def serve(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
+        chosen = [str(config.get("configurable", {}).get("strategy", AUTO))] if drafts else []
+        async with _session() as session:
+            # A strategy may come from another package, and finding it reads files.
+            graph = await off_loop(assembly.BUILDERS[name], *chosen, session=session)
+            yield graph.compile(name=name)
+
+    return serve
 
 
-@asynccontextmanager
-async def summarizer(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
-    """Draft by the configured strategy, and refine."""
-    async with _session() as session:
-        # A strategy may come from another package, and finding it reads files.
-        graph = await off_loop(assembly.summarizer, _strategy(config), session=session)
-        yield graph.compile(name="summarizer")
+summarizer = _factory("summarizer", drafts=True)
+"""Draft by the configured strategy, and refine."""
 
+draft = _factory("draft", drafts=True)
+"""Draft by the configured strategy."""
 
-@asynccontextmanager
-async def draft(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
-    """Draft by the configured strategy."""
-    async with _session() as session:
-        graph = await off_loop(assembly.draft, _strategy(config), session=session)
-        yield graph.compile(name="draft")
+refine = _factory("refine")
+"""Refine a given summary."""
 
-
-@asynccontextmanager
-async def refine(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:  # noqa: ARG001
-    """Refine a given summary."""
-    async with _session() as session:
-        yield assembly.refine(session=session).compile(name="refine")
-
-
-@asynccontextmanager
-async def judge(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:  # noqa: ARG001
-    """Judge a summary that is given."""
-    async with _session() as session:
-        yield assembly.judge(session=session).compile(name="judge")
+judge = _factory("judge")
+"""Judge a given summary."""

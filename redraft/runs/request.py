@@ -91,7 +91,7 @@ class RunRequest:
 
     def of_task(self, task: Task, scope: Scope) -> tuple[RunRequest, str | Path | None]:
         """Return the request with the input of a graph; `summary` is where a given summary comes from."""
-        known = {"source", "summary", "recorded", "metrics", "strategy"}
+        known = {"text", "source", "summary", "recorded", "metrics", "strategy"}
         options = {name: value for name, value in task.items() if name not in known}
         judging = RefineConfig.model_fields.keys() | {"metrics"}
         if scope == "summarize" and (stray := sorted(n for n, value in task.items() if value and n in judging)):
@@ -99,8 +99,8 @@ class RunRequest:
                 f"this graph drafts and does nothing else, so {stray[0]} makes no difference",
                 hint="use redraft.graphs.summarizer, or leave it out",
             )
-        if "source" not in task:
-            raise UsageError("the graph was given no document", hint='start it with {"source": PATH}')
+        if "source" not in task and "text" not in task:
+            raise UsageError("the graph was given no document", hint='start it with {"text": ...} or {"source": PATH}')
         asked = self.with_options(options).with_metrics(task.get("metrics", ()))
         if asked.settings.by_chapter:
             raise UsageError("a graph drafts no chapters", hint="use `await session.summarize(..., by_chapter=True)`")
@@ -109,7 +109,7 @@ class RunRequest:
         if task["strategy"] != GIVEN_STRATEGY:
             return asked.with_options({"strategy": task["strategy"]}), None
         if "summary" not in task:
-            raise UsageError("the graph was given no summary", hint='give its path beside "source", as "summary"')
+            raise UsageError("the graph was given no summary", hint='give its text, or its path, as "summary"')
         return asked, task["summary"]
 
     def order(self, scope: Scope, model_roles: ModelRoles, **given: Any) -> tuple[DraftConfig, RunSpec]:

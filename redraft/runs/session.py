@@ -8,6 +8,7 @@ import weakref
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from copy import copy
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -15,13 +16,12 @@ from typing import Any, Literal, Self
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
 
-from redraft.domain import Document, Finding
+from redraft.domain import Document, Finding, ReviewQuestion
 from redraft.errors import RunError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import scoring
 from redraft.events import Event, Observer, harmless, unobserved
 from redraft.graphs.job import Job
-from redraft.graphs.review import ReviewQuestion
 from redraft.graphs.state import Options, Scope, Task
 from redraft.graphs.strategies import check_there
 from redraft.llm.budget import Budget
@@ -31,9 +31,16 @@ from redraft.report.history.answers import Answer, read_answer
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.lost import Losses, read_losses
 from redraft.report.history.results import Result, read_result
-from redraft.runs.driver import Driver, Reviewer, stop_saver, streaming
+from redraft.runs.driver import AnswerLike, Driver, Reviewer, stop_saver, streaming
 from redraft.runs.execute import carry_out, check_summaries, may_gain
-from redraft.runs.inputs import Sources, document_asked_about, document_of, draft_of_round, summary_of
+from redraft.runs.inputs import (
+    Sources,
+    document_asked_about,
+    document_of,
+    document_of_task,
+    draft_of_round,
+    summary_of,
+)
 from redraft.runs.job import JobFactory
 from redraft.runs.lineage import retraced, trace, trace_losses
 from redraft.runs.manager import RunManager, put_on_record
@@ -56,6 +63,8 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 
 
+# LangGraph takes a dataclass, and no other class, as the `context_schema` of a graph.
+@dataclass(init=False, repr=False, eq=False)
 class Session:
     """A store and the models that work on it: `async with Session("book.db", model="openai:gpt-5-mini") as session`.
 
@@ -265,14 +274,12 @@ class Session:
         asked = self._with(run.settings, judging, wanted, metrics, options)
         return await self._made(document, asked, "refine", given=text, parent=run.id, findings=tuple(findings))
 
-    async def resume(
-        self, key: str, *, limits: Limits | None = None, answer: Mapping[str, Any] | None = None
-    ) -> Result:
+    async def resume(self, key: str, *, limits: Limits | None = None, answer: AnswerLike | None = None) -> Result:
         """Go on with a run where it stopped, under the settings that it began with. Other limits replace its own.
 
-        `answer` is for a run that waits: see `question`. Raises a `RunError` for a run that is worked on elsewhere. A
-        run that is done stays as it is; but what it had to leave out is tried again: chunks, questions, key facts, an
-        evaluation that failed, and a revision that never came.
+        `answer`, a `ReviewAnswer` or its fields, is for a run that waits: see `question`. Raises a `RunError` for a run
+        that is worked on elsewhere. A run that is done stays as it is; but what it had to leave out is tried again:
+        chunks, questions, key facts, an evaluation that failed, and a revision that never came.
         """
         run = await off_loop(self.store.runs.get, key)
         if isinstance(run.purpose, ExperimentPart):
@@ -304,7 +311,7 @@ class Session:
             return streaming(self.summarize(source, metrics=metrics, **options))
         return streaming(self.refine(source, summary, metrics=metrics, **options))
 
-    def stream_resume(self, key: str, answer: Mapping[str, Any] | None = None) -> AsyncGenerator[Event, None]:
+    def stream_resume(self, key: str, answer: AnswerLike | None = None) -> AsyncGenerator[Event, None]:
         """Yield the events of a resumed run, like `stream`."""
         return streaming(self.resume(key, answer=answer))
 
@@ -355,7 +362,8 @@ class Session:
             given, notes = await off_loop(summary_of, self.store, place)
             self._manager.note(*notes)
         settings, order = asked.order(scope, self._model_roles, given=given)
-        return (await put_on_record(self._manager, task["source"], settings, order)).id
+        document = await off_loop(document_of_task, self.store, task)
+        return (await put_on_record(self._manager, document, settings, order)).id
 
     def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
         """Work on a run for the duration of the context; see `redraft.graphs.node`."""
@@ -419,7 +427,7 @@ class Session:
         """Go on with a run that is known to be this session's."""
         return await self._worked(await off_loop(self.store.runs.get, key))
 
-    async def _worked(self, run: Run, answer: Mapping[str, Any] | None = None) -> Result:
+    async def _worked(self, run: Run, answer: AnswerLike | None = None) -> Result:
         with tracing(self._manager.traced):
             await carry_out(self._manager, self._driver, run, answer)
         return await self.result(run.id)

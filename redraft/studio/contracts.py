@@ -7,8 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from redraft.batches.status import Stage as BatchStage
-from redraft.domain import Piece
-from redraft.graphs.review import ReviewQuestion
+from redraft.domain import Piece, ReviewQuestion
 from redraft.report.dossier.contents import FindingEntry, SentenceEntry
 from redraft.report.entry import Entry, Line
 from redraft.report.history.answers import AnswerCitation, AnswerSentence

@@ -50,7 +50,7 @@ async def test_it_goes_on_from_a_checkpoint_with_other_aims(bench: Bench) -> Non
         before = await gone(graph, bench, session)
         past = await at(graph, "revise", 0)
         missing = [one.id for one in before.initial["coverage"].findings if one.kind == "unanswered"]
-        other = {"aims": ["coverage"], "findings": missing, "next": "revise"}
+        other = {"aims": ["coverage"], "to_fix": missing, "next": "revise"}
         fork = await graph.aupdate_state(past.config, other, as_node="decide")
         left = await graph.ainvoke(None, fork, context=session)
         after = await session.result(left["run"])
@@ -84,7 +84,7 @@ async def test_a_fork_that_stops_on_its_way_has_the_best_draft_of_that_way(bench
     async with bench.session() as session:
         before = await gone(graph, bench, session)
         past = await at(graph, "decide", 0)
-        other = {"aims": ["review"], "findings": [], "instruction": "Say it all again.", "next": "revise"}
+        other = {"aims": ["review"], "to_fix": [], "instruction": "Say it all again.", "next": "revise"}
         fork = await graph.aupdate_state(past.config, other, as_node="decide")
     author = bench.script
     # The revision is paid for, and the judging of what comes of it is not.

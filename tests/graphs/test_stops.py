@@ -12,8 +12,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from redraft import Limits, Result, Session, graphs
+from redraft.domain import ReviewQuestion
 from redraft.events import Event, StageStarted
-from redraft.graphs.review import ReviewQuestion
 from redraft.runs import driver
 from redraft.settings import DraftConfig
 from tests.judges import Court, Json, Keepers, Said, Sheet, told

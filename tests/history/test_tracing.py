@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from redraft.domain import Document, DocumentSection, Span
+from redraft.domain import Document, DocumentSection, ReviewQuestion, Span
 from redraft.errors import RunError
-from redraft.graphs.review import ReviewQuestion
 from redraft.report.history.trace import read_trace
 from redraft.text.places import place_of
 from tests.judges import Court, Json, named, told

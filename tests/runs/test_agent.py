@@ -29,9 +29,9 @@ from redraft import (
     tools,
 )
 from redraft.cli.views.history import trace_lines
+from redraft.domain import ReviewQuestion
 from redraft.errors import ProviderError
 from redraft.events import Event, Noted
-from redraft.graphs.review import ReviewQuestion
 from redraft.llm.chat import ChatModel
 from redraft.llm.reply_reader import read_value
 from redraft.prompts.decision import DecideGiven, Decision, FindingOption

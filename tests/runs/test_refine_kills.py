@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 from redraft import DraftConfig, Limits, RefineConfig, Session, Store
+from redraft.domain import ReviewQuestion
 from redraft.events import CallAnswered, Event, RoundSettled, RunDone, RunStarted, StageStarted, unobserved
-from redraft.graphs.review import ReviewQuestion
 from redraft.report.history.results import Result
 from tests.chatserver import ChatServer, asked
 from tests.judges import KEY, Court, Json, island, told

@@ -1,4 +1,4 @@
-"""The graphs of `langgraph.json`, loaded and called as LangGraph's server loads and calls them."""
+"""The graphs of the example's `langgraph.json`, loaded and called as LangGraph's server loads and calls them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from redraft.errors import UsageError
 from redraft.graphs.assembly import BUILDERS
 from tests.support import SAMPLE
 
-CONFIG = json.loads((SAMPLE.parent.parent / "langgraph.json").read_text("utf-8"))
+CONFIG = json.loads((SAMPLE.parent / "langgraph" / "langgraph.json").read_text("utf-8"))
 
 
 @asynccontextmanager
@@ -41,6 +41,7 @@ async def served(name: str, config: RunnableConfig) -> AsyncIterator[Pregel[Any,
         yield graph.copy(update={"checkpointer": SAVERS[name], "store": None})
 
 
+TEXT = SAMPLE.read_text("utf-8").split("## Chapter 3")[0]
 SAVERS = {name: InMemorySaver() for name in BUILDERS}
 
 
@@ -49,7 +50,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The database that the environment names, and a document and a summary on disk."""
     monkeypatch.setenv("REDRAFT_DB", str(tmp_path / "served.db"))
     monkeypatch.chdir(tmp_path)
-    Path("book.md").write_text(SAMPLE.read_text("utf-8").split("## Chapter 3")[0], "utf-8")
+    Path("book.md").write_text(TEXT, "utf-8")
     Path("summary.txt").write_text(
         "Hester Vane came to the island of Sarn on Monday, 3 March 1924. The bank had sent Hester a civil letter.",
         "utf-8",
@@ -64,7 +65,7 @@ def at(thread: str, **configurable: Any) -> RunnableConfig:
 
 def test_all_public_graphs_are_served() -> None:
     assert set(CONFIG["graphs"]) == set(BUILDERS)
-    assert CONFIG["dependencies"] == ["."]
+    assert CONFIG["dependencies"] == ["redraft"]
 
 
 @pytest.mark.slow
@@ -82,7 +83,7 @@ async def test_each_runs_to_its_end(name: str, given: dict[str, Any], database: 
     # As the server has it, which refuses whatever blocks its event loop.
     with blockbuster_ctx():
         async with served(name, config) as graph:
-            done = await graph.ainvoke({"source": "book.md", **given}, config)
+            done = await graph.ainvoke({"text": TEXT, **given}, config)
     async with served(name, config) as graph:
         kept = await graph.aget_state(config)
 
@@ -93,6 +94,7 @@ async def test_each_runs_to_its_end(name: str, given: dict[str, Any], database: 
     assert result.run.stop_reason == done["stop"] == kept.values["stop"]
     assert result.draft is not None
     assert result.draft.id == done["best"]
+    assert kept.values["summary"] == done["summary"] == result.summary
     assert set(result.scores) == (set() if name == "draft" else {"coverage"})
 
 
@@ -132,3 +134,16 @@ async def test_the_configuration_names_the_strategy(database: Path) -> None:
     with pytest.raises(UsageError, match="there is no strategy 'random'"):
         async with served("draft", at("strategy", strategy="random")):
             pass
+
+
+async def test_the_server_may_show_an_error_without_a_secret(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = at("failing")
+    async with served("draft", config) as graph:
+        # It masks the message of every exception that is not of a type like this.
+        with pytest.raises(RuntimeError, match=r"^nowhere\.md: no such file"):
+            await graph.ainvoke({"source": "nowhere.md"}, config)
+    monkeypatch.setenv("REDRAFT_DB", "postgresql://someone:hunter2@127.0.0.1:1/books")
+    with pytest.raises(RuntimeError, match="someone") as raised:
+        async with served("draft", config):
+            pass
+    assert "hunter2" not in str(raised.value)

@@ -33,7 +33,9 @@ async def read_first(_state: Ends, job: Job) -> Update:
 async def read_last(state: Ends, job: Job) -> Update:
     """Summarize the last chunk, where that is another."""
     last = len(job.chunks) - 1
-    return {"ends": [*state["ends"], await _read(job, last, 1)], "pieces": {"0": 2}} if last else {}
+    ends = [*state["ends"], await _read(job, last, 1)] if last else state["ends"]
+    # A node's update is never empty: whoever streams the graph is given None for it.
+    return {"ends": ends, "pieces": {"0": len(ends)}}
 
 
 async def merge(state: Ends, job: Job) -> Update:

@@ -176,6 +176,8 @@ class _File:
                 title = one_line(item.get_title() or "", TITLE_WIDTH)
                 if page is not None and title and 0 <= page < len(self._file):
                     found.append((item.level + 1, title, page))
+        except DocumentError:
+            raise
         except (pdfium.PdfiumError, ValueError, RuntimeError):
             self._builder.oddities.append("its outline is broken")
         return found

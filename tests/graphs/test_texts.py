@@ -1,0 +1,189 @@
+"""Texts go into a graph and come out of it, graphs follow each other in one graph, and events keep their kind."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, StateGraph
+from typing_extensions import TypedDict
+
+from redraft import Document, FunctionModel, Request, RunStarted, Session, UsageError, event_json, graphs
+from redraft.events import Event
+from redraft.graphs import GraphOutput, Task
+from redraft.llm.fakes import Line
+
+TEXT = "# Minutes\n\nThe board met at seven. Edith Marlow was in the chair. It was cold, and nothing was agreed on."
+OTHER = "# Notes\n\nThe board met at nine. Nobody was in the chair. It was warm, and a bridge was agreed on."
+WRONG = "The board met at eight."
+THREAD: RunnableConfig = {"configurable": {"thread_id": "1"}}
+GOAL = {"goals": {"consistency": 0.9}, "allow_self_check": True, "rounds": 1}
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[Session]:
+    async with Session(":memory:") as opened:
+        yield opened
+
+
+async def test_a_text_goes_in_and_the_summary_comes_out(session: Session) -> None:
+    left = await graphs.draft("direct").compile().ainvoke({"text": TEXT, "words": 12}, context=session)
+
+    result = await session.result(left["run"])
+    assert left["summary"] == result.summary
+    assert (left["findings"], left["scores"]) == ([], {})
+    assert left["document"] == result.run.document == await session.add(Document.from_text(TEXT))
+    again = await graphs.draft("direct").compile().ainvoke({"source": left["document"], "words": 12}, context=session)
+    assert again["summary"] == left["summary"]
+
+
+@pytest.mark.slow
+async def test_scores_and_findings_come_out(session: Session) -> None:
+    task: Task = {"text": TEXT, "summary": WRONG, "metrics": ["consistency"]}
+    left = await graphs.judge().compile().ainvoke(task, context=session)
+
+    result = await session.result(left["run"])
+    assert (left["summary"], left["scores"]) == (WRONG, {"consistency": 0.0})
+    (finding,) = left["findings"]
+    assert finding["sentence"] == WRONG
+    assert finding["id"] == result.evaluations["consistency"].findings[0].id
+    json.dumps(left["findings"])
+
+
+@pytest.mark.parametrize("kind", ["text", "path", "name", "id"])
+async def test_a_summary_is_a_text_or_a_path_or_an_id(
+    kind: str, session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "summary.txt").write_text(WRONG, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    given = {"text": WRONG, "path": Path("summary.txt"), "name": "summary.txt", "id": await session.add(WRONG)}[kind]
+    task: Task = {"text": TEXT, "summary": given, "metrics": ["statistics"]}
+    assert (await graphs.judge().compile().ainvoke(task, context=session))["summary"] == WRONG
+
+
+@pytest.mark.parametrize(
+    ("task", "problem"),
+    [
+        ({}, "the graph was given no document"),
+        ({"text": 7}, "text is a int"),
+        ({"text": " "}, "the document is empty"),
+        ({"text": TEXT, "source": OTHER}, "a text of .* was given where a path was expected"),
+        ({"text": TEXT, "summary": " "}, "summary has no words"),
+        ({"text": TEXT, "summary": {}}, "summary is a dict"),
+        ({"text": TEXT, "summary": "nowhere.md"}, "no such file"),
+    ],
+)
+async def test_what_is_no_text_is_refused(task: Any, problem: str, session: Session) -> None:
+    with pytest.raises(RuntimeError, match=problem):
+        await graphs.judge().compile().ainvoke({"summary": WRONG, **task}, context=session)
+
+
+async def test_text_and_source_are_the_same_document(session: Session) -> None:
+    graph, known = graphs.draft("direct").compile(), await session.add(Document.from_text(OTHER, "Titled"))
+    left = await graph.ainvoke({"text": OTHER, "source": known}, context=session)
+    assert (await session.result(left["run"])).title == "Titled"
+    with pytest.raises(UsageError, match="two different documents"):
+        await graph.ainvoke({"text": TEXT, "source": known}, context=session)
+
+
+async def test_the_next_start_on_a_thread_has_its_own_text(session: Session) -> None:
+    graph = graphs.draft("direct").compile(checkpointer=InMemorySaver())
+    first = await graph.ainvoke({"source": await session.add(Document.from_text(TEXT))}, THREAD, context=session)
+    second = await graph.ainvoke({"text": OTHER}, THREAD, context=session)
+    assert first["document"] != second["document"]
+    assert "nine" in second["summary"]
+
+
+class Letter(TypedDict, total=False):
+    """The state of somebody's graph."""
+
+    text: str
+    words: int
+    goals: dict[str, float]
+    allow_self_check: bool
+    summary: str
+    scores: dict[str, float | None]
+    run: str
+
+
+@pytest.mark.slow
+async def test_a_draft_is_refined_by_the_next_node(session: Session) -> None:
+    mine = StateGraph(Letter, context_schema=Session)
+    mine.add_node("draft", graphs.draft("direct").compile())
+    mine.add_node("refine", graphs.refine().compile())
+    mine.add_edge(START, "draft")
+    mine.add_edge("draft", "refine")
+    graph = mine.compile()
+    task: Letter = {"text": TEXT, "words": 12, "goals": {"consistency": 0.9}, "allow_self_check": True}
+    left = await graph.ainvoke(task, context=session)
+
+    drafted, refined = reversed(session.store.runs.latest(2))
+    assert (drafted.kind, refined.kind) == ("summarize", "refine")
+    assert left["run"] == refined.id
+    assert left["scores"] == {"consistency": 1.0}
+    assert left["summary"] == (await session.result(drafted.id)).summary
+    assert graph.get_context_jsonschema() is not None
+    with pytest.raises(UsageError, match="allow_self_check makes no difference"):
+        await graphs.draft("direct").compile().ainvoke({**task}, context=session)
+
+
+def _written(request: Request[Any, Any]) -> Line:
+    return "The board met." if request.prompt.name != "tidy" else request.given.summary
+
+
+_EVERY: dict[str, tuple[Any, dict[str, Any]]] = {
+    "direct": (graphs.draft("direct"), {}),
+    "hierarchical": (graphs.draft("hierarchical"), {}),
+    "incremental": (graphs.draft("incremental"), {}),
+    "judge": (graphs.judge(), {"summary": WRONG}),
+    "refine": (graphs.refine(), {"summary": WRONG, **GOAL}),
+    "summarizer": (graphs.summarizer(), GOAL),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", _EVERY)
+async def test_no_update_is_empty_and_every_event_has_its_kind(name: str, session: Session) -> None:
+    graph, task = _EVERY[name]
+    kinds = set()
+    modes = ["updates", "custom", "debug"]
+    stream = graph.compile().astream({"text": TEXT, **task}, context=session, stream_mode=modes, subgraphs=True)
+    async for _, mode, part in stream:
+        if mode == "updates":
+            assert all(part.values()), part
+        elif mode == "custom":
+            kinds.add(part.kind)
+            sent = orjson.dumps(part, default=lambda value: value._asdict())  # as LangGraph's server does
+            assert orjson.loads(sent)["kind"] == part.kind == event_json(part)["kind"]
+    assert {"started", "done"} < kinds
+
+
+async def test_a_tree_that_does_not_shrink_leaves_no_empty_update(tmp_path: Path) -> None:
+    def growing(request: Request[Any, Any]) -> Line:
+        return " ".join(f"Keeper {number} lit the lamp." for number in range(12))
+
+    text = "\n\n".join(f"Keeper {number} of the tower lit the lamp at dusk and slept." for number in range(60))
+    async with Session(":memory:", model=FunctionModel(growing, "growing:1")) as session:
+        graph, task = graphs.draft("hierarchical").compile(), {"chunk_tokens": 128, "context_tokens": 1024, "words": 40}
+        parts = [part async for part in graph.astream({"text": text, **task}, context=session, subgraphs=True)]
+    assert {"tidy"} < {node for _, part in parts for node in part}
+    assert all(value for _, part in parts for value in part.values())
+
+
+def test_an_event_is_written_as_before() -> None:
+    event: Event = RunStarted("f00d")
+    assert repr(event) == "RunStarted(run='f00d')"
+    assert event_json(event) == {"kind": "started", "run": "f00d"}
+
+
+def test_the_input_and_output_have_schemas() -> None:
+    graph = graphs.summarizer().compile()
+    assert {"text", "source", "summary"} < graph.get_input_jsonschema()["properties"].keys()
+    assert {"run", "summary", "scores", "findings"} < graph.get_output_jsonschema()["properties"].keys()
+    assert {*GraphOutput.__annotations__} <= graph.get_output_jsonschema()["properties"].keys()

@@ -1,0 +1,105 @@
+"""The example for LangGraph's server, on that server. It needs `langgraph-cli[inmem]`, and is skipped without."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.command import Command
+from tests.support import SAMPLE
+
+FOLDER = SAMPLE.parent / "langgraph"
+pytestmark = [
+    pytest.mark.nightly,
+    pytest.mark.skipif(not importlib.util.find_spec("langgraph_api"), reason="langgraph-cli[inmem] is not installed"),
+]
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[str]:
+    """The address of a server that has the example's graphs."""
+    shutil.copy(FOLDER / "langgraph.json", tmp_path)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = [sys.executable, "-m", "langgraph_cli", "dev", "--no-browser", "--no-reload", "--port", str(port)]
+    database = str(tmp_path / "served.db")
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(
+            program,
+            cwd=tmp_path,
+            env={**Command(tmp_path).environment, "REDRAFT_DB": database},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    address, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 120
+    try:
+        while not _is_up(address):
+            assert process.poll() is None, (tmp_path / "log").read_text()
+            assert time.monotonic() < deadline, (tmp_path / "log").read_text()
+            time.sleep(0.2)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def _is_up(address: str) -> bool:
+    try:
+        return httpx.get(f"{address}/ok").is_success
+    except httpx.TransportError:
+        return False
+
+
+def test_the_client_drafts_evaluates_and_refines(server: str, tmp_path: Path) -> None:
+    book = tmp_path / "book.md"
+    book.write_text(SAMPLE.read_text("utf-8")[:4000], "utf-8")
+    done = subprocess.run(
+        [sys.executable, str(FOLDER / "client.py"), str(book), server],
+        env=Command(tmp_path).environment,
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    parts = _sections(done.stdout)
+    assert [line for line in parts["Draft"] if line.startswith("event: ")][::5] == ["event: started", "event: done"]
+    assert "Tobias Wren" in parts["Draft"][-1]
+    assert "'consistency': 1.0" in parts["Evaluate"][0]
+    assert parts["Refine"][0].startswith("finding 1: ")
+    assert "'coverage': 0." in parts["Refine"][-1]
+    assert parts["A mistake"] == ["nowhere.txt: no such file"]
+
+
+def _sections(printed: str) -> dict[str, list[str]]:
+    """The lines below each heading."""
+    found: dict[str, list[str]] = {}
+    for line in printed.splitlines():
+        if line.startswith("  "):
+            found[[*found][-1]].append(line.strip())
+        else:
+            found[line] = []
+    return found
+
+
+def test_a_run_that_fails_keeps_the_sentence_in_its_thread(server: str) -> None:
+    with httpx.Client(base_url=server, timeout=60) as client:
+        thread = client.post("/threads", json={}).json()["thread_id"]
+        asked = {"assistant_id": "draft", "input": {"text": "Too short.", "words": 40}}
+        client.post(f"/threads/{thread}/runs/wait", json=asked)
+        kept = client.get(f"/threads/{thread}").json()
+        (run,) = client.get(f"/threads/{thread}/runs").json()
+
+    assert (kept["status"], run["status"]) == ("error", "error")
+    assert kept["error"] == {"error": "PlanError", "message": "the document has only 2 words"}
