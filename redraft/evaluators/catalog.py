@@ -10,6 +10,7 @@ from redraft import plugins
 from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.metric_info import OWN, PREFERENCE
+from redraft.evaluators.rubric import rubrics_of
 from redraft.prompts.catalog import PROMPTS
 from redraft.settings import JudgeConfig
 from redraft.text.vectors import Encoder
@@ -54,6 +55,8 @@ def evaluators(
 ) -> tuple[Evaluator, ...]:
     """Return the metrics to judge a draft by, and the statistics, which need no judge. `own` are metrics passed as
     objects."""
+    passed = {one.name for one in own}
+    own = (*own, *(one for one in rubrics_of(judging) if one.name not in passed))
     return tuple(one.configured(judging, encoder) for one in metrics(judging.reported, own))
 
 
