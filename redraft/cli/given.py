@@ -223,11 +223,10 @@ def _tell(source: str, notes: Collection[str], *, quiet: bool) -> None:
 def refinement(given: Given, run: Run | None = None) -> RefineConfig:
     """Return the refinement settings: the given ones, then those of an earlier run, then the defaults."""
     from redraft.cli.settings_file import rubric_tables
-    from redraft.evaluators.catalog import check_goals, metrics, names
-    from redraft.evaluators.rubric import rubrics_of
+    from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 
     known = run.refinement.model_dump() if run and run.refinement else {}
-    own = rubrics_of((run.judging if run else None) or JudgeConfig(rubrics={} if run else rubric_tables()))
+    own = with_rubrics(run.judging if run else JudgeConfig(rubrics=rubric_tables()), ())
     goals = {**known.get("goals", {}), **_goals(given.get("goal", ()))} or _usual_goals()
     made = _checked(RefineConfig, {**known, **_named(given, REFINEMENT), "goals": goals}, REFINEMENT)
     if made.decider and made.policy != "agent" and typed(given, ("decider",)):

@@ -55,9 +55,14 @@ def evaluators(
 ) -> tuple[Evaluator, ...]:
     """Return the metrics to judge a draft by, and the statistics, which need no judge. `own` are metrics passed as
     objects."""
+    found = metrics(judging.reported, with_rubrics(judging, own))
+    return tuple(one.configured(judging, encoder) for one in found)
+
+
+def with_rubrics(judging: JudgeConfig | None, own: Sequence[Evaluator]) -> tuple[Evaluator, ...]:
+    """Return the metrics that are not redraft's: those passed as objects, and the rubrics of the settings."""
     passed = {one.name for one in own}
-    own = (*own, *(one for one in rubrics_of(judging) if one.name not in passed))
-    return tuple(one.configured(judging, encoder) for one in metrics(judging.reported, own))
+    return (*own, *(one for one in rubrics_of(judging or JudgeConfig()) if one.name not in passed))
 
 
 def check_goals(goals: Iterable[str], evaluators: Sequence[Evaluator]) -> None:

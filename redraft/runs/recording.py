@@ -51,6 +51,7 @@ class Recording:
             )
         self.identity: str = self._roles.model or known.pop()
         """The model's name, or the identity of a model object."""
+        self.is_free = not record
         self.replayed = 0
         """The number of replies that came from the file."""
 
