@@ -127,11 +127,12 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     tally = config.stash[_TALLY]
     if not tally:
         return
-    calls, tokens = int(tally.get("calls", 0)), int(tally.get("tokens", 0))
+    replayed, tokens = int(tally.get("replayed", 0)), int(tally.get("tokens", 0))
+    calls = int(tally.get("calls", 0)) - replayed
     cost = "at unknown cost" if tally.get("unpriced") else f"${tally.get('cost', 0.0):.4f}"
     terminalreporter.write_line(
         f"redraft: {int(tally['tests'])} tests, {calls:,} calls ({tokens:,} tokens, {cost}),"
-        f" {int(tally.get('cached', 0)):,} replies from the cache, {int(tally.get('replayed', 0)):,} from recordings"
+        f" {int(tally.get('cached', 0)):,} replies from the cache, {replayed:,} from recordings"
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +54,8 @@ def suite(pytester: pytest.Pytester) -> Any:
     def run(code: str, *options: str, ini: str = INI) -> pytest.RunResult:
         pytester.makepyfile(test_suite=code)
         pytester.makeini(ini)
-        installed = any(one.name == "redraft" for one in entry_points(group="pytest11"))
-        plugin = () if installed else ("-p", "redraft.pytest_plugin")
-        return pytester.runpytest_inprocess(*plugin, "-p", "no:langsmith_plugin", "-p", "no:randomly", *options)
+        plugin = ("-p", "no:redraft", "-p", "redraft.pytest_plugin", "-p", "no:langsmith_plugin")
+        return pytester.runpytest_inprocess(*plugin, *options)
 
     return run
 
