@@ -30,6 +30,7 @@ from redraft.errors import RunError as RunError
 from redraft.errors import UsageError as UsageError
 from redraft.evaluators.base import Case as Case
 from redraft.evaluators.base import Evaluator as Evaluator
+from redraft.evaluators.rubric import Rubric as Rubric
 from redraft.events import BatchProgress as BatchProgress
 from redraft.events import CallAnswered as CallAnswered
 from redraft.events import CallFailed as CallFailed
@@ -95,9 +96,16 @@ from redraft.report.history.trace import RunTrace as RunTrace
 from redraft.report.history.trace import Turn as Turn
 from redraft.report.history.trace import read_trace as read_trace
 from redraft.rulings import Lookup as Lookup
+from redraft.runs.assertions import assert_summary as assert_summary
 from redraft.runs.driver import Reviewer as Reviewer
 from redraft.runs.dry_run import Stage as Stage
+from redraft.runs.recording import Recording as Recording
 from redraft.runs.session import Session as Session
+from redraft.runs.session import SyncSession as SyncSession
+from redraft.runs.sync import ask as ask
+from redraft.runs.sync import evaluate as evaluate
+from redraft.runs.sync import refine as refine
+from redraft.runs.sync import summarize as summarize
 from redraft.runs.tools import tools as tools
 from redraft.settings import DraftConfig as DraftConfig
 from redraft.settings import JudgeConfig as JudgeConfig

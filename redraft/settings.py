@@ -176,13 +176,9 @@ class DraftConfig(BaseModel):
         environment=False,
     )
     until: int | None = setting(
-        None,
-        "Read only the first N tokens of the document, up to the end of a sentence.",
-        "summary",
-        "N",
-        said="all",
-        ge=64,
-    )
+        None, "Read only the first N tokens of the document, up to the end of a sentence.", "summary", "N",
+        said="all", ge=64,
+    )  # fmt: skip
     query: str | None = setting(
         None,
         "Question that the summary answers. If a tree of `redraft keyfacts` has it, its facts are what is judged.",
@@ -300,6 +296,19 @@ def _counted(given: int | tuple[int, int]) -> int | tuple[int, int]:
 Questions = Annotated[int | tuple[int, int], BeforeValidator(_questions), AfterValidator(_counted)]
 """The number of questions: a maximum, or a range per stretch."""
 
+_LevelTexts = Annotated[tuple[Annotated[str, Field(max_length=300)], ...], Field(min_length=2, max_length=10)]
+
+
+class RubricSettings(BaseModel):
+    """A metric that is stated in a sentence: a table `[rubrics.NAME]` of `redraft.toml`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    requirement: str = Field(min_length=1, max_length=2_000)
+    levels: Annotated[int, Field(ge=2, le=10)] | _LevelTexts = 5
+    """The number of levels, or what each of them means, from the worst to the best."""
+    aim: Literal["truth", "content", "form"] = "form"
+
 
 class JudgeConfig(BaseModel):
     """How drafts are judged."""
@@ -326,6 +335,8 @@ class JudgeConfig(BaseModel):
     )
     models: dict[str, ModelSettings] = {}
     """The settings of named judges, validator and decider. A name without an entry is a model name."""
+    rubrics: dict[str, RubricSettings] = {}
+    """Metrics that are stated in a sentence, by name."""
     base_url: str | None = setting(
         None, "Address of the judges' server, if another.", "judging", "URL", "--judge-base-url"
     )
@@ -342,14 +353,7 @@ class JudgeConfig(BaseModel):
         6144, "Most tokens of a stretch that questions are written about at once.", "judging", "N", ge=256
     )
     claims: int = setting(120, "Most questions about one summary.", "judging", "N", ge=1, le=10_000)
-    batch: int = setting(
-        10,
-        "Sentences per request for booookscore; the paper uses 1.",
-        "judging",
-        "N",
-        ge=1,
-        le=100,
-    )
+    batch: int = setting(10, "Sentences per request for booookscore; the paper uses 1.", "judging", "N", ge=1, le=100)
     top_k: int | None = setting(None, "Use only the K most important questions.", "judging", "K", ge=1)
     similarity: SimilarityName = setting(
         "judge",
@@ -400,7 +404,9 @@ class JudgeConfig(BaseModel):
 
     def asks(self) -> dict[str, object]:
         """Return the settings that change what is asked."""
-        kept = self.model_dump(mode="json", exclude={"models", "reference"})
+        kept = self.model_dump(
+            mode="json", exclude={"models", "reference"} | ({"rubrics"} if not self.rubrics else set())
+        )
         models = {name: one.model_dump(mode="json", exclude=_NO_MATTER) for name, one in self.models.items()}
         return {**kept, "models": models} if models else kept
 

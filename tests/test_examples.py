@@ -27,6 +27,7 @@ from tests.support import SAMPLE
 
 ROOT = SAMPLE.parent.parent
 EMBED = ROOT / "examples" / "embed"
+TESTING = ROOT / "examples" / "testing"
 TEXT = SAMPLE.read_text("utf-8").split("## Chapter 3")[0]
 
 
@@ -50,7 +51,7 @@ def foreign(source: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", sorted(EMBED.glob("*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted([*EMBED.glob("*.py"), *TESTING.glob("*.py")]), ids=lambda path: path.name)
 def test_an_example_uses_nothing_but_public_names(path: Path) -> None:
     assert foreign(path.read_text("utf-8")) == []
 
@@ -130,6 +131,46 @@ def test_a_metric_and_a_model_of_ones_own(tmp_path: Path) -> None:
 
     assert done.out == "The harbour board met on Tuesday at the Customs House. Edith Marlow was in the chair.\n"
     assert done.err == "round 1, for names_the_chair: names_the_chair gained 1.000\n"
+
+
+@pytest.mark.slow
+def test_synchronous_calls(tmp_path: Path, excerpt: Path) -> None:
+    done = ran(tmp_path, str(EMBED / "sync.py"), str(excerpt))
+
+    assert "Hester" in done.out
+    assert re.search(r"^1\.0 Who rebuilt the Long Bank\?", done.out, re.MULTILINE)
+    assert done.err == "consistency 1.00\n"
+
+
+@pytest.mark.slow
+def test_functions_as_metrics(tmp_path: Path) -> None:
+    assert ran(tmp_path, str(EMBED / "function_metric.py")).out.splitlines() == [
+        "short 0.0 Change the summary so that this is true: The summary has at most 15 words.",
+        "dates 0.5 Change the summary so that this is true: Every date of the summary is in the document.",
+    ]
+
+
+@pytest.mark.slow
+def test_a_rubric(tmp_path: Path) -> None:
+    assert ran(tmp_path, str(EMBED / "rubric.py")).out.splitlines() == [
+        "plain_tone 0.5 - stand-in; prompts standard; not checked against people",
+        "- The lessee shall remit the rent monthly. A lawyer's phrase.",
+        "- In the event of default, the lease may be terminated forthwith. A lawyer's phrase.",
+    ]
+
+
+@pytest.mark.slow
+def test_a_test_suite_with_recorded_replies(tmp_path: Path) -> None:
+    for path in TESTING.iterdir():
+        if path.is_file():
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    scope = ("-o", "asyncio_default_fixture_loop_scope=function", "-p", "no:langsmith_plugin")
+    # By name, since what is installed may be an earlier version.
+    plugin = ("-p", "no:redraft", "-p", "redraft.pytest_plugin")
+    done = ran(tmp_path, "-m", "pytest", *scope, *plugin, "-q", str(tmp_path))
+
+    assert "4 passed" in done.out
+    assert re.search(r"^redraft: 4 tests, \d+ calls .* 2 from recordings$", done.out, re.MULTILINE)
 
 
 @pytest.mark.slow

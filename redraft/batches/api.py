@@ -21,7 +21,7 @@ from redraft.batches.sources import check, of_document
 from redraft.batches.status import BatchStanding, BatchWatch, Pace, Watcher, drive, standing_of
 from redraft.batches.worker import BatchWorker, terms_of
 from redraft.errors import UsageError
-from redraft.evaluators.base import Evaluator
+from redraft.evaluators.functions import Metric
 from redraft.events import BatchProgress, Noted, Observer, guarded, harmless
 from redraft.graphs.state import Options
 from redraft.llm.langsmith import tracing
@@ -47,7 +47,7 @@ async def batch(
     folder: str | Path | None = None,
     dossiers: bool = False,
     workers: int | None = None,
-    metrics: Sequence[str | Evaluator] = (),
+    metrics: Sequence[Metric] = (),
     settings: DraftConfig | None = None,
     judging: JudgeConfig | None = None,
     refinement: RefineConfig | None = None,
@@ -165,7 +165,7 @@ class _StoppedError(Exception):
 
 def _asked(
     session: Session,
-    metrics: Sequence[str | Evaluator],
+    metrics: Sequence[Metric],
     settings: DraftConfig | None,
     judging: JudgeConfig | None,
     refinement: RefineConfig | None,

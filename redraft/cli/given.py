@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from redraft.llm.prices import PriceTable
     from redraft.readers.parts import Choice
     from redraft.settings import ModelSettings
+    from redraft.store.runs import Run
     from redraft.store.store import Store
     from redraft.text.vectors import Encoder
 
@@ -112,14 +113,16 @@ def encoder(name: str | None) -> Encoder | None:
 
 def judging(given: Given, refinement: RefineConfig | None = None) -> JudgeConfig:
     """Return the judging settings: with the given metrics and those of the goals, else the usual ones."""
-    from redraft.evaluators.catalog import metrics as known
+    from redraft.cli.settings_file import rubric_tables
+    from redraft.evaluators.catalog import evaluators
     from redraft.evaluators.similarity import similarity
 
     named = {**_named(given, JUDGING), "models": models_named(given)}
     metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *(refinement.goals if refinement else ())]))
+    named["rubrics"] = {name: one for name, one in rubric_tables().items() if name in metrics}
     made = _checked(JudgeConfig, {**named, "metrics": metrics or USUAL_METRICS}, JUDGING)
     with _said_of("--metric"):
-        known(made.metrics)
+        evaluators(made)
     if made.embeddings is None:
         # Refuse a similarity that needs an embedding model before anything is spent.
         similarity(made.similarity, None)
@@ -144,9 +147,9 @@ def judging_no_draft(given: Given) -> JudgeConfig:
 
 def check_query(given: Given, judging: JudgeConfig) -> None:
     """Raise if the command line has a query that none of the metrics uses."""
-    from redraft.evaluators.catalog import BUILT_IN, metrics
+    from redraft.evaluators.catalog import BUILT_IN, evaluators
 
-    if typed(given, ("query",)) and not any(one.heeds_query for one in metrics(judging.metrics)):
+    if typed(given, ("query",)) and not any(one.heeds_query for one in evaluators(judging)):
         heeding = (f"--metric {name}" for name, one in BUILT_IN.items() if one.heeds_query)
         raise UsageError(f"--query is not used by {' and '.join(judging.metrics)}", hint=f"add {', or '.join(heeding)}")
 
@@ -217,17 +220,19 @@ def _tell(source: str, notes: Collection[str], *, quiet: bool) -> None:
         say(f"note: {source}: {note}")
 
 
-def refinement(given: Given, before: RefineConfig | None = None) -> RefineConfig:
-    """Return the refinement settings: the given ones, then those of the earlier run, then the defaults."""
-    from redraft.evaluators.catalog import check_goals, metrics, names
+def refinement(given: Given, run: Run | None = None) -> RefineConfig:
+    """Return the refinement settings: the given ones, then those of an earlier run, then the defaults."""
+    from redraft.cli.settings_file import rubric_tables
+    from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 
-    known = before.model_dump() if before else {}
+    known = run.refinement.model_dump() if run and run.refinement else {}
+    own = with_rubrics(run.judging if run else JudgeConfig(rubrics=rubric_tables()), ())
     goals = {**known.get("goals", {}), **_goals(given.get("goal", ()))} or _usual_goals()
     made = _checked(RefineConfig, {**known, **_named(given, REFINEMENT), "goals": goals}, REFINEMENT)
     if made.decider and made.policy != "agent" and typed(given, ("decider",)):
         raise UsageError(f"--decider is not used by --policy {made.policy}", hint="add --policy agent")
     with _said_of("--goal"):
-        check_goals(made.goals, metrics(names()))
+        check_goals(made.goals, metrics(names(own), own))
     return made
 
 

@@ -1,4 +1,4 @@
-"""The settings file `redraft.toml`: defaults of commands, and named models."""
+"""The settings file `redraft.toml`: defaults of commands, named models, and rubrics."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from redraft.errors import UsageError
 from redraft.sources import MOST_OF_SETTINGS, read_file
 
 if TYPE_CHECKING:
-    from redraft.settings import ModelSettings
+    from redraft.settings import ModelSettings, RubricSettings
 
 
 FILE_NAME = "redraft.toml"
 MODELS = "models"
 """The table that contains a table for each named model."""
+RUBRICS = "rubrics"
+"""The same for each metric that is stated in a sentence."""
 
 
 def settings_file() -> Path:
@@ -55,6 +57,7 @@ def content_of(path: Path) -> dict[str, Any]:
 _NAME = re.compile(r"[\w.-]+")
 _PRICE = "write price = { prompt = 0.25, completion = 2.0 }: US dollars for a million tokens"
 _TABLES = 'write tables with names, such as\n[models.strong]\nmodel = "openai:gpt-5"'
+_RUBRICS = 'write such as\n[rubrics.plain_tone]\nrequirement = "Written for a reader without legal training"'
 
 
 def model_tables() -> dict[str, ModelSettings]:
@@ -67,6 +70,27 @@ def checked_tables(tables: object, place: str) -> dict[str, ModelSettings]:
     if not isinstance(tables, Mapping):
         raise UsageError("`models` is not a table", place=place, hint=_TABLES)
     return {str(name): _checked(str(name), table, place) for name, table in tables.items()}
+
+
+def rubric_tables() -> dict[str, RubricSettings]:
+    """Return the checked rubrics of the settings file by name; empty if there are none."""
+    return checked_rubrics(content_found().get(RUBRICS, {}), str(settings_file()))
+
+
+def checked_rubrics(tables: object, place: str) -> dict[str, RubricSettings]:
+    """Check the `rubrics` table of the file at `place`; raises `UsageError` for any error in it."""
+    from redraft.fields import checked
+    from redraft.settings import RubricSettings
+
+    if not isinstance(tables, Mapping) or not all(isinstance(table, Mapping) for table in tables.values()):
+        raise UsageError(f"`{RUBRICS}` has something that is not a table", place=place, hint=_RUBRICS)
+    rubrics: dict[str, RubricSettings] = {}
+    for name, table in tables.items():
+        try:
+            rubrics[str(name)] = checked(RubricSettings, table)
+        except UsageError as error:
+            raise UsageError(error.message, place=f"{place} [{RUBRICS}.{name}]", hint=_RUBRICS) from error
+    return rubrics
 
 
 def _checked(name: str, table: object, place: str) -> ModelSettings:
@@ -112,6 +136,8 @@ def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
     if (models := content.pop(MODELS, None)) is not None:
         # Errors in model tables are reported by every command, like those in other settings.
         checked_tables(models, str(path))
+    if (rubrics := content.pop(RUBRICS, None)) is not None:
+        checked_rubrics(rubrics, str(path))
     shared = {key: value for key, value in content.items() if not isinstance(value, dict)}
     tables = {key: value for key, value in content.items() if isinstance(value, dict)}
     known = {name: _keys(command) for name, command in commands.items()}

@@ -50,7 +50,7 @@ def fill_form(
 
 def _template(given: Mapping[str, Any], settings: DraftConfig, purpose: Purpose) -> Template:
     """Return the template; raises for options that a form cannot honor."""
-    from redraft.evaluators.catalog import metrics
+    from redraft.evaluators.catalog import evaluators
     from redraft.report.outputs.formats import read_template
 
     if settings.query is not None:
@@ -61,8 +61,7 @@ def _template(given: Mapping[str, Any], settings: DraftConfig, purpose: Purpose)
         raise UsageError("--by-chapter cannot be combined with --template", hint="leave one out")
     if purpose.refinement and purpose.refinement.review:
         raise UsageError("--review works on one summary, and a form has several", hint="leave it out")
-    named = purpose.judging.metrics if purpose.judging else ()
-    if whole := [one.name for one in metrics(named) if one.needs]:
+    if whole := [one.name for one in (evaluators(purpose.judging) if purpose.judging else ()) if one.needs]:
         said = f"{' and '.join(whole)} judges the whole document, and a section answers one question"
         raise UsageError(said, hint="judge sections by what they say, as with -g consistency=0.9")
     path = given["template"]

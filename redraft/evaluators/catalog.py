@@ -10,6 +10,7 @@ from redraft import plugins
 from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.metric_info import OWN, PREFERENCE
+from redraft.evaluators.rubric import rubrics_of
 from redraft.prompts.catalog import PROMPTS
 from redraft.settings import JudgeConfig
 from redraft.text.vectors import Encoder
@@ -54,7 +55,14 @@ def evaluators(
 ) -> tuple[Evaluator, ...]:
     """Return the metrics to judge a draft by, and the statistics, which need no judge. `own` are metrics passed as
     objects."""
-    return tuple(one.configured(judging, encoder) for one in metrics(judging.reported, own))
+    found = metrics(judging.reported, with_rubrics(judging, own))
+    return tuple(one.configured(judging, encoder) for one in found)
+
+
+def with_rubrics(judging: JudgeConfig | None, own: Sequence[Evaluator]) -> tuple[Evaluator, ...]:
+    """Return the metrics that are not redraft's: those passed as objects, and the rubrics of the settings."""
+    passed = {one.name for one in own}
+    return (*own, *(one for one in rubrics_of(judging or JudgeConfig()) if one.name not in passed))
 
 
 def check_goals(goals: Iterable[str], evaluators: Sequence[Evaluator]) -> None:

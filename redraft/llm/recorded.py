@@ -80,6 +80,40 @@ class _PendingCall:
     most_out: int
 
 
+def request_key(request: Request[Any, Any], identity: str, language: str = "") -> str:
+    """Return a hash of everything in a request that a reply depends on."""
+    sampling = request.sampling
+    material: list[object] = [
+        identity,
+        request.prompt.name,
+        request.text,
+        structured_output.full_schema(request) or "text",
+        sampling.temperature,
+        sampling.max_tokens,
+        sampling.sample,
+        sampling.top_p,
+        language,
+    ]
+    if request.complaint is not None:
+        material += [request.complaint.reply, request.complaint.reason]
+    return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()
+
+
+def text_of(request: Request[Any, Any], reply: Reply[Any]) -> str:
+    """Return a reply as it is stored. It names items by their tags, since the same words about other item numbers are
+    the same request."""
+    if not isinstance(reply.value, BaseModel):
+        return reply.text
+    return reply.value.model_dump_json(by_alias=True, round_trip=True, context=Wire(Tags(request.given)))
+
+
+def value_in(request: Request[Any, Value_], text: str) -> Value_:
+    """Return the value of a stored reply."""
+    shape = request.prompt.returns
+    wire = Wire(Tags(request.given))
+    return cast(Value_, shape.model_validate_json(text, context=wire) if issubclass(shape, BaseModel) else text)
+
+
 class RecordedModel:
     """Any model with a cache and a ledger; equal requests of several tasks are sent once."""
 
@@ -160,32 +194,20 @@ class RecordedModel:
             await off_loop(self._store.capabilities.learn_mode, self.identity, mode)
 
     def _key(self, request: Request[Any, Any]) -> str:
-        sampling = request.sampling
-        material: list[object] = [
-            self.identity,
-            request.prompt.name,
-            request.text,
-            structured_output.full_schema(request) or "text",
-            sampling.temperature,
-            sampling.max_tokens,
-            sampling.sample,
-            sampling.top_p,
-            self._language,
-        ]
-        if request.complaint is not None:
-            material += [request.complaint.reply, request.complaint.reason]
-        return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()
+        return request_key(request, self.identity, self._language)
 
     async def _cached(self, request: Request[Given_, Value_], key: str) -> Reply[Value_] | None:
         answer = await off_loop(self._store.calls.find, key, self._run)
         if answer is None:
             return None
-        shape = request.prompt.returns
-        wire = Wire(Tags(request.given))
-        value = shape.model_validate_json(answer.text, context=wire) if issubclass(shape, BaseModel) else answer.text
         self._report(request, answer.usage, 0.0, cached=True)
         return Reply(
-            cast(Value_, value), answer.text, answer.usage, answer.finish_reason, cached=True, repaired=answer.repaired
+            value_in(request, answer.text),
+            answer.text,
+            answer.usage,
+            answer.finish_reason,
+            cached=True,
+            repaired=answer.repaired,
         )
 
     async def _asked(self, request: Request[Given_, Value_], key: str, size: int) -> Reply[Value_]:
@@ -271,10 +293,7 @@ class RecordedModel:
             raise
         await self._remember(thought)
         call = self._charged(pending, reply.usage, reply.text)
-        value, text = reply.value, reply.text
-        if isinstance(value, BaseModel):
-            # The key includes the tags, so that the same words about other item numbers are the same request.
-            text = value.model_dump_json(by_alias=True, round_trip=True, context=Wire(Tags(request.given)))
+        text = text_of(request, reply)
         odd = "; ".join(reply.odd)
         await self._keep(
             pending, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason, error=odd[:500])

@@ -20,7 +20,7 @@ from redraft.agents.structured_writer import Completion, Flaw, StructuredWriter
 from redraft.agents.writer import Writer
 from redraft.domain import Document, Evaluation, Finding, Span, TextKind, Usage
 from redraft.evaluators.base import METRIC, Case, Evaluator
-from redraft.evaluators.catalog import names
+from redraft.evaluators.catalog import names, with_rubrics
 from redraft.evaluators.metric_info import refuse_self_check
 from redraft.evaluators.panel import Panel
 from redraft.events import Observer, unobserved
@@ -196,7 +196,7 @@ class CostEstimate:
     @property
     def stages(self) -> tuple[Stage, ...]:
         """The stages after drafting: what is built, then each metric, then the refinement."""
-        listed = names(self.order.own)
+        listed = names(with_rubrics(self.order.judging, self.order.own))
         ahead = {"coverage": (_BUILDING_QUESTIONS,), "keyfact_recall": _BUILDING_FACTS}
         order = [_ANSWERING]
         order += [stage for name in listed for stage in (*ahead.get(name, ()), name)]

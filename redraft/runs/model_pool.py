@@ -17,7 +17,7 @@ from redraft.llm.addresses import OPENAI, address_in, has_usual_key, is_here, ke
 from redraft.llm.base import Model
 from redraft.llm.budget import Budget
 from redraft.llm.chat import as_model
-from redraft.llm.prices import PriceTable, builtin_prices
+from redraft.llm.prices import FREE, PriceTable, builtin_prices
 from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
@@ -125,12 +125,12 @@ def assign_models(
     table = prices or builtin_prices()
     if limits.provider_batch:
         table = table.for_jobs()
-    assigned = [ModelRole("writer", settings, _price(settings, limits, table), objects.get(settings.model))]
+    assigned = [ModelRole("writer", settings, _price(settings, limits, table, objects), objects.get(settings.model))]
     for role, name in named_in(judging, refinement):
         model = objects.get(name)
         under = under_name(name, settings, judging, objects)
         under = under if model else resolve(under)
-        assigned.append(ModelRole(role, under, _price(under, limits, table), model))
+        assigned.append(ModelRole(role, under, _price(under, limits, table, objects), model))
     if limits.provider_batch:
         _check_jobs(assigned)
     return _with_keys(assigned)
@@ -170,7 +170,9 @@ def without_key(assigned: Sequence[ModelRole]) -> list[str]:
     ]
 
 
-def _price(settings: DraftConfig, limits: Limits, table: PriceTable) -> Price | None:
+def _price(settings: DraftConfig, limits: Limits, table: PriceTable, objects: Mapping[str, Model]) -> Price | None:
+    if getattr(objects.get(settings.model), "is_free", False):
+        return FREE
     price = price_of(settings, table)
     if price is None and limits.max_cost is not None:
         raise UsageError(

@@ -12,6 +12,8 @@ from pydantic import BaseModel
 from redraft.domain import Document, Span
 from redraft.errors import PlanError, UsageError
 from redraft.evaluators.base import Evaluator
+from redraft.evaluators.functions import Metric, as_evaluator
+from redraft.evaluators.rubric import Rubric
 from redraft.fields import checked
 from redraft.graphs.plan import DIRECT, chapter_words
 from redraft.graphs.state import Scope, Task
@@ -76,17 +78,19 @@ class RunRequest:
             refinement=refinement,
         )
 
-    def with_metrics(self, metrics: Sequence[str | Evaluator]) -> RunRequest:
-        """Return the request with metrics by name or as objects."""
+    def with_metrics(self, metrics: Sequence[Metric]) -> RunRequest:
+        """Return the request with metrics by name, as objects or as functions."""
         if isinstance(metrics, str):
             raise UsageError(f"metrics is the text {metrics!r:.40}", hint=f"give a list: metrics=[{metrics!r:.40}]")
-        if strange := [one for one in metrics if not isinstance(one, str | Evaluator) or not getattr(one, "name", one)]:
+        made = [one if isinstance(one, str | type) or not callable(one) else as_evaluator(one) for one in metrics]
+        if strange := [one for one in made if not isinstance(one, str | Evaluator) or not getattr(one, "name", one)]:
             raise UsageError(
                 f"{strange[0]!r:.80} is no metric",
-                hint="name one, or hand over an object of a class derived from redraft.Evaluator that has a name",
+                hint="name one, or pass a redraft.Rubric, a function of a redraft.Case, or an object of a class derived"
+                " from redraft.Evaluator that has a name",
             )
-        own = {one.name: one for one in metrics if not isinstance(one, str)}
-        names = tuple(dict.fromkeys(one if isinstance(one, str) else one.name for one in metrics))
+        own = {one.name: one for one in made if not isinstance(one, str)}
+        names = tuple(dict.fromkeys(one if isinstance(one, str) else one.name for one in made))
         return replace(self, metrics=names or self.metrics, own={**self.own, **own})
 
     def of_task(self, task: Task, scope: Scope) -> tuple[RunRequest, str | Path | None]:
@@ -121,7 +125,13 @@ class RunRequest:
         wanted = model_roles.refinement(refinement) if scope == "refine" else None
         judging = model_roles.judging(self.judging, settings, wanted)
         named = (*self.metrics, *judging.metrics, *(wanted.goals if wanted else ()))
-        judging = judging.model_copy(update={"metrics": tuple(dict.fromkeys(named)) or USUAL_METRICS})
+        rubrics = {one.name: one.settings for one in own if isinstance(one, Rubric) and one.name in named}
+        judging = judging.model_copy(
+            update={
+                "metrics": tuple(dict.fromkeys(named)) or USUAL_METRICS,
+                "rubrics": {**judging.rubrics, **rubrics},
+            }
+        )
         return settings, RunSpec(with_draft(judging, wanted), own=own, **given)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 import warnings
 import weakref
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from copy import copy
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
@@ -20,6 +21,7 @@ from redraft.domain import Document, Finding, ReviewQuestion
 from redraft.errors import RunError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import scoring
+from redraft.evaluators.functions import Metric
 from redraft.events import Event, Observer, harmless, unobserved
 from redraft.graphs.job import Job
 from redraft.graphs.state import Options, Scope, Task
@@ -31,6 +33,7 @@ from redraft.report.history.answers import Answer, read_answer
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.lost import Losses, read_losses
 from redraft.report.history.results import Result, read_result
+from redraft.runs.background import iterate_blocking, run_blocking
 from redraft.runs.driver import AnswerLike, Driver, Reviewer, stop_saver, streaming
 from redraft.runs.execute import carry_out, check_summaries, may_gain
 from redraft.runs.inputs import (
@@ -68,6 +71,8 @@ from redraft.store.store import Store
 class Session:
     """A store and the models that work on it: `async with Session("book.db", model="openai:gpt-5-mini") as session`.
 
+    `with` instead of `async with` gives a `SyncSession`, whose methods block instead of being awaited.
+
     Its methods make runs and return a `Result` when the run ends or stops (a used-up budget, a question to a person). A
     session is also the context of every graph of `redraft.graphs`. It belongs to one event loop; several sessions may
     share a database.
@@ -89,7 +94,7 @@ class Session:
         judges: Sequence[ModelLike] = (),
         validator: ModelLike | None = None,
         decider: ModelLike | None = None,
-        metrics: Sequence[str | Evaluator] = (),
+        metrics: Sequence[Metric] = (),
         settings: DraftConfig | None = None,
         judging: JudgeConfig | None = None,
         refinement: RefineConfig | None = None,
@@ -131,6 +136,12 @@ class Session:
     ) -> None:
         await self.aclose()
 
+    def __enter__(self) -> SyncSession:
+        return SyncSession(self)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        run_blocking(self.aclose())
+
     async def aclose(self) -> None:
         """Close what is open: runs that somebody has left at work are recorded as interrupted, and can be resumed."""
         self._forgotten.detach()
@@ -146,7 +157,7 @@ class Session:
         self,
         source: Sources,
         *,
-        metrics: Sequence[str | Evaluator] = (),
+        metrics: Sequence[Metric] = (),
         settings: DraftConfig | None = None,
         judging: JudgeConfig | None = None,
         refinement: RefineConfig | None = None,
@@ -162,7 +173,7 @@ class Session:
         source: Sources,
         summary: str,
         *,
-        metrics: Sequence[str | Evaluator] = (),
+        metrics: Sequence[Metric] = (),
         settings: DraftConfig | None = None,
         judging: JudgeConfig | None = None,
         **options: Unpack[Options],
@@ -179,7 +190,7 @@ class Session:
         source: Sources,
         summary: str,
         *,
-        metrics: Sequence[str | Evaluator] = (),
+        metrics: Sequence[Metric] = (),
         settings: DraftConfig | None = None,
         judging: JudgeConfig | None = None,
         refinement: RefineConfig | None = None,
@@ -260,7 +271,7 @@ class Session:
         key: str,
         number: int,
         *,
-        metrics: Sequence[str | Evaluator] = (),
+        metrics: Sequence[Metric] = (),
         refinement: RefineConfig | None = None,
         findings: Sequence[Finding] = (),
         **options: Unpack[Options],
@@ -301,7 +312,7 @@ class Session:
         source: Sources,
         summary: str | None = None,
         *,
-        metrics: Sequence[str | Evaluator] = (),
+        metrics: Sequence[Metric] = (),
         **options: Unpack[Options],
     ) -> AsyncGenerator[Event, None]:
         """Yield the events of `summarize`, or of `refine` if there is a summary. The first event has the run's id; the
@@ -379,7 +390,7 @@ class Session:
 
     # Used by batches.
 
-    def order(self, metrics: Sequence[str | Evaluator], settings: DraftConfig | None, judging: JudgeConfig | None,
+    def order(self, metrics: Sequence[Metric], settings: DraftConfig | None, judging: JudgeConfig | None,
               refinement: RefineConfig | None, options: Mapping[str, Any]) -> tuple[DraftConfig, RunSpec]:  # fmt: skip
         """Return the request that `summarize` makes for these arguments."""
         asked = self._with(settings, judging, refinement, metrics, options)
@@ -411,7 +422,7 @@ class Session:
     # Internals.
 
     def _with(self, settings: DraftConfig | None, judging: JudgeConfig | None, refinement: RefineConfig | None,
-              metrics: Sequence[str | Evaluator], options: Mapping[str, Any]) -> RunRequest:  # fmt: skip
+              metrics: Sequence[Metric], options: Mapping[str, Any]) -> RunRequest:  # fmt: skip
         asked = self._asked.with_bases(settings, judging, refinement).with_options(options).with_metrics(metrics)
         self._own.update(asked.own)
         return asked
@@ -445,3 +456,69 @@ def _close_forgotten(place: tuple[str, int], store: Store | None, savers: list[B
         stop_saver(saver)
     if store is not None:
         store.close()
+
+
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
+
+
+def _blocking(
+    method: Callable[Concatenate[Session, _Given], Coroutine[Any, Any, _Result]],
+) -> Callable[Concatenate[SyncSession, _Given], _Result]:
+    """Return a method of `SyncSession` that waits for this method of its session."""
+
+    @wraps(method)
+    def call(self: SyncSession, /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Result:
+        return run_blocking(method(self.session, *args, **kwargs))
+
+    return call
+
+
+def _iterating(
+    method: Callable[Concatenate[Session, _Given], AsyncGenerator[Event, None]],
+) -> Callable[Concatenate[SyncSession, _Given], Iterator[Event]]:
+    """Return a method of `SyncSession` that yields the events of this method of its session."""
+
+    @wraps(method)
+    def call(self: SyncSession, /, *args: _Given.args, **kwargs: _Given.kwargs) -> Iterator[Event]:
+        return iterate_blocking(method(self.session, *args, **kwargs))
+
+    return call
+
+
+class SyncSession:
+    """A `Session` for synchronous code: `with redraft.Session("book.db") as session: session.summarize("book.md")`.
+
+    Its methods have the arguments, results and errors of the session's, and block until they are done. The work is
+    done on an event loop in a thread of redraft's own, so they can also be called in a notebook. The observer and the
+    reviewer are called in that thread. Ctrl-C stops the run, which can be resumed.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        """The asynchronous session, for functions such as `redraft.batch` (see `wait`)."""
+
+    @property
+    def store(self) -> Store:
+        """Return the store of the session."""
+        return self.session.store
+
+    def wait(self, work: Coroutine[Any, Any, _Result]) -> _Result:
+        """Run a coroutine and return its result: `session.wait(redraft.batch(session.session, paths))`."""
+        return run_blocking(work)
+
+    summarize = _blocking(Session.summarize)
+    evaluate = _blocking(Session.evaluate)
+    refine = _blocking(Session.refine)
+    ask = _blocking(Session.ask)
+    compare = _blocking(Session.compare)
+    build = _blocking(Session.build)
+    fork = _blocking(Session.fork)
+    resume = _blocking(Session.resume)
+    stream = _iterating(Session.stream)
+    stream_resume = _iterating(Session.stream_resume)
+    result = _blocking(Session.result)
+    lineage = _blocking(Session.lineage)
+    losses = _blocking(Session.losses)
+    question = _blocking(Session.question)
+    add = _blocking(Session.add)

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from redraft.domain import Document
 from redraft.errors import RunError
-from redraft.evaluators.catalog import check_goals, metrics, names
+from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 from redraft.fields import checked
 from redraft.graphs.review import requests
 from redraft.report.dossier.build import read_dossier
@@ -115,7 +115,8 @@ def forked(store: Store, run: Run, asked: Fork, work: Work) -> Planned:
     given = draft_of_round(store, run, number)
     known = run.refinement.model_dump() if run.refinement else {}
     goals = asked.goals or known.get("goals") or dict(DEFAULT_GOALS)
-    check_goals(goals, metrics(names()))
+    own = with_rubrics(run.judging, ())
+    check_goals(goals, metrics(names(own), own))
     said = {"goals": goals, "review": asked.review, "allow_self_check": asked.allow_self_check}
     said |= {"rounds": asked.rounds} if asked.rounds is not None else {}
     wanted = RunRequest(run.settings, run.judging or JudgeConfig(), checked(RefineConfig, known | said))

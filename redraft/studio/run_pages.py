@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError
-from redraft.evaluators.catalog import metrics, names
+from redraft.evaluators.catalog import metrics, names, with_rubrics
 from redraft.fields import checked
 from redraft.report.dossier.build import read_dossier
 from redraft.report.history.summaries import RunSummary
@@ -134,6 +134,7 @@ def _drafts(store: Store, run: Run) -> Iterator[_Draft]:
 
 def _to_refine(store: Store, run: Run, asked: Fork) -> Mapping[str, Any]:
     number = result_round(store, run) if asked.round is None else asked.round
+    own = with_rubrics(run.judging, ())
     return {
         "run": run_views.status_of(store, run, at_work=False),
         "chosen": number,
@@ -142,7 +143,7 @@ def _to_refine(store: Store, run: Run, asked: Fork) -> Mapping[str, Any]:
         "most": asked.rounds
         or (run.refinement.rounds if run.refinement else RefineConfig.model_fields["rounds"].default),
         "self_check": asked.allow_self_check or bool(run.refinement and run.refinement.allow_self_check),
-        "offered": tuple(one.name for one in metrics(names()) if one.aim),
+        "offered": tuple(one.name for one in metrics(names(own), own) if one.aim),
     }
 
 

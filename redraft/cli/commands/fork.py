@@ -73,7 +73,7 @@ def fork(
     with asked.store_to_read(given["db"]) as store:
         before = store.runs.get(run_id)
         # What a settings file says is meant for new runs; this one has its settings from the other.
-        refinement = asked.refinement(asked.typed(given), before.refinement)
+        refinement = asked.refinement(asked.typed(given), before)
         changed = _changed(given, before)
         limits, wanted = asked.limits(given, before.limits), asked.findings(findings, review=refinement.review)
         result = work(

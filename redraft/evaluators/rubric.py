@@ -1,0 +1,165 @@
+"""Rubrics: metrics that are stated in a sentence, by which judges place a summary on a scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from typing_extensions import override
+
+from redraft.agents.accounts import Account, Attempt, Entries, account, gather_all
+from redraft.agents.evidence import EntryBudget
+from redraft.agents.judge import Judge
+from redraft.domain import Evaluation, Finding, content_id
+from redraft.evaluators.base import Case, Evaluator, concluded
+from redraft.evaluators.consensus import JudgeVerdicts, aggregate
+from redraft.evaluators.metric_info import ABSTAINED, MetricAim
+from redraft.fields import checked
+from redraft.prompts.contract import Prompt
+from redraft.prompts.qa import Statement
+from redraft.prompts.rubric import NO_LEVEL, RubricGiven, RubricVerdict, rubric_prompt
+from redraft.settings import JudgeConfig, RubricSettings
+from redraft.text.quotes import locate
+from redraft.text.sanitizer import one_line
+
+_REPLY = EntryBudget(frame=120, words=180, sentences=8)
+_LONGEST_REASON = 400
+SHORT = "falls short"
+"""The kind of the findings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rubric(Evaluator):
+    """A metric with a prompt, in one line: `Rubric("plain_tone", "Written for a reader without legal training")`.
+
+    Each judge places the summary on a scale and quotes the passages that fall short, which are the findings. `levels`
+    is the number of levels, from 2 to 10, or their descriptions from the worst to the best. The lowest level scores 0
+    and the highest 1; several judges, or samples of one with `repeat`, are averaged. A judge may abstain. Judges see
+    the summary and not the document, so a rubric cannot replace `consistency` or `coverage`.
+    """
+
+    name: str
+    requirement: str
+    levels: int | Sequence[str] = 5
+    aim: MetricAim = "form"
+    prompts: Sequence[Prompt[Any, Any]] = field(init=False, repr=False, compare=False)
+
+    version = 1
+    heeds_query = True
+
+    def __post_init__(self) -> None:
+        there = self.settings
+        levels = there.levels if isinstance(there.levels, int) else tuple(there.levels)
+        object.__setattr__(self, "requirement", there.requirement)
+        object.__setattr__(self, "levels", levels)
+        object.__setattr__(self, "prompts", (rubric_prompt(self.name, there.requirement, levels),))
+
+    @property
+    def settings(self) -> RubricSettings:
+        """Return the rubric without its name, as it is stored with a run. Raises `UsageError` if it is invalid."""
+        return checked(RubricSettings, {"requirement": self.requirement, "levels": self.levels, "aim": self.aim})
+
+    @property
+    def highest(self) -> int:
+        """Return the number of the highest level."""
+        return self.levels if isinstance(self.levels, int) else len(self.levels)
+
+    @override
+    async def evaluate(self, case: Case) -> Evaluation:
+        """Score the summary, with a finding for each sentence that falls short."""
+        if not case.statements:
+            return self.not_applicable("the summary has no sentence")
+        count, source = case.reader.tokenizer.count, self.prompts[0].template
+        size = count(case.text) + count(source) + case.panel[0].needs(_REPLY)
+        if size > case.reader.window:
+            reason = f"the summary and the prompt have {size:,} tokens, more than the judge's {case.reader.window:,}"
+            return self.failed(reason, unjudged=1)
+        asked = await gather_all(self._asked(judge, case) for judge in case.panel)
+        decided = [one.decided(lambda verdict: verdict.level != NO_LEVEL) for one in asked]
+        panel_verdicts = [
+            JudgeVerdicts(
+                judge.name,
+                {n: str(one.level) for n, one in account.verdicts.items()},
+                {n: (one.level - 1) / (self.highest - 1) for n, one in account.verdicts.items()},
+                account.trouble,
+            )
+            for judge, account in zip(case.panel, decided, strict=True)
+        ]
+        items = aggregate(panel_verdicts, [0])
+        verdicts = [one.verdicts[0] for one in decided if one.verdicts]
+        value = items[0].value if items else 0.0
+        evaluation = Evaluation(
+            self.name,
+            self.version,
+            "scored",
+            judged=len(items),
+            unjudged=1 - len(items),
+            findings=tuple(self._findings(verdicts, case.statements, value)) if value < 1 else (),
+            details={
+                ABSTAINED: not items and any(one.verdicts for one in asked),
+                "levels": self.highest,
+                "verdicts": [
+                    {"judge": judge.name, "level": one.level, "reason": one_line(one.reason, _LONGEST_REASON)}
+                    for judge, account in zip(case.panel, asked, strict=True)
+                    for one in account.verdicts.values()
+                ],
+            },
+        )
+        return concluded(evaluation, panel_verdicts, items)
+
+    async def _asked(self, judge: Judge, case: Case) -> Account[RubricVerdict]:
+        """Return a judge's verdict; a level that there is not is none."""
+        prompt, given = self.prompts[0], RubricGiven(summary=case.text, question=case.query)
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[RubricVerdict]:
+            reply = await judge.ask_items(prompt, given, numbers, _REPLY, self.name, attempt)
+            valid = NO_LEVEL <= reply.value.level <= self.highest
+            return Entries.of(reply, [(0, reply.value if valid else None)])
+
+        async def judged(numbers: Sequence[int]) -> Account[RubricVerdict]:
+            return await account([numbers] if numbers else [], ask)
+
+        return await judge.remembered(prompt, RubricVerdict, [[content_id(case.text), case.query]], judged)
+
+    def _findings(
+        self, verdicts: Sequence[RubricVerdict], statements: Sequence[Statement], value: float
+    ) -> list[Finding]:
+        """Return a finding for each sentence that a judge quotes: those that most judges quote first. Where none can
+        be found in the summary, there is one about all of it."""
+        problems: dict[int, dict[int, str]] = {}
+        for number, verdict in enumerate(verdicts):
+            for fault in verdict.faults if verdict.level < self.highest else ():
+                if (at := _sentence_with(fault.quote, statements)) is not None:
+                    problems.setdefault(at, {}).setdefault(number, one_line(fault.problem, _LONGEST_REASON))
+        order = sorted(problems, key=lambda at: (-len(problems[at]), at))
+        each = 1 - (1 - value) / max(1, len(order))
+        if not order:
+            whole = f"Change the summary so that it meets this requirement: {self.requirement}"
+            return [Finding(self.name, SHORT, "change", whole, value=each)]
+        return [
+            Finding(
+                self.name,
+                SHORT,
+                "change",
+                f"Change this sentence so that the summary meets this requirement: {self.requirement}",
+                sentence=statements[at].sentence,
+                expected=" ".join(dict.fromkeys(filter(None, problems[at].values()))),
+                said_by=(len(problems[at]), len(verdicts)) if len(verdicts) > 1 else None,
+                value=each,
+            )
+            for at in order
+        ]
+
+
+def _sentence_with(quote: str, statements: Sequence[Statement]) -> int | None:
+    """Return the index of the first sentence that has the words of a quote, or is quoted whole."""
+    for at, one in enumerate(statements):
+        if locate(one.sentence, quote, []) or locate(quote, one.sentence, []):
+            return at
+    return None
+
+
+def rubrics_of(judging: JudgeConfig) -> tuple[Rubric, ...]:
+    """Return the rubrics that are part of the judging settings."""
+    return tuple(Rubric(name, one.requirement, one.levels, one.aim) for name, one in judging.rubrics.items())

@@ -1,0 +1,150 @@
+"""The pytest plugin: sessions for tests of summaries, whose verdicts are cached between runs or recorded in a file.
+
+Most of redraft is imported by the first test that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import Any
+
+import pytest
+
+import redraft
+
+_TALLY = pytest.StashKey[dict[str, float]]()
+_BUILT_IN = "extractive"
+_MARK = (
+    "redraft(recording=None, **session): the test judges summaries; the arguments are those of redraft.Session, and"
+    " the file with recorded replies"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options and settings."""
+    group = parser.getgroup("redraft", "summaries that redraft judges")
+    group.addoption("--redraft-model", metavar="NAME", help="Model that judges, instead of the setting redraft_model.")
+    group.addoption(
+        "--redraft-record",
+        action="store_true",
+        help="Ask the models for replies that the recordings lack, and add these to the files.",
+    )
+    parser.addini("redraft_model", "Model that judges, such as openai:gpt-5-mini.", default=_BUILT_IN)
+    parser.addini(
+        "redraft_recordings", "Folder with a recording for each test file, which is replayed.", type="paths", default=[]
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the marker."""
+    config.addinivalue_line("markers", _MARK)
+    config.stash[_TALLY] = {}
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Open a session for each test with the marker."""
+    names = getattr(item, "fixturenames", None)
+    if isinstance(names, list) and item.get_closest_marker("redraft") and "redraft_session" not in names:
+        names.insert(0, "redraft_session")
+
+
+@pytest.fixture
+def redraft_session(request: pytest.FixtureRequest) -> Iterator[redraft.SyncSession]:
+    """A `redraft.SyncSession` that keeps verdicts from one test run to the next, in the folder of pytest's cache."""
+    marker = request.node.get_closest_marker("redraft")
+    given: dict[str, Any] = dict(marker.kwargs) if marker else {}
+    recording = _recording(request, given.pop("recording", None))
+    recorded: dict[str, redraft.Recording] = {}
+    chosen = request.config.getoption("redraft_model")
+    given["model"] = chosen or given.get("model") or request.config.getini("redraft_model")
+    if chosen:
+        given.pop("judges", None)
+    if recording is not None:
+        record = request.config.getoption("redraft_record")
+        models = [
+            _recorded(one, recording, recorded, record=record) for one in (given["model"], *given.get("judges", ()))
+        ]
+        given |= {"model": models[0], "judges": models[1:], "store": ":memory:"}
+    given.setdefault("store", _database(request.config))
+    tally = request.config.stash[_TALLY]
+    tally["tests"] = tally.get("tests", 0) + 1
+    with redraft.Session(**{"observer": lambda event: _count(tally, event), **given}) as session:
+        current = resolve_name("redraft.runs.assertions:SESSION")
+        before = current.set(session)
+        try:
+            yield session
+        finally:
+            current.reset(before)
+            tally["replayed"] = tally.get("replayed", 0) + sum(one.replayed for one in recorded.values())
+
+
+def _recording(request: pytest.FixtureRequest, named: str | None) -> Path | None:
+    """Return the file with the replies for a test: the marker's, beside the test, or that of the test file."""
+    if named is not None:
+        return request.path.parent / named
+    folders = request.config.getini("redraft_recordings")
+    return Path(folders[0]) / f"{request.path.stem}.jsonl" if folders else None
+
+
+def _recorded(model: Any, path: Path, known: dict[str, redraft.Recording], *, record: bool) -> Any:
+    """Return a model whose replies are recorded; the built-in model needs no recording."""
+    if model == _BUILT_IN:
+        return model
+    name = model if isinstance(model, str) else repr(model)
+    if name not in known:
+        known[name] = redraft.Recording(path, model, record=record)
+    return known[name]
+
+
+def _database(config: pytest.Config) -> str:
+    """Return the database with the verdicts of earlier test runs; in memory if pytest has no cache."""
+    cache = getattr(config, "cache", None)
+    return ":memory:" if cache is None else str(cache.mkdir("redraft") / "verdicts.db")
+
+
+def _count(tally: dict[str, float], event: redraft.Event) -> None:
+    """Add a reply to the totals."""
+    if event.kind != "call":
+        return
+    added = (
+        {"cached": 1.0}
+        if event.cached
+        else {
+            "calls": 1.0,
+            "tokens": event.usage.prompt_tokens + event.usage.completion_tokens,
+            "cost": event.cost_usd or 0.0,
+            "unpriced": float(event.cost_usd is None),
+        }
+    )
+    for name, value in added.items():
+        tally[name] = tally.get(name, 0.0) + value
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Say what the judging took, if any test used redraft."""
+    tally = config.stash[_TALLY]
+    if not tally:
+        return
+    replayed, tokens = int(tally.get("replayed", 0)), int(tally.get("tokens", 0))
+    calls = int(tally.get("calls", 0)) - replayed
+    cost = "at unknown cost" if tally.get("unpriced") else f"${tally.get('cost', 0.0):.4f}"
+    terminalreporter.write_line(
+        f"redraft: {int(tally['tests'])} tests, {calls:,} calls ({tokens:,} tokens, {cost}),"
+        f" {int(tally.get('cached', 0)):,} replies from the cache, {replayed:,} from recordings"
+    )
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand the totals of a worker of pytest-xdist over."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["redraft"] = session.config.stash[_TALLY]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Add the totals of a worker of pytest-xdist."""
+    tally = node.config.stash[_TALLY]
+    for name, value in getattr(node, "workeroutput", {}).get("redraft", {}).items():
+        tally[name] = tally.get(name, 0.0) + value

@@ -1,0 +1,87 @@
+"""An event loop on a thread of its own, for callers that are not asynchronous or whose own loop is busy."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Coroutine, Iterator
+from concurrent.futures import Future, wait
+from typing import Any, TypeVar
+
+from redraft.errors import UsageError
+
+Result_ = TypeVar("Result_")
+Item_ = TypeVar("Item_")
+
+# A wait without a timeout cannot be interrupted on Windows.
+_LOOK_AGAIN = 0.2
+_starting = threading.Lock()
+_running: tuple[threading.Thread, asyncio.AbstractEventLoop] | None = None
+
+
+def _loop() -> tuple[threading.Thread, asyncio.AbstractEventLoop]:
+    """Return the loop and its thread. All callers share them, because HTTP clients are shared and bound to a loop."""
+    global _running
+    with _starting:
+        # The thread does not survive a fork.
+        if _running is None or not _running[0].is_alive():
+            loop = asyncio.new_event_loop()
+            thread = threading.Thread(target=loop.run_forever, name="redraft", daemon=True)
+            thread.start()
+            _running = thread, loop
+        return _running
+
+
+def run_blocking(work: Coroutine[Any, Any, Result_]) -> Result_:
+    """Run a coroutine on the shared loop, and return its result or raise its exception. Ctrl-C cancels it, waits until
+    it has ended, and is raised then."""
+    thread, loop = _loop()
+    if threading.current_thread() is thread:
+        work.close()
+        raise UsageError(
+            "a synchronous call was made from within a run, which would wait for itself",
+            hint="make the call in another thread, or use `async with redraft.Session(...)` and await its methods",
+        )
+    ended: Future[Result_] = Future()
+    started: list[asyncio.Task[Result_]] = []
+
+    def start() -> None:
+        started.append(loop.create_task(work))
+        started[0].add_done_callback(end)
+
+    def end(task: asyncio.Task[Result_]) -> None:
+        if task.cancelled():
+            ended.set_exception(asyncio.CancelledError())
+        elif (error := task.exception()) is not None:
+            ended.set_exception(error)
+        else:
+            ended.set_result(task.result())
+
+    def wait_for_end() -> None:
+        while not ended.done() and thread.is_alive():
+            wait([ended], timeout=_LOOK_AGAIN)
+
+    # This hands the caller's context variables over as well.
+    loop.call_soon_threadsafe(start)
+    try:
+        wait_for_end()
+    except KeyboardInterrupt:
+        loop.call_soon_threadsafe(lambda: started[0].cancel())
+        wait_for_end()
+        raise
+    return ended.result(timeout=0)
+
+
+def iterate_blocking(items: AsyncGenerator[Item_, None]) -> Iterator[Item_]:
+    """Yield the items of an asynchronous iterator. Closing this iterator closes that one."""
+
+    async def following() -> list[Item_]:
+        async for item in items:
+            return [item]
+        return []
+
+    try:
+        while found := run_blocking(following()):
+            yield found[0]
+    finally:
+        run_blocking(items.aclose())

@@ -1,0 +1,145 @@
+"""A model whose replies are in a file: recorded once, and then replayed without a key, a network or a cost."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+from redraft import errors
+from redraft.domain import Usage
+from redraft.errors import ModelError, ProviderError, ReplyError, UsageError
+from redraft.llm.base import Model, Reply, Request, Sampling
+from redraft.llm.recorded import request_key, text_of, value_in
+from redraft.prompts.contract import Given_, Value_
+from redraft.runs.model_pool import ModelLike, model_roles
+from redraft.runs.models import open_model, resolve
+from redraft.settings import DraftConfig, Limits
+from redraft.sources import read_file
+from redraft.store.connection import off_loop
+
+_MOST_BYTES = 200_000_000
+_FLAGS = ("formless", "nameless")
+# Errors that are recorded: the model has replied, and redraft's next request depends on what is wrong with the reply.
+_REPLIES: dict[str, type[ReplyError]] = {
+    kind.code: kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, ReplyError)
+}
+
+
+class Recording:
+    """A model that replays the replies in a file: `Recording("judge.jsonl", "openai:gpt-5-mini")`.
+
+    With `record=True` the model is asked for what the file lacks, and its replies are added. Without it no request is
+    ever sent, and a run that needs another reply ends with a `ModelError`. A file may hold the replies of several
+    models; `model` may be left out if it holds those of one. Replayed replies cost nothing and have no tokens. The
+    session's store must not know the replies from earlier runs, so use a new one, such as ":memory:". The file contains
+    what models quote from documents.
+    """
+
+    def __init__(self, path: str | Path, model: ModelLike | None = None, *, record: bool = False) -> None:
+        self.path = Path(path)
+        self._entries = _read(self.path)
+        self._roles = model_roles(model, (), None, None)
+        self._record = record
+        self._writing = threading.Lock()
+        known = {str(entry["model"]) for entry in self._entries.values()}
+        if self._roles.model is None and (record or len(known) != 1):
+            raise UsageError(
+                f"the recording {self.path} holds the replies of {len(known) or 'no'} models",
+                hint=f'name the model: redraft.Recording("{self.path}", "openai:gpt-5-mini")',
+            )
+        self.identity: str = self._roles.model or known.pop()
+        """The model's name, or the identity of a model object."""
+        self.is_free = not record
+        self.replayed = 0
+        """The number of replies that came from the file."""
+
+    def most_tokens(self, sampling: Sampling) -> int:
+        """Return the most tokens of a visible reply, or 0 if nothing is recorded."""
+        return sampling.max_tokens or 0 if self._record else 0
+
+    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+        """Return the recorded reply; or record it, if that is wanted."""
+        key = request_key(request, self.identity)
+        if (entry := self._entries.get(key)) is not None:
+            self.replayed += 1
+            return _replayed(request, entry)
+        if not self._record:
+            raise ProviderError(
+                f"the recording {self.path} has no reply of {self.identity} to this request"
+                f" ({request.label or request.prompt.name})",
+                hint="record it: pytest --redraft-record, or redraft.Recording(..., record=True)",
+            )
+        entry = {"key": key, "model": self.identity, "prompt": request.prompt.name, "label": request.label}
+        try:
+            reply = await self._asked(request)
+        except ReplyError as error:
+            flags = [flag for flag in _FLAGS if getattr(error, flag, False)]
+            failed = {"error": error.code, "message": error.message, "flags": flags}
+            await off_loop(self._add, entry | {"reply": error.text, "finish_reason": error.finish_reason} | failed)
+            raise
+        await off_loop(self._add, entry | {"reply": text_of(request, reply), "finish_reason": reply.finish_reason})
+        return reply
+
+    async def _asked(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+        model: Model | None = self._roles.objects.get(self.identity)
+        if model is not None:
+            return await model.ask(request)
+        settings = resolve(self._roles.settings(DraftConfig()))
+        # Opened for each request, because a recording is not closed, and the next may be made on another loop.
+        async with open_model(settings, seconds=Limits().timeout) as opened:
+            return await opened.ask(request)
+
+    def _add(self, entry: dict[str, Any]) -> None:
+        with self._writing:
+            self._entries[entry["key"]] = entry
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry, ensure_ascii=False) + "\n")
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    """Return the entries of a recording by their keys; empty if there is no file yet."""
+    if not path.exists():
+        return {}
+    entries: dict[str, dict[str, Any]] = {}
+    at = 0
+    try:
+        for line in read_file(path, _MOST_BYTES).decode().split("\n"):
+            at += 1
+            if line.strip():
+                entry = json.loads(line)
+                entries[str(entry["key"])] = {"model": str(entry["model"]), "reply": str(entry["reply"]), **entry}
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}", place=str(path)) from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(
+            f"line {at} is not a recorded reply", place=str(path), hint="delete the line, and record again"
+        ) from error
+    return entries
+
+
+def _replayed(request: Request[Given_, Value_], entry: dict[str, Any]) -> Reply[Value_]:
+    """Return the reply of an entry, or raise its error."""
+    text, finish_reason = entry["reply"], str(entry.get("finish_reason", "stop"))
+    if (code := entry.get("error")) is not None:
+        kind = _REPLIES.get(str(code), ReplyError)
+        given = {"text": text, "usage": Usage()}
+        made = (
+            kind(str(entry.get("message")), **given)
+            if issubclass(kind, errors.CutReply)
+            else kind(str(entry.get("message")), **given, finish_reason=finish_reason)
+        )
+        for flag in entry.get("flags", ()):
+            if flag in _FLAGS:
+                setattr(made, flag, True)
+        raise made
+    try:
+        return Reply(value_in(request, text), text, Usage(), finish_reason)
+    except ValueError as error:
+        raise ModelError(
+            f"a reply in the recording does not fit the prompt {request.prompt.name}",
+            place=request.label,
+            hint="delete the file, and record again",
+        ) from error

@@ -1,0 +1,95 @@
+"""Rubrics of the settings file: metrics that a command names like any other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.chatserver import ChatServer, Seen
+from tests.cli.inside import Inside
+
+TABLE = '[rubrics.plain_tone]\nrequirement = "Written for a reader without legal training"\nlevels = 3\n'
+VERDICT = {"faults": [{"quote": "parties concurred", "problem": "legal wording"}], "reason": "r", "level": 2}
+
+
+def folder(at: Path, table: str = TABLE) -> Path:
+    (at / "book.md").write_text("The board met at seven. It was cold. " * 4, "utf-8")
+    (at / "summary.md").write_text("The parties concurred. It was cold.", "utf-8")
+    (at / "redraft.toml").write_text(table, "utf-8")
+    return at
+
+
+@pytest.mark.slow
+def test_a_command_judges_by_a_rubric_and_another_one_goes_on_without_the_file(tmp_path: Path) -> None:
+    replies = [json.dumps(VERDICT)]
+
+    def serve(seen: Seen) -> str:
+        return replies[-1]
+
+    with ChatServer(serve) as server:
+        command = Inside(folder(tmp_path), server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:m")
+        run = ("evaluate", "book.md", "summary.md", "--metric", "plain_tone", "--json")
+        planned = command.run(*run, "--dry-run").json
+        done = command.run(*run)
+        shown = command.run("evaluate", "book.md", "summary.md", "--metric", "plain_tone", "--all")
+        replies.append("no verdict")
+        failed = command.run(*run, "--repeat", "2")
+        replies.append(json.dumps(VERDICT | {"level": 3}))
+        (tmp_path / "redraft.toml").unlink()
+        without = Inside(tmp_path, server.base_url, REDRAFT_MODEL="openai:m")
+        resumed = without.run("resume", failed.json["run"], "--json")
+        listed = without.run("show", done.json["run"], "--json")
+
+    assert done.code == 0, done.err
+    assert planned["calls"] == done.json["usage"]["calls"] == 1
+    found = done.json["metrics"]["plain_tone"]
+    assert (found["score"], found["findings"][0]["sentence"]) == (0.5, "The parties concurred.")
+    assert "plain_tone 0.50: 1 item judged, 1 finding" in shown.out
+    assert "legal wording" in shown.out
+    assert resumed.code == 0, resumed.err
+    assert listed.json["scores"]["plain_tone"] == 0.5
+
+
+@pytest.mark.slow
+def test_a_rubric_is_a_goal(tmp_path: Path) -> None:
+    def serve(seen: Seen) -> str:
+        text = seen.messages[0]["content"]
+        if "Judge how far" not in text:
+            return "The board agreed. It was cold."
+        fine = "concurred" not in text
+        return json.dumps(VERDICT | ({"level": 3, "faults": []} if fine else {}))
+
+    with ChatServer(serve) as server:
+        command = Inside(folder(tmp_path), server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:m")
+        goal = ("-g", "plain_tone=1", "--no-final-comparison")
+        done = command.run("refine", "book.md", "summary.md", *goal, "--json")
+        forked = command.run("fork", done.json["run"], "--round", "0", "-g", "plain_tone=0.5", "--json")
+
+    assert done.json["goals"]["plain_tone"]["met"], done.err
+    assert forked.json["goals"]["plain_tone"]["at_least"] == 0.5, forked.err
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("[rubrics.a]\nlevels = 3", "redraft.toml [rubrics.a]: requirement: is missing"),
+        ('[rubrics.a]\nrequirement = "x"\nlevels = 1', "redraft.toml [rubrics.a]: levels"),
+        ('[rubrics.a]\nrequirement = "x"\nlevel = 3', "redraft.toml [rubrics.a]: level: is not known here"),
+        ('rubrics = "x"', "`rubrics` has something that is not a table"),
+        ('[rubrics]\na = "x"', "`rubrics` has something that is not a table"),
+    ],
+)
+def test_what_makes_no_sense_is_said_with_its_place(tmp_path: Path, table: str, words: str) -> None:
+    done = Inside(folder(tmp_path, table)).run("runs", "--json")
+
+    assert done.code == 2
+    assert words in done.json["error"]["message"]
+    assert "[rubrics.plain_tone]" in done.json["error"]["hint"]
+
+
+def test_a_rubric_with_the_name_of_a_metric_is_refused(tmp_path: Path) -> None:
+    command = Inside(folder(tmp_path, TABLE.replace("plain_tone", "coverage")))
+    done = command.run("evaluate", "book.md", "summary.md", "--metric", "coverage", "--json")
+    assert done.json["error"]["message"].endswith("there are two metrics named coverage")

@@ -1,0 +1,185 @@
+"""Synchronous calls: the same runs, results and errors, from scripts, threads and callers whose loop is running."""
+
+from __future__ import annotations
+
+import _thread
+import asyncio
+import inspect
+import os
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import redraft
+from redraft.runs.background import run_blocking
+from redraft.runs.session import Session, SyncSession
+
+TEXT = "The board met at seven. " * 3 + "It was cold, and nothing was agreed on."
+MINUTES = redraft.Document.from_text(TEXT, "Minutes")
+SAID = "The board met, and agreed on nothing."
+
+
+def writer() -> redraft.FunctionModel:
+    return redraft.FunctionModel(lambda request: SAID, "writer")
+
+
+class Hanging:
+    """A model that never answers, unless it is let go; it says when it was asked."""
+
+    identity = "hanging"
+
+    def __init__(self) -> None:
+        self.held = True
+        self.ended = threading.Event()
+
+    def most_tokens(self, sampling: redraft.Sampling) -> int:
+        return 0
+
+    async def ask(self, request: redraft.Request[Any, Any]) -> redraft.Reply[Any]:
+        if self.held:
+            _thread.interrupt_main()
+            try:
+                await asyncio.sleep(60)
+            finally:
+                self.ended.set()
+        return redraft.Reply(SAID, SAID, redraft.Usage(1, 1))
+
+
+def test_one_call_makes_a_run_and_closes_its_session(tmp_path: Path) -> None:
+    events: list[redraft.Event] = []
+    store = tmp_path / "redraft.db"
+    made = redraft.summarize(MINUTES, store=store, model=writer(), observer=events.append, strategy="direct", words=12)
+
+    assert made.summary == SAID
+    assert [event.run for event in events if isinstance(event, redraft.RunStarted)] == [made.run.id]
+    with redraft.Store(store) as kept:
+        assert redraft.read_result(kept, made.run.id) == made
+
+
+@pytest.mark.slow
+def test_metrics_goals_and_session_settings_reach_the_run() -> None:
+    def short(case: redraft.Case) -> bool:
+        return len(case.text) < 1000
+
+    judged = redraft.summarize(MINUTES, store=":memory:", metrics=[short], strategy="direct", words=12)
+    refined = redraft.refine(MINUTES, SAID, store=":memory:", metrics=[short], goals={"short": 1.0})
+    evaluated = redraft.evaluate(MINUTES, "The board met at seven.", store=":memory:", metrics=["consistency"])
+
+    assert judged.scores["short"] == 1.0
+    assert refined.run.stop_reason == "goals_met"
+    assert evaluated.scores["consistency"] == 1.0
+    assert redraft.ask(MINUTES, "What was agreed on?", store=":memory:").question == "What was agreed on?"
+
+
+async def test_a_running_loop_in_the_callers_thread_is_no_problem() -> None:
+    with redraft.Session(":memory:", model=writer()) as session:
+        assert isinstance(session, SyncSession)
+        made = session.summarize(MINUTES, strategy="direct", words=12)
+        assert session.result(made.run.id).summary == SAID
+
+
+def test_events_are_yielded_and_closing_the_iterator_stops_the_run() -> None:
+    with redraft.Session(":memory:", model=writer()) as session:
+        kinds = [event.kind for event in session.stream(MINUTES, strategy="direct", words=12)]
+        assert (kinds[0], kinds[-1]) == ("started", "done")
+        events = session.stream(MINUTES, strategy="direct", words=13)
+        with closing(events):  # type: ignore[type-var]
+            started = next(events)
+        assert isinstance(started, redraft.RunStarted)
+        assert session.result(started.run).status == "interrupted"
+        assert session.resume(started.run).summary == SAID
+
+
+def test_errors_are_those_of_the_asynchronous_session() -> None:
+    with redraft.Session(":memory:") as session:
+        with pytest.raises(redraft.RedraftError, match="no such file"):
+            session.summarize("nowhere.md")
+        with pytest.raises(redraft.RunError):
+            session.result("nowhere")
+        with pytest.raises(TypeError, match="unexpected"):
+            session.result("nowhere", of=1)  # type: ignore[call-arg]
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_the_run_which_can_be_resumed() -> None:
+    model, started = Hanging(), list[str]()
+
+    def note(event: redraft.Event) -> None:
+        if isinstance(event, redraft.RunStarted):
+            started.append(event.run)
+
+    with redraft.Session(":memory:", model=model, observer=note) as session:
+        with pytest.raises(KeyboardInterrupt):
+            session.summarize(MINUTES, strategy="direct", words=12)
+        assert model.ended.is_set()
+        assert session.result(started[0]).status == "interrupted"
+        model.held = False
+        assert session.resume(started[0]).summary == SAID
+
+
+def test_a_call_from_within_a_run_is_refused_and_one_from_a_metric_is_not() -> None:
+    said: list[str] = []
+
+    def note(event: redraft.Event) -> None:
+        try:
+            session.result("x")
+        except redraft.UsageError as error:
+            said.append(error.message)
+
+    def nested(case: redraft.Case) -> bool:
+        return redraft.evaluate(MINUTES, case.text, store=":memory:", metrics=["consistency"]).scores != {}
+
+    with redraft.Session(":memory:", observer=note) as session:
+        result = session.evaluate(MINUTES, SAID, metrics=[nested])
+
+    assert result.scores["nested"] == 1.0
+    assert set(said) == {"a synchronous call was made from within a run, which would wait for itself"}
+
+
+@pytest.mark.slow
+def test_other_coroutines_are_waited_for() -> None:
+    with redraft.Session(":memory:", model=writer()) as session:
+        made = session.wait(redraft.batch(session.session, [MINUTES], strategy="direct", words=12))
+    assert [item.summary for item in made.items] == [SAID]
+
+
+def test_several_threads_share_one_session() -> None:
+    with redraft.Session(":memory:", model=writer()) as session:
+        found: list[str | None] = []
+
+        def work(words: int) -> None:
+            found.append(session.summarize(MINUTES, strategy="direct", words=words).summary)
+
+        threads = [threading.Thread(target=work, args=(12 + at,)) for at in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert found == [SAID] * 3
+
+
+def test_a_child_process_has_a_loop_of_its_own() -> None:
+    async def seven() -> int:
+        return 7
+
+    assert run_blocking(seven()) == 7
+    if (child := os.fork()) == 0:
+        os._exit(run_blocking(seven()))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+def test_every_public_coroutine_of_a_session_is_a_method_of_the_synchronous_one() -> None:
+    """None of them is missing, and none has arguments of its own."""
+    # Used by graphs, batches and tools, which are asynchronous.
+    inner = {"aclose", "begin", "finish", "begin_order", "go_on", "checkpointer"}
+    public = {name: one for name, one in vars(Session).items() if not name.startswith("_") and name not in inner}
+    wanted = {
+        name: one
+        for name, one in public.items()
+        if inspect.iscoroutinefunction(one) or "AsyncGenerator" in str(inspect.signature(one) if callable(one) else "")
+    }
+    assert wanted.keys() <= vars(SyncSession).keys()
+    assert all(inspect.signature(vars(SyncSession)[name]) == inspect.signature(one) for name, one in wanted.items())

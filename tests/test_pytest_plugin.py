@@ -1,0 +1,177 @@
+"""The pytest plugin and its assertion, in test suites of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import redraft
+from redraft.runs.assertions import SESSION
+
+pytest_plugins = ["pytester"]
+
+MINUTES = redraft.Document.from_text(
+    "The board met at seven. Hester Vane was in the chair. It was cold, and nothing was agreed on.", "Minutes"
+)
+GOOD, BAD = "The board met at seven. Hester Vane was in the chair.", "The board met at eight. It was cold."
+SUITE = f"""
+import pytest, redraft
+
+MINUTES = redraft.Document.from_text({MINUTES.text!r}, "Minutes")
+
+@pytest.mark.redraft
+def test_good():
+    redraft.assert_summary(MINUTES, {GOOD!r}, consistency=0.9)
+
+def test_fixture(redraft_session):
+    result = redraft_session.evaluate(MINUTES, {GOOD!r}, metrics=["consistency"])
+    assert result.scores["consistency"] == 1.0
+"""
+RECORDED = f"""
+import pytest, redraft
+
+MINUTES = redraft.Document.from_text({MINUTES.text!r}, "Minutes")
+TONE = redraft.Rubric("tone", "Warm")
+
+def verdict(request):
+    return request.prompt.returns(faults=[], reason="", level=4)
+
+@pytest.mark.redraft(model=redraft.FunctionModel(verdict, "judge")RECORDING)
+def test_tone():
+    redraft.assert_summary(MINUTES, {GOOD!r}, metrics=[TONE], tone=0.7)
+"""
+INI = "[pytest]\nasyncio_default_fixture_loop_scope = function\n"
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester) -> Any:
+    """Runs a test suite with the plugin, whether or not it is installed."""
+
+    def run(code: str, *options: str, ini: str = INI) -> pytest.RunResult:
+        pytester.makepyfile(test_suite=code)
+        pytester.makeini(ini)
+        plugin = ("-p", "no:redraft", "-p", "redraft.pytest_plugin", "-p", "no:langsmith_plugin")
+        return pytester.runpytest_inprocess(*plugin, *options)
+
+    return run
+
+
+def test_a_summary_that_is_good_enough_passes() -> None:
+    with redraft.Session(":memory:") as session:
+        result = redraft.assert_summary(MINUTES, GOOD, session=session, consistency=0.9)
+    assert result.scores["consistency"] == 1.0
+
+
+def test_findings_and_their_places_are_in_the_message() -> None:
+    with redraft.Session(":memory:") as session, pytest.raises(AssertionError) as caught:
+        redraft.assert_summary(MINUTES, BAD, session=session, consistency=0.9)
+
+    first, second, *findings = str(caught.value).splitlines()
+    assert first == "consistency 0.50, not 0.90"
+    assert second == "the summary of Minutes, judged by extractive"
+    assert findings == ["consistency: inconsistent: “The board met at eight.” -> seven (at 0 % of the document)"]
+
+
+def test_a_metric_without_a_score_fails_and_says_why() -> None:
+    def nothing(case: redraft.Case) -> None:
+        return None
+
+    with redraft.Session(":memory:") as session:
+        with pytest.raises(AssertionError, match=r"^nothing has no score\n.*\nnothing: nothing returned None$"):
+            redraft.assert_summary(MINUTES, GOOD, session=session, metrics=[nothing])
+        with pytest.raises(AssertionError, match=r"(?s)^statistics has no score.*gives figures and no score"):
+            redraft.assert_summary(MINUTES, GOOD, session=session, statistics=0)
+
+
+def test_own_metrics_must_reach_one_and_the_usual_ones_what_is_usual() -> None:
+    def half(case: redraft.Case) -> float:
+        return 0.5
+
+    with redraft.Session(":memory:") as session:
+        redraft.assert_summary(MINUTES, GOOD, session=session, metrics=[half], half=0.5)
+        with pytest.raises(AssertionError, match=r"^half 0\.50, not 1\.00\n"):
+            redraft.assert_summary(MINUTES, GOOD, session=session, metrics=[half], consistency=0.9)
+        with pytest.raises(AssertionError, match=r"^consistency 0\.50, not 0\.90; coverage"):
+            redraft.assert_summary(MINUTES, BAD, session=session)
+
+
+def test_a_score_that_is_none_and_a_metric_that_is_none_are_refused() -> None:
+    with redraft.Session(":memory:") as session:
+        with pytest.raises(redraft.UsageError, match="coverage=90 is not a score from 0 to 1"):
+            redraft.assert_summary(MINUTES, GOOD, session=session, coverage=90)
+        with pytest.raises(redraft.UsageError, match="there is no metric 'beauty'"):
+            redraft.assert_summary(MINUTES, GOOD, session=session, beauty=0.9)
+
+
+@pytest.mark.slow
+def test_verdicts_are_kept_between_test_runs(suite: Any) -> None:
+    first = suite(SUITE)
+    second = suite(SUITE)
+
+    first.assert_outcomes(passed=2)
+    second.assert_outcomes(passed=2)
+    first.stdout.re_match_lines([r"redraft: 2 tests, [1-9]\d* calls \([\d,]+ tokens, \$0\.0000\), .*"])
+    second.stdout.re_match_lines([r"redraft: 2 tests, 0 calls \(0 tokens, \$0\.0000\), .*"])
+    assert SESSION.get() is None
+
+
+@pytest.mark.slow
+def test_a_failure_is_short(suite: Any) -> None:
+    done = suite(SUITE.replace(repr(GOOD), repr(BAD)).split("def test_fixture")[0])
+
+    done.assert_outcomes(failed=1)
+    done.stdout.fnmatch_lines(["E * AssertionError: consistency 0.50, not 0.90", "FAILED *consistency 0.50, not 0*"])
+    assert "assertions.py" not in done.stdout.str()
+
+
+@pytest.mark.slow
+def test_recordings_are_made_on_request_and_replayed(suite: Any, pytester: pytest.Pytester) -> None:
+    code, ini = RECORDED.replace("RECORDING", ""), f"{INI}redraft_recordings = recordings\n"
+    missing = suite(code, ini=ini)
+    recorded = suite(code, "--redraft-record", ini=ini)
+    replayed = suite(code.replace("faults=[]", "faults=1/0"), ini=ini)
+
+    missing.assert_outcomes(failed=1)
+    missing.stdout.fnmatch_lines(["*has no reply of judge to this request (tone*", "*pytest --redraft-record*"])
+    recorded.assert_outcomes(passed=1)
+    replayed.assert_outcomes(passed=1)
+    replayed.stdout.fnmatch_lines(["redraft: 1 tests, *, 1 from recordings"])
+    assert (pytester.path / "recordings" / "test_suite.jsonl").exists()
+
+    beside = suite(RECORDED.replace("RECORDING", ', recording="judge.jsonl"'), "--redraft-record")
+    beside.assert_outcomes(passed=1)
+    assert (pytester.path / "judge.jsonl").exists()
+
+
+@pytest.mark.slow
+def test_the_model_is_an_option(suite: Any) -> None:
+    done = suite(SUITE, "--redraft-model", "nobody:x")
+    assert done.ret == 1
+    done.stdout.fnmatch_lines(["*there is no model 'nobody:x'*"])
+
+
+@pytest.mark.nightly
+def test_workers_of_xdist_hand_their_totals_over(suite: Any) -> None:
+    done = suite(SUITE, "-n2")
+    done.assert_outcomes(passed=2)
+    done.stdout.re_match_lines([r"redraft: 2 tests, [1-9].*"])
+
+
+@pytest.mark.slow
+def test_a_suite_that_does_not_use_it_pays_nothing(suite: Any) -> None:
+    done = suite("def test_other():\n    pass\n")
+    done.assert_outcomes(passed=1)
+    assert "redraft:" not in done.stdout.str()
+
+    code = "import sys, redraft.pytest_plugin; print(*sorted(one for one in sys.modules if 'redraft' in one))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert loaded.split() == ["redraft", "redraft.lazy", "redraft.pytest_plugin"]
+
+
+def test_the_plugin_is_an_entry_point() -> None:
+    text = (Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8")
+    assert '[project.entry-points.pytest11]\nredraft = "redraft.pytest_plugin"\n' in text
