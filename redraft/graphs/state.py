@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 from langgraph.channels import EphemeralValue
 from typing_extensions import TypedDict
@@ -32,13 +32,21 @@ def merged(known: Mapping[str, MetricVerdict] | None, new: Mapping[str, MetricVe
     return {**(known or {}), **new} if new else {}
 
 
+class NamedStrategy(Protocol):
+    """A `redraft.graphs.Strategy`, which is known by its name."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+
+
 class Options(TypedDict, total=False):
     """What one run may override of its session: fields of `DraftConfig`, `JudgeConfig` and `RefineConfig` by name."""
 
     words: int
     query: str
     language: str
-    strategy: str
+    strategy: str | NamedStrategy
     by_chapter: bool
     until: int
     chunk_tokens: int
@@ -128,6 +136,9 @@ class GraphOutput(Drafting, total=False):
 
 class State(Task, GraphOutput, total=False):
     """The state of a run, for observers and for resuming; everything else is in the store under the ids."""
+
+    asked: dict[str, Any]
+    """The input that the run began with."""
 
     first: str
     instruction: str
