@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from redraft.errors import UsageError
@@ -70,6 +70,32 @@ def parameters_of(model: type[BaseModel]) -> dict[str, str]:
     """Return the fields by parameter name, in field order."""
     found = {name: option_of(model, name) for name in model.model_fields}
     return {one.parameter: name for name, one in found.items() if one is not None}
+
+
+class Settings(BaseModel):
+    """The base of settings. Invalid values raise `UsageError`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise UsageError(f"{type(self).__name__}: {complaint(error)}") from None
+
+    # Pydantic calls an `__init__` without this mark also for settings within other settings.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+
+def given_as(model: type[M], given: object, name: str) -> M | None:
+    """Return the settings that were passed as the argument `name`, made from a mapping where they are one."""
+    if given is None or isinstance(given, model):
+        return given
+    if isinstance(given, Mapping):
+        return checked(model, dict(given), lambda field: f"{name}: {field}")
+    raise UsageError(
+        f"{name} is of the type {type(given).__name__}", hint=f"pass {name}=redraft.{model.__name__}(...), or a dict"
+    )
 
 
 def checked(model: type[M], values: object, named: Callable[[str], str] = str, between: str = ".") -> M:

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from redraft.domain import Usage
 from redraft.errors import UsageError
-from redraft.fields import same, setting
+from redraft.fields import Settings, same, setting
 
 MERGING = "hierarchical"  # the strategy that merges summaries
 AUTO = "auto"  # in place of a strategy that is found out when the document is known, and then is on record
@@ -65,10 +65,8 @@ def is_entailment(model: str) -> bool:
     return model.startswith(f"{NLI}:")
 
 
-class Price(BaseModel):
+class Price(Settings):
     """US dollars per million tokens."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     prompt: float = Field(ge=0)
     completion: float = Field(ge=0)
@@ -86,11 +84,9 @@ class Price(BaseModel):
         return Price(**{name: rate / 2 for name, rate in self.model_dump(exclude_none=True).items()})
 
 
-class ModelSettings(BaseModel):
+class ModelSettings(Settings):
     """The settings of a model in any role: a table `[models.NAME]` of `redraft.toml`. Unset fields are detected or take
     the usual defaults."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     model: str = Field(min_length=1)
     base_url: str | None = setting(
@@ -151,10 +147,8 @@ _NO_MATTER = {"chosen", "prompts", "key_env", "replies", "reasoning_tokens", "pr
 _LANGUAGES = r"^(([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?(,|$))*$"
 
 
-class DraftConfig(BaseModel):
+class DraftConfig(Settings):
     """Everything that determines the summary."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     strategy: str = setting(
         AUTO,
@@ -310,10 +304,8 @@ class RubricSettings(BaseModel):
     aim: Literal["truth", "content", "form"] = "form"
 
 
-class JudgeConfig(BaseModel):
+class JudgeConfig(Settings):
     """How drafts are judged."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     metrics: tuple[str, ...] = setting(
         (),
@@ -333,9 +325,9 @@ class JudgeConfig(BaseModel):
         "NAME",
         "--judge",
     )
-    models: dict[str, ModelSettings] = {}
+    models: dict[str, ModelSettings] = Field(default={})
     """The settings of named judges, validator and decider. A name without an entry is a model name."""
-    rubrics: dict[str, RubricSettings] = {}
+    rubrics: dict[str, RubricSettings] = Field(default={})
     """Metrics that are stated in a sentence, by name."""
     base_url: str | None = setting(
         None, "Address of the judges' server, if another.", "judging", "URL", "--judge-base-url"
@@ -416,10 +408,8 @@ class JudgeConfig(BaseModel):
         return (*(metric for metric in self.metrics if metric != STATISTICS), STATISTICS)
 
 
-class RefineConfig(BaseModel):
+class RefineConfig(Settings):
     """What a draft is refined for, and for how long."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     goals: dict[str, Annotated[float, Field(ge=0, le=1)]] = setting(
         ...,
@@ -469,10 +459,8 @@ class RefineConfig(BaseModel):
 _ALL_OF_A_WAVE = 50_000  # more than a provider takes in one job
 
 
-class Limits(BaseModel):
+class Limits(Settings):
     """How much a run may spend, and how fast."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     concurrency: int = setting(16, "Most requests at the same time.", "limits", "N", ge=1, le=1000)
     requests_per_minute: int | None = setting(None, "Most requests per minute.", "limits", "N", ge=1)

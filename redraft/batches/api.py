@@ -24,6 +24,7 @@ from redraft.errors import UsageError
 from redraft.evaluators.functions import Metric
 from redraft.events import BatchProgress, Noted, Observer, guarded, harmless
 from redraft.graphs.state import Options
+from redraft.graphs.strategies import is_object
 from redraft.llm.langsmith import tracing
 from redraft.runs.inputs import Source
 from redraft.runs.session import Session
@@ -69,7 +70,7 @@ async def batch(
     observer receives `BatchProgress` on every change and, without `workers`, the events of the runs.
     """
     asked, limits = _asked(session, metrics, settings, judging, refinement, options), session.terms.limits or Limits()
-    _check_workers(session, workers)
+    _check_workers(session, workers, asked.settings.strategy)
     meant = await off_loop(_meant, session.store, sources)
     await off_loop(check, meant, folder)
     named = await off_loop(folder_named, folder, dossiers=dossiers)
@@ -183,15 +184,14 @@ def _asked(
     return BatchRequest(own, order.judging, order.refinement)
 
 
-def _check_workers(session: Session, workers: int | None) -> None:
+def _check_workers(session: Session, workers: int | None, strategy: str = "") -> None:
     """Refuse workers that would know nothing of what this process has."""
     if workers is None:
         return
     if workers < 1:
         raise UsageError("there must be at least 1 worker", hint="give 1 or more, or leave workers out")
     terms, hint = session.terms, "leave workers out, and the batch is worked on in this process"
-    if terms.model_roles.objects or terms.own:
-        which = next(iter({**terms.model_roles.objects, **terms.own}))
+    if which := next(iter((*terms.model_roles.objects, *terms.own, *([strategy] if is_object(strategy) else ()))), ""):
         raise UsageError(f"{which} is an object of this process, and other workers know names only", hint=hint)
     if terms.prices is not None:
         raise UsageError(

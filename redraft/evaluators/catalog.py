@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pkgutil import resolve_name
+from typing import get_args
 
 from redraft import plugins
 from redraft.errors import UsageError
-from redraft.evaluators.base import Evaluator
-from redraft.evaluators.metric_info import OWN, PREFERENCE
+from redraft.evaluators.base import Evaluator, PackPart
+from redraft.evaluators.metric_info import OWN, PREFERENCE, MetricAim
 from redraft.evaluators.rubric import rubrics_of
 from redraft.prompts.catalog import PROMPTS
 from redraft.settings import JudgeConfig
@@ -31,7 +32,7 @@ def names(own: Sequence[Evaluator] = ()) -> tuple[str, ...]:
     plugins.refuse_taken(_KIND, BUILT_IN)
     taken = [*BUILT_IN, *plugins.names(_KIND)]
     for one in own:
-        name = _named(one)
+        name = named(one)
         if name in taken:
             raise UsageError(f"there are two metrics named {name}", hint="give yours another name")
         taken.append(name)
@@ -92,7 +93,7 @@ def _installed(name: str) -> Evaluator:
             f"the installed metric {name} cannot be made: {type(error).__name__}: {error}",
             hint="its entry point is to be called without arguments; update its package, or remove it",
         ) from error
-    if not isinstance(made, Evaluator) or _named(made) != name:
+    if not isinstance(made, Evaluator) or named(made) != name:
         what = f"calls itself {made.name}" if isinstance(made, Evaluator) else f"is no Evaluator, but {made!r:.80}"
         raise UsageError(
             f"the installed metric {name} {what}",
@@ -101,16 +102,24 @@ def _installed(name: str) -> Evaluator:
     return made
 
 
-def _named(one: object) -> str:
+def named(one: object) -> str:
     """Return the name of a metric passed as an object, if it is one."""
     if not isinstance(one, Evaluator):
         raise UsageError(f"{one!r:.80} is no metric", hint="hand over an object of a class derived from Evaluator")
     name = getattr(one, "name", None)
+    if name is None:
+        raise UsageError(f"the metric {type(one).__name__} has no name", hint='set it in the class: name = "my_metric"')
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name in TAKEN:
         raise UsageError(
             f"{name!r} is no name for a metric ({type(one).__name__})",
             hint=f"take letters, digits, hyphens and underscores, and none of {', '.join(TAKEN)}",
         )
+    for field, known in (("aim", get_args(MetricAim)), ("needs", get_args(PackPart)), ("uses", get_args(PackPart))):
+        value = getattr(one, field)
+        if value is not None and value not in known:
+            raise UsageError(
+                f"the metric {name} has the {field} {value!r}", hint=f"use None or one of {', '.join(map(repr, known))}"
+            )
     return name
 
 

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from redraft.domain import Evaluation, Finding
+from redraft.errors import UsageError
 from redraft.evaluators.base import Case, Evaluator
 
 Scored = float | bool | None
@@ -40,5 +41,11 @@ class FunctionMetric(Evaluator):
 
 
 def as_evaluator(metric: Evaluator | MetricFunction) -> Evaluator:
-    """Return a metric as an object."""
+    """Return a metric as an object. Raises `UsageError` if it is neither an object nor a function."""
+    if (not callable(metric) and not isinstance(metric, Evaluator)) or isinstance(metric, type):
+        raise UsageError(
+            f"{metric!r:.80} is no metric",
+            hint="name one, or pass a redraft.Rubric, a function of a redraft.Case, or an object of a class derived"
+            " from redraft.Evaluator",
+        )
     return metric if isinstance(metric, Evaluator) else FunctionMetric(getattr(metric, "__name__", ""), metric)

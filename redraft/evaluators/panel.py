@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from traceback import extract_tb, format_exception
 from typing import Any, TypeVar, get_args
 
 from pydantic import ValidationError
@@ -14,7 +17,15 @@ from redraft.agents.judge import Judge
 from redraft.agents.outliner import Outliner
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import UNANSWERED, Evaluation, Finding, KeyFacts, Pack, Perspective
-from redraft.errors import BudgetError, JudgingError, ProviderError, RateLimited, StoreError, TransientError
+from redraft.errors import (
+    BudgetError,
+    JudgingError,
+    ModelError,
+    ProviderError,
+    RateLimited,
+    StoreError,
+    TransientError,
+)
 from redraft.evaluators.base import METRIC, Case, DocumentPack, Evaluator, PackPart, statements_of
 from redraft.evaluators.metric_info import WITHDRAWN, MetricAim, founded
 from redraft.evaluators.reference.keyfact_builder import Gardener
@@ -23,6 +34,7 @@ from redraft.evaluators.similarity import is_same
 from redraft.events import Noted, Observer
 from redraft.fields import in_words
 from redraft.llm.fakes import ScriptError
+from redraft.llm.secrets import environment_keys, redacted
 from redraft.prompts.summarization import Outline
 from redraft.rulings import Ruling
 from redraft.settings import YARDSTICKS, JudgeConfig
@@ -30,6 +42,9 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.languages import ENGLISH, foreign_in, is_foreign, language_of
 from redraft.text.word_keys import telling
+
+_log = logging.getLogger("redraft.metrics")
+_PACKAGE = str(Path(__file__).parents[1])
 
 
 def without_overruled(evaluation: Evaluation, rulings: Mapping[str, Ruling]) -> Evaluation:
@@ -235,7 +250,7 @@ class Panel:
         except _ENDS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001  (whatever a metric does, the others have their say)
-            reason = _reason(error, evaluator.name)
+            reason = _reason(error, evaluator.name) + _logged(error, evaluator)
             hint = f"; {error.hint}" if isinstance(error, JudgingError) and error.hint else ""
             self.observer(Noted(f"{evaluator.name} failed: {reason}{hint}"))
             evaluation = evaluator.failed(reason)
@@ -330,6 +345,19 @@ def _resting_on(yardstick: DocumentPack, evaluator: Evaluator, evaluation: Evalu
         return evaluation
     rests_on = {YARDSTICKS[evaluator.needs]: part.id, "missing": list(part.missing)}
     return replace(evaluation, details={**rests_on, **evaluation.details, **rests_on})
+
+
+def _logged(error: Exception, evaluator: Evaluator) -> str:
+    """Log an unexpected exception of a metric with its traceback. Return its place in a metric of somebody else."""
+    if isinstance(error, JudgingError | ModelError):
+        return ""
+    shown = redacted("".join(format_exception(error)), environment_keys())
+    _log.error("the metric %s failed:\n%s", evaluator.name, shown)
+    outside = [one for one in extract_tb(error.__traceback__) if not one.filename.startswith(_PACKAGE)]
+    if not outside or type(evaluator).__module__.startswith("redraft."):
+        return ""
+    last = [one for one in outside if one.filename == outside[0].filename][-1]
+    return f" ({Path(last.filename).name}, line {last.lineno})"
 
 
 def _reason(error: Exception, metric: str) -> str:

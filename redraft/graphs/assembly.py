@@ -15,10 +15,10 @@ from redraft.errors import UsageError
 from redraft.events import StageStarted
 from redraft.graphs.evaluation import add_judging, choose
 from redraft.graphs.job import Job
-from redraft.graphs.nodes import Node, SessionProtocol, node, session_of, streaming
+from redraft.graphs.nodes import Node, SessionProtocol, asked_for, check_unchanged, node, session_of, streaming
 from redraft.graphs.refinement import add_refinement
-from redraft.graphs.state import GraphOutput, Scope, State, Task, Update
-from redraft.graphs.strategies import STRATEGIES, strategy_named
+from redraft.graphs.state import GraphOutput, NamedStrategy, Scope, State, Task, Update
+from redraft.graphs.strategies import STRATEGIES, name_of, strategy_named
 from redraft.settings import AUTO, MERGING, RefineConfig
 from redraft.store.connection import off_loop
 
@@ -28,19 +28,21 @@ _NESTED = "|"
 """Separates the names of nested graphs in LangGraph's configuration."""
 
 
-def summarizer(strategy: str = AUTO, *, refine: bool = True, session: SessionProtocol | None = None) -> Graph:
+def summarizer(
+    strategy: str | NamedStrategy = AUTO, *, refine: bool = True, session: SessionProtocol | None = None
+) -> Graph:
     """Draft a summary by `strategy`, and refine it until it meets its goals, unless `refine` is False.
 
-    `auto` chooses the strategy for the document when the graph runs. The input is `{"source": path}` with `words`,
-    `goals` or any other option, and the session is the context; or build the graph with `session` if it runs in a graph
-    or on a server with its own context. Updates are the fields of `redraft.graphs.GraphOutput` by node, and
-    `stream_mode="custom"` yields the typed events. Raises a `UsageError` for an unknown strategy, and at run time
-    whatever the session's methods raise. A cancelled run can be resumed.
+    A strategy is a name or a `Strategy`; `auto` chooses it for the document when the graph runs. The input is
+    `{"source": path}` with `words`, `goals` or any other option, and the session is the context; or build the graph
+    with `session` if it runs in a graph or on a server with its own context. Updates are the fields of
+    `redraft.graphs.GraphOutput` by node, and `stream_mode="custom"` yields the typed events. Raises a `UsageError` for
+    an unknown strategy, and at run time whatever the session's methods raise. A cancelled run can be resumed.
     """
     return _built(strategy, "refine" if refine else "summarize", session)
 
 
-def draft(strategy: str = AUTO, *, session: SessionProtocol | None = None) -> Graph:
+def draft(strategy: str | NamedStrategy = AUTO, *, session: SessionProtocol | None = None) -> Graph:
     """Draft a summary by `strategy` without refining it; streams and raises as `summarizer` does."""
     return _built(strategy, "summarize", session)
 
@@ -51,7 +53,7 @@ def refine(*, session: SessionProtocol | None = None) -> Graph:
     return _built(_OWN_DRAFT, "refine", session)
 
 
-def judge(strategy: str = _OWN_DRAFT, *, session: SessionProtocol | None = None) -> Graph:
+def judge(strategy: str | NamedStrategy = _OWN_DRAFT, *, session: SessionProtocol | None = None) -> Graph:
     """Judge the given summary by every metric concurrently: `{"source": ..., "summary": ...}`. With a strategy, a
     summary is drafted first."""
     return _built(strategy, "evaluate", session)
@@ -64,7 +66,10 @@ def chooser(strategy: str, kind: str, session: SessionProtocol | None = None) ->
     return _built(strategy, scope, session, several=True)
 
 
-def _built(strategy: str, scope: Scope, session: SessionProtocol | None, *, several: bool = False) -> Graph:
+def _built(
+    strategy: str | NamedStrategy, scope: Scope, session: SessionProtocol | None, *, several: bool = False
+) -> Graph:
+    strategy = name_of(strategy)
     graph: Graph = StateGraph(State, context_schema=Any, input_schema=Task, output_schema=GraphOutput)
     # LangGraph needs a synchronous counterpart of the asynchronous node; it raises an explanation.
     graph.add_node("begin", RunnableLambda(_no_sync, _begin(strategy, scope, session)), input_schema=Task)
@@ -103,8 +108,10 @@ def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node
         runtime: Runtime[Any] = get_runtime()
         opened = session_of(runtime, session)
         with streaming(runtime):
-            task: Task = {**state, "strategy": strategy}
-            if scope == "summarize" and _NESTED in config["configurable"]["checkpoint_ns"]:
+            is_nested = _NESTED in config["configurable"]["checkpoint_ns"]
+            fixed = is_nested and strategy != AUTO
+            task: Task = {**state, "strategy": strategy if fixed else _chosen(strategy, state)}
+            if scope == "summarize" and is_nested:
                 # The goals in the state of an outer graph are for its other nodes.
                 for_others = {*RefineConfig.model_fields, "metrics"}
                 task = cast(Task, {name: value for name, value in task.items() if name not in for_others})
@@ -113,10 +120,22 @@ def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node
                 given = await job.given_draft() if strategy == _OWN_DRAFT else None
                 # A thread may have been used for another run before.
                 new: Update = {"run": job.run.id, "document": job.document.id, "round": 0, "best": "", "stop": ""}
-                new |= {"judged": {}, "scores": {}, "next": ""}
+                new |= {"judged": {}, "scores": {}, "next": "", "asked": asked_for(state)}
                 return {**new, **({"draft": given} if given else {})}
 
     return begin
+
+
+def _chosen(strategy: str, state: Task) -> str:
+    """Return the strategy of a graph: that of its input if the graph is built to choose one."""
+    wanted = name_of(state.get("strategy") or strategy)
+    if wanted == strategy or strategy == AUTO:
+        return wanted
+    does = "judges a summary that it is given" if strategy == _OWN_DRAFT else f"drafts by {strategy}"
+    raise UsageError(
+        f"the graph {does}, so the strategy {wanted!r} in its input makes no difference",
+        hint=f"leave it out, or build the graph with it, such as redraft.graphs.summarizer({wanted!r})",
+    )
 
 
 def _draft(strategy: str, session: SessionProtocol | None) -> Node:
@@ -144,7 +163,8 @@ def _draft_as_chosen(session: SessionProtocol | None) -> Node:
             async with session_of(runtime, session).at_work(state["run"]) as job:
                 await _tell_stage(job)
                 chosen = job.plan.strategy
-            return dict(await known[chosen].ainvoke(state, config))
+            drafting = known.get(chosen) or strategy_named(chosen).graph(session).compile()
+            return dict(await drafting.ainvoke(state, config))
 
     return draft
 
@@ -171,6 +191,7 @@ async def _tell_stage(job: Job) -> None:
 def _finish(session: SessionProtocol | None) -> Node:
     async def finish(state: State, runtime: Runtime[Any]) -> Update:
         """Close the run with the best draft as its result."""
+        check_unchanged(state)
         best, opened = state.get("best") or state["draft"], session_of(runtime, session)
         with streaming(runtime):
             async with opened.at_work(state["run"]) as job:

@@ -13,7 +13,7 @@ from langgraph.types import Command
 from redraft.errors import UsageError
 from redraft.events import streamed
 from redraft.graphs.job import Job
-from redraft.graphs.state import Scope, Task, Update
+from redraft.graphs.state import Options, Scope, Task, Update
 
 
 class SessionProtocol(Protocol):
@@ -74,10 +74,29 @@ def streaming(runtime: Runtime[Any]) -> Iterator[None]:
         _watched.reset(token)
 
 
+def asked_for(state: Any) -> dict[str, Any]:
+    """Return the options in a state. Texts, sources and runs are for one start, and not kept."""
+    return {name: state[name] for name in (*Options.__annotations__, "metrics") if name in state}
+
+
+def check_unchanged(state: Any) -> None:
+    """Raise `UsageError` where the input was changed after the run began, which would make no difference to it."""
+    begun = state.get("asked")
+    if begun is None:
+        return
+    now = asked_for(state)
+    if changed := next((name for name in (*now, *begun) if now.get(name) != begun.get(name)), None):
+        raise UsageError(
+            f"{changed} was changed in the state of run {state['run']}, which goes on with what it began with",
+            hint=f"put it back, and use `await session.fork({state['run']!r}, round, {changed}=...)`",
+        )
+
+
 def node(work: Work, session: SessionProtocol | None = None) -> Node:
     """Return a graph node that does `work` on a run."""
 
     async def at_work(state: Any, runtime: Runtime[Any]) -> Update | Command[str]:
+        check_unchanged(state)
         with streaming(runtime):
             async with session_of(runtime, session).at_work(state["run"]) as job:
                 return await work(state, job)

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 from langgraph.channels import EphemeralValue
+from pydantic import GetPydanticSchema
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core.core_schema import any_schema
 from typing_extensions import TypedDict
 
 Update = dict[str, Any]
@@ -33,13 +36,21 @@ def merged(known: Mapping[str, MetricVerdict] | None, new: Mapping[str, MetricVe
     return {**(known or {}), **new} if new else {}
 
 
+class NamedStrategy(Protocol):
+    """A `redraft.graphs.Strategy`, which is known by its name."""
+
+    @property
+    def name(self) -> str:
+        """The name."""
+
+
 class Options(TypedDict, total=False):
     """What one run may override of its session: fields of `DraftConfig`, `JudgeConfig` and `RefineConfig` by name."""
 
     words: int
     query: str
     language: str
-    strategy: str
+    strategy: str | Annotated[NamedStrategy, GetPydanticSchema(lambda _type, _handler: any_schema()), SkipJsonSchema()]
     by_chapter: bool
     until: int
     chunk_tokens: int
@@ -143,6 +154,9 @@ class GraphOutput(Progress, total=False):
 
 class State(Task, Progress, total=False):
     """The state of a run, for observers and for resuming; everything else is in the store under the ids."""
+
+    asked: dict[str, Any]
+    """The input that the run began with."""
 
     first: str
     instruction: str

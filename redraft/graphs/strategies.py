@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -18,7 +19,7 @@ from redraft.graphs.hierarchical import hierarchical_graph
 from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
-from redraft.graphs.state import Drafting, State, Update
+from redraft.graphs.state import Drafting, NamedStrategy, State, Update
 from redraft.prompts import summarization
 from redraft.prompts.asking import WRITE_ANSWER
 from redraft.prompts.contract import Prompt
@@ -155,6 +156,7 @@ class Strategy:
     prompts: tuple[Prompt[Any, Any], ...]
 
 
+_NAME = re.compile(r"[^\W\d][\w-]*")
 # Separates the version of redraft from the package of a strategy.
 _WITH = " with "
 _OWN = (
@@ -177,20 +179,43 @@ STRATEGIES: dict[str, Strategy] = {one.name: one for one in _OWN}
 """The strategies of redraft by name."""
 
 _KIND: plugins.Kind = "strategies"
+_TAKEN = frozenset({*STRATEGIES, AUTO, GIVEN_STRATEGY, ANSWER})
+_objects: dict[str, Strategy] = {}
+"""The strategies that were passed as objects, by name; of several with one name, the last."""
 
 
-def strategy_named(name: str) -> Strategy:
-    """Return the strategy of this name, of redraft or of an installed package."""
-    if not isinstance(name, str):
+def name_of(strategy: str | NamedStrategy) -> str:
+    """Return the name of a strategy. One that is passed as an object is found by its name from now on."""
+    if isinstance(strategy, str):
+        return strategy
+    if not isinstance(strategy, Strategy):
+        raise UsageError(f"{strategy!r:.80} is not a strategy", hint="name one, or pass a redraft.graphs.Strategy")
+    name = strategy.name
+    known = plugins.load(_KIND, name) if name in plugins.names(_KIND) else STRATEGIES.get(name)
+    if known is strategy:
+        return name
+    if known or name in _TAKEN or not _NAME.fullmatch(name):
         raise UsageError(
-            "a strategy is given by its name, under which another process finds it again",
-            hint="make yours an entry point of redraft.strategies, as docs/embedding.md has it",
+            f"a strategy of yours cannot be named {name!r}",
+            hint="use letters, digits, hyphens and underscores, and no name of another strategy",
         )
-    plugins.refuse_taken(_KIND, {*STRATEGIES, AUTO, GIVEN_STRATEGY, ANSWER})
+    _objects[name] = strategy
+    return name
+
+
+def is_object(strategy: str) -> bool:
+    """Return whether the strategy of this name was passed as an object, so that other processes do not know it."""
+    return strategy in _objects
+
+
+def strategy_named(strategy: str | NamedStrategy) -> Strategy:
+    """Return the strategy of this name: passed as an object, of redraft, or of an installed package."""
+    name = name_of(strategy)
+    plugins.refuse_taken(_KIND, _TAKEN)
     if name == ANSWER:
         return _ANSWERING
-    if name in STRATEGIES:
-        return STRATEGIES[name]
+    if name in STRATEGIES or name in _objects:
+        return STRATEGIES.get(name) or _objects[name]
     installed = plugins.names(_KIND)
     if name not in installed:
         *others, last = [*STRATEGIES, *installed]
@@ -198,24 +223,31 @@ def strategy_named(name: str) -> Strategy:
             f"there is no strategy {name!r}; there are {', '.join(others)} and {last}",
             hint="one of another package is there when that is installed beside redraft",
         )
-    strategy = plugins.load(_KIND, name)
-    if not isinstance(strategy, Strategy) or strategy.name != name:
-        what = f"calls itself {strategy.name}" if isinstance(strategy, Strategy) else f"is none, but {strategy!r:.80}"
+    found = plugins.load(_KIND, name)
+    if not isinstance(found, Strategy) or found.name != name:
+        what = f"calls itself {found.name}" if isinstance(found, Strategy) else f"is none, but {found!r:.80}"
         package = plugins.package_of(_KIND, name)
         raise UsageError(
             f"the strategy {name} of the package {package} {what}",
             hint="an entry point of redraft.strategies bears the name of its redraft.graphs.Strategy",
         )
-    return strategy
+    return found
 
 
 def check_there(run: Run) -> None:
-    """Raise `RunError` for a run whose strategy came with a package that is not installed any more."""
+    """Raise `RunError` for a run whose strategy is an object of another program, or came with a package that is not
+    installed any more."""
     strategy, package = run.settings.strategy, run.version.partition(_WITH)[2]
     if package and strategy not in plugins.names(_KIND):
         raise RunError(
             f"run {run.id} is drafted by the strategy {strategy}, of a package that is not installed",
             hint=f"pip install {package}, then `redraft resume {run.id}`",
+        )
+
+    if not package and strategy not in _TAKEN and strategy not in _objects:
+        raise RunError(
+            f"run {run.id} is drafted by the strategy {strategy}, an object of the program that began it",
+            hint="pass it: redraft.Session(..., strategies=[...])",
         )
 
 

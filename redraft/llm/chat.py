@@ -148,7 +148,7 @@ def as_model(given: Model | BaseChatModel, *, seconds: float | None = None) -> M
     if all(hasattr(given, name) for name in ("identity", "most_tokens", "ask")):
         return given
     raise UsageError(
-        f"a {type(given).__name__} is neither a LangChain chat model nor a redraft.Model",
+        f"an object of the type {type(given).__name__} is neither a LangChain chat model nor a redraft.Model",
         hint="hand over the chat model itself, before anything is bound to it or piped into it",
     )
 

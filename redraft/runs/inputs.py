@@ -39,12 +39,19 @@ Sources = Source | Sequence[Source]
 def document_of(store: Store, source: Sources) -> Document:
     """Return the document for a path, an id or a `Document`; several are joined into one."""
     if not isinstance(source, str | Path | Document):
+        if not isinstance(source, Sequence):
+            raise UsageError(
+                f"a document cannot be of the type {type(source).__name__}",
+                hint="pass a path, a redraft.Document, the id of a stored document, or a list of these",
+            )
         check_sources(source)
         return together([document_of(store, one) for one in source])
     if isinstance(source, Document):
         if source.sections or source.source:
             return source
         return finished(source)
+    if not str(source):
+        raise UsageError("the path of the document is empty", hint="pass the path of a file")
     if _ID.fullmatch(str(source)) and store.documents.has(str(source)):
         return store.documents.get(str(source))
     return load(source)
@@ -103,6 +110,23 @@ def _is_file_name(source: str) -> bool:
     return bool(path.suffix) and is_readable(path) and not is_no_path(source)
 
 
+def summary_text(given: str | Path, name: str = "summary") -> CleanText:
+    """Return a summary that was passed as text, or as the `Path` of a file. Raises `UsageError` for the path of a file
+    in place of its text."""
+    if isinstance(given, Path):
+        return read_text(given)
+    if not isinstance(given, str):
+        raise UsageError(
+            f"{name} is of the type {type(given).__name__}", hint="pass the text of a summary, or the Path of its file"
+        )
+    if "\n" not in given and len(given) <= _LONGEST_PATH and os.path.isfile(given):
+        raise UsageError(
+            f"{name} is {given!r}, the path of a file, and not the text of a summary",
+            hint=f"pass pathlib.Path({given!r}) to have the file read",
+        )
+    return CleanText(given, ())
+
+
 def draft_of_round(store: Store, run: Run, number: int) -> str:
     """Return the text of the draft of a round; a run without rounds has round 0."""
     rounds = store.judgments.rounds(run.id)
@@ -116,6 +140,7 @@ def draft_of_round(store: Store, run: Run, number: int) -> str:
 
 
 MOST = 1000
+_LONGEST_PATH = 1000
 _LONGEST = 10_000
 _MOST_BYTES = 20_000_000
 _WANTED = (
@@ -182,6 +207,11 @@ def handed_over(findings: Sequence[Finding], document: Document, summary: str) -
     told = f" {' '.join(keys(summary, language))} "
     settled: dict[str, Finding] = {}
     for number, one in enumerate(findings, 1):
+        if not isinstance(one, Finding):
+            raise UsageError(
+                f"finding {number} is {one!r:.80}, which is not a redraft.Finding",
+                hint="pass findings such as those of `result.findings` or `redraft.read_losses`",
+            )
         if one.sentence and f" {' '.join(keys(one.sentence, language))} " not in told:
             said = f"finding {number} is about a sentence that the summary does not have"
             raise UsageError(f"{said}: {one_line(one.sentence, 80)!r}", hint="hand over findings on this summary")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +13,13 @@ from pydantic import BaseModel
 from redraft.domain import Document, Span
 from redraft.errors import PlanError, UsageError
 from redraft.evaluators.base import Evaluator
+from redraft.evaluators.catalog import named
 from redraft.evaluators.functions import Metric, as_evaluator
 from redraft.evaluators.rubric import Rubric
-from redraft.fields import checked
+from redraft.fields import checked, given_as
 from redraft.graphs.plan import DIRECT, chapter_words
 from redraft.graphs.state import Scope, Task
+from redraft.graphs.strategies import name_of
 from redraft.llm.base import Model
 from redraft.readers.parts import only
 from redraft.runs.model_pool import ModelRoles, located
@@ -29,6 +32,7 @@ from redraft.settings import (
     Ask,
     DraftConfig,
     JudgeConfig,
+    Limits,
     RefineConfig,
     with_draft,
 )
@@ -56,16 +60,18 @@ class RunRequest:
         """Return the request with other base settings where they are given."""
         return replace(
             self,
-            settings=settings or self.settings,
-            judging=judging or self.judging,
-            refinement=refinement or self.refinement,
+            settings=given_as(DraftConfig, settings, "settings") or self.settings,
+            judging=given_as(JudgeConfig, judging, "judging") or self.judging,
+            refinement=given_as(RefineConfig, refinement, "refinement") or self.refinement,
         )
 
     def with_options(self, options: Mapping[str, Any]) -> RunRequest:
         """Return the request with fields of settings, judging and refinement by name."""
         known = {name for kind in _KINDS for name in kind.model_fields}
         if unknown := sorted(options.keys() - known):
-            raise UsageError(f"there is no option {unknown[0]!r}", hint=f"there are: {', '.join(sorted(known))}")
+            raise UsageError(f"there is no option {unknown[0]!r}", hint=_near(unknown[0], sorted(known)))
+        if "strategy" in options:
+            options = {**options, "strategy": name_of(options["strategy"])}
         refining = _those(RefineConfig, options)
         refinement = self.refinement
         if refining:
@@ -82,16 +88,16 @@ class RunRequest:
         """Return the request with metrics by name, as objects or as functions."""
         if isinstance(metrics, str):
             raise UsageError(f"metrics is the text {metrics!r:.40}", hint=f"give a list: metrics=[{metrics!r:.40}]")
-        made = [one if isinstance(one, str | type) or not callable(one) else as_evaluator(one) for one in metrics]
-        if strange := [one for one in made if not isinstance(one, str | Evaluator) or not getattr(one, "name", one)]:
-            raise UsageError(
-                f"{strange[0]!r:.80} is no metric",
-                hint="name one, or pass a redraft.Rubric, a function of a redraft.Case, or an object of a class derived"
-                " from redraft.Evaluator that has a name",
-            )
-        own = {one.name: one for one in made if not isinstance(one, str)}
-        names = tuple(dict.fromkeys(one if isinstance(one, str) else one.name for one in made))
-        return replace(self, metrics=names or self.metrics, own={**self.own, **own})
+        names: dict[str, None] = {}
+        own = dict(self.own)
+        for one in metrics:
+            if isinstance(one, str):
+                names[one] = None
+            else:
+                metric = as_evaluator(one)
+                names[name := named(metric)] = None
+                own[name] = metric
+        return replace(self, metrics=tuple(names) or self.metrics, own=own)
 
     def of_task(self, task: Task, scope: Scope) -> tuple[RunRequest, str | Path | None]:
         """Return the request with the input of a graph; `summary` is where a given summary comes from."""
@@ -135,6 +141,37 @@ class RunRequest:
         return settings, RunSpec(with_draft(judging, wanted), own=own, **given)
 
 
+def _near(unknown: str, known: Sequence[str]) -> str:
+    """Return the hint for an option that does not exist."""
+    if unknown == "limits" or unknown in Limits.model_fields:
+        what = "..." if unknown == "limits" else f"{unknown}=..."
+        return f"limits belong to a session, and to `resume`: limits=redraft.Limits({what})"
+    if near := get_close_matches(unknown, known, 1):
+        return f"did you mean {near[0]}?"
+    return f"there are: {', '.join(known)}"
+
+
+_OF_DRAFTS = frozenset({"strategy", "by_chapter", "until", "merge", "drafts"})
+_OF_REFINING = frozenset(RefineConfig.model_fields) - {"allow_self_check"}
+_OF_JUDGING = frozenset(JudgeConfig.model_fields) - frozenset(DraftConfig.model_fields)
+_IDLE: Mapping[str, frozenset[str]] = {
+    "summarize": _OF_JUDGING,
+    "refine": _OF_DRAFTS,
+    "evaluate": _OF_DRAFTS | _OF_REFINING | {"words"},
+    "compare": _OF_DRAFTS | _OF_REFINING | {"words"},
+    "build": _OF_DRAFTS | _OF_REFINING | {"words"},
+    "ask": _OF_DRAFTS | _OF_REFINING,
+}
+"""The options that make no difference to a call; to `summarize`, where it judges nothing."""
+
+
+def refuse_idle(call: str, options: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for an option that would make no difference to a call."""
+    if idle := next((name for name in options if name in _IDLE[call]), None):
+        adding = ", or add metrics=[...] or goals={...}, so that the summary is judged" * (call == "summarize")
+        raise UsageError(f"{idle} makes no difference to `{call}`", hint=f"leave it out{adding}")
+
+
 def _those(kind: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if name in kind.model_fields}
 
@@ -147,6 +184,8 @@ def asking(
 ) -> tuple[DraftConfig, RunSpec]:
     """What a run is to do that answers a question. The answer is judged where a judge is named; the model that answers
     judges itself only where that is allowed."""
+    if not isinstance(question, str):
+        raise UsageError(f"the question is of the type {type(question).__name__}", hint="pass it as text")
     question = one_line(question)
     if not count_words(question):
         raise UsageError("the question is empty", hint='write it behind the document: redraft ask book.txt "Why ...?"')

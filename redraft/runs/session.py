@@ -18,14 +18,16 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
 
 from redraft.domain import Document, Finding, ReviewQuestion
-from redraft.errors import RunError
+from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import Evaluator
+from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import scoring
 from redraft.evaluators.functions import Metric
 from redraft.events import Event, Observer, harmless, unobserved
+from redraft.fields import given_as
 from redraft.graphs.job import Job
 from redraft.graphs.state import Options, Scope, Task
-from redraft.graphs.strategies import check_there
+from redraft.graphs.strategies import Strategy, check_there, name_of
 from redraft.llm.budget import Budget
 from redraft.llm.langsmith import is_traced, tracing
 from redraft.llm.prices import PriceTable
@@ -43,6 +45,7 @@ from redraft.runs.inputs import (
     document_of_task,
     draft_of_round,
     summary_of,
+    summary_text,
 )
 from redraft.runs.job import JobFactory
 from redraft.runs.lineage import retraced, trace, trace_losses
@@ -50,7 +53,7 @@ from redraft.runs.manager import RunManager, put_on_record
 from redraft.runs.model_pool import ModelLike, model_roles
 from redraft.runs.models import resolve
 from redraft.runs.prepare import RunSpec
-from redraft.runs.request import RunRequest, asking
+from redraft.runs.request import RunRequest, asking, refuse_idle
 from redraft.settings import (
     BuildKeyfacts,
     BuildQuestions,
@@ -78,8 +81,9 @@ class Session:
     share a database.
 
     For every method: a source is a path, an id in the store, a `Document`, or a list of these, read as one document; a
-    summary is its text. `options` are the fields of `redraft.Options`, such as `words=300, goals={"coverage": 0.7}`;
-    they override `settings`, `judging` and `refinement`, which override the session's. Invalid input raises
+    summary is its text, or the `Path` of a file with it. `options` are the fields of `redraft.Options`, such as
+    `words=300, goals={"coverage": 0.7}`; they override `settings`, `judging` and `refinement`, which override the
+    session's. Invalid input, and an option that would make no difference, raises
     `UsageError` before anything is paid for; a failed run raises `ModelError`, `StoreError` or another `RedraftError`;
     a limit reached before there is a draft raises `BudgetError`. Whatever ends a run early, including cancellation, is
     recorded with it, every answer is kept, and `resume` continues from there. Events go to the session's `observer`;
@@ -104,19 +108,31 @@ class Session:
         observer: Observer = unobserved,
         budget: Budget | None = None,
         trace_to_langsmith: bool = False,
+        strategies: Sequence[Strategy] = (),
     ) -> None:
         """`store` is a database or its path; the default is the command line's. Models are names as on the command
         line, `ModelSettings`, LangChain chat models, or `Model` objects. `metrics` are names or `Evaluator` objects
         that `evaluate` and `refine` use by default. `settings`, `judging` and `refinement` are the defaults of every
         run. `limits` apply to each run, and `budget` to all of them together. `reviewer` answers a run's questions to a
         person; without one the run waits. `observer` receives events; exceptions that it raises are logged and ignored.
-        Nothing is sent to LangSmith unless `trace_to_langsmith` is set."""
+        Nothing is sent to LangSmith unless `trace_to_langsmith` is set. `strategies` are objects that the options and
+        the stored runs name."""
+        if not isinstance(store, Store | str | Path | None):
+            raise UsageError(f"store is of the type {type(store).__name__}", hint="pass a path, or a redraft.Store")
+        if not isinstance(prices, PriceTable | None):
+            raise UsageError(f"prices is of the type {type(prices).__name__}", hint="pass redraft.price_table(path)")
+        for name, function in (("observer", observer), ("reviewer", reviewer)):
+            if function is not None and not callable(function):
+                raise UsageError(f"{name} is of the type {type(function).__name__}", hint="pass a function")
+        for strategy in strategies:
+            name_of(strategy)
+        limits = given_as(Limits, limits, "limits")
         self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store)
         self._model_roles = model_roles(model, judges, validator, decider)
-        asked = RunRequest(settings or DraftConfig(), judging or JudgeConfig(), refinement)
-        self._asked = asked.with_metrics(metrics)
+        self._asked = RunRequest().with_bases(settings, judging, refinement).with_metrics(metrics)
         self._own: dict[str, Evaluator] = dict(self._asked.own)
+        known_metrics(self._asked.metrics, tuple(self._own.values()))
         self._observer = observer
         traced = trace_to_langsmith or is_traced()
         self._manager = RunManager(
@@ -171,24 +187,25 @@ class Session:
     async def evaluate(
         self,
         source: Sources,
-        summary: str,
+        summary: str | Path,
         *,
         metrics: Sequence[Metric] = (),
         settings: DraftConfig | None = None,
         judging: JudgeConfig | None = None,
         **options: Unpack[Options],
     ) -> Result:
-        """Judge the text of a summary by every metric that is named, or by coverage and consistency.
+        """Judge a summary by every metric that is named, or by coverage and consistency.
 
         A metric that fails is a failed `Evaluation` with its reason; the others have their scores.
         """
+        refuse_idle("evaluate", options)
         asked = self._with(settings, judging, None, metrics, options)
-        return await self._made(source, asked, "evaluate", given=summary)
+        return await self._made(source, asked, "evaluate", given=await self._text(summary))
 
     async def refine(
         self,
         source: Sources,
-        summary: str,
+        summary: str | Path,
         *,
         metrics: Sequence[Metric] = (),
         settings: DraftConfig | None = None,
@@ -200,8 +217,10 @@ class Session:
         """Refine a summary until it meets its goals. Its limit is `words`, or else its own length. `findings`, such as
         those of `redraft.read_losses`, are fixed first, whatever the goals; they do not affect scores. With
         `review=True` the run stops before each revision with status `waiting`, unless there is a `reviewer`."""
+        refuse_idle("refine", options)
         asked = self._with(settings, judging, refinement, metrics, options)
-        return await self._made(source, asked, "refine", given=summary, findings=tuple(findings))
+        text = await self._text(summary)
+        return await self._made(source, asked, "refine", given=text, findings=tuple(findings))
 
     async def ask(
         self,
@@ -218,6 +237,7 @@ class Session:
         `redraft.Answer.answered` False. With judges its sentences are judged for consistency, as those of a summary
         are; the model that answers judges them only with `allow_self_check=True`.
         """
+        refuse_idle("ask", options)
         asked = self._with(settings, judging, None, (), options)
         settings = self._model_roles.settings(asked.settings)
         panel = self._model_roles.judging(asked.judging, settings)
@@ -230,8 +250,8 @@ class Session:
     async def compare(
         self,
         source: Sources,
-        first: str,
-        second: str,
+        first: str | Path,
+        second: str | Path,
         *,
         settings: DraftConfig | None = None,
         judging: JudgeConfig | None = None,
@@ -241,6 +261,8 @@ class Session:
 
         `redraft.compared(session.store, run)` reads the answer.
         """
+        refuse_idle("compare", options)
+        first, second = await self._text(first, "first"), await self._text(second, "second")
         check_summaries(first, second)
         asked = self._with(settings, judging, None, (), options)
         settings = self._model_roles.settings(asked.settings)
@@ -260,6 +282,9 @@ class Session:
 
         `redraft.built` and `redraft.built_keyfacts` read what there is, with what could not be had.
         """
+        refuse_idle("build", options)
+        if what not in ("questions", "keyfacts"):
+            raise UsageError(f"{what!r} cannot be built", hint='use "questions" or "keyfacts"')
         asked = self._with(settings, judging, None, (), options)
         settings = self._model_roles.settings(asked.settings)
         panel = self._model_roles.judging(asked.judging, settings).model_copy(update={"metrics": ()})
@@ -278,6 +303,7 @@ class Session:
     ) -> Result:
         """Refine the draft of round `number` of a run again, in a new run with the same judges. `findings` are as for
         `refine`. Earlier verdicts are reused. Raises `RunError` if there is no such round."""
+        refuse_idle("refine", options)
         run = await off_loop(self.store.runs.get, key)
         text = await off_loop(draft_of_round, self.store, run, number)
         judging, wanted = run.judging or self._asked.judging, refinement or run.refinement
@@ -292,6 +318,7 @@ class Session:
         that is worked on elsewhere. A run that is done stays as it is; but what it had to leave out is tried again:
         chunks, questions, key facts, an evaluation that failed, and a revision that never came.
         """
+        limits = given_as(Limits, limits, "limits")
         run = await off_loop(self.store.runs.get, key)
         if isinstance(run.purpose, ExperimentPart):
             raise RunError(f"run {run.id} is part of an experiment", hint=f"repeat `redraft experiment {run.kind}`")
@@ -310,7 +337,7 @@ class Session:
     def stream(
         self,
         source: Sources,
-        summary: str | None = None,
+        summary: str | Path | None = None,
         *,
         metrics: Sequence[Metric] = (),
         **options: Unpack[Options],
@@ -396,6 +423,8 @@ class Session:
         asked = self._with(settings, judging, refinement, metrics, options)
         refined = refinement is not None or asked.refinement is not None
         judged = judging is not None or bool(metrics)
+        if not refined and not judged and asked.settings.drafts == 1:
+            refuse_idle("summarize", options)
         return asked.order("refine" if refined else "evaluate" if judged else "summarize", self._model_roles)
 
     @property
@@ -426,6 +455,11 @@ class Session:
         asked = self._asked.with_bases(settings, judging, refinement).with_options(options).with_metrics(metrics)
         self._own.update(asked.own)
         return asked
+
+    async def _text(self, summary: str | Path, name: str = "summary") -> str:
+        text, notes = await off_loop(summary_text, summary, name)
+        self._manager.note(*notes)
+        return text
 
     async def _made(self, source: Sources, asked: RunRequest, scope: Scope, **given: Any) -> Result:
         return await self.begin_order(source, *asked.order(scope, self._model_roles, **given))

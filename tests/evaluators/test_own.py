@@ -4,6 +4,7 @@ goes on."""
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -241,7 +242,9 @@ async def test_a_metric_that_raises_has_failed_and_the_others_have_not(court: Co
 
     assert found["says_tom"].score == 1.0
     assert (found["raising"].outcome, found["raising"].score) == ("failed", None)
-    assert found["raising"].reason == f"{type(error).__name__}: {error}"
+    reason, _, place = found["raising"].reason.rpartition(" (")
+    assert reason == f"{type(error).__name__}: {error}"
+    assert re.fullmatch(r"test_own\.py, line \d+\)", place)
     assert events == [Noted(f"raising failed: {found['raising'].reason}")]
 
 
@@ -437,7 +440,7 @@ def unnamed(name: Any) -> Evaluator:
         ((unnamed("coverage"),), "there are two metrics named coverage"),
         ((unnamed("a=b"),), "'a=b' is no name for a metric"),
         ((unnamed(""),), "'' is no name for a metric"),
-        ((unnamed(None),), "None is no name for a metric"),
+        ((unnamed(None),), "the metric SaysTom has no name"),
         ((unnamed("review"),), "'review' is no name for a metric"),
         ((SaysTom,), "is no metric"),
     ],

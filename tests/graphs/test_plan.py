@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from redraft.errors import PlanError, UsageError
 from redraft.graphs.plan import Plan, Planner, fitting_words, running_target
-from redraft.graphs.strategies import strategy_named
+from redraft.graphs.strategies import Strategy, direct_graph, strategy_named
 from redraft.prompts.book import PromptBook
 from redraft.settings import DraftConfig
 from redraft.text.chunks import chunk
@@ -123,7 +123,8 @@ def test_a_language_with_long_tokens_gets_room_for_its_words() -> None:
     assert plan().tokens_per_word >= 1 / 0.65
 
 
-def test_a_strategy_is_given_by_its_name() -> None:
-    with pytest.raises(UsageError, match="given by its name") as refused:
-        strategy_named(strategy_named("direct"))  # type: ignore[arg-type]
-    assert "entry point of redraft.strategies" in refused.value.hint
+def test_a_strategy_of_ones_own_has_a_name_of_its_own() -> None:
+    with pytest.raises(UsageError, match="a strategy of yours cannot be named 'direct'"):
+        strategy_named(Strategy("direct", direct_graph, Planner.direct, ()))
+    with pytest.raises(UsageError, match="3 is not a strategy"):
+        strategy_named(3)  # type: ignore[arg-type]

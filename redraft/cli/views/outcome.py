@@ -16,7 +16,8 @@ from redraft.cli.views.preferences import comparison_lines
 from redraft.domain import Document, Pack
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.evaluators.reference.pack_file import keyfacts_json, pack_json
-from redraft.report.history.results import Result, built, built_keyfacts, compared, document_read
+from redraft.report.history.comparisons import compared
+from redraft.report.history.results import Result, built, built_keyfacts, document_read
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
 from redraft.report.outputs.paper import Paper, paper_of
 from redraft.settings import EXTRACTIVE
@@ -143,7 +144,7 @@ def _by_itself(result: Result) -> Iterator[str]:
 
 def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_all: bool) -> None:
     if as_json:
-        render.echo_json(result.assessment())
+        render.echo_json(result.model_dump(mode="json"))
     else:
         document = document_read(store, result.run)
         shown = None if show_all else findings.SHOWN

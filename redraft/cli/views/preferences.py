@@ -8,7 +8,7 @@ from typing import Any
 from redraft.cli.terminal import wrapped
 from redraft.cli.views.render import aligned, count
 from redraft.prompts.coherence import ASPECTS
-from redraft.report.history.results import SummaryComparison
+from redraft.report.history.comparisons import SummaryComparison
 from redraft.text.sanitizer import one_line
 
 WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from pydantic_core import to_jsonable_python
 
 from redraft.domain import (
-    GIVEN,
     NO_REVISION_OF,
-    OTHER,
     SHORTENED,
     Document,
     Draft,
@@ -26,8 +24,9 @@ from redraft.domain import (
     Span,
     Totals,
 )
-from redraft.errors import RunError
+from redraft.errors import RunError, UsageError
 from redraft.evaluators.metric_info import PREFERENCE, standing, withdrawn
+from redraft.report.frames import data_frame, escaped, markdown_rows
 from redraft.report.history.certificates import Certificate, certificates, self_checked
 from redraft.rulings import FinalComparison
 from redraft.settings import FIGURES, STATISTICS, DraftConfig
@@ -35,8 +34,27 @@ from redraft.store.runs import Run, damage_named
 from redraft.store.store import Store
 from redraft.text.languages import reading, with_language
 from redraft.text.places import chapter_of, document_of, pages_of
+from redraft.text.sanitizer import one_line
 from redraft.text.sentences import worded
 from redraft.text.words import count_words, rounded
+
+METRIC_COLUMNS = {
+    "run": str,
+    "metric": str,
+    "outcome": str,
+    "score": float,
+    "initial_score": float,
+    "goal": float,
+    "met": bool,
+    "judged": int,
+    "unjudged": int,
+    "findings": int,
+    "reason": str,
+}
+"""The columns of `Result.to_frame("metrics")`, and their types."""
+_TEXTS = ("run", "id", "metric", "kind", "task", "explanation", "sentence", "question", "found", "expected", "evidence")
+FINDING_COLUMNS = {**dict.fromkeys(_TEXTS, str), "start": int, "end": int, "chapter": str, "value": float}
+"""The columns of `Result.to_frame("findings")`, and their types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +73,7 @@ class ChapterResult:
         return place | (self.result.to_json() if self.result else {"run": None, "status": "", "summary": None})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Result:
     """A run with its summary. `complete` says whether the run did all it was asked for."""
 
@@ -88,6 +106,62 @@ class Result:
     """The rounds in which no revision came back and another might have met the goals."""
     oddities: tuple[str, ...] = ()
     """Irregularities in the replies: another model answered, or the usage is unknown."""
+
+    def __repr__(self) -> str:
+        cost = "unknown" if self.usage.cost_usd is None else f"{self.usage.cost_usd:.4f}"
+        words = self.draft.words if self.draft else None
+        named = f"{self.run.id!r}, kind={self.run.kind!r}, status={self.status!r}, title={one_line(self.title, 60)!r}"
+        return (
+            f"Result(run={named}, words={words}, scores={self.scores}, findings={len(self.findings)}, cost_usd={cost})"
+        )
+
+    def _repr_markdown_(self) -> str:
+        """Return the result for a notebook. Texts of models and documents are escaped."""
+        calls = f"{self.usage.calls} calls" + (f", ${self.usage.cost_usd:.4f}" if self.usage.cost_usd else "")
+        head = (one_line(self.title, 200), self.run.kind, self.run.id, self.status, self.run.stop_reason or "", calls)
+        parts = [" · ".join(f"{escaped(one)}" for one in head if one)]
+        parts += [f"> {escaped(one)}" for one in (self.summary or "").split("\n") if one.strip()]
+        columns = ("metric", "score", "initial_score", "goal", "findings", "reason")
+        parts += [markdown_rows(columns, self._metric_rows())] if self.evaluations else []
+        return "\n\n".join(parts) + "\n"
+
+    def to_frame(self, rows: Literal["metrics", "findings"] = "metrics") -> Any:
+        """Return a row for each metric, or for each finding, as a data frame of pandas, or else of polars. Raises
+        `UsageError` if neither is installed."""
+        if rows == "metrics":
+            return data_frame(METRIC_COLUMNS, self._metric_rows())
+        if rows != "findings":
+            raise UsageError(f"a frame has no {rows!r}", hint='use "metrics" or "findings"')
+        found = [finding_json(one, self.outline) for one in self.findings]
+        for one in found:
+            place = cast(dict[str, Any], one.pop("evidence") or {})
+            start, end = place.get("span") or (None, None)
+            one |= {"evidence": place.get("text"), "start": start, "end": end, "chapter": place.get("chapter")}
+        return data_frame(FINDING_COLUMNS, [{"run": self.run.id, **one} for one in found])
+
+    def _metric_rows(self) -> list[dict[str, Any]]:
+        goals = self.goals
+        return [
+            {
+                "run": self.run.id,
+                "metric": name,
+                "outcome": one.outcome,
+                "score": one.score,
+                "initial_score": self.initial[name].score if name in self.initial else None,
+                "goal": goals[name]["at_least"] if name in goals else None,
+                "met": goals[name]["met"] if name in goals else None,
+                "judged": one.judged,
+                "unjudged": one.unjudged,
+                "findings": len(one.findings),
+                "reason": one.reason,
+            }
+            for name, one in self.evaluations.items()
+        ]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings on the draft, of all metrics."""
+        return tuple(finding for one in self.evaluations.values() for finding in one.findings)
 
     @property
     def settings(self) -> DraftConfig:
@@ -195,6 +269,12 @@ class Result:
         """The models that judge: those configured, or else the writer's."""
         return list(self.run.judging.judges if self.run.judging else ()) or [self.settings.model]
 
+    def model_dump(self, *, mode: Literal["json", "python"] = "python") -> dict[str, object]:
+        """Return what the command that makes such a run prints with `--json`; in both modes the values are JSON."""
+        if mode not in ("json", "python"):
+            raise UsageError(f"there is no mode {mode!r}", hint='use mode="json"')
+        return self.assessment() if self.run.kind == "evaluate" else self.to_json()
+
     def to_json(self) -> dict[str, object]:
         """Return the `--json` contract; fields are added, never changed."""
         draft = self.draft
@@ -219,6 +299,7 @@ class Result:
             "why": self.run.why,
             "scores": self.scores,
             "initial_scores": self.initial_scores,
+            "metrics": self._metrics_json(),
             "self_check": bool(self.self_checked),
             "goals": self.goals,
             "unjudged": self.unjudged,
@@ -247,13 +328,16 @@ class Result:
             "model": self.settings.model,
             "judges": self.judges,
             "summary": {"words": count_words(text), "sentences": self.sentences or 0},
-            "metrics": {
-                name: evaluation_json(one, self.outline)
-                | ({"certificate": self.certificates[name].to_json()} if name in self.certificates else {})
-                for name, one in self.evaluations.items()
-            },
+            "metrics": self._metrics_json(),
             "self_check": bool(self.self_checked),
             "usage": asdict(self.usage),
+        }
+
+    def _metrics_json(self) -> dict[str, object]:
+        return {
+            name: evaluation_json(one, self.outline)
+            | ({"certificate": self.certificates[name].to_json()} if name in self.certificates else {})
+            for name, one in self.evaluations.items()
         }
 
 
@@ -451,108 +535,3 @@ def _built(result: Result, key: str | None) -> str:
     if key is None:
         raise RunError(f"run {result.run.id} has no question pack", hint=f"redraft resume {result.run.id}")
     return key
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedSummary:
-    """One of the two summaries with its statistics."""
-
-    draft: Draft
-    sentences: int
-    statistics: Mapping[str, Any]
-
-    def to_json(self) -> dict[str, object]:
-        """Return a summary of a comparison as JSON."""
-        return {"words": self.draft.words, "sentences": self.sentences, "statistics": self.statistics}
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryComparison:
-    """Two summaries, A and B, and the verdicts on them. The run and its usage are in `result`."""
-
-    result: Result
-    first: ComparedSummary
-    second: ComparedSummary
-    preference: Evaluation
-
-    @property
-    def aspects(self) -> Mapping[str, Mapping[str, Any]]:
-        """The winner by aspect, and the votes of the judgings."""
-        return cast(Mapping[str, Mapping[str, Any]], self.preference.details["aspects"])
-
-    @property
-    def judgings(self) -> Sequence[Mapping[str, Any]]:
-        """The verdicts of each judge, in both orders."""
-        return cast(Sequence[Mapping[str, Any]], self.preference.details["judgings"])
-
-    @property
-    def document_read(self) -> bool:
-        """Whether every judge that gave a verdict saw the document."""
-        return bool(self.preference.details["document_read"])
-
-    @property
-    def same(self) -> bool:
-        """Whether both are the same text, so that no judge was asked."""
-        return bool(self.preference.details["same"])
-
-    @property
-    def winner(self) -> str | None:
-        """The better one overall: `a`, `b` or `tie`; None without a verdict."""
-        return winner_in(self.preference)
-
-    @property
-    def certificate(self) -> Certificate:
-        """The certificate of the verdict."""
-        return self.result.certificates[PREFERENCE]
-
-    def to_json(self) -> dict[str, object]:
-        """Return the `compare --json` contract; fields are added, never changed."""
-        result, preference = self.result, self.preference
-        shown: dict[str, object] = {
-            "run": result.run.id,
-            "source": result.source,
-            "model": result.settings.model,
-            "judges": result.judges,
-            "summaries": {"a": self.first.to_json(), "b": self.second.to_json()},
-            "outcome": preference.outcome,
-            "judged": preference.judged,
-            "unjudged": preference.unjudged,
-            "same": self.same,
-            "document_read": self.document_read,
-            "preference": self.aspects,
-            "agreement": preference.details["agreement"],
-            "judgings": self.judgings,
-            "certificate": self.certificate.to_json(),
-        }
-        reason = {"reason": preference.reason} if preference.reason else {}
-        return shown | reason | {"usage": asdict(result.usage)}
-
-
-def compared(store: Store, result: Result) -> SummaryComparison:
-    """Return the result of a `compare` run. Raises a `RunError` for another run, or without a verdict yet."""
-    run = result.run
-    if run.kind != "compare":
-        raise RunError(f"run {run.id} does not compare summaries", hint="redraft compare SOURCE A B")
-    made = {draft.node: draft for draft in store.runs.drafts(run.id)}
-    first, second = (store.judgments.of(made[node].id) for node in (GIVEN, OTHER))
-    if PREFERENCE not in first:
-        raise RunError(f"run {run.id} has no verdict yet", hint=f"redraft resume {run.id}")
-    counts = count_sentences(store, run, [made[GIVEN], made[OTHER]])
-    return SummaryComparison(
-        result,
-        ComparedSummary(made[GIVEN], counts[0], figures(first) or {}),
-        ComparedSummary(made[OTHER], counts[1], figures(second) or {}),
-        first[PREFERENCE],
-    )
-
-
-def preferred(store: Store, run: Run) -> str | None:
-    """Return the better summary of a run that compares two; None for other runs, and before there is a verdict."""
-    known = store.judgments.of(run.draft) if run.kind == "compare" and run.draft else {}
-    return winner_in(known[PREFERENCE]) if PREFERENCE in known else None
-
-
-def winner_in(preference: Evaluation) -> str | None:
-    """Return the better summary overall according to an evaluation."""
-    aspects = cast(Mapping[str, Mapping[str, Any]], preference.details["aspects"])
-    return cast(str | None, aspects["overall"]["winner"])

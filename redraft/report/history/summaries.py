@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from redraft.report.entry import Entry, Line
 from redraft.report.history.certificates import self_checked
-from redraft.report.history.results import preferred
+from redraft.report.history.comparisons import preferred
 from redraft.report.history.trace import scores_among
 from redraft.settings import GIVEN_STRATEGY, ExperimentPart
 from redraft.store.runs import Run
