@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, Literal, NamedTuple
 
 from redraft.domain import Span
-from redraft.store.connection import Cursor, Raw, storable
+from redraft.store.connection import Cursor, Raw
 
 Role = Literal["user", "assistant", "schema"]
 """Who wrote a message; `schema` is the JSON Schema of the reply, which providers take in different ways."""
@@ -37,14 +37,14 @@ class PreparedMessages:
         self._texts: dict[str, bytes] = {}
         self._rows: list[tuple[Any, ...]] = [(_DOCUMENT, document, None, None)] if document and messages else []
         for role, words in messages:
-            for part in _parts(storable(words), text):
+            for part in _parts(words, text):
                 if isinstance(part, Span):
                     self._rows.append((role, None, part.start, part.end))
                 elif part:
                     self._rows.append((role, self._kept(part), None, None))
 
     def _kept(self, part: str) -> str:
-        body = part.encode()
+        body = part.encode("utf-8", "replace")
         key = hashlib.blake2b(body, digest_size=12).hexdigest()
         self._texts[key] = body
         return key

@@ -73,7 +73,9 @@ def test_what_the_environment_says_need_not_be_typed_again(command: Inside) -> N
         shown = command.run(*arguments)
         assert hinted(shown.err)[2:] == ["--max-calls", "2", *arguments[2:]]
     assert "/" not in command.run("trace", run).out
-    assert hinted(command.run("trace", run, "--db", str(command.database)).out)[-2:] == ["--db", str(command.database)]
+    hints_of = HINT.findall(command.run("trace", run, "--db", str(command.database)).out)
+    assert [shlex.split(one)[0] for one in hints_of] == ["fork", "trace"]
+    assert all(shlex.split(one)[-2:] == ["--db", str(command.database)] for one in hints_of)
 
 
 def test_what_the_library_advises_is_completed_once(command: Inside) -> None:
