@@ -54,7 +54,7 @@ _LOOKED_UP: frozenset[Task] = frozenset({"clarify", "correct", "connect"})
 
 
 @dataclass(frozen=True, slots=True)
-class _JudgeVerdicts:
+class _ConfusionVerdicts:
     """One judge's verdicts by index of the judged sentence."""
 
     verdicts: dict[int, SentenceConfusion]
@@ -112,12 +112,12 @@ class Booookscore(Evaluator):
         )
         return _scored(concluded(evaluation, panel_verdicts, polls), panel_verdicts)
 
-    async def _sit(self, judge: Judge, case: Case, statements: Sequence[Statement]) -> _JudgeVerdicts:
+    async def _sit(self, judge: Judge, case: Case, statements: Sequence[Statement]) -> _ConfusionVerdicts:
         reader = Proofreader(judge, case.reader.tokenizer, case.reader.window, self.batch)
         found = await reader.read(case.text, statements)
         by_item = {n: CONFUSING if one.confusing else CLEAR for n, one in sorted(found.verdicts.items())}
         points = {n: float(verdict == CLEAR) for n, verdict in by_item.items()}
-        return _JudgeVerdicts(found.verdicts, JudgeVerdicts(judge.name, by_item, points, found.trouble))
+        return _ConfusionVerdicts(found.verdicts, JudgeVerdicts(judge.name, by_item, points, found.trouble))
 
 
 def _scored(evaluation: Evaluation, panel_verdicts: Sequence[JudgeVerdicts]) -> Evaluation:
@@ -143,7 +143,7 @@ def by_type(confusing: Sequence[SentenceConfusion]) -> dict[str, int]:
     return {kind: found[kind] for kind in (*ERROR_TYPES, UNTYPED) if found[kind] or kind != UNTYPED}
 
 
-def _said(n: int, panel: Sequence[_JudgeVerdicts]) -> SentenceConfusion:
+def _said(n: int, panel: Sequence[_ConfusionVerdicts]) -> SentenceConfusion:
     """Return the objections to a sentence."""
     confused = [seat.verdicts[n] for seat in panel if seat.judge_verdicts.by_item.get(n) == CONFUSING]
     return SentenceConfusion(

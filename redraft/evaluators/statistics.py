@@ -21,7 +21,7 @@ _SIZES = (1, 2, 3, 4)
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _DocumentFigures:
     """The figures of a document that do not depend on the summary."""
 
     indexed: UnitIndex
@@ -74,7 +74,7 @@ def _lengths(tokens: int, words: int, sentences: int) -> dict[str, int]:
 
 
 @lru_cache(maxsize=2)
-def _source(text: str, tongues: Sequence[LanguageSpan]) -> _Source:
+def _source(text: str, tongues: Sequence[LanguageSpan]) -> _DocumentFigures:
     """Return the document's figures; cached, since all drafts of a run use them."""
     spans = [one for span, language in tongues for one in sentences(text, span, language)]
-    return _Source(indexed(text), count_words(text), sum(has_words(text[start:end]) for start, end in spans))
+    return _DocumentFigures(indexed(text), count_words(text), sum(has_words(text[start:end]) for start, end in spans))

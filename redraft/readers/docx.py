@@ -66,7 +66,7 @@ def read(data: bytes, name: str) -> ReadText:
         raise DocumentError("this is no DOCX document", place=name, hint=_HINT)
     types = xml(archive.part(_CONTENT_TYPES), name)
     main = next((_part(one) for one in types.iter() if _is_main(one)), "word/document.xml")
-    return _Reader(archive, main, name).read()
+    return _DocxReader(archive, main, name).read()
 
 
 def _part(override: Element) -> str:
@@ -78,7 +78,7 @@ def _is_main(one: Element) -> bool:
     return tag(one) == "override" and ("document.main+xml" in kind or "template.main+xml" in kind)
 
 
-class _Reader:
+class _DocxReader:
     def __init__(self, archive: Archive, main: str, name: str) -> None:
         self._archive = archive
         self._main = main

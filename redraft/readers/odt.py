@@ -37,14 +37,14 @@ def read(data: bytes, name: str) -> ReadText:
         raise DocumentError("this is no ODT document", place=name, hint="save it again as .odt, or as .docx")
     found = part(archive.part(_CONTENT), name, _CONTENT)
     said = texts_by_name(xml(archive.part(_META), name)) if archive.has(_META) else {}
-    reader = _Reader()
+    reader = _OdtReader()
     reader.read(found.root)
     reader.builder.oddities.extend(found.notes)
     reader.builder.extents.append(Extent(_CONTENT, found.held, reader.seen))
     return reader.builder.reading(reader.builder.first_title or said.get("title", ""), said.get("language", ""))
 
 
-class _Reader:
+class _OdtReader:
     def __init__(self) -> None:
         self.builder = Builder()
         self._notes: list[tuple[str, list[str]]] = []

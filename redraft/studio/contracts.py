@@ -11,7 +11,7 @@ from redraft.domain import Piece
 from redraft.graphs.review import ReviewQuestion
 from redraft.report.dossier.contents import FindingEntry, SentenceEntry
 from redraft.report.entry import Entry, Line
-from redraft.report.history.answers import AnswerCitation, AnswerSentence
+from redraft.report.history.answers import AnswerCitation, NumberedSentence
 from redraft.report.history.summaries import RunSummary
 from redraft.runs.dry_run import Stage
 from redraft.store.batches import ItemStates, State
@@ -124,7 +124,7 @@ class AskedQuestion(Entry):
     answered: bool | None
     """Whether the document answers it; null while that is not known."""
     answer: Line
-    sentences: tuple[AnswerSentence, ...]
+    sentences: tuple[NumberedSentence, ...]
     citations: tuple[AnswerCitation, ...]
     judged: Line
     """The score of the answer and who gave it; empty if it was not judged."""
@@ -200,7 +200,7 @@ class Strike(RequestBody):
     """The ranks of the questions."""
 
 
-class PackContents(BaseModel):
+class ExportedPack(BaseModel):
     """A pack of questions or key facts, as `redraft pack export` writes it."""
 
     model_config = ConfigDict(extra="allow")

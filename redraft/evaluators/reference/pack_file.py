@@ -106,20 +106,20 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Hashes = Annotated[dict[str, Name], Field(max_length=100)]
 
 
-class _Part(BaseModel):
+class _PackPart(BaseModel):
     """A part of the file. Unknown fields, from later versions, are ignored."""
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False, defer_build=True)
 
 
-class GivenEvidence(_Part):
+class GivenEvidence(_PackPart):
     """A quotation of the document and its place."""
 
     text: Annotated[str, Field(max_length=100_000)]
     span: Place | None
 
 
-class GivenQuestion(_Part):
+class GivenQuestion(_PackPart):
     """A question with the document's answer."""
 
     rank: int
@@ -130,14 +130,14 @@ class GivenQuestion(_Part):
     position: Share
 
 
-class GivenObjection(_Part):
+class GivenObjection(_PackPart):
     """Why a fact was pruned."""
 
     dimension: Literal["faithfulness", "objectivity", "significance", "orphaned", "unjudged"]
     reason: Words
 
 
-class GivenFact(_Part):
+class GivenFact(_PackPart):
     """A key fact, possibly pruned."""
 
     id: int
@@ -148,7 +148,7 @@ class GivenFact(_Part):
     pruned: Annotated[list[GivenObjection], Field(max_length=10)]
 
 
-class GivenTree(_Part):
+class GivenTree(_PackPart):
     """The key facts of one stretch from one perspective."""
 
     chunk: Annotated[int, Field(ge=0)]
@@ -159,7 +159,7 @@ class GivenTree(_Part):
     facts: Annotated[list[GivenFact], Field(min_length=1, max_length=5000, fail_fast=True)]
 
 
-class GivenKeyFacts(_Part):
+class GivenKeyFacts(_PackPart):
     """All trees of the document."""
 
     id: Key
@@ -170,7 +170,7 @@ class GivenKeyFacts(_Part):
     missing: Annotated[list[Words], Field(max_length=20_000, fail_fast=True)]
 
 
-class GivenTypedQuestion(_Part):
+class GivenTypedQuestion(_PackPart):
     """A typed question with its reference answer, which is empty for unanswerable ones."""
 
     rank: int
@@ -182,7 +182,7 @@ class GivenTypedQuestion(_Part):
     paragraph: Place
 
 
-class GivenTyped(_Part):
+class GivenTyped(_PackPart):
     """All typed questions of the document."""
 
     id: Key
@@ -193,12 +193,12 @@ class GivenTyped(_Part):
     missing: Annotated[list[Words], Field(max_length=20_000, fail_fast=True)]
 
 
-class _About(_Part):
+class _About(_PackPart):
     id: Key
     title: Words
 
 
-class GivenPack(_Part):
+class GivenPack(_PackPart):
     """The whole file; without questions it has no id and no model."""
 
     format: Literal["redraft-pack"]

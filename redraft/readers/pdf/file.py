@@ -95,10 +95,10 @@ def read(data: bytes, name: str) -> ReadText:
             place=name,
             hint=f"a PDF file may have up to {_MOST_PAGES:,} pages; give a part of it" if len(file) else _BROKEN[1],
         )
-    return _File(file, data, name).read()
+    return _PdfReader(file, data, name).read()
 
 
-class _File:
+class _PdfReader:
     def __init__(self, file: pdfium.PdfDocument, data: bytes, name: str) -> None:
         self._file = file
         self._data = data

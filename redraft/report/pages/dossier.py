@@ -124,7 +124,7 @@ def dossier_page(dossier: Dossier) -> str:
 def view(dossier: Dossier) -> dict[str, Any]:
     """Return the variables for the templates of a dossier."""
     shown = pictures(dossier)
-    tree = _Tree.of(dossier.pieces)
+    tree = _PieceTree.of(dossier.pieces)
     return {
         "sheets": STYLES,
         "d": dossier,
@@ -203,14 +203,14 @@ def _paragraphs(dossier: Dossier) -> Iterator[list[_Shown]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tree:
+class _PieceTree:
     """The partial summaries as a tree: the roots, and what is below each."""
 
     tops: list[str]
     below: Mapping[str, list[str]]
 
     @classmethod
-    def of(cls, pieces: Sequence[PieceEntry]) -> _Tree:
+    def of(cls, pieces: Sequence[PieceEntry]) -> _PieceTree:
         """Return the tree of some pieces, each of them once, below the first that was made from it."""
         names, placed = {one.name for one in pieces}, set[str]()
         below: dict[str, list[str]] = {name: [] for name in names}
