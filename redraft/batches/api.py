@@ -192,7 +192,7 @@ def _check_workers(session: Session, workers: int | None) -> None:
     terms, hint = session.terms, "leave workers out, and the batch is worked on in this process"
     if terms.model_roles.objects or terms.own:
         which = next(iter({**terms.model_roles.objects, **terms.own}))
-        raise UsageError(f"{which} is an object of this process, and other workers know names only", hint=hint)
+        raise UsageError(f"{which} is an object of this process, and other workers can only be given names", hint=hint)
     if terms.prices is not None:
         raise UsageError(
             "a table of prices is an object of this process, and other workers do not have it",

@@ -208,7 +208,7 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: Sequence[_Summar
         said,
         kind=CONTRADICTED,
         task="correct",
-        explanation="The summary answers this question otherwise than the document does.",
+        explanation="The summary answers this question differently from the document.",
         sentence=wrong_sentence(case.statements, answer),
         found=answer.answer,
         read=next((one.read[n] for one in said_so if n in one.read), ""),

@@ -21,8 +21,8 @@ from redraft.prompts.qa import Statement
 _NOT_SAID = "out_of_article"
 _WHAT_IS_WRONG = {
     _NOT_SAID: "The document does not say this.",
-    "entity": "A name, number or pronoun is not the document's.",
-    "relation": "The document says something else of how these relate.",
+    "entity": "A name, number or pronoun differs from the document.",
+    "relation": "The document describes this relation differently.",
     "sentence": "The document contradicts all of this.",
 }
 _OTHERWISE = "The judges do not agree on what is wrong with this."

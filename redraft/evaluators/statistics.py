@@ -39,7 +39,7 @@ class Statistics(Evaluator):
     async def evaluate(self, case: Case) -> Evaluation:
         """Measure the draft in time linear in the length of the document."""
         if not has_words(case.text):
-            return self.not_applicable("the summary has no word")
+            return self.not_applicable("the summary has no words")
         reader, texts = case.reader, [statement.sentence for statement in case.statements]
         tokens = (reader.document_tokens, reader.tokenizer.count(case.text))
         return self.measured(await asyncio.to_thread(measures, reader.document.text, case.text, texts, tokens))

@@ -183,8 +183,8 @@ def strategy_named(name: str) -> Strategy:
     """Return the strategy of this name, of redraft or of an installed package."""
     if not isinstance(name, str):
         raise UsageError(
-            "a strategy is given by its name, under which another process finds it again",
-            hint="make yours an entry point of redraft.strategies, as docs/embedding.md has it",
+            "a strategy is given by its name, so that other processes can find it",
+            hint="make yours an entry point of redraft.strategies: see docs/embedding.md",
         )
     plugins.refuse_taken(_KIND, {*STRATEGIES, AUTO, GIVEN_STRATEGY, ANSWER})
     if name == ANSWER:
@@ -196,11 +196,15 @@ def strategy_named(name: str) -> Strategy:
         *others, last = [*STRATEGIES, *installed]
         raise UsageError(
             f"there is no strategy {name!r}; there are {', '.join(others)} and {last}",
-            hint="one of another package is there when that is installed beside redraft",
+            hint="a strategy of another package is available once that package is installed",
         )
     strategy = plugins.load(_KIND, name)
     if not isinstance(strategy, Strategy) or strategy.name != name:
-        what = f"calls itself {strategy.name}" if isinstance(strategy, Strategy) else f"is none, but {strategy!r:.80}"
+        what = (
+            f"calls itself {strategy.name}"
+            if isinstance(strategy, Strategy)
+            else f"is not a strategy but {strategy!r:.80}"
+        )
         package = plugins.package_of(_KIND, name)
         raise UsageError(
             f"the strategy {name} of the package {package} {what}",

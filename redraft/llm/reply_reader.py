@@ -187,7 +187,7 @@ _LIST = pattern(r"""(?:\{\s*["']?[\w -]+["']?\s*:\s*)?\[(?=\s*\{)""")
 _NEXT = pattern(r"\s*,?\s*(?=\{)")
 _MAX_STARTS = 200
 _MAX_COMPLAINT = 600
-_STRANGERS = "it names none of the items: every id is to be copied to the letter from the item it belongs to"
+_STRANGERS = "it names none of the items: every id must be copied exactly from the item it belongs to"
 # The placeholder for an unreadable entry.
 _LOST = pattern(r"\{[^{}]*\}")
 # What may separate entries of one reply: list marks, a fence, and words that name the next item.
@@ -337,7 +337,7 @@ def _candidates(text: str, form: ReplyShape) -> list[tuple[object, str]]:
             closing = CLOSING.search(text, start.end())
             if closing is None:
                 # Anything before was the beginning of a discarded answer.
-                raise NoValueError("the reply ends within its thoughts", formless=False)
+                raise NoValueError("the reply ends during the reasoning", formless=False)
             at = said_to = closing.end()
             continue
         if start["thought_ends"]:

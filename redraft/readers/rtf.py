@@ -24,7 +24,7 @@ _DEEPEST = 1_000
 def read(data: bytes, name: str) -> ReadText:
     """Return the text of a document, without its pages and headings."""
     if not data.lstrip().startswith(b"{\\rtf"):
-        raise DocumentError("this is no RTF document", place=name, hint="save it again as .rtf, or as .docx")
+        raise DocumentError("this is not an RTF document", place=name, hint="save it again as .rtf, or as .docx")
     mended = _Mended(data.decode("latin-1"))
     mended.mend()
     text = rtf_to_text("".join(mended.parts), encoding="cp1252", errors="replace")
@@ -99,7 +99,7 @@ class _Mended:
                     self.lost = ended.size
             self.parts.append("}")
         elif not self.notes:
-            self.notes.append("it goes on behind its end, or several documents stand in it: all of it was read")
+            self.notes.append("it continues after its end, or contains several documents: all of it was read")
 
     def _mark(self, word: str) -> None:
         if self._open and (word == "*" or word in destinations or word in ("fonttbl", "colortbl")):
@@ -115,5 +115,5 @@ class _Mended:
         is_prose = len(data) > _FEW and _PROSE.match(data) is not None
         if len(data) == count and not is_prose and (not count or _BEHIND_BINARY.match(self.source, at + count)):
             return at + count
-        self.notes.append(f"the length of its binary data is false, {count:,} bytes, and was not believed")
+        self.notes.append(f"the stated length of its binary data, {count:,} bytes, is wrong and was ignored")
         return at

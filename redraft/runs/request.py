@@ -82,8 +82,8 @@ class RunRequest:
             raise UsageError(f"metrics is the text {metrics!r:.40}", hint=f"give a list: metrics=[{metrics!r:.40}]")
         if strange := [one for one in metrics if not isinstance(one, str | Evaluator) or not getattr(one, "name", one)]:
             raise UsageError(
-                f"{strange[0]!r:.80} is no metric",
-                hint="name one, or hand over an object of a class derived from redraft.Evaluator that has a name",
+                f"{strange[0]!r:.80} is not a metric",
+                hint="name one, or pass an instance of a subclass of redraft.Evaluator that has a name",
             )
         own = {one.name: one for one in metrics if not isinstance(one, str)}
         names = tuple(dict.fromkeys(one if isinstance(one, str) else one.name for one in metrics))
@@ -96,7 +96,7 @@ class RunRequest:
         judging = RefineConfig.model_fields.keys() | {"metrics"}
         if scope == "summarize" and (stray := sorted(n for n, value in task.items() if value and n in judging)):
             raise UsageError(
-                f"this graph drafts and does nothing else, so {stray[0]} makes no difference",
+                f"this graph only drafts, so {stray[0]} has no effect",
                 hint="use redraft.graphs.summarizer, or leave it out",
             )
         if "source" not in task:
@@ -139,7 +139,7 @@ def asking(
     judges itself only where that is allowed."""
     question = one_line(question)
     if not count_words(question):
-        raise UsageError("the question is empty", hint='write it behind the document: redraft ask book.txt "Why ...?"')
+        raise UsageError("the question is empty", hint='write it after the document: redraft ask book.txt "Why ...?"')
     if len(question) > _LONGEST_QUESTION:
         raise UsageError(f"the question has {len(question):,} characters", hint=f"use at most {_LONGEST_QUESTION:,}")
     judged = bool(judging.judges) or allow_self_check

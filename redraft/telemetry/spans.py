@@ -193,4 +193,4 @@ def sending(tell: Callable[[str], object]) -> Iterator[None]:
         ending.start()
         ending.join(_FAREWELL_SECONDS)
         if exporter.lost or ending.is_alive():
-            tell("not all spans could be sent to OTEL_EXPORTER_OTLP_ENDPOINT; nothing else was touched by that")
+            tell("not all spans could be sent to OTEL_EXPORTER_OTLP_ENDPOINT; nothing else was affected")

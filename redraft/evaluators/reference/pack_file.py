@@ -221,7 +221,7 @@ def opened(data: bytes, place: str) -> object:
     try:
         return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise PackError(f"this is no JSON: {one_line(str(error), 200)}", place=place, hint=AGAIN) from error
+        raise PackError(f"this is not JSON: {one_line(str(error), 200)}", place=place, hint=AGAIN) from error
 
 
 def names(content: object) -> tuple[str, str] | None:
@@ -249,19 +249,19 @@ def shaped(content: object, place: str) -> GivenPack:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         what = one_line(f"{where}: {in_words(first)}" if where else in_words(first), 200)
-        raise PackError(f"this is no pack: {what}", place=place, hint=AGAIN) from error
+        raise PackError(f"this is not a pack: {what}", place=place, hint=AGAIN) from error
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object; raises for duplicate keys, which other parsers may read differently."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name stands twice in one object")
+        raise ValueError("a name occurs twice in one object")
     return found
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")
 
 
 def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:

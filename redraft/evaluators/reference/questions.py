@@ -109,7 +109,7 @@ async def build_pack(
         observer(Noted(trouble))
     found = _trimmed([asked for asked, _ in replies], max(_MOST_RANKED, wanted))
     if not found:
-        what = "not one question about the document came back"
+        what = "the model returned no question about the document"
         raise misses.nothing(what, missing[0] if missing else "", reader.document.title)
     order = await _ranked(judge, found, reader.window, seen) if len(stretches) > UNRANKED else _in_turn(found)
     chosen = chosen_in(order, [f.stretch for f in found], wanted)

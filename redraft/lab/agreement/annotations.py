@@ -22,8 +22,8 @@ from redraft.text.words import words_key
 
 _SUMMARIES = "give a JSON object of summaries, their texts by their ids"
 _ANNOTATIONS = (
-    "give a JSON object that has, for each summary's id, its sentences with their questions and types, as the"
-    " BooookScore project has released them"
+    "give a JSON object that has, for each summary's id, its sentences with their questions and types, as released by"
+    " the BooookScore project"
 )
 _SHOWN = 60
 _NUMBER = "sentence_num"
@@ -174,13 +174,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise ValueError(f"{_short(name)} stands twice in one object")
+            raise ValueError(f"{_short(name)} occurs twice in one object")
         found[name] = value
     return found
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")
 
 
 def _id(key: str) -> str:

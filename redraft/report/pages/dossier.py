@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from redraft.domain import STOPS
+from redraft.domain import why_stopped
 from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, Positions
 from redraft.report.dossier.verdict import verdict
 from redraft.report.pages.assets import assets, template
@@ -226,9 +226,9 @@ def _stopped(dossier: Dossier) -> str:
     revisions = len(dossier.rounds) - 1
     taken = sum(1 for one in dossier.rounds[1:] if one.taken)
     which = "all" if taken == revisions > 1 else f"{taken or 'none'}"
-    reason = STOPS.get(dossier.run.stopped, dossier.run.status)
+    reason = why_stopped(dossier.run.status, dossier.run.stopped)
     why = f" “{clean(dossier.run.why)}”" if dossier.run.why else ""
-    return f"{count(revisions, 'revision')}, {which} accepted. Stopped: {reason}.{why}"
+    return f"{count(revisions, 'revision')}, {which} accepted. {reason[:1].upper()}{reason[1:]}.{why}"
 
 
 def _usage(dossier: Dossier) -> str:

@@ -231,7 +231,7 @@ def _advice(error: psycopg.Error) -> str:
         case errors.DiskFull():
             return "free some disk space on the server, then `redraft resume` the run; what was stored is safe"
         case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():
-            return "redraft must be allowed to write there: ask whoever runs the server, or name another with --db"
+            return "redraft must be allowed to write there: ask the server's administrator, or name another with --db"
         case errors.UndefinedFunction() | errors.UndefinedTable() | errors.UndefinedColumn():
             return "the tables there are not as redraft made them: name another database with --db"
         case psycopg.OperationalError():

@@ -187,7 +187,7 @@ async def _judged(
 ) -> list[GridJudgment]:
     lost = [one.name for one in metrics(design.metrics) if one.needs in place.yardstick.lacking]
     scored = [name for name in design.metrics if name not in lost]
-    reason = "there is nothing to judge it by: see what failed"
+    reason = "it could not be judged: see the failures"
     unmeasured = {name: GridScore("failed", reason=reason) for name in lost} if place.yardstick.failures else {}
     return [await _verdict(place, one, judge, scored, unmeasured, design, batch) for one in summaries]
 
