@@ -383,7 +383,11 @@ class Round:
     """The reviser's answer to each finding."""
 
 
-STOPS = {
+_STOPS = {
+    "running": "running",
+    "killed": "killed",
+    "interrupted": "you stopped it",
+    "waiting": "waiting for your review",
     "goals_met": "every goal is met",
     "rounds": "the limit of rounds was reached",
     "no_progress": "two revisions in a row were rejected",
@@ -394,7 +398,13 @@ STOPS = {
     "budget": "the budget is used up",
     "cancelled": "you stopped it",
 }
-"""Why runs stop, in words, by stop reason."""
+
+
+def why_stopped(status: str, reason: str | None, error: str = "") -> str:
+    """Return why a run stopped, in words, or its status if it has not stopped or has no reason."""
+    if status == "failed":
+        return f"failed: {error}" if error else "failed"
+    return _STOPS.get(status) or _STOPS.get(reason or "", status)
 
 
 SHORTENED = "shortened"

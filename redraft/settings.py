@@ -117,7 +117,7 @@ class ModelSettings(Settings):
     """The maximum tokens of a reply."""
     reasoning_tokens: int | None = setting(
         None,
-        "Most reasoning tokens per call, besides the reply.",
+        "Maximum reasoning tokens per call, not counting the reply.",
         "model",
         "N",
         said="from the model's name and replies",
@@ -160,7 +160,7 @@ class DraftConfig(Settings):
     chosen: str = ""
     """Why this strategy was chosen automatically."""
     words: int | None = setting(
-        None, "Most words of the summary.", "summary", "N", "--words", "-w", said="chosen for the document", ge=10
+        None, "Maximum words in the summary.", "summary", "N", "--words", "-w", said="chosen for the document", ge=10
     )
     by_chapter: bool = setting(
         False,
@@ -209,7 +209,7 @@ class DraftConfig(Settings):
     )
     base_url: str | None = same(ModelSettings, "base_url")
     key_env: str | None = same(ModelSettings, "key_env")
-    chunk_tokens: int = setting(2048, "Most tokens of a chunk.", "summary", "N", ge=16)
+    chunk_tokens: int = setting(2048, "Maximum tokens per chunk.", "summary", "N", ge=16)
     chunking: Chunking = setting(
         "natural",
         "natural: chunks end at chapters, scenes or paragraphs, and front and back matter (thanks, notes on the author,"
@@ -233,7 +233,7 @@ class DraftConfig(Settings):
     )
     context_tokens: int = setting(
         ASSUMED_WINDOW,
-        "The writer's window: most tokens of a prompt and its reply.",
+        "The writer's window: maximum tokens of a prompt and its reply.",
         "model",
         "N",
         said=f"the model's own if known, else {ASSUMED_WINDOW}",
@@ -336,15 +336,15 @@ class JudgeConfig(Settings):
     repeat: int = setting(1, "Number of times that each judge judges.", "judging", "K", ge=1, le=50)
     questions: Questions = setting(
         40,
-        "Most questions about the document; their number grows with the square root of its length. Or A-B questions"
-        " about each stretch of it, such as 9-15.",
+        "Maximum number of questions about the document; it grows with the square root of its length. Or A-B questions"
+        " about each part of it, such as 9-15.",
         "judging",
         "N|A-B",
     )
     stretch_tokens: int = setting(
-        6144, "Most tokens of a stretch that questions are written about at once.", "judging", "N", ge=256
+        6144, "Maximum tokens of a part that questions are written about at once.", "judging", "N", ge=256
     )
-    claims: int = setting(120, "Most questions about one summary.", "judging", "N", ge=1, le=10_000)
+    claims: int = setting(120, "Maximum number of questions about one summary.", "judging", "N", ge=1, le=10_000)
     batch: int = setting(10, "Sentences per request for booookscore; the paper uses 1.", "judging", "N", ge=1, le=100)
     top_k: int | None = setting(None, "Use only the K most important questions.", "judging", "K", ge=1)
     similarity: SimilarityName = setting(
@@ -420,7 +420,7 @@ class RefineConfig(Settings):
         "-g",
     )
     policy: PolicyName = setting("consistency-first", "What to fix first; with agent a model decides.", "refining")
-    rounds: int = setting(4, "Most revisions.", "refining", "N", ge=1, le=100)
+    rounds: int = setting(4, "Maximum number of revisions.", "refining", "N", ge=1, le=100)
     tolerance: float = setting(
         0.02, "How far the score of another goal may fall in an accepted revision.", "refining", "X", ge=0, le=1
     )
@@ -462,9 +462,9 @@ _ALL_OF_A_WAVE = 50_000  # more than a provider takes in one job
 class Limits(Settings):
     """How much a run may spend, and how fast."""
 
-    concurrency: int = setting(16, "Most requests at the same time.", "limits", "N", ge=1, le=1000)
-    requests_per_minute: int | None = setting(None, "Most requests per minute.", "limits", "N", ge=1)
-    tokens_per_minute: int | None = setting(None, "Most tokens per minute.", "limits", "N", ge=1)
+    concurrency: int = setting(16, "Maximum number of concurrent requests.", "limits", "N", ge=1, le=1000)
+    requests_per_minute: int | None = setting(None, "Maximum requests per minute.", "limits", "N", ge=1)
+    tokens_per_minute: int | None = setting(None, "Maximum tokens per minute.", "limits", "N", ge=1)
     max_cost: float | None = setting(None, "Stop before the cost exceeds this.", "limits", "USD", gt=0)
     max_calls: int | None = setting(None, "Stop before there are more calls than this.", "limits", "N", ge=1)
     timeout: float = setting(300.0, "Time limit of a request.", "limits", "SECONDS", gt=0)

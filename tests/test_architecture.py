@@ -270,6 +270,23 @@ def test_the_package_keeps_to_every_rule() -> None:
     assert len(LATE_IMPORTS) <= 13
 
 
+def class_names_used_twice(modules: Modules) -> dict[str, list[str]]:
+    places: dict[str, list[str]] = {}
+    for module in modules.values():
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(module.path)
+    return {name: paths for name, paths in places.items() if len(paths) > 1}
+
+
+@pytest.mark.slow
+def test_no_two_classes_have_the_same_name() -> None:
+    assert class_names_used_twice(package()) == {}
+    assert class_names_used_twice(made_up(domain="class A: ...", text__words="class A: ...")) == {
+        "A": ["domain.py", "text/words.py"]
+    }
+
+
 def test_every_module_has_its_place() -> None:
     known = {name for units in RANKS for name in units if name}
     folders = {path.name for path in (ROOT / PACKAGE).iterdir() if path.is_dir() and path.name != "__pycache__"}

@@ -23,7 +23,7 @@ from tests.support import SAMPLE, story
 CHAT = ("--model", "openai:gpt-4o-mini")
 SMALL = ("--chunk-tokens", "256", "--context-tokens", "2048", "--words", "120", "--temperature", "0")
 ENDS = ("--strategy", "first-and-last")
-TALK = EXAMPLE / "talk.srt"
+TALK = EXAMPLE / "talk.eml"
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_its_model_and_its_reader(command: Inside) -> None:
     done = command.run("summarize", str(TALK), "-m", "echo:first", "-w", "40", "--json").json
     unknown = command.run("summarize", str(TALK), "-m", "echo:loud", "-w", "40", "--json").json
 
-    assert done["source"]["title"] == "talk"
+    assert done["source"]["title"] == "The Missing Ledger"
     assert done["summary"].startswith("The Missing Ledger, a talk by Hester Vane. It is two miles long,")
     assert unknown["error"]["hint"] == "use echo:first or echo:last"
 
@@ -183,7 +183,7 @@ def strategies(folder: Path, name: str = "wordy", **points: str) -> Path:
             "ends",
             "the strategy ends of the package wordy calls itself first-and-last",
         ),
-        ({"ends": "wordy:NOTHING"}, "ends", "the strategy ends of the package wordy is none, but 7"),
+        ({"ends": "wordy:NOTHING"}, "ends", "the strategy ends of the package wordy is not a strategy but 7"),
         ({"ends": "wordy:NO"}, "ends", "ends, of the package wordy, cannot be loaded: AttributeError: "),
     ],
 )

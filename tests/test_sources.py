@@ -169,7 +169,7 @@ def test_a_file_that_grows_while_it_is_read_is_bounded(tmp_path: Path) -> None:
 
 def test_what_was_taken_out_is_said(command: Inside) -> None:
     (command.folder / "odd.txt").write_bytes(b"\x1b[1mIt began.\x1b[0m " + STORY.encode() * 3 + b"\x1bPThe end.")
-    escapes = "2 terminal escapes were taken out of the text, 8 characters in all"
+    escapes = "2 terminal escapes were removed from the text, 8 characters in all"
     for words in (
         ["summarize", "odd.txt"],
         ["summarize", "odd.txt", "--dry-run"],

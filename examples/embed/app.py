@@ -132,7 +132,7 @@ async def answer(request: Request) -> Response:
     """Answer a run that waits: `{"drop": [1, 3], "add": [...], "edited": ..., "stop": true}`, or some of it."""
     session, feeds, run = request.state.session, request.state.feeds, request.path_params["run"]
     if await session.question(run) is None or (run in feeds and not feeds[run].over):
-        return JSONResponse({"code": "run", "message": f"run {run} waits for no answer"}, 409)
+        return JSONResponse({"code": "run", "message": f"run {run} is not waiting for an answer"}, 409)
     feeds[run] = Feed(session.stream_resume(run, await body(request)))
     async for event in feeds[run].watch():
         if event["kind"] == "waiting" and event["question"]["problem"]:

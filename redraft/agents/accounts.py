@@ -190,5 +190,5 @@ def _settled(found: Iterable[tuple[int, Verdict_ | None]], numbers: Sequence[int
 def _left_open(missing: Sequence[int], strangers: int) -> str:
     if not missing:
         return ""
-    said = f"the judge passed over {len(missing)} of the items, twice"
-    return f"{said}; {strangers} of its entries named no item that there is" if strangers else said
+    said = f"the judge skipped {len(missing)} of the items, twice"
+    return f"{said}; {strangers} of its entries named no existing item" if strangers else said

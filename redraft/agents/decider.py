@@ -89,7 +89,7 @@ _PERCENT = re.compile(r"(\d{1,9})(?:[.,]\d{1,9})? ?%")
 _FROM_TO = re.compile(r"(\d{1,12})\s*(?:-|–|—|to|\.{2,3}|,)\s*(\d{1,12})")
 # 1,200 is one number; a comma with a space separates two.
 _THOUSANDS = re.compile(r"(?<=\d)[,'’\u202f](?=\d{3}(?!\d))")
-_NO_PLACE = 'that is no place: name one such as "40 %" or "1200-2400", or the id of a finding'
+_NO_PLACE = 'that is not a place: name one such as "40 %" or "1200-2400", or the id of a finding'
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +124,7 @@ class Research:
         search = SearchRequest(query=one_line(said, _LONGEST_SEARCH), count=count)
         found = find_passages(self.reader.document, self.reader.passages, search)
         if not found:
-            return LookupResult(
-                Lookup(asked, 0, "nothing in the document has to do with these words; others may find it")
-            )
+            return LookupResult(Lookup(asked, 0, "nothing in the document matches these words; try others"))
         return LookupResult(Lookup(asked, len(found)), tuple(Span(one.start, one.end) for one in found))
 
     def _read(self, said: str) -> LookupResult:
@@ -142,7 +140,7 @@ class Research:
         finding = self.finding(said)
         if finding is not None:
             if finding.evidence is None or finding.evidence.span is None:
-                raise UsageError("that finding rests on no place of the document", hint="search for what it is about")
+                raise UsageError("that finding has no place in the document", hint="search for what it is about")
             return self._around(finding.evidence.span)
         plain = _THOUSANDS.sub("", said)
         if percent := _PERCENT.search(plain):
@@ -238,7 +236,7 @@ class Decider:
             try:
                 decision = (await self.judge.ask(DECIDE, given, DECISION_TOKENS, label)).value
             except (ReplyError, RejectedRequest) as error:
-                why = f"the decider has decided nothing: {one_line(error.message, _LONGEST_REASON)}"
+                why = f"the decider made no decision: {one_line(error.message, _LONGEST_REASON)}"
                 return DecisionResult((), why, lookups=_lookups(looked))
             searches = [one for one in decision.look_up if one_line(one)]
             if decision.mend or decision.stop or decision.kept or not (searches or decision.read):
@@ -340,7 +338,7 @@ def _decided(decision: Decision, findings: Sequence[Finding], at_most: int) -> D
     if decision.stop:
         return DecisionResult((), why or "no reason was given", stop=True)
     said = f", saying: {why}" if why else ""
-    return DecisionResult((), f"the decider has named no finding that there is{said}")
+    return DecisionResult((), f"the decider named no existing finding{said}")
 
 
 def _standing(number: int, metric: str, board: DecisionInput) -> MetricStanding:
@@ -368,7 +366,7 @@ def _option(number: int, finding: Finding) -> FindingOption:
 
 def _attempt(one: Round) -> str:
     aims = f", for {' and '.join(one.aims)}" if one.aims else ""
-    told = f" The reviser was told: {one.instruction}" if one.instruction else ""
-    became = f"{'taken' if one.accepted else 'refused'}, {one.reason}"
+    told = f" Instruction to the reviser: {one.instruction}" if one.instruction else ""
+    became = f"{'accepted' if one.accepted else 'rejected'}, {one.reason}"
     number = len(one.findings)
     return f"Revision {one.number}{aims}, {number} finding{'s' * (number != 1)}: {became}.{told}"

@@ -192,7 +192,7 @@ class FactChecker:
 
     async def mark(self, excerpt: str, label: str) -> factual.ChunkMarks:
         """Return how well a chunk lends itself to drawing key facts from it."""
-        given = factual.ChunkGiven(excerpt=excerpt)
+        given = factual.ChunkMarksGiven(excerpt=excerpt)
         return (await self.judge.ask(factual.JUDGE_CHUNK, given, MARKS_TOKENS, label)).value
 
     def _batches(self, count: int, entry: EntryBudget) -> list[Sequence[int]]:

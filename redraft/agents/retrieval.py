@@ -184,7 +184,7 @@ def _equal(numbers: Sequence[int], size: int) -> list[tuple[int, ...]]:
 
 Verdict = TypeVar("Verdict", bound=CitedPlace)
 
-_LEFT_OPEN = "the passages that were read do not settle it, and no more was to be read"
+_LEFT_OPEN = "the passages that were read do not settle it, and the reading limit was reached"
 # Fields in which equal verdicts may differ.
 _BESIDES = {"evidence", "start", "end", "scope", "reason"}
 

@@ -284,7 +284,7 @@ class StructuredWriter:
         progress.refused.append(request)
         if len(progress.refused) < _REFUSALS:
             return
-        said = f"the model wrote something else than a summary: {one_line(text, _LONGEST_SAID)}"
+        said = f"the model wrote something other than a summary: {one_line(text, _LONGEST_SAID)}"
         if isinstance(self.model, Withdrawable):
             for one in progress.refused:
                 await self.model.withdraw(one, said)
@@ -326,8 +326,8 @@ def too_long(text: str, words: int, most: int = 0) -> Flaw | None:
 
 
 def unfinished(text: str) -> Flaw | None:
-    """Return the flaw of a text that does not end a sentence."""
-    return None if ends_sentence(text) else Flaw("unfinished", "does not end a sentence")
+    """Return the flaw of a text that ends in the middle of a sentence."""
+    return None if ends_sentence(text) else Flaw("unfinished", "ends in the middle of a sentence")
 
 
 def _flaw(reply: _WriterReply, once: str, examine: Examine) -> Flaw | None:
@@ -349,8 +349,8 @@ def _kept(text: str, once: str, flaw: Flaw, examine: Examine, tries: int) -> tup
         return False, Completion("", 0, tries, flaw.said)
     left = without_unfinished(once)
     said = [flaw.said] if left == text or flaw.kind != "long" else []
-    said += ["kept up to its first turn"] * (once != text)
-    said += ["kept without its last sentence, which has no end"] * (left != once)
+    said += ["kept up to its first repetition"] * (once != text)
+    said += ["kept without its unfinished last sentence"] * (left != once)
     if left != text and left and (still := examine(left)):
         said.append(still.said)
     whole = left == text and ends_sentence(text) and flaw.kind != "echo"
@@ -387,7 +387,7 @@ def _complaint_about(flaw: Flaw, words: int, limit: int, characters: bool) -> st
         case "echo":
             return f"it repeats the instructions; write the text that they ask for, in at most {limit} {unit}"
         case "foreign":
-            return f"it is no summary of the text above; summarize that text, in at most {limit} {unit}"
+            return f"it is not a summary of the text above; summarize that text, in at most {limit} {unit}"
         case "long":
             return f"it has {words} {unit}, {words - limit} too many; {keep}"
         case "short":
@@ -395,4 +395,4 @@ def _complaint_about(flaw: Flaw, words: int, limit: int, characters: bool) -> st
         case "cut":
             return f"it breaks off before its end; {keep}"
         case "unfinished":
-            return f"its last sentence has no end; {keep}"
+            return f"its last sentence is unfinished; {keep}"

@@ -192,7 +192,7 @@ def _check_workers(session: Session, workers: int | None, strategy: str = "") ->
         raise UsageError("there must be at least 1 worker", hint="give 1 or more, or leave workers out")
     terms, hint = session.terms, "leave workers out, and the batch is worked on in this process"
     if which := next(iter((*terms.model_roles.objects, *terms.own, *([strategy] if is_object(strategy) else ()))), ""):
-        raise UsageError(f"{which} is an object of this process, and other workers know names only", hint=hint)
+        raise UsageError(f"{which} is an object of this process, and other workers can only be given names", hint=hint)
     if terms.prices is not None:
         raise UsageError(
             "a table of prices is an object of this process, and other workers do not have it",

@@ -52,7 +52,7 @@ def write_page(store: Store, key: str, page: Path) -> bool | None:
     except RedraftError:
         return None
     if page.exists() and MARK not in _head(page):
-        raise RedraftError("there is a file that is no dossier, and it stays", place=str(page), hint=_ELSEWHERE)
+        raise RedraftError("a file with this name is not a dossier, and was kept", place=str(page), hint=_ELSEWHERE)
     write(page, text, _ELSEWHERE)
     return True
 

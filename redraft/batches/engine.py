@@ -166,7 +166,7 @@ class Process:
         self.stop()
         self._listening.join(_LAST_WORDS)
         if code < 0:
-            return WorkerEnded(f"it was ended by {_signal(-code)}")
+            return WorkerEnded(f"it was stopped by {_signal(-code)}")
         if code == FAILED_FOR_GOOD and self._said:
             return WorkerEnded(self._said[-1], for_good=True)
         told = f": {self._said[-1]}" if self._said else ""

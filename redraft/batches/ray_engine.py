@@ -115,7 +115,7 @@ class Actors:
         self._kept = f"at {shown(db)}" if is_server(db) else "a file"
         if self._is_client and is_only_here(db):
             raise UsageError(
-                f"the database is {self._kept} on this machine, where no worker of that cluster can read it",
+                f"the database is {self._kept} on this machine, where the cluster's workers cannot read it",
                 hint=f"give {_REACHED}, or start the batch on a machine of the cluster",
             )
         self._address = address

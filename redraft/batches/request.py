@@ -158,7 +158,7 @@ def plan_table(sources: Sequence[str], asked: BatchRequest, prices: PriceTable) 
         "plan",
         "Estimated cost",
         "Estimate, if nothing is cached.",
-        "Nothing was asked and nothing stored. Retries are not included.",
+        "No model was called and nothing was stored. Retries are not included.",
         ("what", "all documents"),
         tuple(rows),
     )
@@ -173,5 +173,5 @@ def _numbers(prepared: PreparedDocument, like: CostEstimate, share: float) -> di
         "calls": round(share * like.calls),
         "prompt tokens": round(share * like.prompt_tokens),
         "reply tokens": round(share * like.completion_tokens),
-        "tokens to think": round(share * like.reasoning),
+        "reasoning tokens": round(share * like.reasoning),
     }

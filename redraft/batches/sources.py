@@ -168,7 +168,7 @@ def check(sources: Iterable[str | NewItem], folder: str | Path | None = None) ->
             continue
         if path.parent.resolve() == place:
             raise UsageError(
-                f"{path.name} is in the folder for the summaries, where one of them may be written over it",
+                f"{path.name} is in the folder for the summaries, where a summary could overwrite it",
                 place=str(path),
                 hint="name another folder with -o",
             )
@@ -253,7 +253,7 @@ def _of_text(source: str, name: str, made: Callable[[], Document], priority: int
     try:
         document = _kept(store, made()) if store else None
     except DocumentError as error:
-        told = {"code": error.code, "message": error.message, "hint": "fix the text, and repeat this"}
+        told = {"code": error.code, "message": error.message, "hint": "fix the text, and repeat the command"}
         return NewItem(source, file_name(name), priority, error=told)
     return NewItem(source, file_name(name), priority, document)
 
@@ -286,9 +286,9 @@ def _entry(line: bytes, place: str) -> Mapping[str, Any]:
         raise UsageError("a line needs either a text or a path", place=place, hint=_HINT)
     for name, kind in _FIELDS.items():
         if name in entry and (not isinstance(entry[name], kind) or isinstance(entry[name], bool)):
-            raise UsageError(f"{name} is no {'number' if kind is int else 'text'}", place=place, hint=_HINT)
+            raise UsageError(f"{name} is not a {'number' if kind is int else 'text'}", place=place, hint=_HINT)
     if not -(2**31) <= entry.get("priority", 0) < 2**31:
-        raise UsageError("priority is no number of usual size", place=place, hint=_HINT)
+        raise UsageError("priority is out of range", place=place, hint=_HINT)
     return entry
 
 

@@ -102,9 +102,9 @@ class BatchTotals:
         )
         caption = "Figures on the documents that are done. Missing scores are left out."
         basis = (
-            "What runs took from the cache they have not used again: calls, tokens and USD are their own. Low and high"
-            f" have 95 % of the means of {RESAMPLES:,} resamples of the documents between them, or of as many as there"
-            f" could be where there are more than {_RESAMPLED} documents; fewer than {LEAST} have none."
+            "Cached answers do not count as calls, tokens or USD. 95 % of the means of"
+            f" {RESAMPLES:,} resamples of the documents are between low and high (fewer resamples for more than"
+            f" {_RESAMPLED} documents); with fewer than {LEAST} documents there is no interval."
         )
         if self.self_checked:
             basis += f" {NOT_QUALITY}"
@@ -113,7 +113,7 @@ class BatchTotals:
 
     def _goals(self) -> Table:
         rows = tuple((name, one["met"], one["missed"], one["unsure"]) for name, one in self.goals.items())
-        basis = "Unsure is where too few items have a verdict."
+        basis = "Unsure: too few items have a verdict."
         return Table(
             "goals", "Goals", "Documents that meet each goal.", basis, ("goal", "met", "missed", "unsure"), rows
         )
@@ -147,7 +147,7 @@ def _items(standing: BatchStanding) -> Table:
         ("done, short of what was asked", counts.short),
         ("failed", counts.failed),
         ("set aside", counts.aside),
-        ("at work", counts.leased),
+        ("running", counts.leased),
         ("waiting", counts.waiting),
         ("all", counts.all),
     ]

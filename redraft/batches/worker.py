@@ -94,7 +94,7 @@ def _kept(store: Store, item: BatchItemRow, read: Document | dict[str, str]) -> 
 
 def _read(item: BatchItemRow, reading: Choice) -> Document:
     if "#" in item.source and not Path(item.source).exists():
-        raise DocumentError(_LOST_TEXT, hint="repeat the command that began the batch")
+        raise DocumentError(_LOST_TEXT, hint="repeat the command that started the batch")
     return load(item.source, wanted=reading)
 
 

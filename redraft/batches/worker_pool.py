@@ -88,11 +88,11 @@ class WorkerPool:
         waited = [time.monotonic() - worker.since for worker in waiting]
         late = sum(seconds > _TO_BEGIN for seconds in waited)
         if late:
-            self._hear(f"{late} of {self.terms.of} workers wait for room")
+            self._hear(f"{late} of {self.terms.of} workers wait for resources")
         if late == len(self._running) and waited and min(waited) > _NO_ROOM:
             raise RedraftError(
-                f"in {_NO_ROOM / 60:.0f} minutes there was no room for a single worker",
-                hint="repeat the command when there is",
+                f"in {_NO_ROOM / 60:.0f} minutes there were no resources for a single worker",
+                hint="repeat the command when there are",
             )
 
     def _lost(self, worker: _RunningWorker, how: str) -> None:
@@ -103,7 +103,7 @@ class WorkerPool:
         self._vain = self._vain + 1 if soon and not leased else 0
         if self._vain >= _VAIN_STARTS:
             raise RedraftError(
-                f"workers cannot be started: of the last, {how}", hint="fix that, then repeat the command"
+                f"workers cannot be started; the last one: {how}", hint="fix that, then repeat the command"
             )
         self._start(worker.terms.number)
 
@@ -134,4 +134,4 @@ def _ended(handle: WorkerHandle, until: float) -> WorkerEnded:
         time.sleep(_LOOK_AGAIN)
     if ended is None:
         handle.kill()
-    return ended or WorkerEnded("it did not end when it was told to")
+    return ended or WorkerEnded("it did not stop when asked to")

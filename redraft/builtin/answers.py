@@ -80,9 +80,9 @@ def write_answer(given: asking.AnswerGiven) -> asking.WrittenAnswer:
     """The sentences that have most of the telling words of the question, as they stand; none where no sentence has
     most of them."""
     ground = ground_of(tuple(given.texts))
-    wanted = set(filter(carries, _read(given.question).keys))
+    wanted = dict.fromkeys(filter(carries, _read(given.question).keys))
     lines = [ground.source.lines[number] for number in ground.source.places(list(wanted))]
-    shares = {line.text: len(wanted & set(line.keys)) / len(wanted) for line in lines}
+    shares = {line.text: len(wanted.keys() & line.keys) / len(wanted) for line in lines}
     most = max(shares.values(), default=0.0)
     best = [text for text, share in shares.items() if share >= max(_BEARS, most)][:_SENTENCES]
     return asking.WrittenAnswer(

@@ -137,7 +137,7 @@ def _category(held: SentenceSupport) -> factual.Category | Unsure:
     return "none" if held.verdict == "borne out" else "out_of_article" if held.verdict == "absent" else UNSURE
 
 
-def judge_chunk(given: factual.ChunkGiven) -> factual.ChunkMarks:
+def judge_chunk(given: factual.ChunkMarksGiven) -> factual.ChunkMarks:
     """Grade a chunk: statements count as facts, and words of cause, time or contrast as their relations."""
     found = read([given.excerpt], language_of(given.excerpt))
     told = [one.text for one in found if one.standing > LAST_RESORT and states(one.text)]

@@ -20,7 +20,7 @@ from redraft.text.words import count_words
 
 
 @dataclass(frozen=True, slots=True)
-class _Unit:
+class _DraftSentence:
     """A sentence of the draft: the text before it, itself, and whether it may be dropped."""
 
     gap: str
@@ -28,7 +28,7 @@ class _Unit:
     fixed: bool
 
 
-class _Source:
+class _QuotableSentences:
     """The sentences that may be quoted and their places, by the keys of their words."""
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -49,7 +49,7 @@ class _Source:
         return [one for one in texts if one and ends_sentence(one) and not one[0].islower()]
 
 
-_read = lru_cache(maxsize=8)(_Source)
+_read = lru_cache(maxsize=8)(_QuotableSentences)
 
 
 def revise(given: ReviseGiven) -> str:
@@ -77,21 +77,21 @@ def _is_in_words(point: Point) -> bool:
 class _Reviser:
     """A draft during revision."""
 
-    def __init__(self, source: _Source, given: ReviseGiven, *, whole: bool) -> None:
+    def __init__(self, source: _QuotableSentences, given: ReviseGiven, *, whole: bool) -> None:
         self._source, self._limit, self._whole = source, given.words, whole
         kept = {source.key(sentence) for sentence in given.keep}
-        self._units: list[_Unit] = []
+        self._units: list[_DraftSentence] = []
         end = 0
         for span in sentences(given.summary):
             text = given.summary[span.start : span.end]
-            self._units.append(_Unit(given.summary[end : span.start], text, source.key(text) in kept))
+            self._units.append(_DraftSentence(given.summary[end : span.start], text, source.key(text) in kept))
             end = span.end
         self._tail = given.summary[end:]
 
     def apply(self, point: Point) -> None:
         """Do what a point asks for, where that can be had within the limit."""
         at = self._where(point.sentence, last=point.task == "drop")
-        units: list[_Unit] | None = None
+        units: list[_DraftSentence] | None = None
         if point.task == "drop":
             units = None if at is None or self._units[at].fixed else _without(self._units, at)
         elif point.task in ("correct", "remove") or (point.task == "change" and point.sentence):
@@ -108,7 +108,7 @@ class _Reviser:
         fitting = self._fitted(self._units) or self._fitted(loose)
         return self._text(fitting) if fitting else cut(self._text(self._units), self._limit, self._source.language)
 
-    def _corrected(self, at: int, point: Point) -> list[_Unit] | None:
+    def _corrected(self, at: int, point: Point) -> list[_DraftSentence] | None:
         """Return the draft with a sentence corrected from the document, or dropped."""
         unit = self._units[at]
         stands = self._source.key(unit.text) in self._source.places
@@ -131,14 +131,14 @@ class _Reviser:
         found = [at for at, unit in enumerate(self._units) if key and self._source.key(unit.text) == key]
         return found[-1 if last else 0] if found else None
 
-    def _with(self, text: str, before: int | None) -> list[_Unit]:
+    def _with(self, text: str, before: int | None) -> list[_DraftSentence]:
         """Return the draft with a sentence added in document order, or before another sentence."""
         units = list(self._units)
         at = self._place(text) if before is None else before
         if units and (at == 0 or before is not None):
-            units[at : at + 1] = [_Unit(units[at].gap, text, True), replace(units[at], gap=" ")]
+            units[at : at + 1] = [_DraftSentence(units[at].gap, text, True), replace(units[at], gap=" ")]
         else:
-            units.insert(at, _Unit(" " if at else "", text, True))
+            units.insert(at, _DraftSentence(" " if at else "", text, True))
         return units
 
     def _place(self, text: str) -> int:
@@ -150,7 +150,7 @@ class _Reviser:
             return len(known)
         return max((at + 1 for at, its in enumerate(known) if its is not None and its < own), default=0)
 
-    def _fitted(self, units: list[_Unit]) -> list[_Unit] | None:
+    def _fitted(self, units: list[_DraftSentence]) -> list[_DraftSentence] | None:
         """Return the draft without its least central sentences, as many as exceed the limit; None where too many must
         stay."""
         worth = list(rank(SentenceVectors([unit.text for unit in units]))) if units else []
@@ -163,11 +163,11 @@ class _Reviser:
             del worth[least]
         return units
 
-    def _text(self, units: Sequence[_Unit]) -> str:
+    def _text(self, units: Sequence[_DraftSentence]) -> str:
         return "".join(unit.gap + unit.text for unit in units) + self._tail
 
 
-def _without(units: Sequence[_Unit], at: int) -> list[_Unit]:
+def _without(units: Sequence[_DraftSentence], at: int) -> list[_DraftSentence]:
     """Return the sentences without one of them; if it started a paragraph, the next one does."""
     left, gap = [*units[:at], *units[at + 1 :]], units[at].gap
     if at < len(left) and (at == 0 or ("\n" in gap and "\n" not in left[at].gap)):

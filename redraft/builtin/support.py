@@ -300,5 +300,6 @@ def _tells(keys: Sequence[str]) -> bool:
     return any(carries(key) and not is_negation(key) and key not in _HELPERS for key in keys)
 
 
-def _terms(keys: Sequence[str]) -> set[str | tuple[str, str]]:
-    return {*pairs(keys), *(key for key in keys if carries(key))}
+def _terms(keys: Sequence[str]) -> list[str | tuple[str, str]]:
+    # In the order of the words: sums of weights depend on it, and with them the order of lines that are equally good.
+    return list(dict.fromkeys((*pairs(keys), *(key for key in keys if carries(key)))))

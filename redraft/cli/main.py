@@ -112,7 +112,7 @@ COMMANDS = {
     ),
     "agree": Listed("agree:agree", "Measure how far judges agree with people."),
     "data": Listed("data:data", "List, check and describe public data sets."),
-    "doctor": Listed("doctor:doctor", "Test a judge on summaries whose faults are known."),
+    "doctor": Listed("doctor:doctor", "Test a judge on summaries with known faults."),
     "read": Listed("read:read", "Show what redraft reads of a file."),
     "studio": Listed("studio:studio", "Start, watch and review runs in the browser."),
     "runs": Listed("runs:runs", "List the latest runs."),

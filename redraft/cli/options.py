@@ -197,7 +197,7 @@ drafting_options = grouped(
 
 def window(otherwise: str) -> Callable[[F], F]:
     """Create `--context-tokens` for a command where its default is `otherwise`."""
-    text = f"Most tokens of a prompt and its reply.  [default: {otherwise}]"
+    text = f"Maximum tokens of a prompt and its reply.  [default: {otherwise}]"
     return of_field(DraftConfig, "context_tokens", default=None, help=text)
 
 

@@ -36,7 +36,7 @@ _PROMPT = "enter: revise now, or d, a, e, p, s, ?: "
 
 
 @dataclass
-class _Answer:
+class _ReviewAnswer:
     """The person's answer so far."""
 
     findings: Sequence[Finding]
@@ -80,7 +80,7 @@ class _Review:
         self._draft = store.runs.draft(request["draft"])
         judged = store.judgments.of(self._draft.id)
         known = {finding.id: finding for one in judged.values() for finding in one.findings}
-        self._answer = _Answer([known[one["id"]] for one in request["findings"] if one["id"] in known])
+        self._answer = _ReviewAnswer([known[one["id"]] for one in request["findings"] if one["id"] in known])
 
     def ask(self) -> Mapping[str, Any] | None:
         """Show the draft and read commands until one ends the review. Return None at the end of input: the run then

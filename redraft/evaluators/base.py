@@ -170,7 +170,7 @@ def _problem(given: object, name: str) -> str:
     if not isinstance(given, Evaluation):
         return f"gave no Evaluation, but {given!r:.80}"
     if given.metric != name:
-        return f"gave an evaluation in the name of {given.metric}"
+        return f"gave an evaluation of the metric {given.metric}"
     if (given.outcome == "scored") != (given.score is not None):
         return f"gave the score {given.score} with the outcome {given.outcome}"
     if given.score is not None and not 0 <= given.score <= 1:
@@ -178,11 +178,11 @@ def _problem(given: object, name: str) -> str:
     if given.judged < 0 or given.unjudged < 0:
         return f"judged {given.judged} items and left out {given.unjudged}"
     if foreign := next((one.metric for one in given.findings if one.metric != name), ""):
-        return f"gave a finding in the name of {foreign}"
+        return f"gave a finding of the metric {foreign}"
     try:
         json.dumps(dict(given.details), allow_nan=False)
     except (TypeError, ValueError) as error:
-        return f"gave details that are no JSON: {error}"
+        return f"gave details that are not JSON: {error}"
     return ""
 
 
@@ -203,7 +203,7 @@ def concluded(
     score = mean([item.value for item in items.values()])
     trouble = next((judge_verdicts.trouble for judge_verdicts in panel_verdicts if judge_verdicts.trouble), "")
     if score is None:
-        reason = trouble or "no judge can tell of any item"
+        reason = trouble or "no judge gave a verdict on any item"
         return replace(evaluation, outcome="failed", score=None, findings=(), held=(), reason=reason)
     details = dict(evaluation.details)
     if len(panel_verdicts) > 1:

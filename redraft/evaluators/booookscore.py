@@ -32,18 +32,17 @@ UNTYPED = "untyped"
 
 _WHAT_TO_DO: dict[ErrorType, tuple[Task, str]] = {
     "duplication": ("drop", "Another sentence says this already. Say it once."),
-    "inconsistency": ("correct", "Another part of the summary contradicts this. Say in both what the document says."),
-    "entity omission": ("clarify", "A reader cannot tell who or what this is. Say it, as the document has it."),
-    "event omission": ("clarify", "A reader cannot tell what happened. Say it, as the document has it."),
-    "causal omission": ("clarify", "A reader cannot tell why. Give the reason, as the document has it."),
-    "discontinuity": ("connect", "This does not follow from what stands before it. Lead over to it, or put it where it"
-                      " belongs."),
+    "inconsistency": ("correct", "Another part of the summary contradicts this. Make both agree with the document."),
+    "entity omission": ("clarify", "A reader cannot tell who or what this is. Say it as the document does."),
+    "event omission": ("clarify", "A reader cannot tell what happened. Say it as the document does."),
+    "causal omission": ("clarify", "A reader cannot tell why. Give the reason that the document gives."),
+    "discontinuity": ("connect", "This does not follow from what comes before it. Add a transition, or move it."),
     "salience": ("drop", "This adds nothing to the main line. Leave it out."),
     "language": ("change", "The wording is wrong or unclear. Say it in plain words."),
 }  # fmt: skip
 """What a revision does for each type. Types that settle others come first: a dropped sentence raises no question."""
-_UNCLEAR: tuple[Task, str] = ("clarify", "This leaves a reader with the question. Answer it, as the document has it.")
-_UNNAMED: tuple[Task, str] = ("change", "This confuses a reader. Say it in plain words.")
+_UNCLEAR: tuple[Task, str] = ("clarify", "This leaves the reader with this question. Answer it from the document.")
+_UNNAMED: tuple[Task, str] = ("change", "This confuses the reader. Say it in plain words.")
 # Capitalized words other than the first of a question.
 _WORD = r"(?:[A-Z]['’])?[A-Z]\w+(?:-\w+)*"
 _NAME = re.compile(rf"(?<=[\w,;] )(?:(?:Dr|Mrs?|Ms|St)\. )?{_WORD}(?: (?:of |the |de |van |von )?{_WORD})*")
@@ -54,7 +53,7 @@ _LOOKED_UP: frozenset[Task] = frozenset({"clarify", "correct", "connect"})
 
 
 @dataclass(frozen=True, slots=True)
-class _JudgeVerdicts:
+class _ConfusionVerdicts:
     """One judge's verdicts by index of the judged sentence."""
 
     verdicts: dict[int, SentenceConfusion]
@@ -112,12 +111,12 @@ class Booookscore(Evaluator):
         )
         return _scored(concluded(evaluation, panel_verdicts, polls), panel_verdicts)
 
-    async def _sit(self, judge: Judge, case: Case, statements: Sequence[Statement]) -> _JudgeVerdicts:
+    async def _sit(self, judge: Judge, case: Case, statements: Sequence[Statement]) -> _ConfusionVerdicts:
         reader = Proofreader(judge, case.reader.tokenizer, case.reader.window, self.batch)
         found = await reader.read(case.text, statements)
         by_item = {n: CONFUSING if one.confusing else CLEAR for n, one in sorted(found.verdicts.items())}
         points = {n: float(verdict == CLEAR) for n, verdict in by_item.items()}
-        return _JudgeVerdicts(found.verdicts, JudgeVerdicts(judge.name, by_item, points, found.trouble))
+        return _ConfusionVerdicts(found.verdicts, JudgeVerdicts(judge.name, by_item, points, found.trouble))
 
 
 def _scored(evaluation: Evaluation, panel_verdicts: Sequence[JudgeVerdicts]) -> Evaluation:
@@ -128,7 +127,7 @@ def _scored(evaluation: Evaluation, panel_verdicts: Sequence[JudgeVerdicts]) -> 
     )
     if told or not evaluation.judged or not evaluation.unjudged:
         return evaluation
-    reason = f"{evaluation.judged:,} sentences confuse, and of {evaluation.unjudged:,} nobody can tell"
+    reason = f"{evaluation.judged:,} sentences are confusing, and {evaluation.unjudged:,} have no verdict"
     return replace(evaluation, outcome="failed", score=None, reason=reason)
 
 
@@ -143,7 +142,7 @@ def by_type(confusing: Sequence[SentenceConfusion]) -> dict[str, int]:
     return {kind: found[kind] for kind in (*ERROR_TYPES, UNTYPED) if found[kind] or kind != UNTYPED}
 
 
-def _said(n: int, panel: Sequence[_JudgeVerdicts]) -> SentenceConfusion:
+def _said(n: int, panel: Sequence[_ConfusionVerdicts]) -> SentenceConfusion:
     """Return the objections to a sentence."""
     confused = [seat.verdicts[n] for seat in panel if seat.judge_verdicts.by_item.get(n) == CONFUSING]
     return SentenceConfusion(

@@ -67,7 +67,7 @@ def with_rubrics(judging: JudgeConfig | None, own: Sequence[Evaluator]) -> tuple
 
 
 def check_goals(goals: Iterable[str], evaluators: Sequence[Evaluator]) -> None:
-    """Refuse a goal for what is no metric, or has no score that could reach it."""
+    """Refuse a goal for what is not a metric, or has no score that could reach it."""
     known = {one.name: one for one in evaluators}
     for goal in goals:
         if goal not in known:
@@ -94,10 +94,10 @@ def _installed(name: str) -> Evaluator:
             hint="its entry point is to be called without arguments; update its package, or remove it",
         ) from error
     if not isinstance(made, Evaluator) or named(made) != name:
-        what = f"calls itself {made.name}" if isinstance(made, Evaluator) else f"is no Evaluator, but {made!r:.80}"
+        what = f"calls itself {made.name}" if isinstance(made, Evaluator) else f"is not an Evaluator but {made!r:.80}"
         raise UsageError(
             f"the installed metric {name} {what}",
-            hint="an entry point of redraft.metrics bears the name of its metric, and gives an Evaluator when called",
+            hint="an entry point of redraft.metrics has the name of its metric, and returns an Evaluator when called",
         )
     return made
 
@@ -105,14 +105,14 @@ def _installed(name: str) -> Evaluator:
 def named(one: object) -> str:
     """Return the name of a metric passed as an object, if it is one."""
     if not isinstance(one, Evaluator):
-        raise UsageError(f"{one!r:.80} is no metric", hint="hand over an object of a class derived from Evaluator")
+        raise UsageError(f"{one!r:.80} is not a metric", hint="pass an instance of a subclass of Evaluator")
     name = getattr(one, "name", None)
     if name is None:
         raise UsageError(f"the metric {type(one).__name__} has no name", hint='set it in the class: name = "my_metric"')
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name in TAKEN:
         raise UsageError(
-            f"{name!r} is no name for a metric ({type(one).__name__})",
-            hint=f"take letters, digits, hyphens and underscores, and none of {', '.join(TAKEN)}",
+            f"{name!r} is not a valid name for a metric ({type(one).__name__})",
+            hint=f"use letters, digits, hyphens and underscores, and none of {', '.join(TAKEN)}",
         )
     for field, known in (("aim", get_args(MetricAim)), ("needs", get_args(PackPart)), ("uses", get_args(PackPart))):
         value = getattr(one, field)
@@ -136,7 +136,7 @@ def _check_prompts(found: Sequence[Evaluator]) -> None:
             if prompt.name not in PROMPTS and not prompt.template:
                 raise UsageError(
                     f"the prompt {prompt.name} of the metric {one.name} has no template",
-                    hint="bring it along: Prompt(..., template=...)",
+                    hint="pass it: Prompt(..., template=...)",
                 )
 
 

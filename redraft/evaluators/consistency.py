@@ -61,7 +61,7 @@ class _Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class _JudgeAnswers:
+class _DocumentAnswers:
     """One judge's answers from the document by claim, their similarity to the summary's answers, and the resulting
     verdicts. `likeness` is 1 or 0 where the judge compared the two answers."""
 
@@ -144,7 +144,7 @@ class Consistency(Evaluator):
         )
         return concluded(evaluation, panel_verdicts, items)
 
-    async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _JudgeAnswers:
+    async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _DocumentAnswers:
         pack = case.yardstick.pack.questions if case.yardstick.pack else ()
         wanted = [claim.wanted(case) for claim in claims]
         found = await Examiner(judge).answers_from_document(wanted, case.reader)
@@ -170,7 +170,7 @@ class Consistency(Evaluator):
         by_item = {n: self._verdict(like, answers[n]) for n, like in likeness.items()}
         # Algorithm 1, line 11: similarities up to the threshold count 0, others count as they are.
         points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
-        return _JudgeAnswers(
+        return _DocumentAnswers(
             answers, likeness, JudgeVerdicts(judge.name, by_item, points, found.trouble or settled.trouble)
         )
 
@@ -235,14 +235,14 @@ def _without_answer(asked: Account[SentenceQuestions], at_most: int) -> int:
 
 
 def _findings(
-    claims: Sequence[_Claim], panel: Sequence[_JudgeAnswers], items: Mapping[int, ItemVotes]
+    claims: Sequence[_Claim], panel: Sequence[_DocumentAnswers], items: Mapping[int, ItemVotes]
 ) -> list[Finding]:
     """Return what the document does not support: what most judges agree on first, then by importance."""
     order = sorted(items, key=lambda n: (-claims[n].asked.importance, n))
     return [_finding(n, claims[n], panel, items[n]) for n in objected(items, CONSISTENT, order)]
 
 
-def _finding(n: int, claim: _Claim, panel: Sequence[_JudgeAnswers], item: ItemVotes) -> Finding:
+def _finding(n: int, claim: _Claim, panel: Sequence[_DocumentAnswers], item: ItemVotes) -> Finding:
     verdict = item.objection(CONSISTENT)
     answer = next(one.answers[n] for one in panel if one.verdict(n) == verdict)
     silent, read = verdict == UNSUPPORTED, answer.scope.said if answer.scope else ""
@@ -263,7 +263,7 @@ def _finding(n: int, claim: _Claim, panel: Sequence[_JudgeAnswers], item: ItemVo
     )
 
 
-def _shown(n: int, claim: _Claim, panel: Sequence[_JudgeAnswers], item: ItemVotes | None) -> dict[str, object]:
+def _shown(n: int, claim: _Claim, panel: Sequence[_DocumentAnswers], item: ItemVotes | None) -> dict[str, object]:
     answers = [one for one in panel if item and n in one.answers and one.verdict(n) == item.verdict]
     return {
         "sentence": claim.statement.id,

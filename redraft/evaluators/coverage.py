@@ -40,7 +40,7 @@ _SAME, _OPEN = AnswerComparison("agrees", ""), AnswerComparison("unclear", "")
 
 
 @dataclass(frozen=True, slots=True)
-class _JudgeAnswers:
+class _SummaryAnswers:
     """One judge's answers by question number, and the resulting verdicts."""
 
     answers: dict[int, SummaryAnswer]
@@ -117,7 +117,7 @@ def _indexed(text: str) -> UnitIndex:
     return indexed(text)
 
 
-async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, confirm: bool) -> _JudgeAnswers:
+async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, confirm: bool) -> _SummaryAnswers:
     found = await Examiner(judge).answers_from_summary(
         case.statements, [question.text for question in questions], case.reader
     )
@@ -140,7 +140,7 @@ async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, c
         if sound or refuted:
             own = [answer for answer in sound if is_same(answer.answer, questions[n].answer)]
             answers[n] = (own or sound or refuted)[0]
-    return _JudgeAnswers(answers, read, _judge_verdicts(judge, by_item, found.trouble or trouble))
+    return _SummaryAnswers(answers, read, _judge_verdicts(judge, by_item, found.trouble or trouble))
 
 
 async def _compared(
@@ -182,13 +182,13 @@ def _judge_verdicts(judge: Judge, by_item: dict[int, str], trouble: str) -> Judg
 
 
 def _findings(
-    case: Case, questions: Sequence[PackQuestion], panel: Sequence[_JudgeAnswers], items: Mapping[int, ItemVotes]
+    case: Case, questions: Sequence[PackQuestion], panel: Sequence[_SummaryAnswers], items: Mapping[int, ItemVotes]
 ) -> list[Finding]:
     """Return the unanswered and wrongly answered questions: those with most votes first, then by importance."""
     return [_finding(case, n, questions[n], panel, items[n]) for n in objected(items, ANSWERED)]
 
 
-def _finding(case: Case, n: int, question: PackQuestion, panel: Sequence[_JudgeAnswers], item: ItemVotes) -> Finding:
+def _finding(case: Case, n: int, question: PackQuestion, panel: Sequence[_SummaryAnswers], item: ItemVotes) -> Finding:
     said = Finding(
         Coverage.name,
         UNANSWERED,
@@ -208,7 +208,7 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: Sequence[_JudgeA
         said,
         kind=CONTRADICTED,
         task="correct",
-        explanation="The summary answers this question otherwise than the document does.",
+        explanation="The summary answers this question differently from the document.",
         sentence=wrong_sentence(case.statements, answer),
         found=answer.answer,
         read=next((one.read[n] for one in said_so if n in one.read), ""),
@@ -223,7 +223,7 @@ def wrong_sentence(statements: Sequence[Statement], answer: SummaryAnswer) -> st
     return max(rests_on, key=lambda sentence: len(words & telling(sentence)), default="")
 
 
-def _held(case: Case, panel: Sequence[_JudgeAnswers], items: Mapping[int, ItemVotes]) -> tuple[str, ...]:
+def _held(case: Case, panel: Sequence[_SummaryAnswers], items: Mapping[int, ItemVotes]) -> tuple[str, ...]:
     """Return the sentences that answer questions, in order."""
     numbers = {
         number
@@ -235,7 +235,9 @@ def _held(case: Case, panel: Sequence[_JudgeAnswers], items: Mapping[int, ItemVo
     return tuple(statement.sentence for statement in case.statements if statement.id in numbers)
 
 
-def _shown(n: int, question: PackQuestion, panel: Sequence[_JudgeAnswers], item: ItemVotes | None) -> dict[str, object]:
+def _shown(
+    n: int, question: PackQuestion, panel: Sequence[_SummaryAnswers], item: ItemVotes | None
+) -> dict[str, object]:
     answers = [one.answers[n] for one in panel if item and n in one.answers and one.verdict(n) == item.verdict]
     return {
         "id": question.id,

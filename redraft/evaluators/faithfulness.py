@@ -21,15 +21,15 @@ from redraft.prompts.qa import Statement
 _NOT_SAID = "out_of_article"
 _WHAT_IS_WRONG = {
     _NOT_SAID: "The document does not say this.",
-    "entity": "A name, number or pronoun is not the document's.",
-    "relation": "The document says something else of how these relate.",
+    "entity": "A name, number or pronoun differs from the document.",
+    "relation": "The document describes this relation differently.",
     "sentence": "The document contradicts all of this.",
 }
 _OTHERWISE = "The judges do not agree on what is wrong with this."
 
 
 @dataclass(frozen=True, slots=True)
-class _JudgeVerdicts:
+class _SentenceVerdicts:
     """One judge's verdicts by sentence number."""
 
     verdicts: dict[int, SentenceVerdict]
@@ -90,14 +90,14 @@ def _share(values: Sequence[float]) -> dict[str, float | int | None]:
     return {"faithfulness": mean(values), "faithful": total(values), "judged": len(values)}
 
 
-async def _sit(judge: Judge, case: Case, within: Span | None) -> _JudgeVerdicts:
+async def _sit(judge: Judge, case: Case, within: Span | None) -> _SentenceVerdicts:
     found = await FactChecker(judge).verify(case.statements, case.reader, within)
     # The paper compares an answer to a query only with the chunk of the query.
     by_chunk = within is not None and case.reader.reading == "whole"
     verdicts = {n: one for n, one in sorted(found.verdicts.items()) if by_chunk or _is_settled(one)}
     by_item = {n: str(one.category) for n, one in verdicts.items()}
     points = {n: float(verdict == SUPPORTED) for n, verdict in by_item.items()}
-    return _JudgeVerdicts(verdicts, JudgeVerdicts(judge.name, by_item, points, found.trouble))
+    return _SentenceVerdicts(verdicts, JudgeVerdicts(judge.name, by_item, points, found.trouble))
 
 
 def _is_settled(one: SentenceVerdict) -> bool:
@@ -119,7 +119,7 @@ async def _levels(case: Case, items: Sequence[ListedFact]) -> dict[int, set[str]
 
 
 def _findings(
-    statements: Sequence[Statement], panel: Sequence[_JudgeVerdicts], polls: Mapping[int, ItemVotes]
+    statements: Sequence[Statement], panel: Sequence[_SentenceVerdicts], polls: Mapping[int, ItemVotes]
 ) -> list[Finding]:
     """Return the unsupported sentences: those that most judges object to first, then in order."""
     return [
@@ -154,7 +154,7 @@ def _finding(statement: Statement, poll: ItemVotes, said: Sequence[SentenceVerdi
 def _shown(
     n: int,
     statement: Statement,
-    panel: Sequence[_JudgeVerdicts],
+    panel: Sequence[_SentenceVerdicts],
     poll: ItemVotes | None,
     levels: Mapping[int, set[str]] | None,
 ) -> dict[str, object]:

@@ -44,8 +44,8 @@ def as_evaluator(metric: Evaluator | MetricFunction) -> Evaluator:
     """Return a metric as an object. Raises `UsageError` if it is neither an object nor a function."""
     if (not callable(metric) and not isinstance(metric, Evaluator)) or isinstance(metric, type):
         raise UsageError(
-            f"{metric!r:.80} is no metric",
-            hint="name one, or pass a redraft.Rubric, a function of a redraft.Case, or an object of a class derived"
-            " from redraft.Evaluator",
+            f"{metric!r:.80} is not a metric",
+            hint="name one, or pass a redraft.Rubric, a function of a redraft.Case, or an instance of a"
+            " subclass of redraft.Evaluator",
         )
     return metric if isinstance(metric, Evaluator) else FunctionMetric(getattr(metric, "__name__", ""), metric)

@@ -104,7 +104,7 @@ def aim_of(name: str) -> MetricAim | None:
 
 SELF_CHECK = "self-check"
 """The label for scores that the built-in model gives its own summary."""
-NOT_QUALITY = f"A {SELF_CHECK}, which the built-in model gives to what it has written itself, measures no quality."
+NOT_QUALITY = f"A {SELF_CHECK}, in which the built-in model judges its own text, does not measure quality."
 Standing = Literal["met", "missed", "unsure"]
 """Whether a draft meets a goal; `unsure` where too few items have a verdict."""
 
@@ -136,9 +136,9 @@ def refuse_self_check(settings: DraftConfig, judging: JudgeConfig | None, refine
     goals = sorted(self_checks(settings, judging, refinement) & refinement.goals.keys())
     if goals:
         raise UsageError(
-            f"the built-in model would judge what it has written itself: that is a {SELF_CHECK} and tells nothing of"
-            f" quality, so {' and '.join(goals)} can be no goal",
-            hint="name a judge, such as --judge openai:gpt-5-mini; or take it for what it is with --allow-self-check"
+            f"the built-in model would judge its own text: that is a {SELF_CHECK} and tells nothing of"
+            f" quality, so {' and '.join(goals)} cannot be a goal",
+            hint="name a judge, such as --judge openai:gpt-5-mini; or allow it with --allow-self-check"
             " (allow_self_check=True in Python)",
         )
 

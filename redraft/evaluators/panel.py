@@ -113,12 +113,12 @@ def _clash(remove: Finding, add: Finding) -> bool:
 _ENDS_THE_RUN = (BudgetError, StoreError, ProviderError, RateLimited, TransientError, ScriptError)
 
 _BEYOND_COUNTING = (
-    "the built-in judge sees only near-quotations, and what may be said in other words it leaves open: it takes a"
-    " language model or a local entailment model as judge (--judge openai:MODEL, --judge nli:MODEL)"
+    "the built-in judge only recognizes near-quotations, and cannot judge paraphrases: name a language model or a local"
+    " entailment model as judge (--judge openai:MODEL, --judge nli:MODEL)"
 )
 _BEYOND_WORDING = (
-    "the built-in judge sees what is said twice, or points at nothing, and cannot tell that a sentence is clear: how a"
-    " summary reads takes a language model as judge (--judge openai:MODEL)"
+    "the built-in judge finds repetitions and words that refer to nothing, but cannot tell that a sentence is clear:"
+    " name a language model as judge (--judge openai:MODEL)"
 )
 
 _IN_ENGLISH_ALONE = (

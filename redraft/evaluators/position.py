@@ -44,7 +44,7 @@ class Position(Evaluator):
     async def evaluate(self, case: Case) -> Evaluation:
         """Measure the draft in time linear in the length of the document."""
         if not has_words(case.text):
-            return self.not_applicable("the summary has no word")
+            return self.not_applicable("the summary has no words")
         return await asyncio.to_thread(self._measured, case)
 
     def _measured(self, case: Case) -> Evaluation:
@@ -133,7 +133,7 @@ class SpreadMetric(Evaluator):
     async def evaluate(self, case: Case) -> Evaluation:
         """Measure the draft in time linear in the length of the document."""
         if not has_words(case.text):
-            return self.not_applicable("the summary has no word")
+            return self.not_applicable("the summary has no words")
         return await asyncio.to_thread(self._scored, case)
 
     def _scored(self, case: Case) -> Evaluation:

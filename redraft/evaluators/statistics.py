@@ -21,7 +21,7 @@ _SIZES = (1, 2, 3, 4)
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
+class _DocumentFigures:
     """The figures of a document that do not depend on the summary."""
 
     indexed: UnitIndex
@@ -39,7 +39,7 @@ class Statistics(Evaluator):
     async def evaluate(self, case: Case) -> Evaluation:
         """Measure the draft in time linear in the length of the document."""
         if not has_words(case.text):
-            return self.not_applicable("the summary has no word")
+            return self.not_applicable("the summary has no words")
         reader, texts = case.reader, [statement.sentence for statement in case.statements]
         tokens = (reader.document_tokens, reader.tokenizer.count(case.text))
         return self.measured(await asyncio.to_thread(measures, reader.document.text, case.text, texts, tokens))
@@ -74,7 +74,7 @@ def _lengths(tokens: int, words: int, sentences: int) -> dict[str, int]:
 
 
 @lru_cache(maxsize=2)
-def _source(text: str, tongues: Sequence[LanguageSpan]) -> _Source:
+def _source(text: str, tongues: Sequence[LanguageSpan]) -> _DocumentFigures:
     """Return the document's figures; cached, since all drafts of a run use them."""
     spans = [one for span, language in tongues for one in sentences(text, span, language)]
-    return _Source(indexed(text), count_words(text), sum(has_words(text[start:end]) for start, end in spans))
+    return _DocumentFigures(indexed(text), count_words(text), sum(has_words(text[start:end]) for start, end in spans))

@@ -437,7 +437,8 @@ class SummaryTree:
         """Return the planned limits of a level; a level beyond the plan has those of the top."""
         if level > MAX_LEVELS:
             raise NotShrinkingError(
-                "the summaries do not get fewer", hint="use a larger --context-tokens, or a model that keeps to limits"
+                "merging does not reduce the number of summaries",
+                hint="use a larger --context-tokens, or a model that keeps to limits",
             )
         levels = self._job.plan.levels
         return levels[min(level, len(levels) - 1)]

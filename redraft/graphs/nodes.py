@@ -44,7 +44,7 @@ def session_of(runtime: Runtime[Any], session: SessionProtocol | None) -> Sessio
     if found is None:
         raise UsageError(
             "the graph was run without a session",
-            hint="pass context=session, from `async with redraft.Session(...) as session`, also when it goes on",
+            hint="pass context=session, from `async with redraft.Session(...) as session`, also to resume",
         )
     return (
         found

@@ -194,7 +194,7 @@ def acceptance(
         if fall > tolerance + 1e-9:
             return AcceptanceDecision(False, f"{metric} fell by {fall:.3f}")
     if REVIEW in wanted:
-        return AcceptanceDecision(True, "asked for by a person")
+        return AcceptanceDecision(True, "requested by a person")
     return _gain(wanted, aims, before, after)
 
 

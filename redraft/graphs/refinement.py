@@ -74,9 +74,7 @@ def _shortening_request(base: Draft, judged: Mapping[str, Evaluation], state: St
 
 def too_long(words: int, limit: int) -> Finding:
     """Return the finding that asks to shorten a summary."""
-    said = (
-        f"The summary counts {words} words, {max(1, words - limit)} more than it may have (a range such as 3-4 is two)."
-    )
+    said = f"The summary has {words} words, {max(1, words - limit)} more than allowed (a range such as 3-4 is two)."
     asked = "Say the same in fewer words, or leave out what matters least, and change nothing else."
     return Finding("limit", "too long", "change", f"{said} {asked}")
 

@@ -93,5 +93,5 @@ def reviewed(earlier: Evaluation | None, added: Sequence[Finding], held: Sequenc
     known = earlier.findings if earlier else ()
     findings = (*known, *(finding for finding in added if finding not in known))
     kept = tuple(dict.fromkeys((*(earlier.held if earlier else ()), *held)))
-    reason = "what a person has asked for"
+    reason = "requests by a person"
     return Evaluation(REVIEW, 1, "not_applicable", findings=findings, held=kept, reason=reason)

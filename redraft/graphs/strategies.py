@@ -221,11 +221,11 @@ def strategy_named(strategy: str | NamedStrategy) -> Strategy:
         *others, last = [*STRATEGIES, *installed]
         raise UsageError(
             f"there is no strategy {name!r}; there are {', '.join(others)} and {last}",
-            hint="one of another package is there when that is installed beside redraft",
+            hint="a strategy of another package is available once that package is installed",
         )
     found = plugins.load(_KIND, name)
     if not isinstance(found, Strategy) or found.name != name:
-        what = f"calls itself {found.name}" if isinstance(found, Strategy) else f"is none, but {found!r:.80}"
+        what = f"calls itself {found.name}" if isinstance(found, Strategy) else f"is not a strategy but {found!r:.80}"
         package = plugins.package_of(_KIND, name)
         raise UsageError(
             f"the strategy {name} of the package {package} {what}",

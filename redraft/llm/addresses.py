@@ -100,7 +100,9 @@ def plain_address(given: str) -> str:
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise UsageError("the base URL is not an http(s) address", hint="for example http://localhost:11434/v1")
     if not _is_host(parts.hostname) or any(unicodedata.category(letter)[0] in "CZ" for letter in given.strip()):
-        raise UsageError("the base URL has letters that no address has", hint="write it anew, without copying it")
+        raise UsageError(
+            "the base URL has characters that are not allowed in an address", hint="type it instead of copying it"
+        )
     host = parts.hostname if ":" not in parts.hostname else f"[{parts.hostname}]"
     address = f"{host}:{port}" if port else host
     return urlunsplit((parts.scheme, address, parts.path.rstrip("/"), "", ""))

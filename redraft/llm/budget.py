@@ -92,11 +92,11 @@ class Budget:
         if terms.max_cost is not None and lack.usd > terms.max_cost:
             return BudgetError(
                 f"${lack.usd:.4f} is spent, ${lack.usd - terms.max_cost:.4f} more than --max-cost {terms.max_cost:g}:"
-                " replies were longer than they were allowed to be; no further call is made",
-                hint="see that the server keeps to the limit of a reply, or resume the run with a higher --max-cost",
+                " replies were longer than allowed, so no further calls are made",
+                hint="check that the server respects the limit of a reply, or resume the run with a higher --max-cost",
             )
         return BudgetError(
-            f"the next call could cost ${call.booked_usd or 0.0:.4f}, and with ${lack.usd:.4f} spent that may pass"
+            f"the next call could cost ${call.booked_usd or 0.0:.4f}, and with ${lack.usd:.4f} spent that may exceed"
             f" --max-cost {terms.max_cost:g}",
             hint="resume the run with a higher --max-cost",
         )

@@ -138,7 +138,7 @@ _UNLIMITED = 131_072
 _FEATURES = ("temperature", "top_p", structured_output.LIMITS, structured_output.NAMES, "max_completion_tokens")
 # Statuses of a server that rejects a request, or fails over it.
 _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
-_NO_WAY = "the provider refuses this in every way of asking for a structured reply (--replies); see its message"
+_NO_WAY = "the provider rejects every form of structured reply (--replies); see its message"
 
 
 def as_model(given: Model | BaseChatModel, *, seconds: float | None = None) -> Model:
@@ -149,7 +149,7 @@ def as_model(given: Model | BaseChatModel, *, seconds: float | None = None) -> M
         return given
     raise UsageError(
         f"an object of the type {type(given).__name__} is neither a LangChain chat model nor a redraft.Model",
-        hint="hand over the chat model itself, before anything is bound to it or piped into it",
+        hint="pass the chat model itself, with nothing bound to it or piped into it",
     )
 
 
@@ -275,14 +275,14 @@ class ChatModel:
         """Translate an exception of the provider's package."""
         if mode == "tools" and isinstance(error, ValidationError) and not self._modes.is_last(mode):
             # LangChain ignores a function call whose arguments are a list.
-            return CapabilityError("tools: the arguments of the call are no object")
+            return CapabilityError("tools: the arguments of the call are not an object")
         it = self._traits
         return translate(error, used, it.secrets, speaks_openai=it.speaks_openai, address=it.address or "")
 
     def _too_long(self, failure: RejectedRequest, request: Request[Any, Any], room: int) -> ModelError:
         """Return whether a request that was too long may fit with less room for reasoning."""
         if self._thinking.refused(request, room):
-            return CapabilityError(f"room to think: {failure.message}")
+            return CapabilityError(f"reasoning tokens: {failure.message}")
         return failure
 
     def _reply_in(self, request: Request[Given_, Value_], message: AIMessage, room: int) -> Reply[Value_]:

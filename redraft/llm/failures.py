@@ -92,7 +92,7 @@ def translate(
     where = _where(error)
     return ModelError(
         f"{type(error).__name__}: {message}{f' ({where})' if where else ''}",
-        hint="the chat model's own program gave up on it; mend what the message names, then resume the run",
+        hint="the chat model's library raised this error; fix what it names, then resume the run",
     )
 
 
@@ -125,7 +125,7 @@ def _raised_at(error: Exception) -> tuple[str, str, int] | None:
 
 def web_page(address: str) -> ProviderError:
     """Return the error for a web page instead of a reply: retrying does not help."""
-    return ProviderError(f"{address} is a web page, and not a model", hint=_check_address(address))
+    return ProviderError(f"{address} is a web page, not a model server", hint=_check_address(address))
 
 
 def _check_address(address: str) -> str:
@@ -145,14 +145,14 @@ def _of_status(status: int, error: Exception, message: str, used: frozenset[str]
     if status in (401, 403):
         if status == 403 and _FILTERED.search(message):
             return _filtered(message)
-        return ProviderError(message, hint="check the API key and what it may use")
+        return ProviderError(message, hint="check the API key and its permissions")
     if status == 402:
         return ProviderError(message, hint=_NO_CREDIT)
     if status in (404, 405):
         return ProviderError(f"HTTP {status}: {message}", hint=_check_address(address))
     if status in (400, 413, 422):
         # It may be this one request, so others are still sent.
-        return RejectedRequest(message, hint="the provider refuses the request; see its message")
+        return RejectedRequest(message, hint="the provider rejected the request; see its message")
     if status >= 500 or status in (408, 409, 425):
         return TransientError(f"HTTP {status}: {message}")
     return ProviderError(f"HTTP {status}: {message}", hint=_check_address(address))
@@ -166,7 +166,7 @@ def _redirected(status: int, error: Exception) -> ProviderError:
     except UsageError:
         elsewhere = "another address"
     return ProviderError(
-        f"HTTP {status}: the server redirects to {elsewhere}, where nothing is sent",
+        f"HTTP {status}: the server redirects to {elsewhere}, which is not followed",
         hint="if that is where the model is, give that address as the base URL",
     )
 

@@ -139,7 +139,7 @@ def _columns(name_or_path: str, labels: Mapping[Any, str]) -> list[int]:
         raise not_loaded(
             name_or_path,
             WHAT,
-            f"its classes are to be {', '.join(_CLASSES)}, and its configuration (id2label) has {there}",
+            f"its classes must be {', '.join(_CLASSES)}, but its configuration (id2label) has {there}",
         )
     return [known[name] for name in _CLASSES]
 
@@ -322,7 +322,7 @@ class EntailmentModel:
             sentences=[
                 Verification(
                     id=n,
-                    reason=f"The entailment model has it {one.verdict}, at {one.odds:.2f}.",
+                    reason=f"The verdict of the entailment model: {one.verdict} ({one.odds:.2f}).",
                     quote=nearest_sentence(claims[n], one.premise),
                     category=_CATEGORIES[one.verdict],
                 )

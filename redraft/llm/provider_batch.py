@@ -207,7 +207,7 @@ class BatchClient:
         self._mark_sent(pending)
         called = pending.job.name
         self._note(
-            f"{_requests(len(lines))} handed over as the job {called}, which is asked after; Ctrl-C leaves it there"
+            f"{_requests(len(lines))} submitted as the job {called}, whose status is checked; Ctrl-C leaves it running"
         )
 
     async def _submit(self, lines: Mapping[str, bytes]) -> _PendingJob:
@@ -261,13 +261,13 @@ class BatchClient:
             over = str(state.status).lower() in _OVER
             answers = await self._read(state, pending) if over else {}
         except openai.NotFoundError:
-            self._note(f"the provider has no job {pending.job.name} any more, or not its answers")
+            self._note(f"the provider no longer has the job {pending.job.name}, or not its answers")
             self._mark_ended(pending)
             self._deliver(pending, {}, _NONE)
             return
         except openai.APIError as error:
             # The job remains at the provider, so it can be fetched later.
-            self._note(f"the provider says nothing of the job {pending.job.name} ({type(error).__name__}); asked again")
+            self._note(f"the provider gave no status for the job {pending.job.name} ({type(error).__name__}); retrying")
             return
         except Exception as error:  # noqa: BLE001  (an answer that nobody can read is the job's own trouble)
             self._mark_ended(pending)
@@ -289,7 +289,7 @@ class BatchClient:
         self._most_lines, self._crowded = len(pending.bodies) // 2, True
         self._gathered = {name: body for name, body in pending.bodies.items() if name in self._waiting} | self._gathered
         self._mark_ended(pending)
-        self._note(f"that is more than the provider takes at once: jobs of {_requests(self._most_lines)} from now on")
+        self._note(f"that is more than the provider accepts at once: jobs of {_requests(self._most_lines)} from now on")
         return True
 
     def _deliver(self, pending: _PendingJob, answers: Mapping[str, BatchAnswer], otherwise: BatchAnswer) -> None:
@@ -331,11 +331,13 @@ class BatchClient:
 def _error_for(error: Exception) -> Exception:
     """Return a separate error for each waiting task."""
     if isinstance(error, StoreError):
-        return ProviderError(f"no job can be kept on record: {error}", hint=error.hint)
+        return ProviderError(f"the job cannot be recorded: {error}", hint=error.hint)
     if isinstance(error, openai.APIStatusError) and error.status_code < _FAULTS:
-        return ProviderError(f"the provider takes no job: {error.message}", hint="--provider-batch may be left out")
+        return ProviderError(
+            f"the provider does not accept the job: {error.message}", hint="leave out --provider-batch"
+        )
     if isinstance(error, openai.APIError):
-        return ServerUnreachable(f"no job could be handed over: {error.message}")
+        return ServerUnreachable(f"no job could be submitted: {error.message}")
     return ModelError(f"{type(error).__name__}: {error}")
 
 
@@ -363,7 +365,7 @@ def _refusal(state: Batch) -> BatchAnswer | None:
     if state.status != "failed":
         return None
     said = [one.message or one.code or "" for one in (state.errors.data or [])] if state.errors else []
-    return BatchAnswer.error(400, f"the provider refuses the job: {'; '.join(said) or 'it does not say why'}")
+    return BatchAnswer.error(400, f"the provider rejected the job: {'; '.join(said) or 'it does not say why'}")
 
 
 class JobTransport(httpx2.AsyncBaseTransport):

@@ -90,7 +90,7 @@ class ThinkingRoom:
         """Return the message for a reply whose reasoning was cut after this much room."""
         more = min(self.tokens, self._small.get(_which(request), self.tokens)) > room
         return CutThought(
-            f"the reply ended within its thoughts, for which {room:,} tokens were not enough (--reasoning-tokens)",
+            f"the reply ended during the reasoning, for which {room:,} tokens were not enough (--reasoning-tokens)",
             text=text,
             usage=usage,
             place=request.label,

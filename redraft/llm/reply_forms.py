@@ -108,7 +108,7 @@ def _in_json(kind: str, token: str, *, last: bool) -> str:
         if last:
             raise BrokenOffError("the text ends within a word")
         if token not in _WORDS:
-            raise NoJsonError(f"{token} is no value")
+            raise NoJsonError(f"{token} is not a value")
         return _WORDS[token]
     return _quoted(token) if kind in ("double", "single") else token
 
@@ -143,7 +143,7 @@ def _finite(digits: str) -> float:
 
 
 def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 # Python's decoder accepts NaN and Infinity, which would become scores, and refuses a harmless line break in a string.

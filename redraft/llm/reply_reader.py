@@ -187,7 +187,7 @@ _LIST = pattern(r"""(?:\{\s*["']?[\w -]+["']?\s*:\s*)?\[(?=\s*\{)""")
 _NEXT = pattern(r"\s*,?\s*(?=\{)")
 _MAX_STARTS = 200
 _MAX_COMPLAINT = 600
-_STRANGERS = "it names none of the items: every id is to be copied to the letter from the item it belongs to"
+_STRANGERS = "it names none of the items: every id must be copied exactly from the item it belongs to"
 # The placeholder for an unreadable entry.
 _LOST = pattern(r"\{[^{}]*\}")
 # What may separate entries of one reply: list marks, a fence, and words that name the next item.
@@ -210,7 +210,7 @@ class NoValueError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Found(Generic[T]):
+class _FoundValue(Generic[T]):
     """A value in a reply, and the words before it."""
 
     value: T
@@ -224,7 +224,7 @@ def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
     tags = Tags(given) if given is not None else None
     form = ReplyShape(shape, tags)
     failure = NoValueError("the reply holds no JSON object")
-    found = list[_Found[T]]()
+    found = list[_FoundValue[T]]()
     for candidate, before in _joined(_candidates(final_channel(text), form), form):
         try:
             wire = Wire(tags) if tags else None
@@ -242,7 +242,7 @@ def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
             complaint = _complaint(trouble) if trouble else _STRANGERS
             failure = NoValueError(complaint, formless=False, nameless=True)
             continue
-        found.append(_Found(value, before))
+        found.append(_FoundValue(value, before))
     if not found:
         raise failure
     settled = max((place for place, one in enumerate(found) if _FINAL.search(one.before)), default=0)
@@ -313,7 +313,7 @@ def _joined(candidates: Sequence[tuple[object, str]], form: ReplyShape) -> Itera
         yield entries, words
 
 
-def _continued(found: Sequence[_Found[T]], form: ReplyShape) -> T:
+def _continued(found: Sequence[_FoundValue[T]], form: ReplyShape) -> T:
     """Return the last value with the entries before it that it directly continues."""
     last, name = found[-1], form.entries
     said: list[Any] = list(getattr(last.value, name)) if name else []
@@ -337,7 +337,7 @@ def _candidates(text: str, form: ReplyShape) -> list[tuple[object, str]]:
             closing = CLOSING.search(text, start.end())
             if closing is None:
                 # Anything before was the beginning of a discarded answer.
-                raise NoValueError("the reply ends within its thoughts", formless=False)
+                raise NoValueError("the reply ends during the reasoning", formless=False)
             at = said_to = closing.end()
             continue
         if start["thought_ends"]:

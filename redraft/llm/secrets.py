@@ -36,8 +36,8 @@ def check_key(key: str, name: str) -> None:
     }
     if found := next((flaw for flaw, there in flaws.items() if there), None):
         raise UsageError(
-            f"{name} is no key: there is {found} in it",
-            hint="a key is one word of plain letters, digits and signs; copy it once more, and nothing else",
+            f"{name} is not a key: it contains {found}",
+            hint="a key is one word of plain letters, digits and symbols; copy it again, and nothing else",
         )
 
 

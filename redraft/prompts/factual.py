@@ -272,7 +272,7 @@ class Verifications(ReplyModel):
     sentences: list[Verification]
 
 
-class ChunkGiven(GivenModel):
+class ChunkMarksGiven(GivenModel):
     """A chunk of a document, to be judged as something to draw key facts from."""
 
     excerpt: Excerpt
@@ -308,7 +308,7 @@ ALIGN_FACTS = Prompt("align_facts", AlignGiven, Alignments, "keyfact_recall: whi
 VERIFY_SENTENCES = Prompt(
     "verify_sentences", VerifyGiven, Verifications, "faithfulness: what is wrong with each sentence?", 0.0
 )
-JUDGE_CHUNK = Prompt("judge_chunk", ChunkGiven, ChunkMarks, "chunk-size: how well does a chunk lend itself?", 0.0)
+JUDGE_CHUNK = Prompt("judge_chunk", ChunkMarksGiven, ChunkMarks, "chunk-size: how well does a chunk lend itself?", 0.0)
 
 GROWING: dict[Perspective, Prompt[GrowGiven, FactTree]] = {
     "analytical": KEYFACTS_ANALYTICAL,

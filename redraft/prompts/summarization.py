@@ -88,7 +88,7 @@ NOTHING = "NOTHING"
 """The reply for a part of a document that has nothing to say to the question."""
 
 
-class _Given(GivenModel):
+class _WritingGiven(GivenModel):
     """The common input of prompts that write. `kind` is the kind of text, which decides what a summary of it needs;
     with `characters` lengths are counted in characters."""
 
@@ -99,7 +99,7 @@ class _Given(GivenModel):
     kind: TextKind = "other"
 
 
-class ChunkGiven(_Given):
+class ChunkGiven(_WritingGiven):
     """One chunk to summarize as a part of the whole: where it stands, and the last lines before it."""
 
     excerpt: Excerpt
@@ -107,14 +107,14 @@ class ChunkGiven(_Given):
     before: Before = ""
 
 
-class BeginGiven(_Given):
+class BeginGiven(_WritingGiven):
     """The first chunk, with which a running summary begins."""
 
     excerpt: Excerpt
     place: Place = ""
 
 
-class MergeGiven(_Given):
+class MergeGiven(_WritingGiven):
     """Consecutive summaries to merge; optionally the outline of the whole, and the paragraphs that each of them rests
     on."""
 
@@ -129,7 +129,7 @@ class MergeOnwardGiven(MergeGiven):
     context: Context
 
 
-class UpdateGiven(_Given):
+class UpdateGiven(_WritingGiven):
     """The next chunk, and the summary of all before it."""
 
     excerpt: Excerpt
@@ -137,7 +137,7 @@ class UpdateGiven(_Given):
     place: Place = ""
 
 
-class CompressGiven(_Given):
+class CompressGiven(_WritingGiven):
     """A summary that has grown too long."""
 
     summary: SummaryText
@@ -150,7 +150,7 @@ class TidyGiven(GivenModel):
     summary: SummaryText
 
 
-class WholeGiven(_Given):
+class WholeGiven(_WritingGiven):
     """A whole document to summarize at once."""
 
     document: WholeDocument

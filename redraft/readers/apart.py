@@ -23,7 +23,7 @@ _WAIT = 5 * MOST_SECONDS
 """The wall-clock limit in seconds: on a busy machine a process waits longer than it works."""
 _KEPT = ("PATH", "SYSTEMROOT", "TEMP", "TMP", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "LANG")
 _CRASHED: dict[str, object] = {
-    "error": "the file is broken, and broke the program that reads it",
+    "error": "the file is broken, and crashed the program that reads it",
     "hint": "open it with the program that made it and save it again, or convert it to .txt",
 }
 

@@ -43,7 +43,7 @@ class Archive:
     def part(self, name: str) -> bytes:
         real = self._real(name)
         if real is None:
-            raise DocumentError(f"its part {name} is missing", place=self._place, hint="get the file once more")
+            raise DocumentError(f"its part {name} is missing", place=self._place, hint="get the file again")
         if self._zip.getinfo(real).flag_bits & _ENCRYPTED:
             raise DocumentError("it is encrypted", place=self._place, hint="save it without a password first")
         made = bytearray()
@@ -56,7 +56,7 @@ class Archive:
                         raise DocumentError(
                             "unpacked it is larger than 200 MB in one part, or than 400 MB in all",
                             place=self._place,
-                            hint="such a file is made to do harm, or holds no text; convert it to .txt first",
+                            hint="such a file is malicious, or contains no text; convert it to .txt first",
                         )
         except (
             zipfile.BadZipFile,
@@ -74,7 +74,7 @@ class Archive:
         return name if name in self._names else self._folded.get(name.casefold())
 
     def _broken(self) -> DocumentError:
-        return DocumentError("the archive is broken or cut off", place=self._place, hint="get the file once more")
+        return DocumentError("the archive is broken or cut off", place=self._place, hint="get the file again")
 
 
 def beside(part: str, href: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from redraft.readers.markup import Element, elements, tag
 from redraft.text.words import count_words
 
-_COMMENTS, _AROUND = "comments", "parts for finding one's way around"
+_COMMENTS, _AROUND = "comments", "navigation"
 _NAMES = {
     "cookie banners": "cookie cookies cookiebanner cookiebot consent gdpr ccpa onetrust didomi usercentrics",
     "share bars": "share shares sharing sharebar sharebuttons sharedaddy social addtoany addthis",

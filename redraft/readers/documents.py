@@ -26,8 +26,8 @@ from redraft.text.sanitizer import clean_with_notes, one_line
 
 _CHECK = "check the path"
 _ADVICE = {
-    errno.EFBIG: "if it is meant, allow more with --max-source, or redraft.load(path, max_bytes=...)",
-    errno.EINVAL: "give a file; or - for stdin, and pipe into that what is no file",
+    errno.EFBIG: "if that is intended, allow more with --max-source, or redraft.load(path, max_bytes=...)",
+    errno.EINVAL: "give a file, or pipe the text into - (stdin)",
 }
 
 
@@ -91,7 +91,7 @@ def _whole(data: bytes, path: Path, name: str, wanted: Choice) -> Document:
     if form := BY_SUFFIX.get(path.suffix.lower()):
         found = _read(form, data, name, wanted)
         if not found.text.strip():
-            raise DocumentError("the document is empty", place=name, hint="give a file that holds text")
+            raise DocumentError("the document is empty", place=name, hint="give a file that contains text")
         return found.document(name, one_line(path.stem, TITLE_WIDTH) or name)
     return parse(data, name=name, markdown=_may_be_markdown(path))
 
@@ -174,7 +174,7 @@ def parse(data: bytes, *, name: str, markdown: bool = True) -> Document:
     raw = decode(data, name)
     text, notes = clean_with_notes(raw.text)
     if not text.strip():
-        raise DocumentError("the document is empty", place=name, hint="give a file that holds text")
+        raise DocumentError("the document is empty", place=name, hint="give a file that contains text")
     if not markdown:
         text = separated(text)
     found = ReadText(text, headings=tuple(headings(text, markdown)), notes=(*raw.notes, *notes))
@@ -192,8 +192,8 @@ def load_all(sources: Sequence[str | Path], *, wanted: Choice | None = None) -> 
     check_sources(sources)
     if len(sources) > 1 and wanted and (option := "chapters" if wanted.chapters else "pages" if wanted.pages else ""):
         raise UsageError(
-            f"--{option} is about one document, and {len(sources)} are given",
-            hint="name a part of one file, or give files that hold nothing but what is wanted",
+            f"--{option} applies to one document, but {len(sources)} were given",
+            hint="select a part of one file, or give files that contain only what is wanted",
         )
     return together([load(one, wanted=wanted) for one in sources])
 
@@ -213,9 +213,9 @@ def together(documents: Sequence[Document]) -> Document:
     again: list[str] = []
     for name, one in zip(_names(documents), documents, strict=True):
         if any(mark.kind == "document" for mark in one.marks):
-            raise UsageError("several documents were given as one of several", hint="give each of them by itself")
+            raise UsageError("a list of documents was given as one document", hint="give each one separately")
         if one.id in first_of:
-            again.append(f"{name} has the same text as {first_of[one.id]}, and is read once")
+            again.append(f"{name} has the same text as {first_of[one.id]}, so it is read once")
         else:
             first_of[one.id] = name
             kept.append((name, one))

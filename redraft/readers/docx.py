@@ -19,7 +19,7 @@ _HEADING_STYLE = re.compile(r"heading\s*([1-9])", re.IGNORECASE)
 _OFF = frozenset({"0", "false", "off", "none"})
 # Elements whose content is not part of the text, by name.
 _LEFT_OUT = {
-    "del": "deletions that were tracked",
+    "del": "tracked deletions",
     "movefrom": "",
     "commentreference": "comments",
     "drawing": "pictures",
@@ -27,7 +27,7 @@ _LEFT_OUT = {
     "object": "embedded objects",
     "instrtext": "",
     "deltext": "",
-    "rt": "readings of characters",
+    "rt": "phonetic readings",
     "fallback": "",
     "sdtpr": "",
     "ppr": "",
@@ -63,10 +63,10 @@ def read(data: bytes, name: str) -> ReadText:
     """Return the content of a DOCX document."""
     archive = Archive(data, name)
     if not archive.has(_CONTENT_TYPES):
-        raise DocumentError("this is no DOCX document", place=name, hint=_HINT)
+        raise DocumentError("this is not a DOCX document", place=name, hint=_HINT)
     types = xml(archive.part(_CONTENT_TYPES), name)
     main = next((_part(one) for one in types.iter() if _is_main(one)), "word/document.xml")
-    return _Reader(archive, main, name).read()
+    return _DocxReader(archive, main, name).read()
 
 
 def _part(override: Element) -> str:
@@ -78,7 +78,7 @@ def _is_main(one: Element) -> bool:
     return tag(one) == "override" and ("document.main+xml" in kind or "template.main+xml" in kind)
 
 
-class _Reader:
+class _DocxReader:
     def __init__(self, archive: Archive, main: str, name: str) -> None:
         self._archive = archive
         self._main = main
@@ -103,7 +103,7 @@ class _Reader:
         has_pages = any(tag(one) == "lastrenderedpagebreak" for one in root.iter())
         if has_pages:
             self._builder.begin_page(Anchor("1", ""))
-            self._builder.oddities.append("its pages are as its word processor laid them out last")
+            self._builder.oddities.append("its page numbers are from the last layout by its word processor")
         self._seen = 0
         for block in self._blocks(root, "p", "tbl"):
             self._block(block)
@@ -298,7 +298,7 @@ class _Reader:
         self._builder.extents.append(Extent(name, self._held, self._seen))
 
     def _say_what_was_not_read(self) -> None:
-        for name, what in (("header", "running heads"), ("footer", "running feet")):
+        for name, what in (("header", "headers"), ("footer", "footers")):
             if count := sum(1 for one in self._archive.names() if re.fullmatch(rf"word/{name}\d*\.xml", one)):
                 self._builder.leave_out(what, count)
         name, _ = beside(self._main, "comments.xml")

@@ -83,7 +83,7 @@ def _utf8(data: bytes) -> DecodedText | None:
         return None
     lost = damaged - data.count(_UNREADABLE.encode())
     return DecodedText(
-        text, "utf-8", (f"the encoding changes: {_places(lost)} no UTF-8, the first of them in line {line:,}",)
+        text, "utf-8", (f"the encoding changes: {_places(lost)} not UTF-8, the first of them in line {line:,}",)
     )
 
 
@@ -100,7 +100,7 @@ def _guess(data: bytes, name: str) -> DecodedText:
     text = data.decode(encoding, "replace")
     notes = []
     if lost := text.count(_UNREADABLE):
-        notes.append(f"the text was read as {encoding}, and {_places(lost)} none")
+        notes.append(f"the text was read as {encoding}, but {_places(lost)} not")
     in_utf8, first = _lines_in_utf8(data, _BY_CHANCE_IN_WESTERN if encoding == _WESTERN else _BY_CHANCE)
     if in_utf8:
         lines = "1 line is" if in_utf8 == 1 else f"{in_utf8:,} lines are"

@@ -20,7 +20,7 @@ from redraft.text.sanitizer import one_line
 _CONTAINER = "META-INF/container.xml"
 _ENCRYPTION = "META-INF/encryption.xml"
 _FONTS = ("obfuscation", "fonts", "ns.adobe.com/pdf/enc")
-_BAD_BOOK = "get the book once more, or convert it to .txt"
+_BAD_BOOK = "get the book again, or convert it to .txt"
 # The older landmarks of a book (its guide) have other names than the newer ones.
 _MATTER: dict[str, MarkKind] = {
     "toc": "contents",
@@ -118,7 +118,7 @@ class _Book:
         if kind and builder.length > start:
             builder.marks.append(Mark(start, builder.length, kind, "", item.part))
         if not linear and builder.length > start:
-            builder.oddities.append("it has parts beside its order of reading, which stand where the spine names them")
+            builder.oddities.append("its parts outside the reading order are placed where the spine names them")
 
     def _find_package(self) -> str:
         if self._archive.has(_CONTAINER):
@@ -128,7 +128,9 @@ class _Book:
                 return found
         found = next((one for one in self._archive.names() if one.endswith(".opf")), None)
         if found is None:
-            raise DocumentError("this is no EPUB book: it has no list of its parts", place=self._name, hint=_BAD_BOOK)
+            raise DocumentError(
+                "this is not an EPUB book: it has no list of its parts", place=self._name, hint=_BAD_BOOK
+            )
         return found
 
     def _manifest(self) -> Iterator[tuple[str, _Item]]:

@@ -99,11 +99,11 @@ def read_installed(name: str, data: bytes, file: str) -> Document:
         raise DocumentError(
             f"the reader for .{name} files, of the package {package}, failed: {type(error).__name__}: {error}",
             place=file,
-            hint=f"check the file; if it is sound, update {package}",
+            hint=f"check the file; if it is valid, update {package}",
         ) from error
     if not isinstance(made, Document) or not isinstance(made.text, str) or not isinstance(made.title, str):
         raise DocumentError(
-            f"the reader for .{name} files, of the package {package}, gave no document, but {type(made).__name__}",
+            f"the reader for .{name} files, of the package {package}, returned no document, but {type(made).__name__}",
             place=file,
             hint="a reader returns redraft.Document.from_text(text, title)",
         )

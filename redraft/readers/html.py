@@ -24,8 +24,8 @@ _LEFT_OUT = {
     "img": "pictures",
     "picture": "pictures",
     "canvas": "pictures",
-    "video": "films and sounds",
-    "audio": "films and sounds",
+    "video": "audio and video",
+    "audio": "audio and video",
     "iframe": "embedded pages",
     "object": "embedded pages",
     "embed": "embedded pages",
@@ -35,7 +35,7 @@ _LEFT_OUT = {
     "textarea": "form fields",
     "dialog": "hidden parts",
     "head": "",
-    "rt": "readings of characters",
+    "rt": "phonetic readings",
     "rp": "",
 }
 _OF_BLOCKS = (
@@ -87,7 +87,7 @@ def read(data: bytes, name: str) -> ReadText:
         body = body_of(root)
         main = _main(body)
         if main is not body and (outside := max(0, count_words(_words(body)) - count_words(_words(main)))):
-            builder.leave_out("words outside of the main content", outside)
+            builder.leave_out("words outside the main content", outside)
         walker = Walker(builder, clutter=clutter(main))
         walker.walk(main)
         seen += text_in(root) - text_in(main) + walker.seen
@@ -203,7 +203,7 @@ class Walker:
         if (anchor := self._page(element, name)) is not None:
             self._runs.append(anchor)
         elif name == "a" and ("noteref" in kinds(element)):
-            self._builder.leave_out("numbers of notes")
+            self._builder.leave_out("note numbers")
         elif name == "a" and len(element) == 0 and (element.text or "").strip() in _PERMALINKS:
             pass
         elif name == "pre":
@@ -296,7 +296,7 @@ def _not_shown(element: Element, name: str) -> str:
     if said & _MATTER.keys() or {element.get("id") or ""} & _MATTER.keys():
         return ""
     if name == "nav" or said & _AROUND or classes & _AROUND_CLASS:
-        return "parts for finding one's way around"
+        return "navigation"
     parent = element.getparent()
     if name in ("header", "footer") and parent is not None and tag(parent) == "body":
         return "headers and footers" if name == "footer" or not _has_heading(element) else ""

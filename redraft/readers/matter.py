@@ -288,5 +288,5 @@ def check(parts: Sequence[Extent], name: str) -> None:
     raise DocumentError(
         f"it is damaged: {worst}{more}",
         place=name,
-        hint="get the file once more, or save it again with the program that made it; --partial reads what there is",
+        hint="get the file again, or save it again with the program that made it; --partial reads what there is",
     )

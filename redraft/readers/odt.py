@@ -15,7 +15,7 @@ from redraft.text.sanitizer import one_line
 _CONTENT, _META, _MANIFEST = "content.xml", "meta.xml", "META-INF/manifest.xml"
 _LEFT_OUT = {
     "annotation": "comments",
-    "tracked-changes": "deletions that were tracked",
+    "tracked-changes": "tracked deletions",
     "frame": "pictures",
     "forms": "form fields",
     "ruby-text": "",
@@ -34,17 +34,17 @@ def read(data: bytes, name: str) -> ReadText:
     if archive.has(_MANIFEST) and b"encryption-data" in archive.part(_MANIFEST):
         raise DocumentError("it is encrypted", place=name, hint="save it without a password first")
     if not archive.has(_CONTENT):
-        raise DocumentError("this is no ODT document", place=name, hint="save it again as .odt, or as .docx")
+        raise DocumentError("this is not an ODT document", place=name, hint="save it again as .odt, or as .docx")
     found = part(archive.part(_CONTENT), name, _CONTENT)
     said = texts_by_name(xml(archive.part(_META), name)) if archive.has(_META) else {}
-    reader = _Reader()
+    reader = _OdtReader()
     reader.read(found.root)
     reader.builder.oddities.extend(found.notes)
     reader.builder.extents.append(Extent(_CONTENT, found.held, reader.seen))
     return reader.builder.reading(reader.builder.first_title or said.get("title", ""), said.get("language", ""))
 
 
-class _Reader:
+class _OdtReader:
     def __init__(self) -> None:
         self.builder = Builder()
         self._notes: list[tuple[str, list[str]]] = []

@@ -175,9 +175,9 @@ class _Cut:
 
 
 MATTER: dict[MarkKind, str] = {
-    "gutenberg": "what Project Gutenberg puts around it",
-    "front": "what stands before its first chapter",
-    "contents": "its contents",
+    "gutenberg": "the notices of Project Gutenberg",
+    "front": "the text before its first chapter",
+    "contents": "its table of contents",
     "notes": "its notes",
     "index": "its index",
 }
@@ -214,11 +214,11 @@ def choice(
 ) -> Choice:
     """Return a choice; `skip` adds to the defaults, and `none` removes them."""
     if language and not primary(language):
-        raise UsageError(f"{language!r} names no language", hint="give a code of ISO 639, such as de, ja or pt-BR")
+        raise UsageError(f"{language!r} is not a language", hint="give a code of ISO 639, such as de, ja or pt-BR")
     wanted = [one.strip() for part in skip for one in part.split(",") if one.strip()]
     if unknown := [one for one in wanted if one not in MATTER and one != NOTHING]:
         raise UsageError(
-            f"there is no {unknown[0]!r} to be left out", hint=f"name some of {', '.join(MATTER)}, or {NOTHING}"
+            f"there is no {unknown[0]!r} to leave out", hint=f"name some of {', '.join(MATTER)}, or {NOTHING}"
         )
     if NOTHING in wanted:
         return Choice(chapters, pages, tuple(one for one in MATTER if one in wanted), language, partial)
@@ -302,7 +302,7 @@ def _ranges(option: str, wanted: str) -> Callable[[int], bool]:
         if found:
             last = first if not found[2] else _LAST if not found[3] else number_of(found[3])
         if first is None or last is None or last < first:
-            raise UsageError(f"{option}: {part.strip()!r} is no range", hint="write it as 3-12, or 1,4-6, or 3-")
+            raise UsageError(f"{option}: {part.strip()!r} is not a range", hint="write it as 3-12, or 1,4-6, or 3-")
         ranges.append((first, last))
     return lambda number: any(first <= number <= last for first, last in ranges)
 

@@ -56,14 +56,14 @@ def tree(found: Iterable[Token], *, xml: bool) -> Element:
     found = list(found)
     surplus = Counter(one.value for one in found if one.kind == "end")
     surplus.subtract(one.value for one in found if one.kind == "start")
-    made = _Tree(surplus, xml=xml)
+    made = _TreeBuilder(surplus, xml=xml)
     for token in found:
         made.take(token)
     return made.done()
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenElement:
     """An open element and its depth, and the element that takes its next content, with the depth of that one."""
 
     name: str
@@ -73,13 +73,13 @@ class _Open:
     holder_depth: int
 
 
-class _Tree:
+class _TreeBuilder:
     def __init__(self, surplus: Counter[str], *, xml: bool) -> None:
         self._xml = xml
         self._surplus = surplus
         """By name, how many more end tags than start tags there are: surplus end tags are ignored."""
         self._root = etree.Element("document" if xml else "html")
-        self._open = [_Open("", self._root, 0, self._root, 0)]
+        self._open = [_OpenElement("", self._root, 0, self._root, 0)]
         self._bases: list[Element] = []
         self._counts: Counter[str] = Counter()
         self._place = self._root
@@ -115,13 +115,13 @@ class _Tree:
         is_empty = token.kind == "empty" if self._xml else name in _EMPTY
         if not is_empty:
             depth = holder.holder_depth + 1
-            self._open.append(_Open(name, one, depth, one, depth))
+            self._open.append(_OpenElement(name, one, depth, one, depth))
             self._counts[name] += 1
             if depth == _BASE:
                 self._bases.append(one)
         self._place, self._is_tail = one, is_empty
 
-    def _holder(self, name: str) -> _Open:
+    def _holder(self, name: str) -> _OpenElement:
         """Return the element that takes a new one; too deep ones, and the rest of their open ancestors, go into the
         base."""
         top = self._open[-1]

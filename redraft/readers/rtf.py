@@ -30,7 +30,7 @@ _DEEPEST = 1_000
 def read(data: bytes, name: str) -> ReadText:
     """Return the text of a document with its headings and footnotes, without its pages."""
     if not data.lstrip().startswith(b"{\\rtf"):
-        raise DocumentError("this is no RTF document", place=name, hint="save it again as .rtf, or as .docx")
+        raise DocumentError("this is not an RTF document", place=name, hint="save it again as .rtf, or as .docx")
     repair = _Repair(data.decode("latin-1"))
     repair.run()
     text = rtf_to_text("".join(repair.parts), encoding="cp1252", errors="replace")
@@ -126,7 +126,7 @@ class _Repair:
                     self.parts.append(f"}}{{{_NOTE_END}")
             self.parts.append("}")
         elif not self.notes:
-            self.notes.append("it goes on behind its end, or several documents stand in it: all of it was read")
+            self.notes.append("it continues after its end, or contains several documents: all of it was read")
 
     def _begins_note(self, word: str) -> bool:
         """Mark the open group as a note and let its text be read, if that is what the word says."""
@@ -160,5 +160,5 @@ class _Repair:
         is_prose = len(data) > _FEW and _PROSE.match(data) is not None
         if len(data) == count and not is_prose and (not count or _BEHIND_BINARY.match(self.source, at + count)):
             return at + count
-        self.notes.append(f"the length of its binary data is false, {count:,} bytes, and was not believed")
+        self.notes.append(f"the stated length of its binary data, {count:,} bytes, is wrong and was ignored")
         return at

@@ -85,7 +85,7 @@ class _Scanner:
             raise DocumentError(
                 f"one of its tags has {count:,} attributes",
                 place=self._place,
-                hint=f"such a file is made to do harm: up to {MOST_ATTRIBUTES} are read; convert it to .txt first",
+                hint=f"such a file is malicious: up to {MOST_ATTRIBUTES} are read; convert it to .txt first",
             )
         return Token("empty" if given.endswith("/") else "start", name, given)
 

@@ -438,7 +438,7 @@ def _verify(given: factual.VerifyGiven) -> factual.Verifications:
     )
 
 
-def _mark(_: factual.ChunkGiven) -> factual.ChunkMarks:
+def _mark(_: factual.ChunkMarksGiven) -> factual.ChunkMarks:
     return factual.ChunkMarks(
         major_facts=5, connections=3, explanation=_REASON, validity=4, coherence=4, cross_content=4
     )

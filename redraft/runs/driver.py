@@ -249,9 +249,9 @@ def _reply(question: str, answer: AnswerLike) -> Command[Any]:
 
 def _no_question(run: Run) -> RunError:
     if run.status == "waiting":
-        hint = "answer there, with Command(resume=...); or go on here without an answer, from its beginning"
+        hint = "answer there, with Command(resume=...); or resume it here from the beginning, without an answer"
         return RunError(f"run {run.id} waits in a graph that has another checkpointer", hint=hint)
-    return RunError(f"run {run.id} waits for no answer", hint=f"it is {run.status}: redraft show {run.id}")
+    return RunError(f"run {run.id} is not waiting for an answer", hint=f"it is {run.status}: redraft show {run.id}")
 
 
 def _at_its_end(snapshot: StateSnapshot) -> bool:

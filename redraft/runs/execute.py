@@ -293,7 +293,7 @@ class _ChapterRuns:
             if part.settings.query is None or gaps:
                 await self.job.gap(chapter.chunk.index, error)
             else:
-                self.job.observe(Noted("it says nothing on the question"))
+                self.job.observe(Noted("it says nothing about the question"))
         part = await off_loop(store.runs.get, part.id)
         if part.status == "stopped":
             told = part.error or {}

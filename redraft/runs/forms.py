@@ -33,8 +33,8 @@ FORM = "form"
 NOTHING = "The document says nothing about this."
 _NOT_MADE = "Not drafted: the budget was used up before."
 _CANNOT_TELL = (
-    "the built-in model cannot tell whether the document says anything about a section: it takes the sentences that are"
-    " nearest to its words"
+    "the built-in model cannot tell whether the document says anything about a section: it uses the sentences"
+    " closest to its words"
 )
 
 

@@ -155,7 +155,7 @@ def _complete(given: object) -> object:
         return given
     asked = {name: value for name, value in given.items() if name not in ("said_by", "read", "value")}
     if not asked.get("explanation") or any(len(text) > _LONGEST for text in _texts(asked)):
-        raise ValueError(f"an explanation is wanted, and no text of more than {_LONGEST:,} characters")
+        raise ValueError(f"an explanation is required, and no text may have more than {_LONGEST:,} characters")
     return {"kind": "request", **asked, "metric": REVIEW}
 
 
@@ -213,12 +213,12 @@ def handed_over(findings: Sequence[Finding], document: Document, summary: str) -
                 hint="pass findings such as those of `result.findings` or `redraft.read_losses`",
             )
         if one.sentence and f" {' '.join(keys(one.sentence, language))} " not in told:
-            said = f"finding {number} is about a sentence that the summary does not have"
-            raise UsageError(f"{said}: {one_line(one.sentence, 80)!r}", hint="hand over findings on this summary")
+            said = f"finding {number} is about a sentence that is not in the summary"
+            raise UsageError(f"{said}: {one_line(one.sentence, 80)!r}", hint="give findings on this summary")
         evidence = _placed(one.evidence, document) if one.evidence and one.evidence.text else None
         if evidence and evidence.span is None:
-            said = f"finding {number} rests on words that the document does not have"
-            raise UsageError(f"{said}: {one_line(evidence.text, 80)!r}", hint="hand over findings on this document")
+            said = f"finding {number} quotes words that are not in the document"
+            raise UsageError(f"{said}: {one_line(evidence.text, 80)!r}", hint="give findings on this document")
         made = replace(one, metric=REVIEW, evidence=evidence, said_by=None)
         settled.setdefault(made.id, made)
     return tuple(settled.values())

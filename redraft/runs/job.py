@@ -303,10 +303,10 @@ def _check(run: Run) -> None:
     """Refuse a run that a graph is in the middle of: it would go on from what it knows."""
     if run.status != "done":
         raise RunError(
-            f"run {run.id} is {run.status}, and revised when it is done", hint="let it come to its end first"
+            f"run {run.id} is {run.status}, and can only be revised when it is done", hint="wait until it is done"
         )
     if run.draft is None or run.judging is None:
-        raise RunError(f"run {run.id} has no judged draft", hint="begin it with metrics or goals")
+        raise RunError(f"run {run.id} has no judged draft", hint="start it with metrics or goals")
 
 
 async def _metrics_of(job_factory: JobFactory, run: Run) -> dict[str, str]:

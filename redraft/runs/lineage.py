@@ -188,7 +188,7 @@ def to_trace(
         raise RunError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
     if (judging.judges or (settings.model,))[0] == EXTRACTIVE:
         raise UsageError(
-            "the built-in model goes by words, and so does tracing without a model",
+            "the built-in model compares words, as tracing without a model does",
             hint="name a language model, such as --trace openai:gpt-5-mini",
         )
     by = {"metrics": (), "embeddings": str(embeddings) if embeddings else None}

@@ -97,7 +97,7 @@ _TO_PUT_AWAY = 10.0
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenRun:
     """An open run, its resources, and the number of nodes and visitors that use it."""
 
     job_factory: JobFactory
@@ -132,7 +132,7 @@ class RunManager:
     prepared: dict[str, PreparedDocument] = field(default_factory=dict)
     """Prepared documents of runs that are not open yet."""
     factory: type[JobFactory] = JobFactory
-    _open: dict[str, _Open] = field(default_factory=dict)
+    _open: dict[str, _OpenRun] = field(default_factory=dict)
     _opening: dict[str, asyncio.Lock] = field(default_factory=dict)
 
     @asynccontextmanager
@@ -217,7 +217,7 @@ class RunManager:
         if opened is not None and self._open.get(run) is opened:
             await self._abandon(opened)
 
-    async def _abandon(self, opened: _Open) -> None:
+    async def _abandon(self, opened: _OpenRun) -> None:
         try:
             if opened.driven and not opened.over:
                 await record_stop(self.store, opened.job.run.id, asyncio.CancelledError())
@@ -225,7 +225,7 @@ class RunManager:
             opened.present = 0
             await self._close(opened)
 
-    async def _opened(self, run: str) -> _Open:
+    async def _opened(self, run: str) -> _OpenRun:
         if run not in self._open:
             run = (await off_loop(self.store.runs.get, run)).id
         # Metrics judge concurrently: the first opens the run, the others wait for it.
@@ -234,7 +234,7 @@ class RunManager:
                 self._open[run] = await self._begun(await off_loop(self.store.runs.get, run))
             return self._open[run]
 
-    async def _begun(self, run: Run) -> _Open:
+    async def _begun(self, run: Run) -> _OpenRun:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(entered_off_loop(self.store.claim(run.id)))
             try:
@@ -245,7 +245,7 @@ class RunManager:
                     await record_stop(self.store, run.id, error)
                 raise
 
-    async def _staffed(self, run: Run, stack: AsyncExitStack) -> _Open:
+    async def _staffed(self, run: Run, stack: AsyncExitStack) -> _OpenRun:
         """Claim the run and open its models; resources entered into `stack` stay open."""
         limits = self.limited.get(run.id, self.limits)
         if limits is not None and limits != run.limits:
@@ -271,7 +271,7 @@ class RunManager:
         job_factory = self.factory(self.store, run, prepared, pool, observe, own, attempt)
         with reading(prepared.document):
             job = await job_factory.job()
-        return _Open(job_factory, job, stack.pop_all())
+        return _OpenRun(job_factory, job, stack.pop_all())
 
     def models(
         self, assigned: Sequence[ModelRole], run: Run, prepared: PreparedDocument, observe: Observer
@@ -279,7 +279,7 @@ class RunManager:
         """Open the models of a run for the duration of the context."""
         return open_models(assigned, run, prepared, self.store, observe, self.budget or self.shared.get(run.id))
 
-    async def _drive(self, opened: _Open) -> None:
+    async def _drive(self, opened: _OpenRun) -> None:
         """Put on record that the run is being worked on, once."""
         if opened.driven:
             return
@@ -291,7 +291,7 @@ class RunManager:
             # Notes that are not the document's are about the model: how its tokens are counted.
             self.observe(Noted(warning, everywhere=warning not in prepared.document.notes))
 
-    async def _stopped(self, opened: _Open, error: BaseException) -> None:
+    async def _stopped(self, opened: _OpenRun, error: BaseException) -> None:
         run = opened.job.run.id
         if isinstance(error, BudgetError) and opened.job.run.kind in ("summarize", "refine"):
             await self._keep_partial(opened.job, error)
@@ -313,7 +313,7 @@ class RunManager:
             note = f"the budget was used up when {covered}: {error.message}"
             await job.keep(partial.text, PARTIAL, (note,), partial.pieces)
 
-    async def _close(self, opened: _Open) -> None:
+    async def _close(self, opened: _OpenRun) -> None:
         """Close a run, unless somebody is still there, who closes it after them. Who comes later opens it anew."""
         run = opened.job.run.id
         async with self._opening.setdefault(run, asyncio.Lock()):

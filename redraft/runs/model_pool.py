@@ -163,8 +163,8 @@ def without_key(assigned: Sequence[ModelRole]) -> list[str]:
     there = [one for one in assigned if one.model is None and provider_of(one.settings.model) == OPENAI]
     keyless = [one.settings for one in there if one.settings.key_env is None and not one.usual_key]
     return [
-        f"{it.model} at {it.base_url} is asked without a key: OPENAI_API_KEY goes to one server, which is another"
-        " (key_env of its own settings names one)"
+        f"{it.model} at {it.base_url} gets no key: OPENAI_API_KEY is for another server"
+        " (key_env in its own settings names its key)"
         for it in keyless
         if has_usual_key() and not is_here(it.base_url or "")
     ]
@@ -176,7 +176,7 @@ def _price(settings: DraftConfig, limits: Limits, table: PriceTable, objects: Ma
     price = price_of(settings, table)
     if price is None and limits.max_cost is not None:
         raise UsageError(
-            f"the price of {settings.model} is not known, so --max-cost cannot be kept",
+            f"the price of {settings.model} is not known, so --max-cost cannot be enforced",
             hint="give its price with --prices FILE, or use --max-calls",
         )
     return price

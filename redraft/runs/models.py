@@ -41,7 +41,7 @@ def resolve(settings: DraftConfig) -> DraftConfig:
     if model == EXTRACTIVE:
         return settings.model_copy(update={"base_url": None, "key_env": None})
     if address_in(model):
-        raise UsageError(f"{model} is a model that was handed over", hint="hand it over again, from Python")
+        raise UsageError(f"{model} was passed as an object", hint="pass it again, from Python")
     provider, named, name = model.partition(":")
     if is_entailment(model) and name:
         return settings.model_copy(update={"base_url": None, "key_env": None})
@@ -197,16 +197,16 @@ def check_judges(
     judges = judging_under(settings, judging)
     entailing = next((judge.model for judge in judges if is_entailment(judge.model)), None)
     if other := _in_another_role(settings, judging, refinement):
-        raise UsageError(f"{other} can be nothing but a judge: it {_WHAT}", hint=_HINT)
+        raise UsageError(f"{other} can only be a judge: it {_WHAT}", hint=_HINT)
     if entailing is None:
         return
     asked = [one.name for one in known if one.prompts]
     if not asked:
-        raise UsageError(f"{entailing} has no part in this: it {_WHAT}", hint=_HINT)
+        raise UsageError(f"{entailing} cannot be used here: it {_WHAT}", hint=_HINT)
     if strange := [name for name in asked if name not in SERVES]:
         raise UsageError(
-            f"the judge {entailing} does not serve {' and '.join(strange)}: it {_WHAT}",
-            hint=f"it serves {', '.join(SERVES[:-1])} and {SERVES[-1]}; name another judge for the rest",
+            f"the judge {entailing} does not support {' and '.join(strange)}: it {_WHAT}",
+            hint=f"it supports {', '.join(SERVES[:-1])} and {SERVES[-1]}; name another judge for the rest",
         )
     finder = is_entailment(judges[0].model)
     if SERVES[-1] in asked and finder and not has_facts:

@@ -137,8 +137,8 @@ class RunSpec:
             return settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False, "drafts": 1})
         if settings.strategy in (GIVEN_STRATEGY, ANSWER):
             raise UsageError(
-                f"the strategy `{settings.strategy}` makes no draft, and none was handed over",
-                hint="use auto, hierarchical, incremental or direct; or evaluate or refine a summary that there is",
+                f"the strategy `{settings.strategy}` makes no draft, and none was given",
+                hint="use auto, hierarchical, incremental or direct; or evaluate or refine an existing summary",
             )
         return settings
 
@@ -207,7 +207,9 @@ def _settle(document: Document, settings: DraftConfig, model: Model | None, give
     if settings.by_chapter and settings.until is not None:
         raise UsageError("chapters are read whole", hint="leave out --until, or read some of them with --chapters")
     if settings.by_chapter and settings.drafts > 1:
-        raise UsageError("several drafts are made of a whole document, and not by chapter", hint="leave out --drafts")
+        raise UsageError(
+            "several drafts can be made of a whole document, but not by chapter", hint="leave out --drafts"
+        )
     if not has_words(document.text):
         raise DocumentError("the document has no words", place=document.source)
     tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
@@ -246,7 +248,7 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
         )
     if order.refinement and prepared.settings.until is not None:
         raise UsageError(
-            "a draft is refined by all of the document, and was to read no more than its beginning",
+            "refining uses the whole document, but the draft would read only its beginning",
             hint="leave out --until, or draft without refining",
         )
     handed_over(order.findings, document, order.given or "")

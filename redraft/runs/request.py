@@ -106,7 +106,7 @@ class RunRequest:
         judging = RefineConfig.model_fields.keys() | {"metrics"}
         if scope == "summarize" and (stray := sorted(n for n, value in task.items() if value and n in judging)):
             raise UsageError(
-                f"this graph drafts and does nothing else, so {stray[0]} makes no difference",
+                f"this graph only drafts, so {stray[0]} has no effect",
                 hint="use redraft.graphs.summarizer, or leave it out",
             )
         if "source" not in task and "text" not in task:
@@ -188,7 +188,7 @@ def asking(
         raise UsageError(f"the question is of the type {type(question).__name__}", hint="pass it as text")
     question = one_line(question)
     if not count_words(question):
-        raise UsageError("the question is empty", hint='write it behind the document: redraft ask book.txt "Why ...?"')
+        raise UsageError("the question is empty", hint='write it after the document: redraft ask book.txt "Why ...?"')
     if len(question) > _LONGEST_QUESTION:
         raise UsageError(f"the question has {len(question):,} characters", hint=f"use at most {_LONGEST_QUESTION:,}")
     judged = bool(judging.judges) or allow_self_check

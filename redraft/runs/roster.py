@@ -91,7 +91,7 @@ def windowed(
             option = "--context-tokens N, or " if one is writer else ""
             notes.append(
                 f"the window of {one.settings.model} is unknown: {otherwise:,} tokens{whose} are assumed"
-                f" ({option}{WINDOW} of its own settings, a table [models.NAME], says what it is)"
+                f" (set {option}{WINDOW} in its own table [models.NAME])"
             )
         return found or otherwise
 

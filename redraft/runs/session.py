@@ -328,7 +328,9 @@ class Session:
         elif self._model_roles.model != run.settings.model:
             raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {self._model_roles.model}")
         if answer is not None and run.status != "waiting":
-            raise RunError(f"run {run.id} waits for no answer: it is {run.status}", hint=f"redraft show {run.id}")
+            raise RunError(
+                f"run {run.id} is not waiting for an answer: it is {run.status}", hint=f"redraft show {run.id}"
+            )
         self._manager.limited[run.id] = limits or self._manager.limits
         if run.status == "done" and not await may_gain(self._manager, run):
             return await self.result(run.id)

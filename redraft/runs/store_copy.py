@@ -23,7 +23,7 @@ async def copy_store(source: Store, target: Store) -> CopyReport:
     if source.address == target.address:
         raise UsageError("the two databases are the same one", hint="name another to copy it to")
     if at_work := [run for run, _, _ in source.runs.stamps() if source.is_claimed(run)]:
-        raise RunError(f"run {at_work[0]} is being worked on", hint="wait for it, or stop it first")
+        raise RunError(f"run {at_work[0]} is in use", hint="wait for it, or stop it first")
     copied = await off_loop(copy, source.connection, target.connection)
     async with AsyncExitStack() as closing:
         here, there = [await open_saver(store.checkpoints, closing) for store in (source, target)]

@@ -32,38 +32,38 @@ _MOST_FINDINGS = 50
 Run = Annotated[str, Field(description="The id of the run, as every tool returns it.")]
 
 
-class _Given(BaseModel):
+class _RunGiven(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     run: Run
 
 
-class OfRun(_Given):
+class OfRun(_RunGiven):
     """A run."""
 
 
-class SearchOf(_Given, decider.SearchRequest):
+class SearchOf(_RunGiven, decider.SearchRequest):
     """What to search for in the run's document."""
 
 
-class PlaceOf(_Given, decider.DocumentPlace):
+class PlaceOf(_RunGiven, decider.DocumentPlace):
     """A place in the run's document."""
 
 
-class FindingSelection(_Given):
+class FindingSelection(_RunGiven):
     """Which findings to return."""
 
     metric: str | None = Field(default=None, description="Only findings of this metric.")
 
 
-class RevisionOrder(_Given):
+class RevisionOrder(_RunGiven):
     """What a revision fixes."""
 
     findings: list[str] = Field(min_length=1, max_length=_MOST_FINDINGS, description="The ids of the findings.")
     instruction: str = Field(default="", max_length=2000, description="Additional instructions for the reviser.")
 
 
-class FinishRequest(_Given):
+class FinishRequest(_RunGiven):
     """Why the run ends."""
 
     reason: str = Field(default="finished", max_length=100, description="The reason in a word or two.")

@@ -281,7 +281,7 @@ class Batches:
             known = raw.execute("SELECT asked FROM batches WHERE name = ?", (batch.name,)).fetchone()
             if known is not None and json.loads(known["asked"]) != batch.asked:
                 raise UsageError(
-                    f"the batch {batch.name} was begun under other settings", hint="give it another --name"
+                    f"the batch {batch.name} was started with other settings", hint="give it another --name"
                 )
             raw.execute(
                 "INSERT INTO batches (name, asked, limits, folder, status, created, updated)"
@@ -457,7 +457,7 @@ class Batches:
     def _reclaim(self, raw: Raw, name: str) -> None:
         """Release expired leases."""
         for row in raw.execute(_RUN_OUT + raw.skip_locked, (name, self._clock())).fetchall():
-            _lose(raw, row, "nobody has heard of it since")
+            _lose(raw, row, "it has not reported back since")
 
 
 def _chosen(batch: str, state: str, words: str) -> tuple[str, tuple[object, ...]]:
@@ -499,8 +499,8 @@ def _lose(raw: Raw, row: Row, how: str) -> None:
     deaths = 1 if answers > row["answers"] else row["deaths"] + 1
     error = {
         "code": "aside",
-        "message": f"{deaths} workers died at it; of the last: {how}",
-        "hint": "see what is special about the document; `redraft batch resume` tries it again",
+        "message": f"{deaths} workers died while processing it; the last one: {how}",
+        "hint": "check the document; `redraft batch resume` tries it again",
     }
     aside = deaths >= MOST_DEATHS
     raw.execute(

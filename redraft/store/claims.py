@@ -115,4 +115,4 @@ def _is_locked(lock: Path) -> bool:
 
 def taken(run: str) -> RunError:
     """Return the error for a run that another process holds."""
-    return RunError(f"run {run} is being worked on by another process", hint="wait for it, or stop it first")
+    return RunError(f"run {run} is in use by another process", hint="wait for it, or stop it first")

@@ -338,7 +338,7 @@ class RunRemover:
         chosen = list(dict.fromkeys([*chosen, *(row["run"] for row in parts if row["whole"] in chosen)]))
         if at_work := [run for run in chosen if self.is_claimed(run)]:
             raise RunError(
-                f"run {at_work[0]} is being worked on by another process, and nothing was forgotten",
+                f"run {at_work[0]} is in use by another process, and nothing was forgotten",
                 hint="wait for it, or stop it first",
             )
         return chosen, about

@@ -125,7 +125,7 @@ class Runs(Repository):
             "SELECT * FROM runs WHERE lower(substr(id, 1, ?)) = lower(?) LIMIT 2", (len(key), storable(key))
         )
         if not key:
-            raise RunError("no run is named", hint="`redraft runs` lists them")
+            raise RunError("no run was given", hint="`redraft runs` lists them")
         if len(rows) != 1:
             what = "no run" if not rows else "more than one run"
             raise RunError(f"{what} begins with {key!r}", hint="`redraft runs` lists them")

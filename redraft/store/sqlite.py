@@ -301,7 +301,7 @@ def _advice(error: Exception) -> str:
     if "full" in text or "no space" in text:
         return "free some disk space, then `redraft resume` the run; what was stored is safe"
     if "not a database" in text or "malformed" in text:
-        return "this is no redraft database, or it is damaged: name another with --db"
+        return "this is not a redraft database, or it is damaged: name another with --db"
     if isinstance(error, OSError) or "readonly" in text or "unable to open" in text:
         return "redraft must be able to write there: name another place with --db"
     return "see `redraft runs`, and `redraft resume` the run when the cause is gone"

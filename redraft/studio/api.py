@@ -20,10 +20,10 @@ from redraft.studio.context import Work, context_of, read, run_of, streamed, wor
 from redraft.studio.contracts import (
     AnswerList,
     Created,
+    ExportedPack,
     Offer,
     OpinionGiven,
     OpinionList,
-    PackContents,
     PackList,
     PendingReview,
     Pieces,
@@ -216,11 +216,11 @@ ENDPOINTS = (
     ),
     *models.ENDPOINTS,
     Endpoint("GET", "/api/packs", "List packs of questions and key facts.", pack_list, PackList),
-    Endpoint("GET", "/api/packs/{pack}", "A pack of questions.", named("pack", packs.contents), PackContents),
+    Endpoint("GET", "/api/packs/{pack}", "A pack of questions.", named("pack", packs.contents), ExportedPack),
     Endpoint(
         "POST", "/api/packs/{pack}/strike", "Make a new pack without some questions.", strike, Created, Strike, 201
     ),
-    Endpoint("GET", "/api/keyfacts/{keyfacts}", "Key facts.", named("keyfacts", packs.keyfacts_contents), PackContents),
+    Endpoint("GET", "/api/keyfacts/{keyfacts}", "Key facts.", named("keyfacts", packs.keyfacts_contents), ExportedPack),
     *RUN_ACTIONS,
     *EXPERIMENTS,
     *BATCHES,

@@ -38,25 +38,25 @@ from redraft.studio.run_views import RunRows
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
 
-class _File(NamedTuple):
+class _StaticFile(NamedTuple):
     content: bytes
     kind: str
     mark: str
 
 
 @cache
-def _files() -> dict[str, _File]:
+def _files() -> dict[str, _StaticFile]:
     """Return all static files by name, read once. An address is looked up in them, and never used as a path."""
     found = dict(_found(files("redraft.report.pages") / "static", ""))
     # The styles of plots are generated, not a file.
     return found | {"plots.css": _file(static("plots.css").encode(), _TYPES["css"])}
 
 
-def _file(content: bytes, kind: str) -> _File:
-    return _File(content, kind, f'"{hashlib.sha256(content).hexdigest()[:16]}"')
+def _file(content: bytes, kind: str) -> _StaticFile:
+    return _StaticFile(content, kind, f'"{hashlib.sha256(content).hexdigest()[:16]}"')
 
 
-def _found(folder: Traversable, before: str) -> Iterator[tuple[str, _File]]:
+def _found(folder: Traversable, before: str) -> Iterator[tuple[str, _StaticFile]]:
     for one in folder.iterdir():
         if one.is_dir():
             yield from _found(one, f"{before}{one.name}/")

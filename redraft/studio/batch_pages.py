@@ -19,7 +19,7 @@ from redraft.studio.endpoints import query_of
 from redraft.studio.pages import page
 
 
-class _Links:
+class _BatchLinks:
     """Links to a batch, and to other pages of its documents."""
 
     def __init__(self, name: str, wanted: WantedItems) -> None:
@@ -46,7 +46,7 @@ async def batch(request: Request) -> Response:
     values: dict[str, Any] = {
         "wanted": wanted,
         "items": await batch_api.items(request),
-        "to": _Links(status.batch, wanted),
+        "to": _BatchLinks(status.batch, wanted),
     }
     return page(request, "batch", "batches", batch=status, ended=ended, lines=lines, moves=moves, **values)
 
@@ -54,7 +54,7 @@ async def batch(request: Request) -> Response:
 async def tables(request: Request) -> Response:
     """Show the tables of a batch of any size."""
     status = await batch_api.status(request)
-    lines, to = await _lines(request, status.batch), _Links(status.batch, WantedItems())
+    lines, to = await _lines(request, status.batch), _BatchLinks(status.batch, WantedItems())
     return page(request, "batch_tables", "batches", batch=status, lines=lines, to=to)
 
 

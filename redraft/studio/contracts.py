@@ -10,7 +10,7 @@ from redraft.batches.status import Stage as BatchStage
 from redraft.domain import Piece, ReviewQuestion
 from redraft.report.dossier.contents import FindingEntry, SentenceEntry
 from redraft.report.entry import Entry, Line
-from redraft.report.history.answers import AnswerCitation, AnswerSentence
+from redraft.report.history.answers import AnswerCitation, NumberedSentence
 from redraft.report.history.summaries import RunSummary
 from redraft.runs.dry_run import Stage
 from redraft.store.batches import ItemStates, State
@@ -123,7 +123,7 @@ class AskedQuestion(Entry):
     answered: bool | None
     """Whether the document answers it; null while that is not known."""
     answer: Line
-    sentences: tuple[AnswerSentence, ...]
+    sentences: tuple[NumberedSentence, ...]
     citations: tuple[AnswerCitation, ...]
     judged: Line
     """The score of the answer and who gave it; empty if it was not judged."""
@@ -199,7 +199,7 @@ class Strike(RequestBody):
     """The ranks of the questions."""
 
 
-class PackContents(BaseModel):
+class ExportedPack(BaseModel):
     """A pack of questions or key facts, as `redraft pack export` writes it."""
 
     model_config = ConfigDict(extra="allow")

@@ -72,7 +72,7 @@ class ExperimentProgress(BaseModel):
 
 
 @dataclass(slots=True)
-class Job:
+class ExperimentJob:
     """An experiment that is running, or has run since the studio was started."""
 
     name: str
@@ -172,10 +172,10 @@ class ExperimentWork:
 
     def __init__(self, store: Store, folder: Path, limits: Limits, prices: PriceTable) -> None:
         self._store, self._folder, self._limits, self._prices = store, folder, limits, prices
-        self._jobs: dict[str, Job] = {}
+        self._jobs: dict[str, ExperimentJob] = {}
         self._lock = threading.Lock()
 
-    def job(self, name: str) -> Job | None:
+    def job(self, name: str) -> ExperimentJob | None:
         """Return the experiment with this name if this studio has run it, else None."""
         return self._jobs.get(name)
 
@@ -220,7 +220,7 @@ class ExperimentWork:
 
     def _begin(self, name: str, order: ExperimentOrder, documents: Sequence[Document], models: Models) -> None:
         limits = limits_of(order.asked, self._limits)
-        job = Job(name, self._folder / name, order, documents, self._store, limits, self._prices, models)
+        job = ExperimentJob(name, self._folder / name, order, documents, self._store, limits, self._prices, models)
         self._jobs[name] = job
         job.start()
 
@@ -238,12 +238,12 @@ def order_in(folder: Path) -> ExperimentOrder | None:
         return None
 
 
-def status_in(order: ExperimentOrder, job: Job | None) -> State:
+def status_in(order: ExperimentOrder, job: ExperimentJob | None) -> State:
     """Return the status of an experiment; it is interrupted if it is stored as running and nothing is running it."""
     return "interrupted" if order.status == "running" and (job is None or not job.is_running) else order.status
 
 
-def progress_of(name: str, order: ExperimentOrder, job: Job | None) -> ExperimentProgress:
+def progress_of(name: str, order: ExperimentOrder, job: ExperimentJob | None) -> ExperimentProgress:
     """Return the progress of an experiment, even if it ran before the studio was started."""
     if job is not None:
         return job.progress()

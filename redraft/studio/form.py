@@ -36,7 +36,7 @@ _MENTIONED = re.compile(r"`redraft [a-z ]+`")
 _NAMES = {"context_tokens": "window, in tokens", "until": "read until token", "top_p": "top p", "top_k": "top k"}
 
 
-class Control(NamedTuple):
+class FormField(NamedTuple):
     """A field of a form."""
 
     name: str
@@ -56,7 +56,7 @@ class ControlGroup(NamedTuple):
     title: str
     kinds: str
     """The kinds of runs it applies to."""
-    controls: tuple[Control, ...]
+    controls: tuple[FormField, ...]
 
     def changed(self, given: Mapping[str, object]) -> int:
         """Return the number of fields that are filled in."""
@@ -83,7 +83,7 @@ def optional_fields() -> dict[str, Any]:
 @cache
 def groups(models: Sequence[str] = ()) -> tuple[ControlGroup, ...]:
     """Return the groups of fields; `models` are the choices for validator and decider."""
-    found: dict[Section, list[Control]] = {section: [] for section in _GROUPS}
+    found: dict[Section, list[FormField]] = {section: [] for section in _GROUPS}
     for model in SETTINGS:
         for name in named_fields(model):
             option = option_of(model, name)
@@ -92,7 +92,7 @@ def groups(models: Sequence[str] = ()) -> tuple[ControlGroup, ...]:
     return tuple(ControlGroup(*_GROUPS[section], tuple(some)) for section, some in found.items())
 
 
-def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> Control:
+def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> FormField:
     field, option = model.model_fields[name], option_of(model, name)
     assert option is not None
     label, text = _NAMES.get(name, name.replace("_", " ")), _in_words(field.description or "")
@@ -101,18 +101,18 @@ def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> Cont
     kind = next(one for one in ends if one is not type(None))
     default = _default(field) if kind is bool else option.default or _default(field)
     if get_origin(kind) is Literal:
-        return Control(name, label, text, "choice", default, tuple(map(str, get_args(kind))))
+        return FormField(name, label, text, "choice", default, tuple(map(str, get_args(kind))))
     if kind is bool:
-        return Control(name, label, text, "choice", default, ("true", "false"))
+        return FormField(name, label, text, "choice", default, ("true", "false"))
     if name == "prompts":
-        return Control(name, label, "The set of prompts; simple is for weak models.", "choice", default, SETS)
+        return FormField(name, label, "The set of prompts; simple is for weak models.", "choice", default, SETS)
     if name in _OF_MODELS:
-        return Control(name, label, text, "choice", default, models)
+        return FormField(name, label, text, "choice", default, models)
     if kind in (int, float) and name != "questions":
         bounds = {end: one for each in field.metadata for end in _ENDS if (one := getattr(each, end, None)) is not None}
         least, most = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
-        return Control(name, label, text, "number", default, (), least, most, kind is int)
-    return Control(name, label, text, "text", default)
+        return FormField(name, label, text, "number", default, (), least, most, kind is int)
+    return FormField(name, label, text, "text", default)
 
 
 def _default(field: FieldInfo) -> str:

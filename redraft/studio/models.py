@@ -50,7 +50,7 @@ class LocalModel(Entry):
     model: str
 
 
-class LocalServer(Entry):
+class LocalServerEntry(Entry):
     """The usual address of a model server."""
 
     kind: str
@@ -62,7 +62,7 @@ class LocalServer(Entry):
 class LocalServers(BaseModel):
     """The model servers on this machine, at their usual ports."""
 
-    servers: tuple[LocalServer, ...]
+    servers: tuple[LocalServerEntry, ...]
 
 
 def known(context: StudioContext) -> ModelList:
@@ -106,7 +106,7 @@ async def local(request: Request) -> LocalServers:
             usable[name] = ModelSettings(model=f"{OPENAI}:{each}", base_url=one.port.url, key_env=NO_KEY, price=_FREE)
         models = tuple(LocalModel(name=name, model=each) for name, each in names.items())
         lines.append(
-            LocalServer(kind=one.port.kind, address=one.port.url, answers=one.models is not None, models=models)
+            LocalServerEntry(kind=one.port.kind, address=one.port.url, answers=one.models is not None, models=models)
         )
     context.local = usable
     return LocalServers(servers=tuple(lines))

@@ -67,10 +67,10 @@ async def home(request: Request) -> Response:
 async def runs(request: Request) -> Response:
     """Show the list of runs."""
     wanted, listed = query_of(request, RunFilter), await studio_api.runs(request)
-    return page(request, "runs", "runs", listed=listed, wanted=wanted, to=_Links(wanted, listed))
+    return page(request, "runs", "runs", listed=listed, wanted=wanted, to=_RunListLinks(wanted, listed))
 
 
-class _Links:
+class _RunListLinks:
     """Links to the list in another order, or to another of its pages."""
 
     def __init__(self, wanted: RunFilter, listed: RunList) -> None:

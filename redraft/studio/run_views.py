@@ -68,7 +68,7 @@ class RunList(BaseModel):
     """The runs that cannot be read, and why."""
 
 
-class _Known(NamedTuple):
+class _CachedRow(NamedTuple):
     stamp: tuple[str, str]
     row: RunSummary
 
@@ -78,7 +78,7 @@ class RunRows:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _CachedRow] = {}
         self._damaged: dict[str, str] = {}
         self._lock = threading.Lock()
 
@@ -119,13 +119,13 @@ class RunRows:
             return
         with suppress(RunError, *DAMAGE):
             rows = summaries(self._store, self._store.runs.some(list(new)))
-            self._known |= {row.run: _Known(new[row.run], row) for row in rows}
+            self._known |= {row.run: _CachedRow(new[row.run], row) for row in rows}
 
-    def _row(self, key: str, stamp: tuple[str, str]) -> _Known:
+    def _row(self, key: str, stamp: tuple[str, str]) -> _CachedRow:
         known = self._known.get(key)
         if known is not None and known.stamp == stamp and stamp[1] != RUNNING:
             return known
-        return _Known(stamp, summary_of(self._store, self._store.runs.get(key)))
+        return _CachedRow(stamp, summary_of(self._store, self._store.runs.get(key)))
 
 
 def _is_shown(row: RunSummary, wanted: RunFilter) -> bool:

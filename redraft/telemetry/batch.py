@@ -67,9 +67,9 @@ class BatchCollector(Collector):
             items.add_metric([state], number)
         yield items
         yield GaugeMetricFamily("redraft_batch_items_short", "Documents that are done and fell short.", short)
-        yield GaugeMetricFamily("redraft_batch_calls", "Calls that the batch has taken, over all its days.", calls)
+        yield GaugeMetricFamily("redraft_batch_calls", "Calls made for the batch, in total.", calls)
         if cost is not None:
-            text = "Dollars that the batch has taken, calls in flight at their most."
+            text = "Dollars spent on the batch; calls in flight count at their maximum."
             yield GaugeMetricFamily("redraft_batch_cost_usd", text, cost)
 
     def _catch_up(self) -> None:

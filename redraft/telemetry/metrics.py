@@ -31,12 +31,12 @@ class CallMetrics:
     """The call metrics in one registry."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.in_flight = Gauge("redraft_requests_in_flight", "Requests that are on their way.", _BY, registry=registry)
+        self.in_flight = Gauge("redraft_requests_in_flight", "Requests in flight.", _BY, registry=registry)
         self._calls = Counter(
-            "redraft_calls", "Attempts to ask a model, by how they ended.", [*_BY, "outcome"], registry=registry
+            "redraft_calls", "Attempts to ask a model, by outcome.", [*_BY, "outcome"], registry=registry
         )
         self._retries = Counter("redraft_retries", "Attempts that had to be repeated.", _BY, registry=registry)
-        self._tokens = Counter("redraft_tokens", "Tokens, by what they were.", [*_BY, "kind"], registry=registry)
+        self._tokens = Counter("redraft_tokens", "Tokens, by kind.", [*_BY, "kind"], registry=registry)
         self._cost = Counter("redraft_cost_usd", "Dollars, where the price is known.", _BY, registry=registry)
         self._seconds = Histogram(
             "redraft_call_seconds", "How long answers took.", _BY, buckets=_SECONDS, registry=registry

@@ -40,7 +40,7 @@ _ERROR = Status(StatusCode.ERROR)
 
 
 @dataclass(slots=True)
-class _Open:
+class _RunSpans:
     """The spans of an active run."""
 
     span: Span
@@ -59,7 +59,7 @@ class SpanObserver:
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
-        self._runs: dict[str, _Open] = {}
+        self._runs: dict[str, _RunSpans] = {}
         # A call starts and ends in one task.
         self._call: ContextVar[Span | None] = ContextVar("redraft_call_span", default=None)
 
@@ -100,7 +100,7 @@ class SpanObserver:
     def _begin(self, key: str) -> None:
         # A run resumed in this process is the same span.
         if key not in self._runs:
-            self._runs[key] = _Open(self._span("redraft.run", None), seen=time.time_ns())
+            self._runs[key] = _RunSpans(self._span("redraft.run", None), seen=time.time_ns())
             self._runs[key].span.set_attribute("redraft.run", key)
 
     def _end(self, key: str, reason: str) -> None:
@@ -141,7 +141,7 @@ class SpanObserver:
         return self._tracer.start_span(name, set_span_in_context(parent) if parent else None)
 
 
-def _end_stage(run: _Open) -> None:
+def _end_stage(run: _RunSpans) -> None:
     if run.stage is not None:
         run.stage.end()
         run.stage = None
@@ -193,4 +193,4 @@ def sending(tell: Callable[[str], object]) -> Iterator[None]:
         ending.start()
         ending.join(_FAREWELL_SECONDS)
         if exporter.lost or ending.is_alive():
-            tell("not all spans could be sent to OTEL_EXPORTER_OTLP_ENDPOINT; nothing else was touched by that")
+            tell("not all spans could be sent to OTEL_EXPORTER_OTLP_ENDPOINT; nothing else was affected")

@@ -35,7 +35,7 @@ def check_spans(option: str) -> None:
     if protocol != _HTTP:
         raise UsageError(
             f"{option} sends spans by {_HTTP}, and OTEL_EXPORTER_OTLP_PROTOCOL says {protocol}",
-            hint="name an address that takes that, mostly the one with port 4318, and leave the variable out",
+            hint="name an address that takes that, usually the one with port 4318, and leave the variable out",
         )
 
 

@@ -167,7 +167,7 @@ class Index:
         return line < len(self) and self._firsts[line] == first and self._firsts[line + 1] == end
 
 
-class _Place(NamedTuple):
+class _SentencePlace(NamedTuple):
     """A sentence, or a piece of one; its words, and their base offset."""
 
     span: Span
@@ -175,15 +175,15 @@ class _Place(NamedTuple):
     begin: int
 
 
-def _places(text: str, span: Span, language: str) -> Iterator[_Place]:
+def _places(text: str, span: Span, language: str) -> Iterator[_SentencePlace]:
     """Yield a sentence with words; an overlong one in pieces."""
     found = words(text[span.start : span.end], language)
     if len(found) <= _LONGEST:
-        yield from [_Place(span, found, span.start)] if found else []
+        yield from [_SentencePlace(span, found, span.start)] if found else []
         return
     for first in range(0, len(found), _CUT):
         piece = found[first : first + _CUT]
-        yield _Place(Span(span.start + piece[0].start, span.start + piece[-1].end), piece, span.start)
+        yield _SentencePlace(Span(span.start + piece[0].start, span.start + piece[-1].end), piece, span.start)
 
 
 def terms(keys: Sequence[str]) -> list[str]:
@@ -259,7 +259,7 @@ class _Keys(NamedTuple):
     keys: list[str]
 
 
-class _Part(NamedTuple):
+class _LanguageMatch(NamedTuple):
     """A match with the places of one language."""
 
     worth: Scores
@@ -403,7 +403,7 @@ class Origins:
             np.concatenate([one.worth for one in parts]), np.vstack([one.near for one in parts]), against, alike
         )
 
-    def _sought_in(self, words: _Keys) -> _Part:
+    def _sought_in(self, words: _Keys) -> _LanguageMatch:
         there = self._read_by.get(words.language)
         count = self._count if there is None else max(1, int(there.sum()))
         held = [
@@ -422,7 +422,7 @@ class Origins:
         if there is not None:
             near[:, ~there] = 0.0
         worth = np.array([log((count + 1) / (len(places) + 0.5)) for places in held])
-        return _Part(worth, near, _CHANCE * log(count), slice(None) if there is None else there)
+        return _LanguageMatch(worth, near, _CHANCE * log(count), slice(None) if there is None else there)
 
     def _spread(self, row: Scores, held: Numbers) -> None:
         for distance in range(len(_AROUND) - 1, -1, -1):

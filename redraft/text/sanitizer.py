@@ -49,7 +49,7 @@ def clean_with_notes(text: str) -> CleanupResult:
         text, escapes = _ESCAPES.subn("", text)
         if escapes:
             were = "terminal escape was" if escapes == 1 else "terminal escapes were"
-            notes.append(f"{escapes:,} {were} taken out of the text, {before - len(text):,} characters in all")
+            notes.append(f"{escapes:,} {were} removed from the text, {before - len(text):,} characters in all")
     for end in _LINE_ENDS:
         if end in text:
             text = text.replace(end, "\n")

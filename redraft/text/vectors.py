@@ -204,7 +204,7 @@ def load(kind: Literal["SentenceTransformer", "CrossEncoder"], name_or_path: str
     except ImportError as error:
         raise UsageError(
             f"{what} needs a package that is not installed ({error})",
-            hint='pip install "redraft[embeddings]", or choose what needs none',
+            hint='pip install "redraft[embeddings]", or choose an option that needs none',
         ) from error
     _check_version(str(sentence_transformers.__version__), what)
     # Reading a folder needs no progress bar; a download may take minutes, and keeps it.
@@ -223,7 +223,7 @@ def _check_version(version: str, what: str) -> None:
     first = version.partition(".")[0]
     if not first.isdecimal() or int(first) < _REFUSES_CODE:
         raise UsageError(
-            f"{what} needs sentence-transformers {_REFUSES_CODE} or later, which runs no program of a model's folder;"
+            f"{what} needs sentence-transformers {_REFUSES_CODE} or later, which runs no code from a model's folder;"
             f" {version} is installed",
             hint='pip install --upgrade "redraft[embeddings]"',
         )

@@ -117,7 +117,7 @@ def test_a_reply_that_was_repaired_is_not_asked_about_again() -> None:
     found = settle(judge, [0, 1])
 
     assert (found.verdicts, found.open([0, 1])) == ({0: "yes"}, [1])
-    assert "passed over 1 of the items" in found.trouble
+    assert "skipped 1 of the items" in found.trouble
     assert len(judge.asked) == 1
 
 
@@ -125,7 +125,7 @@ def test_entries_that_name_no_item_are_counted() -> None:
     found = settle(Judge([(0, "yes"), (7, "yes"), (-1, "no")], [(9, "yes")]), [0, 1])
 
     assert found.verdicts == {0: "yes"}
-    assert found.trouble == "the judge passed over 1 of the items, twice; 3 of its entries named no item that there is"
+    assert found.trouble == "the judge skipped 1 of the items, twice; 3 of its entries named no existing item"
 
 
 @pytest.mark.parametrize(
@@ -228,10 +228,10 @@ def test_what_was_left_out_is_asked_for_in_halves_as_well() -> None:
 
 
 def test_a_thought_without_an_end_is_not_asked_for_in_halves() -> None:
-    judge = Judge(CutThought("ended within its thoughts", text="", usage=Usage()))
+    judge = Judge(CutThought("ended during the reasoning", text="", usage=Usage()))
     found = settle(judge, [0, 1])
 
-    assert (found.open([0, 1]), found.trouble) == ([0, 1], "ended within its thoughts")
+    assert (found.open([0, 1]), found.trouble) == ([0, 1], "ended during the reasoning")
 
 
 @pytest.mark.parametrize(

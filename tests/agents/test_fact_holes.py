@@ -186,7 +186,7 @@ async def test_a_fact_that_is_never_validated_is_no_yardstick_and_is_named(tmp_p
     ]
     assert [fact.text for fact in second.facts if not fact.kept] == [fact_of(2)]
     assert len(found.missing) == 1
-    assert found.missing[0].startswith("2 of the 24 key facts of chunk 1/1 without a verdict of a validator")
+    assert found.missing[0].startswith("2 of the 24 key facts of chunk 1/1 have no verdict from a validator")
     assert found.missing[0] in [event.message for event in events if isinstance(event, Noted)]
 
 

@@ -142,7 +142,7 @@ def test_a_reply_whose_last_sentence_has_no_end_is_told_so() -> None:
     )
 
     assert not text.flaw
-    assert told(model)[1] == "its last sentence has no end; write at most 45 words"
+    assert told(model)[1] == "its last sentence is unfinished; write at most 45 words"
 
 
 def test_a_reply_that_the_window_has_no_room_for_is_complained_of_without_it() -> None:
@@ -178,7 +178,7 @@ def test_a_text_that_loops_is_told_so_and_its_first_turn_is_kept() -> None:
 
     kept = written(Model([loop] * (MAX_TRIES + 1)))
     assert (kept.text, kept.words) == (f"It began with rain. {TURN}", 12)
-    assert kept.flaw == "says the same over and over, kept up to its first turn"
+    assert kept.flaw == "says the same over and over, kept up to its first repetition"
 
 
 def test_lines_and_rows_of_sentences_loop_too_and_what_is_said_twice_does_not() -> None:
@@ -231,7 +231,7 @@ def test_of_a_text_that_always_breaks_off_the_whole_sentences_are_kept() -> None
     kept = written(Model([cut] * (MAX_TRIES + 1)))
 
     assert (kept.text, kept.words) == (prose(40), 40)
-    assert kept.flaw == "breaks off before its end, kept without its last sentence, which has no end"
+    assert kept.flaw == "breaks off before its end, kept without its unfinished last sentence"
     mostly = "It rained. But then all of the others went away to the"
     assert written(Model([mostly] * (MAX_TRIES + 1))).text == mostly, "less than half would be left"
 
@@ -240,7 +240,7 @@ def test_too_long_and_broken_off_is_told_as_what_is_kept_is() -> None:
     kept = written(Model([f"{prose(60)} And then the"] * (MAX_TRIES + 1)))
 
     assert kept.text == prose(60)
-    assert kept.flaw == "kept without its last sentence, which has no end, 60 words, over the limit of 50"
+    assert kept.flaw == "kept without its unfinished last sentence, 60 words, over the limit of 50"
 
 
 def test_a_whole_text_is_kept_before_one_that_is_closer_in_length() -> None:

@@ -64,7 +64,7 @@ def test_no_cell_is_taken_for_a_formula_and_the_judge_is_not_quoted() -> None:
     assert rows[0] == ["id", "sentence", "asked", "person 1", "person 2"]
     assert [row[1] for row in rows[1:]] == [*(f"'{text}" for text in hostile[:5]), "two\n=lines", "plain"]
     assert all(row[3:] == ["", ""] for row in rows[1:])
-    assert "right" not in _sheet("plain").replace("bear out", "")
+    assert "right" not in _sheet("plain").replace("support all of this", "")
 
 
 RAIN = "It rained all day. " * 200
@@ -113,8 +113,8 @@ def test_answers_of_several_files_stand_beside_each_other(tmp_path: Path) -> Non
     ("rows", "head", "message"),
     [
         (["r/claims/a,s,q"], "id,sentence,asked", "no column for a person"),
-        (["r/claims/a,yes", "r/facts/b,no"], "id,person 1", "not all of one kind"),
-        (["row 1,yes"], "id,person 1", "not all of one kind"),
+        (["r/claims/a,yes", "r/facts/b,no"], "id,person 1", "different kinds of sheets"),
+        (["row 1,yes"], "id,person 1", "different kinds of sheets"),
         ([], "id,person 1", "no column for a person"),
     ],
 )

@@ -144,7 +144,7 @@ def test_a_file_of_another_kind_stays(store: Store, tmp_path: Path) -> None:
     mine.write_text("<p>Mine.</p>", "utf-8")
     worked(store, limits)
     assert store.batches.counts("b").done == 1, "no document fails for it"
-    with pytest.raises(RedraftError, match="there is a file that is no dossier, and it stays"):
+    with pytest.raises(RedraftError, match="a file with this name is not a dossier, and was kept"):
         finish(store)
     assert mine.read_text("utf-8") == "<p>Mine.</p>"
 

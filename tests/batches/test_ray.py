@@ -160,7 +160,7 @@ def test_for_whom_there_is_no_room_the_others_do_not_wait(
         with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, _CPUS + 1), told.append) as worker_pool:
             watched(worker_pool)
     assert states(store) == {"done": 6}
-    assert "1 of 3 workers wait for room" in told
+    assert "1 of 3 workers wait for resources" in told
 
 
 @pytest.mark.nightly
@@ -179,7 +179,7 @@ def test_where_there_is_no_room_at_all_nobody_waits_for_ever(
     monkeypatch.setattr(crews, "_NO_ROOM", 1.0)
     with (
         WorkerPool(store, engine, terms, lambda line: None) as worker_pool,
-        pytest.raises(RedraftError, match="there was no room for a single worker"),
+        pytest.raises(RedraftError, match="there were no resources for a single worker"),
     ):
         watched(worker_pool, seconds=20)
     assert states(store) == {"waiting": 2}

@@ -34,7 +34,7 @@ STORY = (
 )
 
 
-UNANSWERABLE, UNDECIDED = "there is no answer", "nobody can tell"
+UNANSWERABLE, UNDECIDED = "there is no answer", "have no verdict"
 
 
 def said(one: DocumentAnswer | SummaryAnswer) -> str:

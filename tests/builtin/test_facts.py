@@ -21,7 +21,7 @@ from redraft.errors import RejectedRequest
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import (
     AlignGiven,
-    ChunkGiven,
+    ChunkMarksGiven,
     Fact,
     FactsGiven,
     GrowGiven,
@@ -124,7 +124,7 @@ def test_a_sentence_that_claims_something_is_one_fact() -> None:
 
 
 def test_marks_rise_with_the_chunk_and_fall_where_it_breaks_off() -> None:
-    small, large = (judge_chunk(ChunkGiven(excerpt=text)) for text in (STORY, sample()[:14_000]))
+    small, large = (judge_chunk(ChunkMarksGiven(excerpt=text)) for text in (STORY, sample()[:14_000]))
     assert small.major_facts < large.major_facts
     assert small.validity < large.validity
-    assert judge_chunk(ChunkGiven(excerpt=f"{STORY} And then the")).coherence < small.coherence
+    assert judge_chunk(ChunkMarksGiven(excerpt=f"{STORY} And then the")).coherence < small.coherence

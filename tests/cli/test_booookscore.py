@@ -64,7 +64,7 @@ def test_annotations_are_scored_without_a_model_and_without_a_database(inside: I
     assert row["BooookScore"] == pytest.approx(100 * (2 / 3 + 1) / 2)
     assert row["score"] == pytest.approx((2 / 3 + 1) / 2)
     assert (row["summaries"], row["of"], row["confused"]) == (2, 3, 1)
-    assert done.json["settings"]["format"] == "the sentences that confuse"
+    assert done.json["settings"]["format"] == "the confusing sentences"
     assert server.seen == []
     assert not inside.database.exists()
 
@@ -97,7 +97,7 @@ def test_a_dry_run_shows_what_judging_comes_to_and_does_nothing(inside: Inside, 
     plan = (*JUDGED, "--judge", "extractive", "--batch", "2", "--dry-run")
     done = inside.run(*plan, "-o", "results")
     assert (done.code, server.seen) == (0, [])
-    assert "Nothing was asked and nothing stored" in done.out
+    assert "No model was called and nothing was stored" in done.out
     assert not inside.database.exists()
     assert not (inside.folder / "results").exists()
     first, built_in, total = inside.run(*plan, "--json").json["rows"]

@@ -147,7 +147,7 @@ def test_a_dry_run_shows_what_it_comes_to_and_does_nothing(inside: Inside, serve
     few |= {"keyfacts_analytical", "keyfacts_narrative"}
     done = inside.run(*HAMLET, "--dry-run", "-o", "results")
     assert done.code == 0
-    assert "Nothing was asked and nothing stored" in done.out
+    assert "No model was called and nothing was stored" in done.out
     assert server.seen == []
     assert not inside.database.exists()
     assert not (inside.folder / "results").exists()
@@ -220,7 +220,7 @@ def test_chunk_size_prints_and_writes(inside: Inside, server: ChatServer) -> Non
 def test_a_dry_run_of_chunk_sizes_counts_each_chunk_before_each_judge(inside: Inside, server: ChatServer) -> None:
     done = inside.run(*SIZES, "--dry-run", "-o", "results")
     assert (done.code, server.seen) == (0, [])
-    assert "Nothing was asked and nothing stored" in done.out
+    assert "No model was called and nothing was stored" in done.out
     assert not inside.database.exists()
     *rows, total = inside.run(*SIZES, "--dry-run", "--json").json["rows"]
     judges = {row["model"]: 0 for row in rows}
@@ -240,12 +240,12 @@ def test_a_dry_run_of_chunk_sizes_counts_each_chunk_before_each_judge(inside: In
         (("hamlet", "book.md", "--model", "a", "--judge", "openai:judge"), "there is no model 'a'"),
         (
             (*A_BY_X, "--judge", "openai:y"),
-            "one model judges",
+            "only one model can judge",
         ),
         ((*A_BY_X, "--queries", "0"), "'--queries'"),
         ((*A_BY_X, "--max-cost", "1"), "price of openai:a"),
         ((*A_BY_X, "-o", "book.md"), "cannot be created"),
-        ((*X_ALONE, "--sizes", "1024,many"), "is no list of sizes"),
+        ((*X_ALONE, "--sizes", "1024,many"), "is not a list of sizes"),
         ((*X_ALONE, "--sizes", "8"), "a chunk of 8 tokens is too small"),
         ((*X_ALONE, "--judge", "openai:x"), "is named twice"),
         ((*X_ALONE, "--context-tokens", "4096"), "need a larger window"),

@@ -41,7 +41,7 @@ def table(report: dict[str, object], name: str) -> list[dict[str, object]]:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--until", "300", "--refine"), "drafts are refined by all of the document"),
+        (("--until", "300", "--refine"), "refining uses the whole document"),
         (("--goal", "coverage=0.5"), "nothing is refined"),
         (("--against", "nobody"), "there is no system 'nobody'"),
     ],

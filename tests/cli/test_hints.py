@@ -141,7 +141,7 @@ def test_every_json_is_one_object(tmp_path: Path) -> None:
 
 
 def test_a_cost_limit_is_suggested_that_is_enough_with_the_prices_of_before() -> None:
-    said = "the next call could cost $0.0196, and with $0.0010 spent that may pass --max-cost 0.003"
+    said = "the next call could cost $0.0196, and with $0.0010 spent that may exceed --max-cost 0.003"
     assert hints.resuming("d2aadf26", Limits(max_cost=0.003), said) == "redraft resume d2aadf26 --max-cost 0.03"
     assert hints.resuming("d2aadf26", Limits(max_cost=5.0), said) == "redraft resume d2aadf26 --max-cost 10"
 

@@ -151,7 +151,9 @@ def test_a_judge_that_finds_faults_and_gives_no_score_has_not_failed(command: In
     done = command.run("evaluate", "book.md", "-", "--metric", "booookscore", "--judge", "extractive", stdin=muddled)
 
     shown = " ".join(done.out.split())
-    assert re.search(r"booookscore has no score: \d sentences confuse, and of \d nobody can tell; the built-in", shown)
+    assert re.search(
+        r"booookscore has no score: \d sentences are confusing, and \d have no verdict; the built-in", shown
+    )
     assert "duplication: Why is this said twice?" in shown
     assert "failed" not in done.out
     traced = command.run("trace", command.run("runs", "--json").json["runs"][0]["run"])
@@ -515,9 +517,12 @@ def test_what_the_built_in_judge_can_tell_nothing_of_is_refined_to_nothing_and_s
 
     assert (done.code, done.out.strip()) == (3, RETOLD.strip())
     said = " ".join(done.err.split())
-    assert "no consistency score: no judge can tell of any item; the built-in judge sees only near-quotations" in said
+    assert (
+        "no consistency score: no judge gave a verdict on any item; the built-in judge sees only near-quotations"
+        in said
+    )
     assert "a language model or a local entailment model as judge (--judge openai:MODEL, --judge nli:MODEL)" in said
     assert "too few items have a verdict to tell whether every goal is met" in said
     as_json = Inside(tmp_path).run(*asked, "--json").json
     assert (as_json["stop_reason"], as_json["goals"]["consistency"]["met"]) == ("unsure", None)
-    assert "takes a language model" in as_json["unscored"]["consistency"]
+    assert "name a language model" in as_json["unscored"]["consistency"]

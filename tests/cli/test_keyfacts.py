@@ -229,7 +229,7 @@ faithfulness 0.75: 4 sentences judged, 1 finding
             all       root      branch    leaf  none
   faithful  0.75 3/4  1.00 2/2  1.00 2/2  -     0.50 1/2
   errors: 1 entity
-   1  entity: A name, number or pronoun is not the document's.
+   1  entity: A name, number or pronoun differs from the document.
       sentence      “The keeper number 2 is called Bob.”
       reason        The sentence says Bob, the passages Tom2.
       evidence      “keeper number 2 is called Tom2” (at 9 % of the document)

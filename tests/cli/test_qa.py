@@ -45,7 +45,7 @@ def test_a_dry_run_counts_the_questions_and_stores_nothing(inside: Inside) -> No
     assert both["drafting, hierarchical"] > 0
     assert not inside.database.exists()
     shown = inside.run(*COMMAND, "--dry-run", "-o", "results")
-    assert "Nothing was asked and nothing stored" in shown.out
+    assert "No model was called and nothing was stored" in shown.out
     assert not (inside.folder / "results").exists()
 
 

@@ -56,7 +56,7 @@ def test_pages_reach_citations_findings_and_the_dossier(command: Inside, tmp_pat
     path.write_bytes(makers.pdf(title, chapters[:2]))
     made = command.run("summarize", str(path), "--chapters", "1-2", *SMALL).json
     run = made["run"]
-    assert any("running heads" in note for note in made["source"]["notes"])
+    assert any("running headers" in note for note in made["source"]["notes"])
     cited = command.run("show", run, "--cite", "json").json
     assert cited["places"]
     assert all(place["pages"] and place["chapter"] for place in cited["places"])

@@ -43,7 +43,7 @@ def test_it_is_one_where_the_built_in_model_alone_judges_what_it_writes(
     if refinement is None or not checked:
         refuse_self_check(settings, judging, refinement)
         return
-    with pytest.raises(UsageError, match="consistency and coverage can be no goal"):
+    with pytest.raises(UsageError, match="consistency and coverage cannot be a goal"):
         refuse_self_check(settings, judging, refinement)
     refuse_self_check(settings, judging, refinement.model_copy(update={"allow_self_check": True}))
     # Nobody is asked for how evenly a document is told of.
@@ -54,7 +54,7 @@ def test_goals_on_it_are_refused_before_anything_is_stored(command: Inside) -> N
     for more in ((), ("--dry-run",)):
         done = command.run(*REFINE, *more)
         assert done.code == 2, done.out
-        assert "that is a self-check and tells nothing of quality, so coverage can be no goal" in done.err
+        assert "that is a self-check and tells nothing of quality, so coverage cannot be a goal" in done.err
         assert "--allow-self-check" in done.err
     assert command.run("runs", "--json").json["runs"] == []
     assert command.run(*REFINE, "--judge", "openai:m", "--dry-run").code == 0

@@ -70,7 +70,7 @@ def test_a_trace_tells_the_story_round_by_round(command: Inside, refined: Any) -
         "+ The keeper number 5 is called Tom5.",
         "coverage     0.66 -> 1.00  goal 1: met",
         "  statistics: 6 sentences, compression ",
-        "stopped: every goal is met; the result is the draft of round 2",
+        "every goal is met; the result is the draft of round 2",
     ):
         assert line in done.out
     assert max(len(line) for line in done.out.splitlines()) <= 100

@@ -264,13 +264,13 @@ async def test_a_judge_that_calls_nothing_clear_gives_findings_and_no_score(tmp_
     one = result.evaluations["booookscore"]
     confusing = 1 + len(words)
     assert (one.outcome, one.score, one.judged, one.unjudged) == ("failed", None, confusing, 5 - confusing)
-    assert one.reason == f"{confusing} sentences confuse, and of {5 - confusing} nobody can tell"
+    assert one.reason == f"{confusing} sentences are confusing, and {5 - confusing} have no verdict"
     assert [finding.sentence for finding in one.findings if "stranger" in finding.sentence] == [
         SENTENCES[2],
         SENTENCES[4],
     ]
     assert len(one.findings) == confusing
-    assert len(court.asked("find_confusion")) == 1, "what nobody can tell is not asked for again"
+    assert len(court.asked("find_confusion")) == 1, "what have no verdict is not asked for again"
 
     whole = await judged(tmp_path / "whole", SUMMARY, Unsure(dict.fromkeys(["e"], asked)))
     assert (whole.outcome, whole.score) == ("scored", 0.0)
@@ -287,7 +287,7 @@ async def test_the_built_in_judge_says_that_it_takes_a_language_model(tmp_path: 
     assert [finding.kind for finding in one.findings] == ["duplication"]
     assert (none.outcome, none.findings, none.unjudged) == ("failed", (), 2)
     for each in (one, none):
-        assert each.reason.endswith("takes a language model as judge (--judge openai:MODEL)")
+        assert each.reason.endswith("name a language model as judge (--judge openai:MODEL)")
         assert "entailment" not in each.reason
 
 

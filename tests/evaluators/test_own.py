@@ -276,16 +276,16 @@ UNSOUND: dict[str, Any] = {
     "-0.1, which is not from 0 to 1": Evaluation("giving", 1, "scored", -0.1),
     "no Evaluation, but None": None,
     "no Evaluation, but 0.5": 0.5,
-    "in the name of coverage": Evaluation("coverage", 1, "scored", 0.5),
+    "of the metric coverage": Evaluation("coverage", 1, "scored", 0.5),
     "the score None with the outcome scored": Evaluation("giving", 1, "scored"),
     "the score 0.5 with the outcome failed": Evaluation("giving", 1, "failed", 0.5),
     "judged -1 items": lambda one: one.scored(0.5, judged=-1),
-    "a finding in the name of coverage": lambda one: one.scored(0.5, findings=[replace(FINDING, metric="coverage")]),
+    "a finding of the metric coverage": lambda one: one.scored(0.5, findings=[replace(FINDING, metric="coverage")]),
     "task: must be 'add', 'correct'": lambda one: one.scored(0.5, findings=[replace(FINDING, task="burn")]),
     "sentence: must be text": lambda one: one.scored(0.5, findings=[replace(FINDING, sentence=None)]),
     "findings.0: must be an object": lambda one: one.scored(0.5, findings=["bad"]),
     "held.0: must be text": lambda one: one.scored(0.5, held=[3]),
-    "details that are no JSON": lambda one: one.scored(0.5, details={"x": object()}),
+    "details that are not JSON": lambda one: one.scored(0.5, details={"x": object()}),
     "Out of range float": lambda one: one.measured({"x": float("inf")}),
 }
 
@@ -416,7 +416,7 @@ NO_FACTORY = "cannot be made: TypeError"
         ("beauty", "Mentions", "the installed metric beauty calls itself mentions"),
         ("beauty", "SENTENCE", f"the installed metric beauty {NO_FACTORY}"),
         ("beauty", "raising", f"the installed metric beauty {NO_FACTORY}"),
-        ("beauty", "PosedGiven.model_construct", "the installed metric beauty is no Evaluator"),
+        ("beauty", "PosedGiven.model_construct", "the installed metric beauty is not an Evaluator"),
         ("beauty", "nothing", "beauty, of the package wordy, cannot be loaded: AttributeError"),
     ],
 )
@@ -438,11 +438,11 @@ def unnamed(name: Any) -> Evaluator:
     [
         ((SaysTom(), SaysTom()), "there are two metrics named says_tom"),
         ((unnamed("coverage"),), "there are two metrics named coverage"),
-        ((unnamed("a=b"),), "'a=b' is no name for a metric"),
-        ((unnamed(""),), "'' is no name for a metric"),
+        ((unnamed("a=b"),), "'a=b' is not a valid name for a metric"),
+        ((unnamed(""),), "'' is not a valid name for a metric"),
         ((unnamed(None),), "the metric SaysTom has no name"),
-        ((unnamed("review"),), "'review' is no name for a metric"),
-        ((SaysTom,), "is no metric"),
+        ((unnamed("review"),), "'review' is not a valid name for a metric"),
+        ((SaysTom,), "is not a metric"),
     ],
 )
 def test_what_is_handed_over_has_a_name_of_its_own(own: Any, complaint: str) -> None:

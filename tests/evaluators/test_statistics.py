@@ -80,7 +80,7 @@ async def test_a_summary_without_a_word_is_not_measured(court: Court, summary: s
     found = result.evaluations["statistics"]
 
     assert (found.outcome, found.score, found.details) == ("not_applicable", None, {})
-    assert found.reason == "the summary has no word"
+    assert found.reason == "the summary has no words"
     assert result.scores == {}
     assert result.statistics is None
     assert result.complete

@@ -117,7 +117,7 @@ def test_a_score_rests_on_half_of_the_sentences_and_not_on_faults_alone(
     confusing: int, clear: int, unjudged: int, score: float | None
 ) -> None:
     said = (*[ConfusionVerdict(True, ("language",))] * confusing, *[ConfusionVerdict(False)] * clear)
-    short = Failure("judging", "unjudged", "the judge says that it cannot tell") if unjudged else None
+    short = Failure("judging", "unjudged", "the judge cannot tell") if unjudged else None
     assert SystemJudgment(said, unjudged, failure=short).score == score
     assert SystemJudgment(said, unjudged).score == (1 - confusing / len(said) if said else None), (
         "people chose what to mark"
@@ -191,7 +191,7 @@ def test_lengths_are_means_over_summaries_with_sentences() -> None:
 def test_without_the_vocabulary_tokens_are_estimated_and_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tokens, "_load", lambda name: None)
     report = EXPERIMENT.report(outcome_of({"a": "One sleeps."}, {"a": None}))
-    assert "estimate: estimated, and rather too high" in table(report, "lengths").caption
+    assert "estimate: an estimate, slightly too high" in table(report, "lengths").caption
     assert report.settings["tokenizer"] == "estimate"
 
 

@@ -102,7 +102,7 @@ def test_a_table_is_read_as_lines_are(tmp_path: Path) -> None:
 
 def test_a_parquet_file_is_refused_with_what_makes_lines_of_it(tmp_path: Path) -> None:
     (tmp_path / "xsum.parquet").write_bytes(b"PAR1\x15\x04\x15\x80PAR1")
-    with pytest.raises(UsageError, match="it is a Parquet file") as refused:
+    with pytest.raises(UsageError, match="Parquet files cannot be read") as refused:
         read_contents(tmp_path / "xsum.parquet")
     assert "lines=True" in refused.value.hint
 
@@ -113,7 +113,7 @@ def test_extracts_of_xsum_are_read_between_their_marks(tmp_path: Path) -> None:
     (one,) = read_contents(tmp_path / "2960.data").examples
     assert (one.id, one.text, one.summaries[0].text) == ("2960", STORY, SUMMARY)
     (tmp_path / "no.data").write_text("nothing", "utf-8")
-    assert read_contents(tmp_path / "no.data").troubles[0].message == "it is no extract of XSum"
+    assert read_contents(tmp_path / "no.data").troubles[0].message == "it is not an XSum extract"
 
 
 def test_a_check_names_what_cannot_be_read_and_what_is_odd_line_by_line(tmp_path: Path) -> None:
@@ -132,12 +132,12 @@ def test_a_check_names_what_cannot_be_read_and_what_is_odd_line_by_line(tmp_path
     assert [(each.place, each.message.split(":")[0]) for each in found.troubles] == [
         ("line 2", "there is no `document` with a text"),
         ("line 4", "there is no object"),
-        ("line 6", "this is no JSON"),
+        ("line 6", "this is not JSON"),
     ]
     assert [(each.place, each.message) for each in found.oddities] == [
-        ("line 3", "it has the id of line 1: 29"),
+        ("line 3", "it has the same id as line 1: 29"),
         ("line 3", "a summary is as long as its document"),
-        ("line 5", "it has the text of line 1"),
+        ("line 5", "it has the same text as line 1"),
     ]
     report = check([found])
     row = dict(zip(report.tables[0].columns, report.tables[0].rows[0], strict=True))

@@ -79,7 +79,7 @@ def test_a_table_of_another_form_is_shown_and_said_not_to_be_drawn(tmp_path: Pat
         kept_file = tmp_path / f"{at}.json"
         kept_file.write_text(json.dumps({"experiment": experiment, "tables": [odd.to_json()]}), "utf-8")
         (shown,) = read_results([str(kept_file)])[0].tables
-        assert (shown.pictures, "another form" in shown.undrawn) == ((), True), experiment
+        assert (shown.pictures, "a different form" in shown.undrawn) == ((), True), experiment
 
 
 def _changed(**fields: Any) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def _changed(**fields: Any) -> dict[str, Any]:
         (json.dumps(_changed(rows=[{}, {"model": True}])), "tables.0.rows.1.model: a text"),
         (json.dumps(_changed(rows=[{"whole": float("nan")}])), "tables.0.rows.0.whole: the number is too large"),
         (json.dumps(_changed(rows=[{"whole": 10**30}])), "tables.0.rows.0.whole: the number is too large"),
-        (json.dumps(_changed(rows=[{"evil": 1}])), "tables.0: row 0 has 'evil', which is no column"),
+        (json.dumps(_changed(rows=[{"evil": 1}])), "tables.0: row 0 has 'evil', which is not a column"),
         (f'{{"experiment": "x", "tables": [], "settings": {"[" * 5000}', "invalid JSON"),
     ],
 )

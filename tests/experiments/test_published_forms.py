@@ -235,7 +235,7 @@ class TestGovReport:
         assert report.summaries[0].text == "Keepers are few.\n\nAnd tired."
         entry["summary_sections"] = {"title": [], "paragraphs": ["Keepers are few."]}
         (trouble,) = read_contents(lines(tmp_path / "odd.jsonl", entry)).troubles
-        assert "another number of titles than of paragraphs" in trouble.message
+        assert "different numbers of titles and paragraphs" in trouble.message
 
     @pytest.mark.parametrize(("field", "set_"), [("document", "xsum, govreport"), ("report", "govreport")])
     def test_pairs_are_read_under_either_name(self, tmp_path: Path, field: str, set_: str) -> None:

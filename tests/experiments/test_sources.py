@@ -41,7 +41,7 @@ def test_a_pattern_is_what_it_fits_and_no_document_comes_twice(books: Path) -> N
 @pytest.mark.parametrize(
     ("content", "said", "place"),
     [
-        ('{"text": "x."}\n{"text": ', "this is no JSON", "line 2"),
+        ('{"text": "x."}\n{"text": ', "this is not JSON", "line 2"),
         ('{"text": "x."}\n{"title": "y"}', "no `text` with a text", "line 2"),
         ('["x."]', "there is no object", "entry 1"),
         ("\n \n", "the file is empty", "x.jsonl"),

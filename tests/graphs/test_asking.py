@@ -208,7 +208,7 @@ async def test_another_process_answers_and_goes_on(bench: Bench, tmp_path: Path)
         assert "summarize_whole" not in prompts
         assert keepers_in(summary).keys() == {1, 2, 3, 4, 5, 6}
         assert (await session.result(run)).summary == summary
-        with pytest.raises(RunError, match="waits for no answer"):
+        with pytest.raises(RunError, match="is not waiting for an answer"):
             await session.resume(run, answer={})
 
 

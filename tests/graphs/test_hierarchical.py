@@ -164,7 +164,7 @@ async def test_a_tidying_that_is_refused_leaves_the_summary_as_it_is(tmp_path: P
     ("reply", "flaw"),
     [
         (prose(120), "120 words, over the limit of 50"),
-        ("The keeper tells of the lamp at his station, and the", "does not end a sentence"),
+        ("The keeper tells of the lamp at his station, and the", "ends in the middle of a sentence"),
         ("The keeper tells of the lamp at his station.", ""),
     ],
 )

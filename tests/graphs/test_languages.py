@@ -95,7 +95,7 @@ async def test_a_reply_that_is_too_long_or_has_no_end_is_seen_as_such(tmp_path: 
     over = count_words(long) - 100
     assert told == [
         f"it has {100 + over} {unit}, {over} too many; write at most 100 {unit}",
-        f"its last sentence has no end; write at most 90 {unit}",
+        f"its last sentence is unfinished; write at most 90 {unit}",
     ]
     assert f"Use at most 100 {unit}." in desk.asked[0].text
 

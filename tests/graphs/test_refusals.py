@@ -45,9 +45,9 @@ async def test_a_chunk_that_is_refused_twice_is_a_gap_that_a_resumed_run_asks_ab
 
     (gap,) = result.gaps
     assert (gap.chunk, gap.code, len(answer.refused)) == (2, RefusedReply.code, 2)
-    assert gap.reason.startswith("the model wrote something else than a summary: ")
+    assert gap.reason.startswith("the model wrote something other than a summary: ")
     assert answer.refused[1].complaint is not None
-    assert "no summary of the text" in answer.refused[1].complaint.reason
+    assert "not a summary of the text" in answer.refused[1].complaint.reason
     pieces = desk.store.runs.pieces(result.run.id)
     assert not {result.summary, *(one.text for one in pieces)} & set(SAID)
 
@@ -73,7 +73,7 @@ async def test_what_is_refused_once_is_written_at_the_second_asking(tmp_path: Pa
 async def test_a_run_of_which_every_piece_is_refused_fails(tmp_path: Path, strategy: str) -> None:
     settings = {"chunk_tokens": 256, "context_tokens": 4096} if strategy == "direct" else {}
     desk = Desk(tmp_path, Refusing(""))
-    with pytest.raises((IncompleteError, RefusedReply), match="something else than a summary"):
+    with pytest.raises((IncompleteError, RefusedReply), match="something other than a summary"):
         await desk.summarize(story(40), strategy=strategy, **settings)
     (run,) = desk.store.runs.latest(1)
     assert (run.status, desk.store.runs.pieces(run.id), desk.store.runs.drafts(run.id)) == ("failed", [], [])
@@ -83,7 +83,7 @@ async def test_a_run_of_which_every_piece_is_refused_fails(tmp_path: Path, strat
 async def test_a_merge_that_is_refused_ends_the_run_and_a_resumed_run_merges(tmp_path: Path) -> None:
     answer = Refusing("level 1")
     desk = Desk(tmp_path, answer)
-    with pytest.raises(RedraftError, match="something else than a summary"):
+    with pytest.raises(RedraftError, match="something other than a summary"):
         await desk.summarize(story(100))
     answer.label = "nothing"
     assert (await desk.resume(desk.store.runs.latest(1)[0].id)).complete

@@ -65,7 +65,7 @@ def test_how_far_was_read_is_part_of_what_a_run_is() -> None:
 async def test_a_beginning_is_not_refined_by_the_whole(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     async with desk.session() as session:
-        with pytest.raises(UsageError, match="no more than its beginning"):
+        with pytest.raises(UsageError, match="only its beginning"):
             await session.summarize(
                 story(60),
                 settings=DraftConfig(words=50, until=400),

@@ -159,7 +159,7 @@ def test_a_comparison_names_the_language_of_what_it_quotes(command: Inside, lang
 def test_what_is_no_language_is_refused(command: Inside) -> None:
     done = command.run("summarize", "low.txt", "--source-language", "german")
     assert done.code == 2
-    assert "names no language" in done.err
+    assert "is not a language" in done.err
 
 
 @pytest.mark.slow

@@ -51,9 +51,9 @@ def test_the_answer_is_found(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("<think>{wrong}", "ends within its thoughts"),
-        ("[THINK]{wrong}", "ends within its thoughts"),
-        ("{wrong} <think>but", "ends within its thoughts"),
+        ("<think>{wrong}", "ends during the reasoning"),
+        ("[THINK]{wrong}", "ends during the reasoning"),
+        ("{wrong} <think>but", "ends during the reasoning"),
         ("<|channel|>analysis<|message|>{wrong}", "no JSON object"),
         ("{wrong} {right}", "two answers that differ"),
         ("Either {wrong} or {right}", "two answers that differ"),

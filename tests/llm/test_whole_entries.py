@@ -59,7 +59,7 @@ def test_what_stands_before_it_is_passed_over(before: str) -> None:
         "They are all fine, [",
         "",
     ],
-    ids=["thought better of", "a thought", "not one", "strangers", "deeper", "prose", "empty"],
+    ids=["thought better of", "a thought", "no question about the document", "strangers", "deeper", "prose", "empty"],
 )
 def test_what_is_no_list_of_entries_that_count_by_themselves_is_none(text: str) -> None:
     assert numbers(text) == []

@@ -123,10 +123,10 @@ def test_other_metrics_and_other_roles_are_refused_in_a_sentence(tiny: Path, tmp
     refused = {
         ("evaluate", "book.md", "summary.md", "--judge", judge): "does not serve coverage: it only says whether",
         ("evaluate", "book.md", "summary.md", "--judge", judge, "--metric", "keyfact_recall"): "finds no key facts",
-        ("compare", "book.md", "summary.md", "book.md", "--judge", judge): "has no part in this",
-        ("keyfacts", "book.md", "--judge", judge): "has no part in this",
+        ("compare", "book.md", "summary.md", "book.md", "--judge", judge): "cannot be used here",
+        ("keyfacts", "book.md", "--judge", judge): "cannot be used here",
         ("summarize", "long.md", "-m", judge): "cannot write",
-        ("evaluate", "book.md", "summary.md", "--judge", "extractive", "--validator", judge): "nothing but a judge",
+        ("evaluate", "book.md", "summary.md", "--judge", "extractive", "--validator", judge): "only be a judge",
         ("evaluate", "book.md", "summary.md", "--judge", "nli:./nowhere", "--metric", "consistency"): "no such folder",
     }
     for words, message in refused.items():

@@ -65,7 +65,7 @@ def test_another_document_is_told_before_anything_else_is_looked_into(tmp_path: 
             import_pack(store, spoiled, None, "pack.json")
         with pytest.raises(PackError, match="about another document, 'Light'"):
             import_pack(store, spoiled, document, "pack.json")
-        with pytest.raises(PackError, match=r"this is no pack: questions\.0\.rank"):
+        with pytest.raises(PackError, match=r"this is not a pack: questions\.0\.rank"):
             import_pack(store, spoiled.replace(b"0" * 64, document.id.encode()), document, "pack.json")
 
 

@@ -245,9 +245,9 @@ async def test_without_any_question_there_is_no_pack_and_no_score(tmp_path: Path
     court = Court(tmp_path, Mute())
     found = (await coverage(court)).evaluations["coverage"]
     assert (found.outcome, found.score) == ("failed", None)
-    assert found.reason == "The Keepers: not one question about the document came back"
+    assert found.reason == "The Keepers: the model returned no question about the document"
     async with court.session() as session:
-        with pytest.raises(JudgingError, match="not one question"):
+        with pytest.raises(JudgingError, match="no question about"):
             await session.build(court.document)
     assert court.store.packs.all() == []
 

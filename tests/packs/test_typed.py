@@ -87,7 +87,7 @@ async def test_what_cannot_be_asked_is_tried_elsewhere_and_then_named(store: Sto
     assert len(asked) == 9, "three paragraphs of each third"
     assert [one.type for one in found.questions].count("binary") == 0
     assert [one for one in found.missing if "binary" in one] == [
-        f"no binary question 1 about the {third}: what came back is answered with neither yes nor no"
+        f"no binary question 1 about the {third}: the model's question is answered with neither yes nor no"
         for third in THIRDS
     ]
 
@@ -112,7 +112,7 @@ async def test_a_question_that_the_document_answers_after_all_is_not_unanswerabl
 
 
 async def test_where_nothing_comes_it_is_said(store: Store) -> None:
-    with pytest.raises(JudgingError, match="not one typed question"):
+    with pytest.raises(JudgingError, match="no typed question"):
         await builder(store, book(3), lambda _: TypedReply(question="", answer="", reason="")).build()
 
 
@@ -135,7 +135,7 @@ def test_slots_keep_to_their_thirds_and_to_what_is_read(valleys: int, each: int,
         ({}, ""),
         ({"text": "?"}, "has no words"),
         ({"answer": ""}, "has no answer"),
-        ({"answer": "a red one"}, "does not stand in its paragraph"),
+        ({"answer": "a red one"}, "is not in its paragraph"),
         ({"reason": "So it is."}, "has a reason"),
         ({"type": "abstractive", "answer": "A red one."}, ""),
         ({"type": "binary", "answer": "Yes"}, "neither yes nor no"),
@@ -222,15 +222,15 @@ def test_the_last_import_counts(store: Store) -> None:
         ("id", "0" * 16, "the file was changed"),
         ("questions.0.question", "Is it the second?", "the file was changed"),
         ("questions.0.answer", "maybe", "neither yes nor no"),
-        ("questions.2.answer", "Nothing of the kind", "does not stand in its paragraph"),
+        ("questions.2.answer", "Nothing of the kind", "is not in its paragraph"),
         ("questions.1.answer", "Ann", "has an answer"),
         ("questions.0.third", "end", "is not about the end"),
         ("questions.0.paragraph", [0, 100_000], "was not asked about"),
         ("questions.0.paragraph", [40, 40], "was not asked about"),
         ("questions.0.rank", 2, "has the rank 2"),
-        ("questions.0.type", "rhetorical", "this is no pack"),
+        ("questions.0.type", "rhetorical", "this is not a pack"),
         ("questions.1.question", "Is it the first?", "twice"),
-        ("questions", [], "this is no pack"),
+        ("questions", [], "this is not a pack"),
         ("end", 100_000, "more than there is"),
         ("end", 0, "more than there is"),
     ],

@@ -203,7 +203,7 @@ GIVEN: dict[str, BaseModel] = {
             qa.Statement(id=3, before="Ann came.", sentence="She left."),
         ],
     ),
-    "judge_chunk": factual.ChunkGiven(excerpt="The lamp went out."),
+    "judge_chunk": factual.ChunkMarksGiven(excerpt="The lamp went out."),
     "find_confusion": coherence.ConfusionGiven(
         summary="It was 1924. Hester came.",
         sentences=[

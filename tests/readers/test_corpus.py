@@ -99,7 +99,7 @@ def test_the_same_text_twice_is_read_once_and_said(tmp_path: Path) -> None:
     names = [str(tmp_path / name) for name in ("one.md", "two.md", "other.md")]
     corpus = load_all(names)
     assert corpus.text.count("lamp") == 1
-    assert corpus.notes == ("two.md has the same text as one.md, and is read once",)
+    assert corpus.notes == ("two.md has the same text as one.md, so it is read once",)
     alone = load_all(names[:2])
     assert alone.id == load(names[0]).id
     assert alone.notes == corpus.notes
@@ -128,7 +128,7 @@ def test_what_cannot_be_meant_of_several_is_refused(paths: list[str]) -> None:
             load_all(paths[:2], wanted=wanted)
     with pytest.raises(UsageError, match="stdin can be read for one document only"):
         load_all(["-", "-"])
-    with pytest.raises(UsageError, match="one of several"):
+    with pytest.raises(UsageError, match="given as one document"):
         together([load_all(paths[:2]), load(paths[2])])
     with pytest.raises(UsageError, match="no document was given"):
         load_all([])

@@ -17,7 +17,7 @@ def notes(data: bytes) -> tuple[str, ...]:
 
 def test_a_stretch_of_latin_1_within_utf_8_is_noted_with_its_line() -> None:
     assert notes(RUSSIAN.encode() * 40 + GERMAN.encode("latin-1") * 5 + RUSSIAN.encode() * 40) == (
-        "the encoding changes: 10 places are no UTF-8, the first of them in line 41",
+        "the encoding changes: 10 places are not UTF-8, the first of them in line 41",
     )
 
 
@@ -28,7 +28,7 @@ def test_a_stretch_of_utf_8_within_latin_1_is_noted_with_its_line() -> None:
 
 def test_what_the_encoding_has_no_letter_for_is_noted() -> None:
     data = GERMAN.encode("cp1252") * 4_000 + b"\x81\x8d\n"
-    assert "the text was read as cp1252, and 2 places are none" in notes(data)
+    assert "the text was read as cp1252, but 2 places are not" in notes(data)
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_any_other_failure_of_a_parser_is_a_sentence(
 @pytest.mark.slow
 def test_a_process_that_dies_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apart, "_START", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
-    assert refusal("pdf", b"x").message == "the file is broken, and broke the program that reads it"
+    assert refusal("pdf", b"x").message == "the file is broken, and crashed the program that reads it"
     monkeypatch.setattr(apart, "_START", "raise MemoryError")
     assert refusal("pdf", b"x").message == too_large("pdf")["error"]
     monkeypatch.setattr(apart, "_START", "import time; time.sleep(60)")

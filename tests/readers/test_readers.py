@@ -75,8 +75,8 @@ def test_no_text_is_none_from_a_reader_either(folder: Path, data: bytes, message
     ("kind", "message"),
     [
         ("broken", "the reader for .broken files, of the package talks, failed: ValueError: byte 7 is odd"),
-        ("silent", "the reader for .silent files, of the package talks, gave no document, but str"),
-        ("numbered", "the reader for .numbered files, of the package talks, gave no document, but Document"),
+        ("silent", "the reader for .silent files, of the package talks, returned no document, but str"),
+        ("numbered", "the reader for .numbered files, of the package talks, returned no document, but Document"),
     ],
 )
 def test_a_reader_that_fails_is_named(folder: Path, kind: str, message: str) -> None:

@@ -267,7 +267,7 @@ def _cases() -> dict[str, Case]:
             },
         ),
         "judge_chunk": (
-            factual.ChunkGiven(excerpt="x"),
+            factual.ChunkMarksGiven(excerpt="x"),
             {
                 "major_facts": 12,
                 "connections": 3,

@@ -141,7 +141,7 @@ async def test_it_sees_how_the_summary_stands_what_is_wrong_and_what_was_tried(c
     assert "revisions that may still be made: 4" in first.text
     (attempt,) = second.items("tried").values()
     assert attempt["text"].startswith("Revision 1, for coverage, 1 finding: taken, coverage gained")
-    assert attempt["text"].endswith("The reviser was told: Tell it in order.")
+    assert attempt["text"].endswith("Instruction to the reviser: Tell it in order.")
     assert len(third.items("tried")) == 2
 
 
@@ -215,7 +215,7 @@ async def test_it_looks_up_no_more_than_it_may(court: Open) -> None:
     assert [len(sheet.items("passages")) <= 12 for sheet in decisions(opened)] == [True] * 3
     assert ["look_up" in sheet.text.partition('"look_up"')[0] for sheet in decisions(opened)] == [True, True, False]
     assert answers(decisions(opened)[1])[3:] == ["17 more searches: no more than 3 searches are answered at once"]
-    assert "named no finding" in result.rounds[1].why
+    assert "named no existing finding" in result.rounds[1].why
 
 
 @dataclass
@@ -297,7 +297,7 @@ async def test_what_cannot_be_looked_up_is_answered_by_a_sentence(court: Open) -
     result = await lead(opened, rounds=1)
 
     _, second, third = decisions(opened)
-    nowhere = 'that is no place: name one such as "40 %" or "1200-2400", or the id of a finding'
+    nowhere = 'that is not a place: name one such as "40 %" or "1200-2400", or the id of a finding'
     assert answers(second) == [
         f"read: the end: {nowhere}",
         "read: 140 %: a document ends at 100 %",
@@ -334,7 +334,7 @@ async def test_a_finding_that_rests_on_no_place_is_not_read_around(court: Open) 
     await lead(opened, rounds=1, goals={"third": 1.0}, model_roles={"metrics": [NamesTheThird()]})
 
     (said,) = answers(decisions(opened)[1])
-    assert said.endswith(": that finding rests on no place of the document: search for what it is about")
+    assert said.endswith(": that finding has no place in the document: search for what it is about")
 
 
 @pytest.mark.slow
@@ -354,14 +354,14 @@ async def test_what_it_has_looked_up_stands_in_the_trace(court: Open) -> None:
     refused_ = trace.turns[1].lookups[1]
     assert trace.turns[0].lookups == ()
     assert trace.turns[1].lookups == (search, refused_)
-    assert (refused_.asked, refused_.found, refused_.said[:16]) == ("read: nowhere", 0, "that is no place")
+    assert (refused_.asked, refused_.found, refused_.said[:16]) == ("read: nowhere", 0, "that is not a place")
     assert trace.lookups == (Lookup("read: 40 %", 1),)
     shown = trace.to_json()
     assert shown["lookups"] == [{"asked": "read: 40 %", "found": 1, "said": ""}]
     lines = list(trace_lines(trace, opened.document, show_all=False))
     at = lines.index("  looked up first:")
     assert lines[at + 1] == "    · search: keeper number 9 -> 4 passages"
-    assert lines[at + 2].startswith("    · read: nowhere -> that is no place")
+    assert lines[at + 2].startswith("    · read: nowhere -> that is not a place")
     assert "    · read: 40 % -> 1 passage" in lines[lines.index("  looked up first:", at + 1) :]
 
 

@@ -146,7 +146,7 @@ async def test_the_loop_goes_on_while_somebody_else_works_on_the_run(
     desk.store.runs.set_status(stopped.run.id, "interrupted")
     with desk.store.claim(stopped.run.id):
         async with watched() as longest:
-            with pytest.raises(RunError, match="is being worked on"):
+            with pytest.raises(RunError, match="is in use"):
                 await desk.resume(stopped.run.id)
     assert longest() < STALL
     # Whoever was refused has taken nothing away from the one who works on it.

@@ -107,8 +107,8 @@ async def test_what_was_lost_on_the_way_of_a_run_can_be_handed_over(tmp_path: Pa
 @pytest.mark.parametrize(
     ("finding", "said"),
     [
-        (Finding("x", "x", "remove", "Remove this.", sentence="The moon is a cheese."), "the summary does not have"),
-        (Finding("x", "x", "add", "Add.", evidence=Evidence("Never said at all.")), "the document does not have"),
+        (Finding("x", "x", "remove", "Remove this.", sentence="The moon is a cheese."), "that is not in the summary"),
+        (Finding("x", "x", "add", "Add.", evidence=Evidence("Never said at all.")), "that are not in the document"),
     ],
 )
 async def test_findings_on_something_else_are_refused_before_anything_is_spent(

@@ -52,9 +52,9 @@ def test_a_goal_takes_verdicts_on_enough_of_its_items(one: Evaluation | None, st
 
 def test_a_score_on_less_than_half_of_its_items_is_none() -> None:
     assert founded(evaluation(2, 2)) == evaluation(2, 2)
-    few = founded(evaluation(2, 7, trouble="the judge passed over 7 of the items, twice"))
+    few = founded(evaluation(2, 7, trouble="the judge skipped 7 of the items, twice"))
     assert (few.outcome, few.score, few.judged, few.unjudged) == ("failed", None, 2, 7)
-    assert few.reason == "only 2 of 9 items have a verdict: the judge passed over 7 of the items, twice"
+    assert few.reason == "only 2 of 9 items have a verdict: the judge skipped 7 of the items, twice"
     found = (Finding("coverage", "unanswered", "add", "Say who keeps it."),)
     said = founded(replace(evaluation(2, 7), findings=found, held=("It is kept.",)))
     assert (said.score, said.findings, said.held) == (None, found, ("It is kept.",)), "what is sure may be mended"

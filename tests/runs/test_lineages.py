@@ -212,7 +212,7 @@ async def test_a_limit_of_calls_holds_and_the_run_goes_on(tmp_path: Path, monkey
 async def test_what_cannot_be_asked_is_refused(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path)
     async with desk.session(model="extractive") as session:
-        with pytest.raises(UsageError, match="goes by words"):
+        with pytest.raises(UsageError, match="compares words"):
             await session.lineage(run, ask=True)
     async with desk.session() as session:
         with pytest.raises(RunError, match="no run"):

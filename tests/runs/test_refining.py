@@ -259,7 +259,7 @@ async def test_what_was_tried_on_one_draft_may_be_tried_on_the_next(court: Open)
         (POOR, "nothing was changed"),
         (told(*range(1, 7)) + " It" + " goes" * 60 + " on.", "over the limit of 60"),
         ("", "empty"),
-        ("It breaks off in the", "does not end a sentence"),
+        ("It breaks off in the", "ends in the middle of a sentence"),
         (Answer(refusal="I would rather not."), "I would rather not"),
     ],
     ids=["the same", "too long", "empty", "broken off", "refused"],

@@ -86,7 +86,7 @@ async def test_a_wrong_sentence_without_words_of_the_document_that_say_otherwise
     result = await opened.refine(told(1, wrong={2: "Bob"}), goals={"faithfulness": 1.0})
 
     (point,) = opened.asked("revise")[0].items("points").values()
-    assert (point["task"], point["instruction"]) == ("remove", "A name, number or pronoun is not the document's.")
+    assert (point["task"], point["instruction"]) == ("remove", "A name, number or pronoun differs from the document.")
     assert keepers_in(result.summary or "") == {1: "Tom1"}
 
 

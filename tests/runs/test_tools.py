@@ -223,7 +223,7 @@ async def test_finish_ends_a_run_that_waits(hands: Hands) -> None:
     found = (await hands.use("list_findings", waiting.run.id, metric="consistency")).findings
 
     refused = await hands.refused("revise", waiting.run.id, findings=[found[0].id])
-    assert "is waiting, and revised when it is done" in refused
+    assert "is waiting, and can only be revised when it is done" in refused
     assert hands.court.store.runs.get(waiting.run.id).status == "waiting"
 
     await hands.use("finish", waiting.run.id)
@@ -288,7 +288,7 @@ async def test_a_run_that_nobody_judged_is_not_revised(hands: Hands) -> None:
     assert found.score == 0.0
     listed = (await hands.use("list_findings", drafted.run.id)).findings
     refused = await hands.refused("revise", drafted.run.id, findings=[listed[0].id])
-    assert refused == f"run {drafted.run.id} has no judged draft (begin it with metrics or goals)"
+    assert refused == f"run {drafted.run.id} has no judged draft (start it with metrics or goals)"
 
 
 @pytest.mark.slow

@@ -106,7 +106,7 @@ def test_who_gets_no_key_is_said_unless_they_are_on_this_machine() -> None:
         assert len(notes) == said
     assert notes == []
     _, _, notes = windows(writer, JudgeConfig(judges=("openai:gpt-4o",), base_url=away))
-    assert notes[0].startswith(f"openai:gpt-4o at {away} is asked without a key")
+    assert notes[0].startswith(f"openai:gpt-4o at {away} gets no key")
 
 
 @pytest.mark.slow

@@ -153,7 +153,7 @@ def test_a_run_that_is_being_worked_on_is_refused_and_so_are_those_beside_it(sto
     before = dump(place)
     with started(_WORKING, place, "abc123"):
         for runs, documents in ((["fork-of-abc123", "abc123"], []), ([], [document(PRINTABLE).id])):
-            with pytest.raises(RunError, match="being worked on"):
+            with pytest.raises(RunError, match="in use"):
                 store.forget(runs, documents=documents)
         assert dump(place) == before
     store.forget(["fork-of-abc123", "abc123"])

@@ -176,7 +176,7 @@ def test_a_file_that_is_no_database_is_left_as_it_is(path: Path) -> None:
     path.write_text("Dear diary. " * 100)
     with pytest.raises(StoreError) as caught:
         Store(path)
-    assert "no redraft database" in caught.value.hint
+    assert "not a redraft database" in caught.value.hint
     assert path.read_text() == "Dear diary. " * 100
 
 

@@ -99,9 +99,9 @@ async def test_a_database_in_memory_makes_no_files(tmp_path: Path, monkeypatch: 
     assert stopped.run.status == "stopped"
     with court.store.claim(stopped.run.id):
         assert court.store.is_claimed(stopped.run.id)
-        with pytest.raises(RunError, match="being worked on"), court.store.claim(stopped.run.id):
+        with pytest.raises(RunError, match="in use"), court.store.claim(stopped.run.id):
             pass
-        with pytest.raises(RunError, match="being worked on"):
+        with pytest.raises(RunError, match="in use"):
             court.store.forget([stopped.run.id])
     court.forget()
     done = await court.resume(stopped.run.id, Limits(max_calls=200))

@@ -162,7 +162,7 @@ def test_documents_are_chosen_by_state_and_by_name(client: httpx.Client) -> None
         else:
             assert row.error is not None
             assert row.error["message"].endswith("the document is empty")
-            assert row.error["hint"] == "give a file that holds text"
+            assert row.error["hint"] == "give a file that contains text"
 
 
 @pytest.mark.slow

@@ -87,10 +87,10 @@ def test_a_run_is_begun_with_its_plan_shown_first(page: Any, at: Served, client:
     before = client.get("/api/runs").json()["total"]
     page.goto(f"{at.url}/runs/new")
     ready(page)
-    assert page.is_hidden("text=Most revisions")
+    assert page.is_hidden("text=Maximum revisions")
     page.set_input_files("[data-file]", str(book))
     page.check("[data-kind][value=refine]")
-    assert page.is_visible("text=Most revisions")
+    assert page.is_visible("text=Maximum revisions")
     page.fill("[name=words]", "60")
     page.fill("[name='goal.consistency']", "")
     page.fill("[name='goal.coverage']", "0.9")

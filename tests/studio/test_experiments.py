@@ -76,7 +76,7 @@ def test_an_experiment_is_planned_started_followed_and_read(at: Served, tmp_path
         assert "<svg" in page
         assert "data:text/csv" in page
         assert (tmp_path / "results" / name / "report.md").is_file()
-        # A second one, of the same kind: both stand side by side, and what is done is not done again.
+        # A second one, of the same kind: both stand side by side, and finished work is not repeated.
         again = started(client, word_limits="30, 60", metrics=["coverage"], name="Short or long")
         assert again == "short-or-long-2"
         assert ended(client, again).calls == 0

@@ -68,7 +68,7 @@ def test_only_a_title_may_end_with_a_bell(introducer: str) -> None:
 
 def test_what_was_taken_out_is_counted() -> None:
     assert clean_with_notes("\x1b[1;31mred\x1b[0m\x1b]0;title\x07 and\x00 \u202eblue\x9b").notes == (
-        "3 terminal escapes were taken out of the text, 21 characters in all",
+        "3 terminal escapes were removed from the text, 21 characters in all",
         "3 control characters became spaces",
     )
     assert clean_with_notes("a\r\nb\x85c\fd").notes == ()

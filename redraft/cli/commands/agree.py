@@ -30,7 +30,7 @@ Examples:
       --sweep similarity=exact,rouge1,judge --sweep threshold=0.2:0.7:0.1
 
 The exit code is 3 when something is missing: items failed, or the budget is
-used up. Repeat the command, with a higher limit, to go on.
+used up. Repeat the command, with a higher limit, to continue.
 """
 
 
@@ -83,14 +83,14 @@ def _formats() -> str:
     section="judging",
     multiple=True,
     metavar="NAME=VALUES",
-    help="Try several values of similarity, threshold, questions, claims, top-k, ... beside each other, as in"
+    help="Compare several values of similarity, threshold, questions, claims, top-k, ..., such as"
     " threshold=0.2:0.7:0.1; may be repeated.",
 )
 @options.typed_option(
     "--save",
     section="output",
     is_flag=True,
-    help="Store the agreement: from then on it is shown with these judges' scores.",
+    help="Store the agreement, to show it with these judges' scores from now on.",
 )
 @options.typed_option(
     "--title",
@@ -179,7 +179,7 @@ Examples:
     type=click.Choice(_WHAT),
     required=True,
     help="What people are asked about: whether key facts and queries are valid, whether a fact is in the summary"
-    " (alignment), whether a sentence (verification) or an answer (claims) is borne out.",
+    " (alignment), whether a sentence (verification) or an answer (claims) is supported.",
 )
 @options.typed_option(
     "--sample",
@@ -188,7 +188,7 @@ Examples:
     type=click.IntRange(min=1),
     default=600,
     metavar="N",
-    help="Most rows, drawn at random from all RUNs; 600 are HAMLET's.",
+    help="Maximum number of rows, drawn at random from all RUNs; HAMLET uses 600.",
 )
 @options.typed_option("--seed", section="summary", type=int, default=0, metavar="N", help="Seed of the random draw.")
 @options.typed_option(

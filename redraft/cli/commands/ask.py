@@ -28,10 +28,10 @@ Examples:
   redraft ask report.pdf "What does it cost?" --judge openai:gpt-5 --json
   redraft ask 3fa2c1d0 "Who wrote the letter?"
 
-SOURCE is a file, or the id of a document or of a run on it. The answer rests on
-the document alone; where it does not answer the question, the answer is "The
-document does not say." With --judge its sentences are judged for consistency,
-as those of a summary are.
+SOURCE is a file, or the id of a document or of a run on it. The answer uses
+nothing but the document; if that does not answer the question, the answer is
+"The document does not say." With --judge, its sentences are judged for
+consistency, like those of a summary.
 """
 _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 

@@ -1,4 +1,4 @@
-"""`redraft compare-runs`: runs beside each other, in one file."""
+"""`redraft compare-runs`: compare runs in one file."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ Examples:
 
 Judges are tested one by one. Every control is a run, which `redraft runs --all`
 lists. The exit code is 3 when a control fails, or
-the budget is used up. Repeat the command, with a higher limit, to go on.
+the budget is used up. Repeat the command, with a higher limit, to continue.
 """
 
 
@@ -54,7 +54,7 @@ the budget is used up. Repeat the command, with a higher limit, to go on.
     section="judging",
     multiple=True,
     metavar="NAME",
-    help="Metric to test it by; may be repeated.  [default: all that the judge supports]",
+    help="Metric to test it with; may be repeated.  [default: all that the judge supports]",
 )
 @options.window("the judge's own if known, else 8192")
 @options.prompt_set

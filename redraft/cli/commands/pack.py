@@ -186,7 +186,7 @@ def _holes(part: Pack | KeyFacts | TypedQuestions) -> str:
     """How much of it could not be had."""
     from redraft.cli.views import render
 
-    return f", with {render.count(len(part.missing), 'hole')}" if part.missing else ""
+    return f", with {render.count(len(part.missing), 'gap')}" if part.missing else ""
 
 
 @pack.command("list", short_help="List all questions and key facts.")

@@ -13,7 +13,7 @@ from redraft.batches.status import BatchStanding, Pace, Watcher
 from redraft.batches.tables import WORDS, report_on
 from redraft.cli import hints, terminal
 from redraft.cli.terminal import DONE, FAILED, SHORT, say
-from redraft.cli.views.progress import Interval, first_notes, live_line
+from redraft.cli.views.progress import LineTimer, first_notes, live_line
 from redraft.cli.views.render import aligned, count, echo_json, over, score
 from redraft.errors import BudgetError
 from redraft.report.pages.formatting import lasting
@@ -61,7 +61,7 @@ def _live() -> Iterator[BatchProgressView]:
 
 
 def _plain() -> BatchProgressView:
-    interval, shown = Interval(), ""
+    interval, shown = LineTimer(), ""
 
     def see(standing: BatchStanding, pace: Pace) -> None:
         nonlocal shown
@@ -75,7 +75,7 @@ def _plain() -> BatchProgressView:
 
 def counting(what: str, *, quiet: bool) -> Callable[[int], None]:
     """Return a function that occasionally reports how many items have been written."""
-    interval = Interval()
+    interval = LineTimer()
 
     def tell(written: int) -> None:
         if not quiet and interval.is_over():

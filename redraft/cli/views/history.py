@@ -207,13 +207,13 @@ def _end(trace: RunTrace) -> Iterator[str]:
             yield f"Refine it: {hints.about('fork', run.id, '--round', '0')}"
     elif run.refinement and result.status == "done":
         best = trace.number(run.draft)
-        yield f"stopped: {render.why_stopped(result)}; the result is the draft of round {best}"
+        yield f"{render.ended(result)}; the result is the draft of round {best}"
         yield from _compared(result)
         yield from _looked_up(trace.lookups)
         if run.why:
             yield from terminal.wrapped(one_line(run.why), "  why: ")
     elif result.status != "done":
-        yield render.why_stopped(result)
+        yield render.ended(result)
         if result.status != "running":
             yield f"Resume: {hints.resuming(run.id, run.limits, (run.error or {}).get('message', ''))}"
     yield from render.besides(result.usage)

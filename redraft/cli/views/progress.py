@@ -35,7 +35,7 @@ _PLAIN_SECONDS = 10.0
 _NOTES_SHOWN = 20
 
 
-class Interval:
+class LineTimer:
     """Decides when the next plain line is due."""
 
     def __init__(self) -> None:
@@ -247,7 +247,7 @@ def _live() -> Iterator[Display]:
 
 
 def _plain() -> Observer:
-    tally, interval, note = ProgressTotals(), Interval(), first_notes(terminal.say)
+    tally, interval, note = ProgressTotals(), LineTimer(), first_notes(terminal.say)
 
     def observe(event: Event) -> None:
         tally.take(event)

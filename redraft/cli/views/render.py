@@ -9,7 +9,7 @@ import click
 
 from redraft.cli import hints
 from redraft.cli.terminal import json_text, prose, say, wrapped
-from redraft.domain import SHORTENED, STOPS, Pack, Piece, Totals
+from redraft.domain import SHORTENED, Pack, Piece, Totals, why_stopped
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.questions import TypedQuestions
 from redraft.report.history.certificates import UNCHECKED, Certificate
@@ -30,12 +30,6 @@ _TITLE, _CHAPTER = 60, 50
 BUILDS = {"pack": "questions", "keyfacts": "key facts"}
 # Kinds of runs with an outcome other than a summary.
 OTHERWISE = {**BUILDS, "compare": "verdict", "ask": "answer"}
-_STATUSES = {
-    "running": "running",
-    "killed": "killed",
-    "interrupted": "you stopped it",
-    "waiting": "waiting for your review",
-}
 
 
 def echo_json(content: object) -> None:
@@ -106,7 +100,7 @@ def _outcome(result: Result, output: str | None) -> str:
         parts.append(f"{shown} ({', '.join(notes)})" if notes else shown)
     parts += [revisions(result)] if result.rounds[1:] else []
     if result.rounds or result.status not in ("done", "stopped"):
-        parts.append(why_stopped(result))
+        parts.append(ended(result))
     line = "; ".join(parts)
     return f"{output}: {line}" if output and result.draft else line
 
@@ -245,11 +239,10 @@ def scores(values: Mapping[str, float | None], *, self_check: bool = False) -> s
     return f"{told} {SELF_CHECK}" if told and self_check else told
 
 
-def why_stopped(result: Result) -> str:
+def ended(result: Result) -> str:
     """Return why a run ended, or its status if it has not."""
-    if result.status == "failed":
-        return f"failed: {one_line((result.run.error or {}).get('message', ''), 200)}"
-    return _STATUSES.get(result.status) or STOPS.get(result.run.stop_reason or "", result.status)
+    error = one_line((result.run.error or {}).get("message", ""), 200)
+    return why_stopped(result.status, result.run.stop_reason, error)
 
 
 def origin(pack: Pack | TypedQuestions) -> str:

@@ -176,7 +176,7 @@ class Checker:
         for fact in facts:
             above = latest.get(_ABOVE[fact.level]) if fact.level in _ABOVE else None
             if fact.parent != (above.id if above else None) or (above is None and fact.level != "root"):
-                self._refuse(f"fact {fact.id} of {where} does not stand under a {_ABOVE.get(fact.level, 'tree')}")
+                self._refuse(f"fact {fact.id} of {where} is not under a {_ABOVE.get(fact.level, 'tree')}")
             if above and fact.kept and not above.kept:
                 self._refuse(f"fact {fact.id} of {where} was kept, and the {above.level} above it was not")
             latest[fact.level] = fact
@@ -200,7 +200,7 @@ class Checker:
         else:
             there = text in document
         if not there:
-            self._refuse(f"the evidence of {where} does not stand there in the document")
+            self._refuse(f"the evidence of {where} is not at that place in the document")
         return Evidence(text, span)
 
 
@@ -243,6 +243,6 @@ def _its_document(store: Store, document: Document | None, key: str, title: str,
         raise PackError(
             f"the pack is about another document, {one_line(title, 60)!r}",
             place=place,
-            hint="give the very file that it was built from: one changed character makes another document",
+            hint="give the file that it was built from: one changed character makes a different document",
         )
     return document

@@ -115,7 +115,7 @@ class Gardener:
         if unjudged := sum(any(each.dimension == UNJUDGED for each in fact.objections) for fact in vetted):
             why = trouble or "the judge cannot tell"
             troubles.append(
-                f"{unjudged} of the {len(vetted)} key facts of {name} without a verdict of a validator: {why}"
+                f"{unjudged} of the {len(vetted)} key facts of {name} have no verdict from a validator: {why}"
             )
         trees: list[Tree] = []
         for perspective, facts in zip(self.perspectives, listed, strict=True):
@@ -224,7 +224,7 @@ def _objections(opinions: Mapping[str, FactVerdict | None]) -> tuple[Objection, 
     found: list[Objection] = []
     for dimension, opinion in opinions.items():
         if opinion is None:
-            found.append(Objection(UNJUDGED, f"nobody gave a verdict on its {dimension}"))
+            found.append(Objection(UNJUDGED, f"no verdict was given on its {dimension}"))
         elif not opinion.passed:
             found.append(Objection(dimension, opinion.reason))
     return tuple(found)

@@ -106,20 +106,20 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Hashes = Annotated[dict[str, Name], Field(max_length=100)]
 
 
-class _Part(BaseModel):
+class _PackPart(BaseModel):
     """A part of the file. Unknown fields, from later versions, are ignored."""
 
     model_config = ConfigDict(strict=True, allow_inf_nan=False, defer_build=True)
 
 
-class GivenEvidence(_Part):
+class GivenEvidence(_PackPart):
     """A quotation of the document and its place."""
 
     text: Annotated[str, Field(max_length=100_000)]
     span: Place | None
 
 
-class GivenQuestion(_Part):
+class GivenQuestion(_PackPart):
     """A question with the document's answer."""
 
     rank: int
@@ -130,14 +130,14 @@ class GivenQuestion(_Part):
     position: Share
 
 
-class GivenObjection(_Part):
+class GivenObjection(_PackPart):
     """Why a fact was pruned."""
 
     dimension: Literal["faithfulness", "objectivity", "significance", "orphaned", "unjudged"]
     reason: Words
 
 
-class GivenFact(_Part):
+class GivenFact(_PackPart):
     """A key fact, possibly pruned."""
 
     id: int
@@ -148,7 +148,7 @@ class GivenFact(_Part):
     pruned: Annotated[list[GivenObjection], Field(max_length=10)]
 
 
-class GivenTree(_Part):
+class GivenTree(_PackPart):
     """The key facts of one stretch from one perspective."""
 
     chunk: Annotated[int, Field(ge=0)]
@@ -159,7 +159,7 @@ class GivenTree(_Part):
     facts: Annotated[list[GivenFact], Field(min_length=1, max_length=5000, fail_fast=True)]
 
 
-class GivenKeyFacts(_Part):
+class GivenKeyFacts(_PackPart):
     """All trees of the document."""
 
     id: Key
@@ -170,7 +170,7 @@ class GivenKeyFacts(_Part):
     missing: Annotated[list[Words], Field(max_length=20_000, fail_fast=True)]
 
 
-class GivenTypedQuestion(_Part):
+class GivenTypedQuestion(_PackPart):
     """A typed question with its reference answer, which is empty for unanswerable ones."""
 
     rank: int
@@ -182,7 +182,7 @@ class GivenTypedQuestion(_Part):
     paragraph: Place
 
 
-class GivenTyped(_Part):
+class GivenTyped(_PackPart):
     """All typed questions of the document."""
 
     id: Key
@@ -193,12 +193,12 @@ class GivenTyped(_Part):
     missing: Annotated[list[Words], Field(max_length=20_000, fail_fast=True)]
 
 
-class _About(_Part):
+class _About(_PackPart):
     id: Key
     title: Words
 
 
-class GivenPack(_Part):
+class GivenPack(_PackPart):
     """The whole file; without questions it has no id and no model."""
 
     format: Literal["redraft-pack"]
@@ -221,7 +221,7 @@ def opened(data: bytes, place: str) -> object:
     try:
         return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
-        raise PackError(f"this is no JSON: {one_line(str(error), 200)}", place=place, hint=AGAIN) from error
+        raise PackError(f"this is not JSON: {one_line(str(error), 200)}", place=place, hint=AGAIN) from error
 
 
 def names(content: object) -> tuple[str, str] | None:
@@ -249,19 +249,19 @@ def shaped(content: object, place: str) -> GivenPack:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         what = one_line(f"{where}: {in_words(first)}" if where else in_words(first), 200)
-        raise PackError(f"this is no pack: {what}", place=place, hint=AGAIN) from error
+        raise PackError(f"this is not a pack: {what}", place=place, hint=AGAIN) from error
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object; raises for duplicate keys, which other parsers may read differently."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a name stands twice in one object")
+        raise ValueError("a name occurs twice in one object")
     return found
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")
 
 
 def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:

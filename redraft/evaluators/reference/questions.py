@@ -73,7 +73,7 @@ _OUTLINE_WINDOW = 16_384
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _FoundQuestion:
     """A question, the place of its answer, and its stretch."""
 
     asked: DocumentQuestion
@@ -109,7 +109,7 @@ async def build_pack(
         observer(Noted(trouble))
     found = _trimmed([asked for asked, _ in replies], max(_MOST_RANKED, wanted))
     if not found:
-        what = "not one question about the document came back"
+        what = "the model returned no question about the document"
         raise misses.nothing(what, missing[0] if missing else "", reader.document.title)
     order = await _ranked(judge, found, reader.window, seen) if len(stretches) > UNRANKED else _in_turn(found)
     chosen = chosen_in(order, [f.stretch for f in found], wanted)
@@ -143,14 +143,14 @@ def _counts(each: tuple[int, int], wanted: int, sizes: Sequence[int]) -> list[tu
     return [(max(1, share), max(1, share)) for share in shares]
 
 
-def _in_turn(found: Sequence[_Found]) -> list[int]:
+def _in_turn(found: Sequence[_FoundQuestion]) -> list[int]:
     """Interleave the questions: the first of every stretch, then the second, and so on."""
     stretches = sorted({f.stretch for f in found})
     own = [[n for n, f in enumerate(found) if f.stretch == stretch] for stretch in stretches]
     return [n for row in zip_longest(*own) for n in row if n is not None]
 
 
-async def _ranked(judge: Judge, found: Sequence[_Found], window: int, outline: str | None) -> list[int]:
+async def _ranked(judge: Judge, found: Sequence[_FoundQuestion], window: int, outline: str | None) -> list[int]:
     """Return the question numbers by importance. Where they do not fit one request, each group has questions from all
     parts of the document, and groups are merged rank by rank."""
     groups = ceil(len(found) / ranked_at_once(window))
@@ -226,18 +226,18 @@ def parts_of(reader: EvidenceReader, stretch: Chunk, count: int, outline: str | 
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _StretchPart:
     """A stretch or part of it that is asked about at once, and its name."""
 
     span: Span
     stretch: int
     name: str
 
-    def divided(self, spans: Sequence[Span]) -> list[_Part]:
+    def divided(self, spans: Sequence[Span]) -> list[_StretchPart]:
         """Return its parts by name, or itself if there is only one."""
         if len(spans) == 1:
             return [self]
-        return [_Part(span, self.stretch, f"{self.name}, part {at}") for at, span in enumerate(spans, 1)]
+        return [_StretchPart(span, self.stretch, f"{self.name}, part {at}") for at, span in enumerate(spans, 1)]
 
 
 async def _ask(
@@ -248,10 +248,10 @@ async def _ask(
     stretches: int,
     misses: Misses,
     outline: str | None,
-) -> tuple[list[_Found], list[str]]:
+) -> tuple[list[_FoundQuestion], list[str]]:
     """Return the questions about one stretch, and what went wrong; a stretch that the judge declines does not stop the
     others. A judge with a small window is asked part by part for the same number in total."""
-    whole = _Part(stretch.span, stretch.index, f"stretch {stretch.index + 1} of {stretches}")
+    whole = _StretchPart(stretch.span, stretch.index, f"stretch {stretch.index + 1} of {stretches}")
     parts = whole.divided(
         [span for span in parts_of(reader, stretch, count[1], outline) if count_words(reader.text(span))]
     )
@@ -269,12 +269,12 @@ class _Asker:
 
 
 async def _asked_of(
-    asker: _Asker, parts: Sequence[_Part], count: tuple[int, int], attempt: Attempt
-) -> tuple[list[_Found], list[str]]:
+    asker: _Asker, parts: Sequence[_StretchPart], count: tuple[int, int], attempt: Attempt
+) -> tuple[list[_FoundQuestion], list[str]]:
     """Return so many questions about some parts, interleaved."""
     shares = [(_share(count[0], at, len(parts)), _share(count[1], at, len(parts))) for at in range(len(parts))]
     replies = await gather_all(_asked(asker, part, share, attempt) for part, share in zip(parts, shares, strict=True))
-    found: list[_Found] = []
+    found: list[_FoundQuestion] = []
     for row in zip_longest(*(asked for asked, _ in replies)):
         found += _spread([one for one in row if one is not None], count[1] - len(found))
     return found, [trouble for _, troubles in replies for trouble in troubles]
@@ -286,14 +286,14 @@ def _share(count: int, at: int, parts: int) -> int:
 
 
 async def _asked(
-    asker: _Asker, part: _Part, count: tuple[int, int], attempt: Attempt
-) -> tuple[list[_Found], list[str]]:
+    asker: _Asker, part: _StretchPart, count: tuple[int, int], attempt: Attempt
+) -> tuple[list[_FoundQuestion], list[str]]:
     """Return the questions about a part. Where the reply is cut off, half as many are asked about each half; the
     questions of the cut reply are used only if those are too few."""
     reader, roomier = asker.reader, attempt.roomier()
     two = halves(reader.document.text, part.span) if roomier and count[1] > 1 else None
     label = f"questions on {part.name}"
-    found: list[_Found] = []
+    found: list[_FoundQuestion] = []
     try:
         asked, cut = await Examiner(asker.judge).ask_document(
             reader.text(part.span), count, label, attempt if two else None, asker.outline
@@ -304,7 +304,7 @@ async def _asked(
             return [], [f"no {label}: {error.message}"]
         following = replace(attempt, loosely=attempt.loosely or error.loops) if error.fills_any_room else roomier
     else:
-        found = [_Found(one, _evidence(one, reader, part.span), part.stretch) for one in asked]
+        found = [_FoundQuestion(one, _evidence(one, reader, part.span), part.stretch) for one in asked]
         if not (cut and two and roomier and len(found) < count[0]):
             return found, []
         following = roomier
@@ -325,13 +325,13 @@ def _evidence(asked: DocumentQuestion, reader: EvidenceReader, within: Span) -> 
     return reader.place(near[0] if near else within)
 
 
-def _trimmed(asked: Sequence[Sequence[_Found]], most: int) -> list[_Found]:
+def _trimmed(asked: Sequence[Sequence[_FoundQuestion]], most: int) -> list[_FoundQuestion]:
     """Return the distinct questions to rank, interleaved by stretch. Where there is no room for one of every stretch,
     the stretches left out are evenly spread."""
     seen: set[str] = set()
-    kept: list[_Found] = []
+    kept: list[_FoundQuestion] = []
     for row in zip_longest(*asked):
-        fresh: list[_Found] = []
+        fresh: list[_FoundQuestion] = []
         for found in row:
             if found is not None and (key := one_line(found.asked.question).casefold()) not in seen:
                 seen.add(key)
@@ -340,7 +340,7 @@ def _trimmed(asked: Sequence[Sequence[_Found]], most: int) -> list[_Found]:
     return sorted(kept, key=lambda found: found.stretch)
 
 
-def _spread(found: Sequence[_Found], most: int) -> list[_Found]:
+def _spread(found: Sequence[_FoundQuestion], most: int) -> list[_FoundQuestion]:
     """Return an evenly spread selection of at most this many, including the first and the last."""
     room = min(most, len(found))
     return [found[at * len(found) // room] for at in range(room)]
@@ -363,7 +363,7 @@ def chosen_in(order: Sequence[int], parts: Sequence[int], wanted: int) -> list[i
     return [n for n in order if n in chosen]
 
 
-def _question(number: int, found: _Found, reader: EvidenceReader) -> PackQuestion:
+def _question(number: int, found: _FoundQuestion, reader: EvidenceReader) -> PackQuestion:
     span = found.evidence.span
     return PackQuestion(
         id=number,

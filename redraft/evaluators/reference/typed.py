@@ -62,9 +62,11 @@ class TypedBuilder:
         found: dict[str, TypedQuestion] = {}
         for slot, one in zip(wanted, made, strict=True):
             if isinstance(one, TypedQuestion) and found.setdefault(words_key(one.text), one) is not one:
-                troubles += [f"no {slot.name}: it is one that there is already"]
+                troubles += [f"no {slot.name}: it is a duplicate"]
         if not found:
-            raise misses.nothing("not one typed question came back", troubles[0] if troubles else "", document.title)
+            raise misses.nothing(
+                "the model returned no typed question", troubles[0] if troubles else "", document.title
+            )
         for trouble in troubles:
             self.observer(Noted(trouble))
         questions = in_order(list(found.values()))
@@ -83,10 +85,10 @@ class TypedBuilder:
                 asked = await Questioner(self.judge).ask(before, self.reader.text(paragraph), slot.type, label)
                 made = _made(asked, slot.type, paragraph)
                 if not count_words(made.text):
-                    why = "none came back"
+                    why = "the model returned none"
                     continue
                 flaw = flaw_of(made, self.reader.text(paragraph))
-                why = f"what came back {flaw}" if flaw else await self._answered(made)
+                why = f"the model's question {flaw}" if flaw else await self._answered(made)
             except (ReplyError, RejectedRequest) as error:
                 misses.note(error)
                 why = error.message
@@ -187,7 +189,7 @@ def flaw_of(one: TypedQuestion, paragraph: str) -> str:
     if one.reason:
         return "has a reason, which only yes and no have"
     stands = one.type != "extractive" or f" {words_key(one.answer)} " in f" {words_key(paragraph)} "
-    return "" if stands else "has an answer that does not stand in its paragraph"
+    return "" if stands else "has an answer that is not in its paragraph"
 
 
 def _made(asked: TypedReply, of_type: QuestionType, paragraph: Span) -> TypedQuestion:

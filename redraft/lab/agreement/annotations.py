@@ -22,8 +22,8 @@ from redraft.text.words import words_key
 
 _SUMMARIES = "give a JSON object of summaries, their texts by their ids"
 _ANNOTATIONS = (
-    "give a JSON object that has, for each summary's id, its sentences with their questions and types, as the"
-    " BooookScore project has released them"
+    "give a JSON object that has, for each summary's id, its sentences with their questions and types, as released by"
+    " the BooookScore project"
 )
 _SHOWN = 60
 _NUMBER = "sentence_num"
@@ -174,13 +174,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found:
-            raise ValueError(f"{_short(name)} stands twice in one object")
+            raise ValueError(f"{_short(name)} occurs twice in one object")
         found[name] = value
     return found
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")
 
 
 def _id(key: str) -> str:
@@ -221,7 +221,7 @@ class PlacedAnnotations:
 
 
 @dataclass(slots=True)
-class _Unit:
+class _AnnotatedSpan:
     """A span of the summary and the verdict on it."""
 
     start: int
@@ -237,7 +237,7 @@ def place(entries: Sequence[AnnotatedSentence], statements: Sequence[Statement],
     Among identical sentences, an entry takes the first one without an entry. Unless every sentence has an entry, the
     others are clear. Headings do not count as sentences.
     """
-    text, counted = _Text(statements), [statement.id for statement in sentences_of(statements)]
+    text, counted = _SummaryWords(statements), [statement.id for statement in sentences_of(statements)]
     units, lost, elsewhere = _units(entries, text, frozenset(counted))
     touched = {number for unit in units for number in unit.numbers}
     rest = len(counted) - len(touched)
@@ -254,11 +254,11 @@ def place(entries: Sequence[AnnotatedSentence], statements: Sequence[Statement],
 
 
 def _units(
-    entries: Sequence[AnnotatedSentence], text: _Text, counted: frozenset[int]
-) -> tuple[list[_Unit], list[ConfusionVerdict], int]:
+    entries: Sequence[AnnotatedSentence], text: _SummaryWords, counted: frozenset[int]
+) -> tuple[list[_AnnotatedSpan], list[ConfusionVerdict], int]:
     """Return spans that do not overlap, the verdicts on sentences not found, and the number of differing boundaries."""
-    units: list[_Unit] = []
-    of_number: dict[int, list[_Unit]] = {}
+    units: list[_AnnotatedSpan] = []
+    of_number: dict[int, list[_AnnotatedSpan]] = {}
     lost: list[ConfusionVerdict] = []
     elsewhere = 0
     for entry in entries:
@@ -272,13 +272,13 @@ def _units(
         if same := next((unit for unit in near if unit.start < end and start < unit.end), None):
             same.verdict = _both(same.verdict, entry.verdict)
             continue
-        units.append(_Unit(start, end, numbers, entry.verdict))
+        units.append(_AnnotatedSpan(start, end, numbers, entry.verdict))
         for number in numbers:
             of_number.setdefault(number, []).append(units[-1])
     return units, lost, elsewhere
 
 
-def _by_number(units: Sequence[_Unit]) -> dict[int, ConfusionVerdict]:
+def _by_number(units: Sequence[_AnnotatedSpan]) -> dict[int, ConfusionVerdict]:
     """Return verdicts by sentence: a confusing unit marks the sentence it overlaps most, a clear one all of them."""
     found: dict[int, ConfusionVerdict] = {}
     for unit in units:
@@ -301,7 +301,7 @@ def _both(one: ConfusionVerdict | None, other: ConfusionVerdict | None) -> Confu
 
 
 @dataclass(slots=True)
-class _Text:
+class _SummaryWords:
     """The words of a summary separated by spaces, and the offset of each of its sentences."""
 
     statements: Sequence[Statement]

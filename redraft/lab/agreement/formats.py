@@ -98,7 +98,7 @@ class Format:
         source = item.source or known.get(item.document, "")
         if not source and self.needs_documents:
             raise UnreadableError(
-                f"the document {one_line(item.document, 60)!r} is not there: name a file or a folder with --documents"
+                f"the document {one_line(item.document, 60)!r} is missing: name a file or a folder with --documents"
             )
         place = f"{entry.place} {item.id}".strip()
         return replace(item, id=place, source=source, document=item.document or content_id(source)[:12])
@@ -134,7 +134,7 @@ def _items(entry: FileEntry, known: Library) -> list[HumanItem]:
     said, name = mapping(entry.content["said"]), str(entry.content["name"])
     summary = text_at(said, "summary") if _MARKS in said else known.get(name, "")
     if not summary:
-        raise UnreadableError("its summary is not there: name the file of summaries with --documents")
+        raise UnreadableError("its summary is missing: name the file of summaries with --documents")
     statements = statements_of(summary)
     counted = sentences_of(statements)
     sentences = tuple(one.sentence for one in counted)
@@ -195,7 +195,7 @@ def _items_of_datasets(entry: FileEntry, _: Library) -> list[HumanItem]:
     said = mapping(entry.content["said"])
     label = optional(said, "label").strip().lower()
     if label not in _LABELS:
-        raise UnreadableError(f"the label is {label!r:.40}, which says neither that it is so nor that it is not")
+        raise UnreadableError(f"the label is {label!r:.40}, which means neither true nor false")
     book, model = str(entry.content["book"]), str(entry.content["model"])
     return [HumanItem("", book, text_at(said, "claim"), {"faithful": _LABELS[label]}, system=model)]
 
@@ -234,7 +234,7 @@ def _sentences(content: Mapping[str, Any]) -> tuple[tuple[str, ...], list[list[b
     sentences = tuple(str(one) for one in list_at(content, "summary_sentences"))
     said = [_said(mapping(one)) for one in list_at(content, "summary_sentences_annotations")]
     if len(said) != len(sentences) or not all(said):
-        raise UnreadableError(f"there are annotations of {len(said)} sentences, and {len(sentences)} sentences")
+        raise UnreadableError(f"there are annotations for {len(said)} sentences, and {len(sentences)} sentences")
     kinds = {kind for people in said for errors in people for kind in errors} - {_NOTHING_WRONG}
     return sentences, [[_NOTHING_WRONG in errors for errors in people] for people in said], tuple(sorted(kinds))
 
@@ -251,7 +251,7 @@ def _items_of_qags(entry: FileEntry, _: Library) -> list[HumanItem]:
         raise UnreadableError("the summary has no sentence")
     votes = [[_is_yes(vote) for vote in list_at(one, "responses")] for one in parts]
     if not all(votes):
-        raise UnreadableError("nobody has voted on one of the sentences")
+        raise UnreadableError("one of the sentences has no vote")
     labels = tuple(2 * sum(vote) > len(vote) for vote in votes)
     sentences = tuple(text_at(one, "sentence") for one in parts)
     people = {"consistency": fmean(labels)}
@@ -340,7 +340,7 @@ def _items_of_summeval(entry: FileEntry, _: Library) -> list[HumanItem]:
         if (known := [value for one in ratings if (value := number(one.get(field))) is not None])
     }
     if not people:
-        raise UnreadableError("there are no ratings: `human` or `expert_annotations`")
+        raise UnreadableError("there are no ratings (`human` or `expert_annotations`)")
     votes = [[number(one.get("consistency")) for one in ratings]] if len(ratings) > 1 else []
     document = text_at(content, "id")
     summary = text_at(content, "summary", "decoded")
@@ -399,7 +399,7 @@ def _sentences_of_unisumeval(content: Mapping[str, Any]) -> tuple[tuple[str, ...
     if not isinstance(sentences, list) or not isinstance(labels, list):
         return (), ()
     if len(sentences) != len(labels):
-        raise UnreadableError(f"there are {len(labels)} labels of {len(sentences)} sentences")
+        raise UnreadableError(f"there are {len(labels)} labels for {len(sentences)} sentences")
     made_up = [number(label) for label in labels]
     return tuple(map(str, sentences)), tuple(None if one is None else not one for one in made_up)
 
@@ -415,7 +415,7 @@ def _items_of_catalog(entry: FileEntry, known: Library) -> list[HumanItem]:
     sentences, labels = _sentences_of_catalog(content)
     people = _figures(content) or _share(labels)
     if not people:
-        raise UnreadableError("people say nothing of it: there is no `human` with numbers, no `label`, no `sentences`")
+        raise UnreadableError("it has no annotations: no `human` with numbers, no `label`, no `sentences`")
     return [
         HumanItem(
             optional(content, "id"),

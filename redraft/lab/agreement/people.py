@@ -218,7 +218,7 @@ def _lines(text: str) -> Iterator[FileEntry | FileProblem]:
         try:
             yield FileEntry(f"line {number}", json.loads(line))
         except (ValueError, RecursionError) as error:
-            yield FileProblem(f"line {number}", f"this is no JSON: {one_line(str(error), _SHOWN)}")
+            yield FileProblem(f"line {number}", f"this is not JSON: {one_line(str(error), _SHOWN)}")
 
 
 def library(path: str | None) -> Library:

@@ -91,8 +91,8 @@ ASKED: Mapping[What, str] = {
     "facts": "Does the passage say this, without opinion, and does it matter for what the passage is about?",
     "queries": "Do these facts answer the question, and would a reader of the passage ask it?",
     "alignment": "Does the summary state this fact, if only in other words?",
-    "verification": "Does the document bear out all of this sentence?",
-    "claims": "Does the document bear out this answer to the question?",
+    "verification": "Does the document support all of this sentence?",
+    "claims": "Does the document support this answer to the question?",
 }
 """The yes-or-no questions for people."""
 
@@ -327,7 +327,7 @@ def read_sheets(paths: Sequence[str]) -> SheetAnswers:
         persons = [name for name in (rows[0][1] if rows else {}) if name.lower().startswith(_PERSON)]
         if not persons:
             raise UsageError(
-                "it has no column for a person's answers", place=path, hint="give a sheet of `agree sheet`"
+                "it has no column for a person's answers", place=path, hint="give a sheet written by `agree sheet`"
             )
         for place, row in rows:
             found = by_row.setdefault(row.get(_ID, "").strip(), [])
@@ -337,7 +337,7 @@ def read_sheets(paths: Sequence[str]) -> SheetAnswers:
     known: list[What] = [kind for kind in KINDS if kind in named]
     if len(known) != 1 or len(named) != 1:
         raise UsageError(
-            "the rows are not all of one kind of sheet", place=paths[0], hint="leave the column `id` alone"
+            "the rows come from different kinds of sheets", place=paths[0], hint="leave the column `id` alone"
         )
     whole = {name: [*found, *[None] * (columns - len(found))] for name, found in by_row.items()}
     return SheetAnswers(known[0], whole, tuple(troubles))
@@ -357,7 +357,7 @@ def _rows(path: str) -> Iterator[tuple[str, dict[str, str]]]:
                 {str(name).strip(): value or "" for name, value in row.items()},
             )
     except csv.Error as error:
-        raise UsageError(f"it is no table: {error}", place=path, hint="save it as CSV") from error
+        raise UsageError(f"it is not a table: {error}", place=path, hint="save it as CSV") from error
 
 
 def _answer(said: str, place: str, troubles: list[FileProblem]) -> bool | None:
@@ -391,11 +391,12 @@ def sheet_report(store: Store, answers: SheetAnswers) -> Report:
     everything = {one.id: one for one in questions(store, answers.runs, answers.what)}
     known = {name: everything[name] for name in answers.by_row if name in everything}
     if not known:
-        raise UsageError("none of its rows is of a run in this database", hint="name the database with --db")
+        raise UsageError("none of its rows belongs to a run in this database", hint="name the database with --db")
     decided = {name: said for name in known if (said := majority(answers.by_row[name])) is not None}
     basis = (
-        f"Rests on {len(decided)} of {len(answers.by_row)} rows; {len(known) - len(decided)} without a majority,"
-        f" {len(answers.by_row) - len(known)} of no run in this database; {len(answers.troubles)} answers unreadable."
+        f"Based on {len(decided)} of {len(answers.by_row)} rows; {len(known) - len(decided)} without a majority,"
+        f" {len(answers.by_row) - len(known)} not from a run in this database; {len(answers.troubles)} answers"
+        " unreadable."
     )
     asked = [(one, decided[name]) for name, one in known.items() if name in decided]
     tables = [_people_table(answers, list(known), basis), _sample_table(len(decided), len(everything), basis)]
@@ -469,9 +470,9 @@ def _people_table(answers: SheetAnswers, known: Sequence[str], basis: str) -> Ta
     figures = (equal_share(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings))
     return Table(
         "people",
-        "People among each other",
-        "Over the rows that two or more have answered: equal answers, and agreement beyond chance by Gwet's AC1, which"
-        " HAMLET gives, and Krippendorff's alpha.",
+        "Agreement between people",
+        "Over the rows that two or more people answered: equal answers, and agreement beyond chance by Gwet's AC1,"
+        " which HAMLET gives, and Krippendorff's alpha.",
         basis,
         ("people", "rows by several", "equal", "AC1", "alpha"),
         ((people, by_several, *figures),),
@@ -482,7 +483,7 @@ def _sample_table(size: int, population: int, basis: str) -> Table:
     sizes = [needed(population, margin) for margin in MARGINS]
     return Table(
         "sample",
-        "How far the sample reaches",
+        "Precision of the sample",
         "By how much a share of these rows may be off, in 95 of 100 samples, and how many rows it would take for others"
         " (Cochran, for a share of a half and a finite number).",
         basis,
@@ -494,7 +495,7 @@ def _sample_table(size: int, population: int, basis: str) -> Table:
 def _trouble_table(answers: SheetAnswers, basis: str) -> Table:
     return Table(
         "troubles",
-        "What could not be read",
+        "Unreadable answers",
         "These answers count as not given.",
         basis,
         ("place", "message"),

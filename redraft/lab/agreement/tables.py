@@ -208,7 +208,7 @@ def risk_table(outcome: AgreementOutcome) -> Iterator[Row]:
 
 @table(
     "pairs",
-    "The better of two",
+    "The better of two summaries",
     "Shares of the pairs for which both have a score.",
     ("judge", "pairs", "of", "better one above", "tied", "below"),
     basis,
@@ -345,7 +345,7 @@ def _starred(outcome: AgreementOutcome, column: Column, per: str) -> Cell:
 
 @table(
     "counts",
-    "What there was to go by",
+    "What the figures are based on",
     "A summary is unjudged where fewer than half of its items have a verdict, and not applicable where there is"
     " nothing to judge. Items unjudged: share of all items (questions, claims, sentences) without a verdict."
     " Ties: share of all pairs of summaries with the same score.",
@@ -373,7 +373,7 @@ def _ties(values: Sequence[float]) -> float | None:
 
 @table(
     "cost",
-    "What it takes",
+    "Cost",
     "Everything the runs of a judge used; cached answers are counted separately and cost nothing. Settings that"
     " reinterpret the same answers have no row of their own.",
     ("judge", "setting", "runs", "calls", "cached", "prompt tokens", "reply tokens", "USD"),

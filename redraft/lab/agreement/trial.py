@@ -141,7 +141,7 @@ class Sweep:
             return JudgeConfig.model_validate(base.model_dump() | changes)
         except ValueError as error:
             said = ", ".join(f"{name}={value}" for name, value in asked)
-            raise UsageError(f"--sweep: {said} cannot be", hint=str(error).splitlines()[-2].strip()) from error
+            raise UsageError(f"--sweep: {said} is not possible", hint=str(error).splitlines()[-2].strip()) from error
 
     def check(self, metric: str, base: JudgeConfig) -> None:
         """Raise for a setting that makes no difference, or that conflicts with others."""
@@ -171,7 +171,7 @@ def sweep_of(words: Iterable[str]) -> Sweep:
         if name not in (*READ, *ASKED):
             raise UsageError(f"--sweep: {name!r} cannot be swept", hint=f"there are {', '.join((*READ, *ASKED))}")
         if name in values:
-            raise UsageError(f"--sweep: {name} stands twice", hint="give all its values at once, with commas")
+            raise UsageError(f"--sweep: {name} is given twice", hint="give all its values at once, with commas")
         found = [value for part in listed.split(",") for value in _values(word, part.strip()) if value]
         if not found:
             raise UsageError(f"--sweep: {word!r} has no values", hint="write NAME=VALUE,VALUE or NAME=FROM:TO:STEP")
@@ -188,7 +188,7 @@ def _values(word: str, part: str) -> Iterable[str]:
     try:
         first, last, step = map(Decimal, part.split(":"))
     except (ValueError, InvalidOperation):
-        raise UsageError(f"--sweep: {word!r} is no range", hint="write FROM:TO:STEP, as in 0.2:0.7:0.1") from None
+        raise UsageError(f"--sweep: {word!r} is not a range", hint="write FROM:TO:STEP, as in 0.2:0.7:0.1") from None
     if not (first <= last and step > 0 and (last - first) / step < _MOST):
         raise UsageError(f"--sweep: {word!r} has no end", hint="write FROM:TO:STEP, as in 0.2:0.7:0.1")
     return [str(first + n * step) for n in range(int((last - first) / step) + 1)]
@@ -341,7 +341,7 @@ async def tried(dataset: Dataset, design: AgreementDesign, runner: ExperimentRun
     """Run what has not been run yet, within the limits; a failed item is recorded and does not stop the others."""
     ways = design.ways
     if not ways:
-        raise UsageError("nobody judges", hint="name a judge with --judge, or a model with --model")
+        raise UsageError("no model judges", hint="name a judge with --judge, or a model with --model")
     design.sweep.check(design.metric, design.judging)
     for way in ways:
         assign_models(way.settings, way.judging, runner.limits, runner.prices)
@@ -445,7 +445,7 @@ def human_field(dataset: Dataset, metric: str, named: str | None) -> str:
     if meant or len(there) == 1:
         return (meant or there)[0]
     raise UsageError(
-        f"people were asked about {', '.join(there)}, and nobody can tell which of it {metric} measures",
+        f"people were asked about {', '.join(there)}, and it is not clear which of these {metric} measures",
         hint=f"say which: --human {there[0]}",
     )
 
@@ -475,11 +475,11 @@ def plan_table(dataset: Dataset, design: AgreementDesign, prices: PriceTable) ->
         rows.append((way.judge, setting, calls, used.prompt_tokens, used.completion_tokens, cost))
     return Table(
         "plan",
-        "What it comes to",
+        "Estimated cost",
         "Every judge judges every item once under every setting that needs new calls; similarity and threshold"
         " need none. Numbers are approximate; questions and key facts are built once per document, but counted"
         " for each item. Prices are in USD.",
-        "Nothing was asked and nothing stored; cached answers cost nothing.",
+        "No model was called and nothing was stored; cached answers cost nothing.",
         ("judge", "setting", "calls", "prompt tokens", "reply tokens", "USD"),
         tuple(rows),
     )

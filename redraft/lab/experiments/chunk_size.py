@@ -281,7 +281,7 @@ def _rests(marked: Sequence[MarkedChunk]) -> Row:
 
 @table(
     "cost",
-    "What it took",
+    "Cost",
     "By size, over all judges. Cached answers cost nothing; where a price is unknown, so is the cost.",
     ("size", "marked", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
     _basis,

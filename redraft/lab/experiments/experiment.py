@@ -16,7 +16,7 @@ from redraft.report.tables import Report, Table, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 
 Ts = TypeVarTuple("Ts")
-AGAIN = "Repeat the command to try it again; what is done is not done again."
+AGAIN = "Repeat the command to try it again; finished work is not repeated."
 """The caption of a table of failures."""
 
 
@@ -62,7 +62,7 @@ class ExperimentOutcome(Protocol):
 
 _COUNTED = (
     "Counted by running the experiment with models that answer at once, so each number is approximate. Refining goes"
-    " through all its rounds; the expected columns count one revision, and 60 % of the room for thinking."
+    " through all its rounds; the expected columns count one revision, and 60 % of the reasoning budget."
 )
 D = TypeVar("D")
 O = TypeVar("O", bound=ExperimentOutcome)  # noqa: E741
@@ -104,6 +104,8 @@ class Experiment(Generic[D, O]):
         about, headline = list(self.about(outcome)), list(self.headline(outcome, tables))
         if stopped is not None:
             headline.append(f"stopped: {plain(stopped.message)}")
-            about.append(f"{headline[-1]}; what is there is below, and the same command with a higher limit goes on")
+            about.append(
+                f"{headline[-1]}; partial results are below, and the same command with a higher limit continues"
+            )
         settings, items = self.settings(outcome), list(self.items(outcome))
         return Report(self.name, self.title, tuple(about), settings, tables, items, tuple(headline))

@@ -122,7 +122,7 @@ class PairwiseDifferences:
         for at, (first, second) in enumerate(list(both)[:_MOST_PAIRS], 1):
             own = [one for one in records if (one["first"], one["second"]) == (first, second)]
             if any(number(one[self.value]) is not None for one in own):
-                said = (first, second, self.measure, f"{first} beside {second}")
+                said = (first, second, self.measure, f"{first} and {second}")
                 drawn[f"{self.name}_{at}"] = gaps(own, self.what, self.value, self.of, said)
         return drawn
 
@@ -142,7 +142,7 @@ def against_cost(records: Records, who: str, score: str, metric: str) -> ScoreAg
     if not any(number(one[column]) for one in records) or all(number(one[score]) is None for one in records):
         return None
     marks = [CostPoint(str(one[who]), number(one[column]), number(one[score]), *_between(one)) for one in records]
-    dollars, tokens = "cost of a summary, in US dollars", "tokens of a summary, since none of it has a price"
+    dollars, tokens = "cost per summary, in US dollars", "tokens per summary (no prices known)"
     return ScoreAgainstCost(marks, metric, dollars if column == "USD each" else tokens, f"{metric} against cost")
 
 
@@ -173,7 +173,7 @@ def _risk(table: Table) -> dict[str, Plot]:
     ordered = [known[key] for key in sorted(known, key=lambda key: key[1] or 0.0)]
     by_judge = [one for judge in different(records_of(table), "judge") for one in only(ordered, judge=judge)]
     axes = ("coverage: share of the summaries that are judged", "risk: share of these that are judged wrongly")
-    return {"risk": lines(by_judge, ["judge"], "coverage", "risk", (*axes, "Mistakes on how much is judged"))}
+    return {"risk": lines(by_judge, ["judge"], "coverage", "risk", (*axes, "Mistakes by coverage"))}
 
 
 def _systems(table: Table) -> dict[str, Plot]:
@@ -182,7 +182,7 @@ def _systems(table: Table) -> dict[str, Plot]:
     for one in records_of(table):
         judged, unjudged = (int(number(one[name]) or 0) for name in ("judged", "unjudged"))
         parts.append(DocumentPart(str(one["system"]), number(one["score"]), judged, unjudged, *_between(one)))
-    return {"scores": Parts(parts, "share of sentences that do not confuse", "BooookScore by system")}
+    return {"scores": Parts(parts, "share of sentences that are not confusing", "BooookScore by system")}
 
 
 def _recall(table: Table) -> dict[str, Plot]:
@@ -350,7 +350,7 @@ def _splits(records: Records) -> Iterator[ShareBar]:
 
 def _fact_changes(table: Table) -> dict[str, Plot]:
     records = [{**one, "": _known(one)} for one in only(records_of(table), section=ANYWHERE)]
-    said = ("share of its facts that was there before", "How much each summary keeps of the one before")
+    said = ("share of its facts that the previous one has", "How much each summary keeps of the previous one")
     return _by_document("fact_changes", records, ["system", "measure"], "", said)
 
 
@@ -363,7 +363,7 @@ def _known(one: Record) -> float | None:
 
 
 def _fact_accuracy(table: Table) -> dict[str, Plot]:
-    said = ("share of facts that are supported", "How many facts their places bear out")
+    said = ("share of facts that are supported", "Facts supported by their source passages")
     return _by_document("fact_accuracy_steps", records_of(table), ["system"], "supported", said)
 
 
@@ -403,7 +403,7 @@ DRAWN: Mapping[tuple[str, str], Draw] = {
     ("booookscore", "scores"): _systems,
     ("booookscore", "types"): Heat(
         *("types", "", "type", "system", "% of sentences"),
-        ("type", "system", "how many of 100 sentences have it", "Types of confusion"),
+        ("type", "system", "occurrences per 100 sentences", "Types of confusion"),
         one_panel="of 100 sentences that were judged",
     ),
     ("chunk-size", "chunk_sizes"): _several(
@@ -430,7 +430,7 @@ DRAWN: Mapping[tuple[str, str], Draw] = {
         "differences", ["metric"], "difference", "documents", "score", judge=-1
     ),
     ("grid", "preferences"): PairwiseDifferences(
-        "preferences", ["aspect"], "balance", "verdicts", "the shares that prefer them", judge=0
+        "preferences", ["aspect"], "balance", "verdicts", "share of verdicts that prefer each", judge=0
     ),
     ("grid", "scores"): _grid_scores,
     ("grid", "summaries"): _summaries,
@@ -445,7 +445,7 @@ DRAWN: Mapping[tuple[str, str], Draw] = {
     ),
     ("hamlet", "gaps"): Heat(
         *("gaps", "perspective", "model", "column", "value"),
-        ("model", "level of the facts", "the recall of the best fifth less that of the worst", "Position gaps"),
+        ("model", "level of the facts", "recall of the best fifth minus that of the worst", "Position gaps"),
         lambda _: LEVEL_COLUMNS,
     ),
     ("hamlet", "recall"): _recall,

@@ -29,7 +29,7 @@ from redraft.text.words import count_words
 
 DRAFTING, JUDGING, FACTS = "drafting", "judging", "facts"
 _STEPS_OF_PROMPTS = {
-    SPLIT_FACTS.name: "taking summaries apart",
+    SPLIT_FACTS.name: "splitting summaries",
     VERIFY_SENTENCES.name: "verifying facts",
     ALIGN_FACTS.name: "aligning facts",
 }
@@ -183,10 +183,10 @@ def table_of(steps: Sequence[PlanStep], about: str, prices: PriceTable, skipped:
     return Table(
         "plan",
         "Estimated cost",
-        f"{about} Requests that are repeated after unusable replies come on top. Prices are in USD, with all the room"
-        " for thinking.",
-        "Nothing was asked and nothing stored; cached answers cost nothing."
-        + (f" Cannot be done, and is left out: {left_out}." if skipped else ""),
+        f"{about} Repeated requests after unusable replies are not included. Prices are in USD, with the full"
+        " reasoning budget.",
+        "No model was called and nothing was stored; cached answers cost nothing."
+        + (f" Not possible, and left out: {left_out}." if skipped else ""),
         (
             *("document", "step", "model", "runs", "calls", "prompt tokens", "reply tokens", "USD"),
             *(("expected calls", "expected USD") if likely else ()),

@@ -90,14 +90,14 @@ def _shares(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 TABLES = "tables.json"
 _HINT = "write results with redraft experiment NAME -o DIR"
 _LARGEST = 2**63
-_UNDRAWN = "There is no picture: this table has another form than the one that its picture is drawn from."
+_UNDRAWN = "No picture: this table has a different form than its picture needs."
 
 
 def _cell(value: object) -> Cell:
     if isinstance(value, bool) or not isinstance(value, str | int | float | None):
         raise ValueError("a text, a number or null was expected")
     if isinstance(value, int | float) and (not math.isfinite(value) or abs(value) >= _LARGEST):
-        raise ValueError("the number is too large, or none")
+        raise ValueError("the number is too large, or not a number")
     return value
 
 
@@ -126,7 +126,7 @@ class StoredTable(BaseModel):
             raise ValueError("two columns have the same name")
         for number, row in enumerate(self.rows):
             if unknown := row.keys() - {*self.columns}:
-                raise ValueError(f"row {number} has {sorted(unknown)[0]!r}, which is no column")
+                raise ValueError(f"row {number} has {sorted(unknown)[0]!r}, which is not a column")
         return self
 
     def table(self) -> Table:
@@ -162,7 +162,7 @@ def _files(place: str) -> Iterator[tuple[Path, str]]:
     found = [one / TABLES for one in (path, *sorted(one for one in path.iterdir() if one.is_dir()))]
     there = [one for one in found if one.is_file()]
     if not there:
-        raise UsageError(f"there is no {TABLES} in it, nor in a folder in it", place=place, hint=_HINT)
+        raise UsageError(f"there is no {TABLES} in it or in its folders", place=place, hint=_HINT)
     for one in there:
         yield one, place if one.parent == path else f"{place.rstrip('/')}/{one.parent.name}"
 
@@ -178,7 +178,7 @@ def read_file_of_results(path: Path, called: str) -> Results:
         field = ".".join(map(str, first["loc"]))
         said = first["msg"].removeprefix("Value error, ")
         raise UsageError(
-            f"these are no results of an experiment: {f'{field}: ' if field else ''}{said[:1].lower()}{said[1:]}",
+            f"these are not results of an experiment: {f'{field}: ' if field else ''}{said[:1].lower()}{said[1:]}",
             place=str(path),
             hint=_HINT,
         ) from error

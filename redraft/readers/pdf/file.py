@@ -66,7 +66,7 @@ _ERRORS = {
     raw.FPDF_ERR_PASSWORD: ("it needs a password", "save it without a password first"),
     raw.FPDF_ERR_SECURITY: ("it is protected in a way that cannot be read", "save it without protection first"),
 }
-_BROKEN = ("it is no PDF file, or a broken one", "open it in a viewer and print it to PDF again")
+_BROKEN = ("it is not a PDF file, or it is broken", "open it in a viewer and print it to PDF again")
 _MOST_PAGES = 20_000
 _FEWEST_CHARACTERS = 5
 _ODD = re.compile("[\ufffd\ue000-\uf8ff]")
@@ -95,10 +95,10 @@ def read(data: bytes, name: str) -> ReadText:
             place=name,
             hint=f"a PDF file may have up to {_MOST_PAGES:,} pages; give a part of it" if len(file) else _BROKEN[1],
         )
-    return _File(file, data, name).read()
+    return _PdfReader(file, data, name).read()
 
 
-class _File:
+class _PdfReader:
     def __init__(self, file: pdfium.PdfDocument, data: bytes, name: str) -> None:
         self._file = file
         self._data = data
@@ -134,7 +134,7 @@ class _File:
         found = PageText(text.raw, page.get_rotation())
         lines = in_order(found.pieces())
         if found.turned:
-            self._builder.leave_out("words that stand upright", found.turned)
+            self._builder.leave_out("vertical words", found.turned)
         if len("".join(found.text.split())) < _FEWEST_CHARACTERS and _has_picture(page):
             self._scanned.append(at)
         text.close()
@@ -144,14 +144,12 @@ class _File:
     def _refuse_pictures(self, pages: Sequence[Sequence[PdfLine]]) -> None:
         if self._scanned and not any(lines for at, lines in enumerate(pages) if at not in self._scanned):
             what = "its page is a picture" if len(pages) == 1 else f"its pages are pictures ({_listed(self._scanned)})"
-            raise DocumentError(
-                f"{what}, as of a scanned book, and there is no text in it", place=self._name, hint=_OCR
-            )
+            raise DocumentError(f"{what}, as in a scanned book, and contain no text", place=self._name, hint=_OCR)
         text = "".join(line.text for lines in pages for line in lines)
         if (odd := len(_ODD.findall(text))) > 0.3 * max(1, len(text)):
-            raise DocumentError("its letters cannot be told from their shapes", place=self._name, hint=_OCR)
+            raise DocumentError("its characters cannot be identified", place=self._name, hint=_OCR)
         if odd > 0.01 * len(text):
-            self._builder.oddities.append(f"{odd:,} of its characters are of no known letter")
+            self._builder.oddities.append(f"{odd:,} of its characters cannot be identified")
 
     def _labels(self, edges: Edges) -> list[str]:
         """Return the page labels: those of the file, else the printed page numbers, else the page positions."""
@@ -218,7 +216,7 @@ class _File:
         self._builder.mark("table", self._builder.since(from_here))
 
     def _say(self, edges: Edges) -> None:
-        for what, count in (("running heads and feet", edges.heads), ("page numbers", edges.numbers)):
+        for what, count in (("running headers and footers", edges.heads), ("page numbers", edges.numbers)):
             if count:
                 self._builder.leave_out(what, count)
         if self._scanned:

@@ -26,7 +26,7 @@ _ORDER: tuple[State, ...] = ("open", "mended", "set aside")
 
 
 @dataclass(slots=True)
-class _Known:
+class _FindingHistory:
     """A finding, and the rounds where it came up."""
 
     finding: Finding
@@ -53,18 +53,18 @@ class FindingRecord:
         """Return the numbers of findings."""
         return tuple(sorted({self.numbers[one.id] for one in findings if one.id in self.numbers}))
 
-    def _gathered(self) -> dict[str, _Known]:
-        known: dict[str, _Known] = {}
+    def _gathered(self) -> dict[str, _FindingHistory]:
+        known: dict[str, _FindingHistory] = {}
         by_draft = {turn.draft.id: turn for turn in self._trace.turns}
         for turn in self._trace.turns:
             for finding in turn.findings:
-                known.setdefault(finding.id, _Known(finding)).rounds.append(turn.made.number)
+                known.setdefault(finding.id, _FindingHistory(finding)).rounds.append(turn.made.number)
             base = by_draft.get(turn.made.base or "")
             if base is None:
                 continue
             answers = _answers(difference(base, turn))
             for finding in turn.mending:
-                one = known.setdefault(finding.id, _Known(finding))
+                one = known.setdefault(finding.id, _FindingHistory(finding))
                 said = {one.finding: one for one in turn.made.answers}.get(finding.id)
                 change = answers.get(finding.id)
                 outcome = FindingOutcome(
@@ -81,16 +81,16 @@ class FindingRecord:
             one.rounds = sorted(set(one.rounds))
         return known
 
-    def _state(self, one: _Known) -> State:
+    def _state(self, one: _FindingHistory) -> State:
         if self._result is None or self._result.made.number in one.rounds:
             return "open"
         return "mended" if any(number in self._line for number in one.rounds) else "set aside"
 
-    def _about(self, one: _Known) -> int | None:
+    def _about(self, one: _FindingHistory) -> int | None:
         """Return the number of the sentence it is about; None if that is not in the result."""
         return self._sentences.get(one_line(one.finding.sentence)) if one.finding.sentence else None
 
-    def _entry(self, one: _Known) -> FindingEntry:
+    def _entry(self, one: _FindingHistory) -> FindingEntry:
         finding = one.finding
         evidence = finding.evidence
         return FindingEntry.of(

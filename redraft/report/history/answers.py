@@ -33,7 +33,7 @@ class AnswerCitation:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerSentence:
+class NumberedSentence:
     """A sentence of an answer with the number of its citation, or None without one."""
 
     text: str
@@ -48,7 +48,7 @@ class Answer:
     question: str
     answered: bool
     """Whether the document answers the question."""
-    sentences: tuple[AnswerSentence, ...]
+    sentences: tuple[NumberedSentence, ...]
     citations: tuple[AnswerCitation, ...]
 
     @property
@@ -120,7 +120,7 @@ def read_answer(store: Store, key: str) -> Answer:
     if not found.answered:
         return Answer(result, run.settings.query or "", answered=False, sentences=(), citations=())
     places: dict[tuple[int | None, int | None], int] = {place: n for n, place in enumerate(found.places, 1)}
-    told = (AnswerSentence(one.text, places.get((one.start, one.end))) for one in found.sentences)
+    told = (NumberedSentence(one.text, places.get((one.start, one.end))) for one in found.sentences)
     cited = tuple(_cited(document_read(store, run), found))
     return Answer(result, run.settings.query or "", answered=True, sentences=tuple(told), citations=cited)
 

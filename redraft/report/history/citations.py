@@ -169,7 +169,7 @@ class _Template:
         except ValueError as error:
             raise UsageError(f"--link: {error}", hint=self._hint) from error
         if (unknown := fields - set(self._FIELDS)) or not whole:
-            what = f"there is no {{{min(unknown)}}}" if unknown else "its fields have no format"
+            what = f"there is no {{{min(unknown)}}}" if unknown else "its fields take no format"
             raise UsageError(f"--link: {what}", hint=self._hint)
 
     @property

@@ -189,7 +189,7 @@ def _section(line: int, heading: re.Match[str], below: Sequence[str], name: str)
         raise _wrong(line, f"the title is {what}", name, f"write a short one, as in {_EXAMPLE}")
     if len(instruction) > _LONGEST_INSTRUCTION:
         most = f"{_LONGEST_INSTRUCTION:,} characters"
-        raise _wrong(line, f"what belongs under {title!r} takes more than {most}", name, "say it in fewer words")
+        raise _wrong(line, f"the instruction under {title!r} is longer than {most}", name, "say it in fewer words")
     return TemplateSection(title, len(heading[1]), line, int(limit[1]) if limit else None, instruction)
 
 
@@ -203,10 +203,12 @@ def _settled(one: TemplateSection, name: str, words: int | None, *, above: bool)
             one.line,
             f"the section {one.title!r} has no limit",
             name,
-            f"write ({_LIMIT_EXAMPLE}) behind its title, or give --words for all that have none",
+            f"write ({_LIMIT_EXAMPLE}) after its title, or give --words for all sections without a limit",
         )
     if limit < _LEAST_WORDS:
-        raise _wrong(one.line, f"a limit is at least {_LEAST_WORDS} words", name, f"write ({_LIMIT_EXAMPLE}), or so")
+        raise _wrong(
+            one.line, f"a limit is at least {_LEAST_WORDS} words", name, f"write ({_LIMIT_EXAMPLE}), for example"
+        )
     return TemplateSection(one.title, one.level, one.line, limit, one.instruction)
 
 

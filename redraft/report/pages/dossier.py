@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from redraft.domain import STOPS
+from redraft.domain import why_stopped
 from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, Positions
 from redraft.report.dossier.verdict import verdict
 from redraft.report.pages.assets import assets, template
@@ -124,7 +124,7 @@ def dossier_page(dossier: Dossier) -> str:
 def view(dossier: Dossier) -> dict[str, Any]:
     """Return the variables for the templates of a dossier."""
     shown = pictures(dossier)
-    tree = _Tree.of(dossier.pieces)
+    tree = _PieceTree.of(dossier.pieces)
     return {
         "sheets": STYLES,
         "d": dossier,
@@ -203,14 +203,14 @@ def _paragraphs(dossier: Dossier) -> Iterator[list[_Shown]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Tree:
+class _PieceTree:
     """The partial summaries as a tree: the roots, and what is below each."""
 
     tops: list[str]
     below: Mapping[str, list[str]]
 
     @classmethod
-    def of(cls, pieces: Sequence[PieceEntry]) -> _Tree:
+    def of(cls, pieces: Sequence[PieceEntry]) -> _PieceTree:
         """Return the tree of some pieces, each of them once, below the first that was made from it."""
         names, placed = {one.name for one in pieces}, set[str]()
         below: dict[str, list[str]] = {name: [] for name in names}
@@ -226,9 +226,9 @@ def _stopped(dossier: Dossier) -> str:
     revisions = len(dossier.rounds) - 1
     taken = sum(1 for one in dossier.rounds[1:] if one.taken)
     which = "all" if taken == revisions > 1 else f"{taken or 'none'}"
-    reason = STOPS.get(dossier.run.stopped, dossier.run.status)
+    reason = why_stopped(dossier.run.status, dossier.run.stopped)
     why = f" “{clean(dossier.run.why)}”" if dossier.run.why else ""
-    return f"{count(revisions, 'revision')}, {which} accepted. Stopped: {reason}.{why}"
+    return f"{count(revisions, 'revision')}, {which} accepted. {reason[:1].upper()}{reason[1:]}.{why}"
 
 
 def _usage(dossier: Dossier) -> str:

@@ -97,7 +97,7 @@ class PostgresClaims(Claims):
             self._keeper = self._connected_again()
             if lost := [run for run in self._held if not _try_lock(self._keeper, run)]:
                 raise StoreError(
-                    f"another process has taken up run {lost[0]} while the server was away", place=self._place
+                    f"another process has resumed run {lost[0]} while the server was away", place=self._place
                 )
             return question(self._keeper)
 

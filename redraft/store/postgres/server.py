@@ -54,7 +54,7 @@ def row_of(cursor: Cursor[Any]) -> RowMaker[PostgresRow]:
     return made
 
 
-class _Text(StrDumper):
+class _TextDumper(StrDumper):
     @override
     def dump(self, obj: str) -> Buffer | None:
         if "\x00" in obj or _ESCAPE in obj:
@@ -62,7 +62,7 @@ class _Text(StrDumper):
         return super().dump(obj)
 
 
-class _TextBack(TextLoader):
+class _TextLoader(TextLoader):
     @override
     def load(self, data: Buffer) -> Any:
         text = super().load(data)
@@ -93,9 +93,9 @@ def adapt(context: AdaptContext) -> None:
     assert context.adapters is not None
     known = context.adapters
     _Truth.oid = known.types["int8"].oid
-    known.register_dumper(str, _Text)
+    known.register_dumper(str, _TextDumper)
     known.register_dumper(bool, _Truth)
-    known.register_loader("text", _TextBack)
+    known.register_loader("text", _TextLoader)
     known.register_loader("numeric", _Sum)
 
 
@@ -231,7 +231,7 @@ def _advice(error: psycopg.Error) -> str:
         case errors.DiskFull():
             return "free some disk space on the server, then `redraft resume` the run; what was stored is safe"
         case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():
-            return "redraft must be allowed to write there: ask whoever runs the server, or name another with --db"
+            return "redraft must be allowed to write there: ask the server's administrator, or name another with --db"
         case errors.UndefinedFunction() | errors.UndefinedTable() | errors.UndefinedColumn():
             return "the tables there are not as redraft made them: name another database with --db"
         case psycopg.OperationalError():

@@ -24,7 +24,7 @@ summaries.json has texts by id. annotations.json has, by id, sentences with
 their questions and types: those that confuse, or every sentence, as the
 BooookScore project has released them.
 The exit code is 3 when something is missing: sentences were not judged, or the
-budget is used up. Repeat the command, with a higher limit, to go on.
+budget is used up. Repeat the command, with a higher limit, to continue.
 """
 
 
@@ -40,19 +40,16 @@ budget is used up. Repeat the command, with a higher limit, to go on.
     "--annotations",
     section="summary",
     metavar="FILE",
-    help="JSON file that says which of their sentences confuse, and how.",
+    help="JSON file of annotations: which sentences are confusing, and how.",
 )
 @options.of_field(
     JudgeConfig,
     "judges",
-    help="Model that says so, in place of FILE or beside it: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a"
-    " [models.NAME] in redraft.toml. Beside FILE only where it is named in the command.  [default: extractive, without"
-    " FILE]",
+    help="Model that judges sentences, instead of FILE or (if named in the command) as well: extractive, openai:NAME,"
+    " PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.  [default: extractive, without FILE]",
 )
 @options.judge_base_url
-@options.of_field(
-    JudgeConfig, "batch", default=10, help="Sentences that a judge has before it at once; 1 is the paper's way."
-)
+@options.of_field(JudgeConfig, "batch", default=10, help="Sentences per request; the paper uses 1.")
 @options.window("what the longest summary needs")
 @options.temperature
 @options.prompt_set
@@ -60,8 +57,8 @@ budget is used up. Repeat the command, with a higher limit, to go on.
 @options.dry_run
 @delivery.run_options
 def booookscore(summaries: str, annotations: str | None, **given: Any) -> int:
-    """Measure how coherent summaries are. By annotations that there are, by judges, or by both beside each
-    other: score and its spread, types, lengths, repeated trigrams (BooookScore).
+    """Measure how coherent summaries are. From annotations, with judges, or both:
+    score and its spread, types, lengths, repeated trigrams (BooookScore).
     """
     from redraft.cli import given as asked
 

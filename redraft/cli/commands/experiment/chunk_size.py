@@ -19,7 +19,7 @@ Examples:
   redraft experiment chunk-size *.txt --judge openai:a --sizes 1024,2048
 
 The exit code is 3 when something is missing: items failed, or the budget is
-used up. Repeat the command, with a higher limit, to go on.
+used up. Repeat the command, with a higher limit, to continue.
 """
 
 
@@ -32,9 +32,15 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.required_judges
 @options.judge_base_url
 @options.typed_option(
-    "--sizes", section="summary", default="1024,2048,4096,8192", metavar="N,N...", help="Tokens of a chunk."
+    "--sizes",
+    section="summary",
+    default="1024,2048,4096,8192",
+    metavar="N,N...",
+    help="Chunk sizes to compare, in tokens.",
 )
-@common.count("--sample", "summary", "Most chunks of each size, drawn from all SOURCEs.", 100, at="chunks")
+@common.count(
+    "--sample", "summary", "Maximum number of chunks per size, drawn at random from all SOURCEs.", 100, at="chunks"
+)
 @options.typed_option("--seed", section="summary", type=int, default=0, metavar="N", help="Seed of the random draw.")
 @options.window("what the largest size needs")
 @options.temperature
@@ -57,7 +63,7 @@ def _sizes(words: str) -> tuple[int, ...]:
     try:
         sizes = tuple(sorted({int(word) for word in words.split(",")}))
     except ValueError:
-        raise UsageError(f"--sizes: {words!r} is no list of sizes", hint="write them as 1024,2048") from None
+        raise UsageError(f"--sizes: {words!r} is not a list of sizes", hint="write them as 1024,2048") from None
     if sizes[0] < _LEAST_SIZE:
         raise UsageError(f"--sizes: a chunk of {sizes[0]} tokens is too small", hint=f"use {_LEAST_SIZE} or more")
     return sizes

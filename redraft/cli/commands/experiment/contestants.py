@@ -47,7 +47,7 @@ def count(
 judges = of_field(
     JudgeConfig,
     "judges",
-    help="Model that judges, each by itself; the first also asks the questions and finds the key facts.  [default: the"
+    help="Model that judges, each separately; the first also asks the questions and finds the key facts.  [default: the"
     " first --model]",
 )
 strategies = option(
@@ -59,17 +59,17 @@ strategies = option(
     help="How summaries are drafted: hierarchical, incremental, direct; may be repeated.",
 )
 chunks = of_field(
-    DraftConfig, "chunk_tokens", multiple=True, default=(2048,), help="Most tokens of a chunk; may be repeated."
+    DraftConfig, "chunk_tokens", multiple=True, default=(2048,), help="Maximum tokens per chunk; may be repeated."
 )
 words = of_field(
-    DraftConfig, "words", multiple=True, help="Limit of a summary; may be repeated.  [default: one that fits]"
+    DraftConfig, "words", multiple=True, help="Maximum words in a summary; may be repeated.  [default: one that fits]"
 )
 summaries = typed_option(
     "--summaries",
     section="summary",
     multiple=True,
     metavar="DIR|FILE",
-    help="Summaries that are there: DIR/SYSTEM/DOCUMENT.txt, or JSONL with document, system and summary.",
+    help="Existing summaries: DIR/SYSTEM/DOCUMENT.txt, or JSONL with document, system and summary.",
 )
 
 
@@ -110,7 +110,7 @@ def only_judge(given: Mapping[str, Any], otherwise: Sequence[NamedModel] = ()) -
     """The one judge that is named; without any the first of others, under its own name."""
     named = given["judge"] or [one.name for one in otherwise[:1]]
     if len(named) != 1:
-        raise UsageError("--judge: one model judges, so that all are judged alike")
+        raise UsageError("--judge: only one model can judge, so that all are judged alike")
     return judge(given, named[0])
 
 

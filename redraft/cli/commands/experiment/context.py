@@ -25,9 +25,9 @@ Examples:
   redraft experiment context book.txt -m extractive --strategy hierarchical \\
       --strategy incremental --no-facts
 
-The thesis gives models all that is read at once, which is --strategy direct.
+The thesis gives models everything at once: --strategy direct.
 The exit code is 3 when something is missing: items failed, or the budget is
-used up. Repeat the command, with a higher limit, to go on.
+used up. Repeat the command, with a higher limit, to continue.
 """
 
 
@@ -43,8 +43,8 @@ used up. Repeat the command, with a higher limit, to go on.
     "steps",
     section="summary",
     metavar="START:STOP:STEP",
-    help="How many tokens are read, step by step; or N,N...  [default: 10000:128000:10000, or what a short document"
-    " has]",
+    help="How many tokens to read at each step: START:STOP:STEP, or N,N...  [default: 10000:128000:10000, or"
+    " what a short document has]",
 )
 @options.typed_option(
     "--strategy",
@@ -65,18 +65,19 @@ used up. Repeat the command, with a higher limit, to go on.
     "--judge",
     section="judging",
     metavar="NAME",
-    help="Model that takes summaries apart into facts, and compares these.  [default: the first --model]",
+    help="Model that splits summaries into facts and compares these.  [default: the first --model]",
 )
 @options.judge_base_url
 @options.typed_option(
-    "--facts/--no-facts", section="judging", default=True, help="Whether facts are looked at, besides positions."
+    "--facts/--no-facts", section="judging", default=True, help="Whether to compare facts, not just positions."
 )
 @options.typed_option(
     "--fact-threshold",
     section="judging",
     type=click.FloatRange(0, 1, max_open=True),
     metavar="X",
-    help="Facts that are more alike are the same.  [default: the measure's own, 0.7 with --embeddings, else 0.5]",
+    help="Facts with a higher similarity count as the same.  [default: the measure's own, 0.7 with --embeddings,"
+    " else 0.5]",
 )
 @options.embeddings
 @options.words

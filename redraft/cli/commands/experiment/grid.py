@@ -1,4 +1,4 @@
-"""`redraft experiment grid`: models, strategies and ready-made summaries beside each other, by any metrics."""
+"""`redraft experiment grid`: compare models, strategies and ready-made summaries by any metrics."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Examples:
   redraft experiment grid book.txt -m extractive --words 100 --words 200
   redraft experiment grid books/*.txt -m openai:a --summaries people/
 
-Contestants are all combinations of models, strategies, sizes of chunks and
-limits, and whoever has summaries in --summaries. Each judge judges by itself.
+The systems are all combinations of models, strategies, chunk sizes and word
+limits, and those with summaries in --summaries. Each judge judges separately.
 The exit code is 3 when something is missing: items failed, or the budget is
-used up. Repeat the command, with a higher limit, to go on.
+used up. Repeat the command, with a higher limit, to continue.
 """
 
 
@@ -92,9 +92,9 @@ def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> GridDesi
     if given["goal"] and not given["refine"]:
         raise UsageError("--goal: nothing is refined", hint="add --refine, or leave it out")
     if given["refine"] and not models:
-        raise UsageError("--refine: there is no model that could refine", hint="add --model NAME")
+        raise UsageError("--refine: there is no model to refine with", hint="add --model NAME")
     if given["refine"] and given["until"]:
-        raise UsageError("--until: drafts are refined by all of the document", hint="leave out --until, or --refine")
+        raise UsageError("--until: refining uses the whole document", hint="leave out --until, or --refine")
     if not models and not (given["summaries"] and given["judge"]):
         raise UsageError(
             "there is nothing to compare", hint="name models with --model, or give --summaries and a --judge"

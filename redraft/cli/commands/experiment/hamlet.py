@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from redraft.lab.experiments.hamlet.experiment import HamletDesign
 
 
-_seed = "Choose other queries: a random one of each stretch, in place of that in its middle."
+_seed = "Choose other queries: a random one from each part of the document, instead of the middle one."
 
 _EPILOG = """\b
 Examples:
@@ -26,10 +26,10 @@ Examples:
   redraft experiment hamlet book.txt -m openai:a --judge openai:c \\
       --strategy direct --context-tokens 128000
 
-The paper gives models the whole document at once, which is --strategy direct.
+The paper gives models the whole document at once: --strategy direct.
 Written to DIR: report.md, tables.json, items.json, and each table as CSV.
 The exit code is 3 when something is missing: items failed, or the budget is
-used up. Repeat the command, with a higher limit, to go on.
+used up. Repeat the command, with a higher limit, to continue.
 """
 
 

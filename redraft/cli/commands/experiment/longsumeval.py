@@ -27,10 +27,10 @@ Examples:
       --thresholds coverage=0.6,consistency=0.73 \\
       --thresholds coverage=0.8,consistency=0.85
 
-Without more it is done as in the paper (--preset longsumeval): coverage first,
+By default it follows the paper (--preset longsumeval): coverage first,
 as in its algorithm, and consistency first, as in its conclusion (--order).
 The exit code is 3 when something is missing: items failed, or the budget is
-used up. Repeat the command, with a higher limit, to go on.
+used up. Repeat the command, with a higher limit, to continue.
 """
 
 
@@ -66,7 +66,7 @@ used up. Repeat the command, with a higher limit, to go on.
     "--low",
     section="refining",
     metavar="METRIC=X,...",
-    help="Below which score a first draft is a low one, with a row of its own.  [default: the first --thresholds]",
+    help="First drafts with a lower score also get a row of their own.  [default: the first --thresholds]",
 )
 @options.strategy
 @options.words
@@ -120,7 +120,7 @@ def _thresholds(option: str, words: str) -> tuple[tuple[str, float], ...]:
             found.append((metric.strip(), float(value)))
         except ValueError:
             raise UsageError(
-                f"{option}: {word!r} is no threshold", hint="write coverage=0.6,consistency=0.73"
+                f"{option}: {word!r} is not a threshold", hint="write coverage=0.6,consistency=0.73"
             ) from None
     if len({metric for metric, _ in found}) < len(found) or not all(0 <= value <= 1 for _, value in found):
         raise UsageError(f"{option}: {words!r} names a metric twice, or a score that is not from 0 to 1")

@@ -24,10 +24,10 @@ Examples:
   redraft experiment qa book.txt -m openai:a --judge openai:c \\
       --strategy direct --strategy hierarchical
 
-Questions are asked once, and kept in the document's pack; see `redraft pack`.
+Questions are written once, and kept in the document's pack; see `redraft pack`.
 Written to DIR: report.md, tables.json, the items, each table as CSV
 and the pictures. The exit code is 3 when something is missing: repeat the
-command, with a higher limit, to go on.
+command, with a higher limit, to continue.
 """
 
 
@@ -57,14 +57,14 @@ command, with a higher limit, to go on.
     multiple=True,
     default=("direct",),
     metavar="NAME",
-    help="What models answer from: direct, all that is read; hierarchical or incremental, their own summary of that;"
-    " may be repeated.",
+    help="What models answer from: everything that was read (direct), or their own summary of it (hierarchical,"
+    " incremental); may be repeated.",
 )
 @common.count("--per-third", "judging", "Questions of each type about each third of the document.", 1, most=100)
 @common.count(
     "--at-once",
     "summary",
-    "Questions that a model is asked at once: more cost less, and one may give away another's answer.",
+    "Questions per request: more cost less, but one may give away another's answer.",
     1,
     most=100,
 )

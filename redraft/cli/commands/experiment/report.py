@@ -11,18 +11,18 @@ from redraft.cli.sections import command
 _EPILOG = """\b
 Examples:
   redraft experiment report results/ -o report.html
-  redraft experiment report ours/ theirs/tables.json -o beside.html
+  redraft experiment report ours/ theirs/tables.json -o compare.html
 
-RESULTS is a folder that an experiment or redraft agree has written with -o, a
-folder of such folders, or a tables.json that somebody has published. Results of
-the same experiment stand side by side. Nobody is asked anything.
+RESULTS is a folder that an experiment or redraft agree wrote with -o, a folder
+of such folders, or a published tables.json. Results of the same experiment are
+shown side by side. No model is called.
 """
 
 
 @command(short_help="Show stored results as one page with pictures.", epilog=_EPILOG)
 @click.argument("results", nargs=-1, required=True, metavar="RESULTS...")
 @options.typed_option(
-    "--output", "-o", section="output", required=True, metavar="FILE", help="Write the page there; - is stdout."
+    "--output", "-o", section="output", required=True, metavar="FILE", help="Write the page to this file; - is stdout."
 )
 @options.quiet
 def report(results: tuple[str, ...], output: str, quiet: bool) -> int:

@@ -46,7 +46,7 @@ _IN_ENGLISH_ALONE = (
     "the built-in model judges English only, and this is in another language ({}): name a language model as judge"
     " (--judge openai:MODEL)"
 )
-_CANNOT_TELL = "the judge says that it cannot tell of some sentences"
+_CANNOT_TELL = "the judge cannot tell for some sentences"
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ _OTHER = "another type"
 _MOST_SYSTEMS = 8
 _ASIDE = {
     "textless": ("annotated summaries that are not in the file of summaries", "not at all"),
-    "elsewhere": ("annotated sentences that begin or end differently from ours", "as they are annotated"),
-    "lost": ("annotated sentences that are not in the summary", "each for one that nothing else is said of"),
+    "elsewhere": ("annotated sentences that begin or end differently from ours", "as annotated"),
+    "lost": ("annotated sentences that are not in the summary", "each for a sentence without an annotation of its own"),
     "undecided": ("entries that call a sentence both confusing and not confusing", "as not judged"),
     "unknown": ("types that the paper does not define", f'as "{_OTHER}"'),
 }
@@ -116,7 +116,7 @@ def _judgeable(outcome: CoherenceOutcome) -> list[Summary]:
 
 
 def _how_long(outcome: CoherenceOutcome) -> str:
-    counted = "estimated, and rather too high" if outcome.tokenizer == ESTIMATE else "the paper's"
+    counted = "an estimate, slightly too high" if outcome.tokenizer == ESTIMATE else "the paper's"
     return (
         "Means over summaries. Repeated trigrams: the share of a summary's distinct sequences of three words or"
         f" marks, in lower case, that occur more than once. Tokens are counted by {outcome.tokenizer}: {counted}."
@@ -181,7 +181,7 @@ def aside_table(outcome: CoherenceOutcome) -> Iterator[Row]:
 
 @table(
     "cost",
-    "What it took",
+    "Cost",
     "Over all repetitions of the command. Cached answers cost nothing; where a price is unknown, so is the cost."
     " Some of the prompt tokens were read from the provider's own cache.",
     ("judge", "sentences", "calls", "cached", "prompt tokens", "of them cached", "reply tokens", "USD"),
@@ -264,7 +264,7 @@ def _headline(outcome: CoherenceOutcome, _: Sequence[Table]) -> Iterator[str]:
 
 def _format(outcome: CoherenceOutcome) -> str:
     assert outcome.annotations is not None
-    return "every sentence" if outcome.annotations.every else "the sentences that confuse"
+    return "every sentence" if outcome.annotations.every else "the confusing sentences"
 
 
 def _item(system: System, summary: Summary) -> dict[str, object]:

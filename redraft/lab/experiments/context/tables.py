@@ -344,7 +344,7 @@ def densities_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> 
 
 @table(
     "cost",
-    "What it took",
+    "Cost",
     "Cost of drafting by system, and of judging the facts of all systems. Cached answers cost nothing; where a"
     " price is unknown, so is the cost.",
     ("document", "work", "calls", "cached", "prompt tokens", "reply tokens", "USD"),

@@ -34,13 +34,13 @@ _MOST_SHOWN = 100
 @table(
     "statistics",
     "Statistics of sets (the traceability thesis, table 4.1)",
-    "Means over summaries, each beside its document: CRT and CRS are how many times longer the document is, in tokens"
-    " and in sentences; EC and ED are the share of the summary that is copied, and the mean length of what is copied,"
-    " for each of its words; redundancy is how alike its sentences are, uniformity how evenly the document speaks of"
-    " what the summary speaks of.",
+    "Means over summaries, each compared with its document: CRT and CRS are how many times longer the document is, in"
+    " tokens and in sentences; EC and ED are the share of the summary that is copied, and the mean length of what is"
+    " copied, for each of its words; redundancy is how alike its sentences are, uniformity how evenly the content of"
+    " the summary is spread over the document.",
     ("file", "form", "documents", "summaries", *_NAMES),
     lambda found, items, tokenizer: (
-        f"Rests on {len(items)} summaries of {len({(item['file'], item['place']) for item in items})} of"
+        f"Based on {len(items)} summaries of {len({(item['file'], item['place']) for item in items})} of"
         f" {sum(len(one.examples) for one in found)} documents. Tokens are counted by {tokenizer.name}."
     ),
 )
@@ -56,7 +56,7 @@ def description(found: Sequence[Contents], sample: int | None) -> Report:
     tokenizer = tokenizer_named(VOCABULARY)
     items = [item for one in found for item in _measured(one, sample, tokenizer)]
     statistics = _statistics(found, items, tokenizer)
-    about = [f"{plain(one.path)}: {one.form or 'no form that is known'}" for one in found]
+    about = [f"{plain(one.path)}: {one.form or 'unknown form'}" for one in found]
     lines = [
         f"{plain(str(one['file']))}: {one['summaries']} summaries, CRT {figure(number(one['CRT']))}, uniformity"
         f" {figure(number(one['uniformity']))}"
@@ -89,11 +89,11 @@ def _spread(examples: Sequence[Example], sample: int | None) -> list[Example]:
 
 @table(
     "files",
-    "What the files hold",
-    "A form is told by the fields of the first entry; sets that are published in it stand beside it. Known says whether"
-    " the SHA-256 is that of a file that was seen before.",
+    "Contents of the files",
+    "The fields of the first entry tell the form; sets lists those that are published in it. Known: whether the SHA-256"
+    " is that of a published file.",
     ("file", "form", "sets", "documents", "summaries", "unreadable", "odd", "bytes", "known", "SHA-256"),
-    lambda found: f"Rests on {sum(len(one.examples) + len(one.troubles) for one in found)} entries.",
+    lambda found: f"Based on {sum(len(one.examples) + len(one.troubles) for one in found)} entries.",
 )
 def _files(found: Sequence[Contents]) -> Iterator[Row]:
     yield from map(_told, found)
@@ -101,13 +101,13 @@ def _files(found: Sequence[Contents]) -> Iterator[Row]:
 
 def check(found: Sequence[Contents]) -> Report:
     """Return a report of what the files hold, what cannot be read, and what is odd."""
-    unreadable = _list_of("unreadable", "What cannot be read", found, [one.troubles for one in found])
-    odd = _list_of("oddities", "What is odd, and may be meant", found, [one.oddities for one in found])
+    unreadable = _list_of("unreadable", "Unreadable entries", found, [one.troubles for one in found])
+    odd = _list_of("oddities", "Oddities, which may be intended", found, [one.oddities for one in found])
     about = [f"{plain(one.path)}: {_line(one)}" for one in found]
     lines = [*about[:9], *([f"and {len(found) - 9} more files"] if len(found) > 9 else [])]
     settings = {"files": [one.path for one in found]}
     tables = (_files(found), unreadable, odd)
-    return Report("data-check", "A check of files", tuple(about), settings, tables, [], tuple(lines))
+    return Report("data-check", "File check", tuple(about), settings, tables, [], tuple(lines))
 
 
 def _line(one: Contents) -> str:
@@ -130,6 +130,6 @@ def _told(one: Contents) -> Row:
 def _list_of(name: str, title: str, found: Sequence[Contents], lists: Sequence[Sequence[Any]]) -> Table:
     rows = [(one.path, each.place, each.message) for one, some in zip(found, lists, strict=True) for each in some]
     left = len(rows) - _MOST_SHOWN
-    basis = f"Rests on {len(rows)} of them" + (f"; the first {_MOST_SHOWN} are shown." if left > 0 else ".")
+    basis = f"Based on {len(rows)} of them" + (f"; the first {_MOST_SHOWN} are shown." if left > 0 else ".")
     caption = "Each with its place in the file."
     return Table(name, title, caption, basis, ("file", "place", "what"), tuple(rows[:_MOST_SHOWN]))

@@ -75,7 +75,7 @@ def _infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
     if not answers:
         raise UnreadableError("`answer` has no text")
     if entry.get("options"):
-        raise UnreadableError("it has options to choose from, and no summary: take longbook_sum_eng.jsonl")
+        raise UnreadableError("it is a multiple-choice question without a summary: take longbook_sum_eng.jsonl")
     text, identity, asked = text_at(entry, "context"), optional(entry, "id"), optional(entry, "input")
     summaries = tuple(ReferenceSummary(one, clean(asked).strip()) for one in answers)
     return Example(place, identity, f"book {identity or place}", text, summaries)
@@ -132,7 +132,7 @@ def _structure(place: str, entry: Mapping[str, Any]) -> Example:
 def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     titles, paragraphs = list_at(columns, "title"), list_at(columns, "paragraphs")
     if len(titles) != len(paragraphs):
-        raise UnreadableError("it has another number of titles than of paragraphs")
+        raise UnreadableError("it has different numbers of titles and paragraphs")
     lines = [text.split("\n") if isinstance(text, str) else text for text in paragraphs]
     return [{"section_title": title, "paragraphs": own} for title, own in zip(titles, lines, strict=True)]
 
@@ -202,7 +202,7 @@ SUFFIXES = frozenset({LINES, ".json", ".csv", ".data", ".summary"})
 """The suffixes of files that hold the documents of a dataset and are not documents themselves."""
 _HINT = "`redraft data list` shows which forms are known"
 _PARQUET, _GZIP, _ZIPPED = b"PAR1", b"\x1f\x8b", ".gz"
-_CONVERT = """make lines of JSON of it, with pandas and pyarrow:
+_CONVERT = """convert it to JSON lines with pandas and pyarrow:
 python -c "import pandas; pandas.read_parquet('set.parquet').to_json('set.jsonl', orient='records', lines=True)\""""
 _LONGEST_CELL = 200_000_000
 _SHORT = 20
@@ -221,11 +221,11 @@ def read_contents(source: str | Path) -> Contents:
     checksum = hashlib.sha256(data).hexdigest()
     data = _unzipped(data, str(source))
     if data.startswith(_PARQUET):
-        raise UsageError("it is a Parquet file, and those are not read", place=str(source), hint=_CONVERT)
+        raise UsageError("Parquet files cannot be read", place=str(source), hint=_CONVERT)
     text = data.decode("utf-8-sig", "replace")
     form, examples, troubles = _read(path, text)
     found = Contents(str(source), form, tuple(examples), tuple(troubles), len(data), checksum)
-    odd = [FileProblem("the file", "some of its letters are no UTF-8")] if "\ufffd" in text else []
+    odd = [FileProblem("the file", "it is not valid UTF-8")] if "\ufffd" in text else []
     return Contents(
         found.path, form, found.examples, found.troubles, found.bytes, found.sha256, (*odd, *_oddities(found))
     )
@@ -259,7 +259,7 @@ def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]
         return (
             "xsum, extracts",
             [made] if made else [],
-            [] if made else [FileProblem(path.name, "it is no extract of XSum")],
+            [] if made else [FileProblem(path.name, "it is not an XSum extract")],
         )
     form: FileForm | None = None
     examples: list[Example] = []
@@ -273,7 +273,7 @@ def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]
         return (
             "",
             [],
-            [FileProblem("the file", "there is no object in it; a plain text is a SOURCE as it is, and no set")],
+            [FileProblem("the file", "it contains no objects; a plain text can be a SOURCE as it is")],
         )
     for entry in entries:
         if isinstance(entry, FileProblem):
@@ -300,7 +300,7 @@ def _rows_of_read(text: str) -> Iterator[FileEntry | FileProblem]:
     try:
         for number, row in enumerate(csv.DictReader(io.StringIO(text, newline=""), strict=True), 1):
             if None in row or None in row.values():
-                yield FileProblem(f"row {number}", "it has another number of cells than the head")
+                yield FileProblem(f"row {number}", "its number of cells differs from the header's")
             else:
                 yield FileEntry(f"row {number}", _unfolded(row))
     except csv.Error as error:
@@ -327,11 +327,11 @@ def _oddities(found: Contents) -> Iterator[FileProblem]:
     texts: dict[str, str] = {}
     for one in found.examples:
         if one.id and one.id in ids:
-            yield FileProblem(one.place, f"it has the id of {ids[one.id]}: {one_line(one.id, 60)}")
+            yield FileProblem(one.place, f"it has the same id as {ids[one.id]}: {one_line(one.id, 60)}")
         ids.setdefault(one.id, one.place)
         key = hashlib.sha256(one.text.encode()).hexdigest()
         if key in texts and found.form not in _OF_SUMMARIES:
-            yield FileProblem(one.place, f"it has the text of {texts[key]}")
+            yield FileProblem(one.place, f"it has the same text as {texts[key]}")
         texts.setdefault(key, one.place)
         if not one.summaries:
             yield FileProblem(one.place, "it has no summary")

@@ -47,7 +47,7 @@ _TRIGRAMS = "3"
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _GridDocument:
     """A document of the experiment, and what its summaries are judged by."""
 
     document: Document
@@ -113,9 +113,9 @@ def _check_plans(documents: Sequence[Document], design: GridDesign, store: Store
 
 async def _on_document(
     document: Document, design: GridDesign, batch: RunBatch
-) -> tuple[_Place, list[GridJudgment], list[GridPreference]]:
+) -> tuple[_GridDocument, list[GridJudgment], list[GridPreference]]:
     by = await yardstick(document, design.needs, design.judging, design.builder, design.building, batch)
-    place = _Place(document, by)
+    place = _GridDocument(document, by)
     summaries = await _summaries(place, design, batch)
     judged = await gather_all(_judged(place, summaries, judge, design, batch) for judge in design.judges)
     preferred: list[list[GridPreference]] = []
@@ -124,7 +124,7 @@ async def _on_document(
     return place, [one for some in judged for one in some], [one for some in preferred for one in some]
 
 
-async def _summaries(place: _Place, design: GridDesign, batch: RunBatch) -> list[GridSummary]:
+async def _summaries(place: _GridDocument, design: GridDesign, batch: RunBatch) -> list[GridSummary]:
     """Return the summaries of a document in the order of the contestants. Drafts are refined one after the other, since
     their first drafts have much in common."""
     plain = [one for one in design.contestants if one.settings is not None and one.refines is None]
@@ -163,7 +163,7 @@ async def drafted(
 
 
 async def _refined(
-    place: _Place, one: GridSystem, draft: GridSummary, design: GridDesign, batch: RunBatch
+    place: _GridDocument, one: GridSystem, draft: GridSummary, design: GridDesign, batch: RunBatch
 ) -> GridSummary:
     """Refine a draft within the word limit that it was made for. Without a draft, return its failure."""
     document = place.document
@@ -183,17 +183,17 @@ async def _refined(
 
 
 async def _judged(
-    place: _Place, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
+    place: _GridDocument, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
 ) -> list[GridJudgment]:
     lost = [one.name for one in metrics(design.metrics) if one.needs in place.yardstick.lacking]
     scored = [name for name in design.metrics if name not in lost]
-    reason = "there is nothing to judge it by: see what failed"
+    reason = "it could not be judged: see the failures"
     unmeasured = {name: GridScore("failed", reason=reason) for name in lost} if place.yardstick.failures else {}
     return [await _verdict(place, one, judge, scored, unmeasured, design, batch) for one in summaries]
 
 
 async def _verdict(
-    place: _Place,
+    place: _GridDocument,
     summary: GridSummary,
     judge: NamedModel,
     scored: Sequence[str],
@@ -225,7 +225,7 @@ def _lengths(found: Evaluation | None) -> Lengths:
 
 
 async def _preferred(
-    place: _Place, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
+    place: _GridDocument, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
 ) -> list[GridPreference]:
     """Return a judge's preferences for each pair of contestants; of several summaries by one, the first counts."""
     texts = {one.contestant: one for one in reversed(summaries)}
@@ -233,7 +233,7 @@ async def _preferred(
 
 
 async def _preference(
-    place: _Place, one: GridSummary, other: GridSummary, judge: NamedModel, design: GridDesign, batch: RunBatch
+    place: _GridDocument, one: GridSummary, other: GridSummary, judge: NamedModel, design: GridDesign, batch: RunBatch
 ) -> GridPreference:
     document = place.document
     pair = GridPreference(document.id, document.title, one.contestant, other.contestant, judge.name)

@@ -291,7 +291,7 @@ def _of_all(what: str, told: Sequence[Mapping[object, float | str]], *, nominal:
 
 @table(
     "cost",
-    "What it takes",
+    "Cost",
     "Cost of a summary on its own, as if nothing had been cached: means per summary, then sums. A refined summary"
     " includes its first draft and the verdicts used to refine it. Verdicts shared by two summaries are counted"
     " once. Prices are in USD; where a price is unknown, so is the cost.",

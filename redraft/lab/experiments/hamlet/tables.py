@@ -382,7 +382,7 @@ def _cost_basis(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]) 
 
 @table(
     "cost",
-    "What it takes",
+    "Cost",
     "Means per document (key facts) or per drafted and judged summary; and everything that was paid for,"
     " including failures. Cached answers cost nothing and are counted separately; where a price is unknown, so is"
     " the cost.",

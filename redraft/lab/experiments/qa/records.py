@@ -132,7 +132,7 @@ class QaDesign(ModelsDesign):
             if is_entailment(one.settings.model):
                 raise UsageError(f"{one.name} neither asks nor answers questions", hint="name a language model")
         if self.similarity == "judge":
-            raise UsageError("--similarity judge measures nothing: the judge gives its verdicts besides")
+            raise UsageError("--similarity judge is not a measure: the judge gives its verdicts anyway")
         self.measure()
         step = ReadingStep(1, 1, None)
         for strategy in self.strategies:

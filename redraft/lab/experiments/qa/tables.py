@@ -291,7 +291,7 @@ def question_table(subjects: Sequence[QaSubject]) -> Iterator[Row]:
 
 @table(
     "cost",
-    "What it took",
+    "Cost",
     "Everything that was paid for, including failures. Cached answers cost nothing and are counted separately;"
     " where a price is unknown, so is the cost.",
     ("stage", "by", "tokens read", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
@@ -421,7 +421,7 @@ def _about(outcome: QaOutcome) -> Iterator[str]:
     yield f"similarity: {_measure(outcome)}, alike above {design.threshold}; questions asked at once: {design.at_once}"
     yield f"models × steps × documents: {len(outcome.cells)} ({by_status(outcome.cells)})"
     yield _counted(outcome)
-    yield "– is what was not measured"
+    yield "– means not measured"
 
 
 EXPERIMENT: Experiment[QaDesign, QaOutcome] = Experiment(
