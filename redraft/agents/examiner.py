@@ -205,6 +205,9 @@ class Examiner:
             RememberedAnswer,
             [[*reader.key(one, wide=wide), *(["wide"] if wide else [])] for one in wanted],
             search.closer if wide else search.verdicts,
+            # An answer in the document does not depend on what a summary says.
+            general=[] if wide else [[reader.name, "answered", one.text] for one in wanted],
+            is_general=lambda one: one.answered is True,
         )
         return found.decided(lambda answer: answer.answered != UNSURE)
 

@@ -88,6 +88,19 @@ async def test_a_changed_sentence_takes_along_what_points_back_to_it(
 
 
 @pytest.mark.slow
+async def test_a_question_whose_answer_is_known_is_not_looked_up_for_another_sentence(tmp_path: Path) -> None:
+    court = Court(tmp_path, document=island(400))
+    await court.evaluate(told(1, wrong={2: "Bob"}), metrics=("consistency",), settings={"context_tokens": 4096})
+    court.forget()
+    other = f"{told(1)[:-1]} by the others. The others say that t{told(2)[1:]}"
+    result = await court.evaluate(other, metrics=("consistency",), settings={"context_tokens": 4096})
+
+    assert (court.items("ask_summary"), court.items("answer_from_document")) == (2, 0)
+    assert result.scores == {"consistency": 1.0}
+    court.store.close()
+
+
+@pytest.mark.slow
 async def test_a_sentence_more_is_the_only_one_asked_about(court: Court) -> None:
     await court.evaluate(told(*range(1, 41)), metrics=("consistency",))
     court.forget()
