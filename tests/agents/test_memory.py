@@ -92,10 +92,10 @@ async def test_a_question_whose_answer_is_known_is_not_looked_up_for_another_sen
     court = Court(tmp_path, document=island(400))
     await court.evaluate(told(1, wrong={2: "Bob"}), metrics=("consistency",), settings={"context_tokens": 4096})
     court.forget()
-    other = f"{told(1)[:-1]} by the others. The others say that t{told(2)[1:]}"
+    other = f"{told(1)[:-1]} by the others. The others say that t{told(2)[1:]} {told(3)}"
     result = await court.evaluate(other, metrics=("consistency",), settings={"context_tokens": 4096})
 
-    assert (court.items("ask_summary"), court.items("answer_from_document")) == (2, 0)
+    assert (court.items("ask_summary"), court.items("answer_from_document")) == (3, 1)
     assert result.scores == {"consistency": 1.0}
     court.store.close()
 
