@@ -101,6 +101,36 @@ async def test_a_question_whose_answer_is_known_is_not_looked_up_for_another_sen
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("after", "asked_again"),
+    [
+        (("Hester the keeper saw the lamp go out on that cold night.", "She left the tower."), 1),
+        (("Ann the keeper saw the lamp go out on that dark night.", "She left the tower."), 2),
+    ],
+    ids=["a detail", "who is meant"],
+)
+async def test_a_detail_that_changes_takes_nothing_along(
+    tmp_path: Path, after: tuple[str, str], asked_again: int
+) -> None:
+    class Naming(Keepers):
+        """Asks who left, by name."""
+
+        def ask_summary(self, sheet: Sheet) -> Said:
+            said = {"question": "What did Hester leave?", "answer": "the tower", "search": "left", "importance": 3}
+            left = [(n, "left" in sentence_of(one)) for n, one in sheet.items("sentences").items()]
+            return {"sentences": [{"id": n, "questions": [said] if is_so else []} for n, is_so in left]}
+
+    court = Court(tmp_path, Naming())
+    before = "Hester the keeper saw the lamp go out on that dark night. She left the tower."
+    await court.evaluate(before, metrics=("consistency",))
+    court.forget()
+    await court.evaluate(" ".join(after), metrics=("consistency",))
+
+    assert court.items("ask_summary") == asked_again
+    court.store.close()
+
+
+@pytest.mark.slow
 async def test_a_sentence_more_is_the_only_one_asked_about(court: Court) -> None:
     await court.evaluate(told(*range(1, 41)), metrics=("consistency",))
     court.forget()
