@@ -145,20 +145,15 @@ class Examiner:
         meant = _pointed_back_to(among)
         keys = self.judge.keys(qa.ASK_SUMMARY, [["asked", reader.document.id, at_most, s.sentence] for s in statements])
         stored = await off_loop(self.judge.judgments.verdicts, keys)
-        # The context in which each sentence was asked about, if that still applies, else the one that it has now.
-        context = [
-            next(
-                (e.meant for e in _asked(stored.get(key)) if e.still_holds(one.sentence, meant[one.id])), meant[one.id]
-            )
-            for key, one in zip(keys, statements, strict=True)
+        # What each sentence referred back to when it was asked about, if the questions still hold.
+        before = [
+            next((e.meant for e in _asked(stored.get(key)) if e.still_holds(s.sentence, meant[s.id])), meant[s.id])
+            for key, s in zip(keys, statements, strict=True)
         ]
         found = await self.judge.remembered(
             qa.ASK_SUMMARY,
             qa.SentenceQuestions,
-            [
-                [reader.document.id, at_most, *before, one.sentence]
-                for before, one in zip(context, statements, strict=True)
-            ],
+            [[reader.document.id, at_most, *before[n], one.sentence] for n, one in enumerate(statements)],
             judged,
         )
         new = {
