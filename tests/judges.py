@@ -42,7 +42,7 @@ for _name, _prompt in PROMPTS.items():
         _SHAPES[_prompt.returns.__name__].append(_name)
 # An item on a line of its own, and the end of a prompt that is about some of them.
 _LINE = re.compile(r"^([bcdfghjkmnpqrtvwx]{4,}): (.*)$", re.MULTILINE)
-_ONLY = re.compile(r"these sentences(?: are to be asked about[^:]*)?: ([a-z, ]+)$", re.MULTILINE)
+_ONLY = re.compile(r"these sentences(?: only; the others are for context)?: ([a-z, ]+)$", re.MULTILINE)
 _ITEM = r'<{tag}(?: (?:n|id)="(\w+)")?>\n(.*?)\n</{tag}>'
 
 Json = dict[str, Any]

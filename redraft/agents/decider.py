@@ -239,7 +239,7 @@ class Decider:
                 why = f"the decider made no decision: {one_line(error.message, _LONGEST_REASON)}"
                 return DecisionResult((), why, lookups=_lookups(looked))
             searches = [one for one in decision.look_up if one_line(one)]
-            if decision.mend or decision.stop or decision.kept or not (searches or decision.read):
+            if decision.fix or decision.stop or decision.kept or not (searches or decision.read):
                 break
             if looks:
                 # The first search indexes the document, so it runs in a thread.
@@ -331,7 +331,7 @@ def _fitting(items: Sequence[T], tokens: Callable[[T], int], room: int) -> list[
 
 def _decided(decision: Decision, findings: Sequence[Finding], at_most: int) -> DecisionResult:
     why = one_line(decision.why, _LONGEST_REASON)
-    numbers = dict.fromkeys(number for number in decision.mend if 0 < number <= len(findings))
+    numbers = dict.fromkeys(number for number in decision.fix if 0 < number <= len(findings))
     if numbers:
         chosen = tuple(findings[number - 1] for number in list(numbers)[:at_most])
         return DecisionResult(chosen, why, one_line(decision.instruction, _LONGEST_REASON))
@@ -366,7 +366,7 @@ def _option(number: int, finding: Finding) -> FindingOption:
 
 def _attempt(one: Round) -> str:
     aims = f", for {' and '.join(one.aims)}" if one.aims else ""
-    told = f" Instruction to the reviser: {one.instruction}" if one.instruction else ""
+    told = f" Instruction: {one.instruction}" if one.instruction else ""
     became = f"{'accepted' if one.accepted else 'rejected'}, {one.reason}"
     number = len(one.findings)
     return f"Revision {one.number}{aims}, {number} finding{'s' * (number != 1)}: {became}.{told}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pydantic import BaseModel
+
 from redraft.agents.accounts import Account, Attempt, Entries, account, first_trouble, gather_all
 from redraft.agents.answers import ReplyAnswers, SummaryAnswerCache, sentence_names
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, Scope, document_fields
@@ -17,7 +19,10 @@ from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.qa import Candidate, Comparison, Pair, QuestionItem, Statement, SummaryLine, Verdict
 from redraft.prompts.silence import is_answer
+from redraft.store.connection import off_loop
 from redraft.text.sanitizer import one_line
+from redraft.text.units import changed_words, words
+from redraft.text.vectors import telling_terms
 from redraft.text.words import same_words
 
 # What one entry of a reply may hold.
@@ -33,6 +38,38 @@ QUESTIONS_NEAR = 32
 # Tokens of the prompt and reply schema, and of a question's number.
 _FRAME_TOKENS, _AROUND = 600, 8
 _LONGEST_ANSWER = 600
+
+
+# A changed context leaves a sentence's meaning alone if at most this share of its last sentences is new.
+_CHANGED, _LAST = 0.3, 2
+
+
+class AskedSentence(BaseModel):
+    """The questions about a sentence, and the sentences that it referred back to."""
+
+    meant: list[str]
+    asked: qa.SentenceQuestions
+
+    def still_holds(self, sentence: str, meant: Sequence[str]) -> bool:
+        """Return whether the questions fit the sentence after these sentences: little has changed in them, and none of
+        the changed words is in a question or an answer."""
+        last, now = [" ".join(one[-_LAST:]) for one in (self.meant, meant)]
+        if len(changed_words(last, now)) > _CHANGED * len({*words(last), *words(now)}):
+            return False
+        changed = telling_terms(" ".join(sorted(changed_words(" ".join(self.meant), " ".join(meant)))))
+        said = telling_terms(" ".join(f"{one.question} {one.answer}" for one in self.asked.questions))
+        return changed.isdisjoint(said - telling_terms(sentence))
+
+
+class AskedSentences(BaseModel):
+    """All that was asked about a sentence, in different contexts."""
+
+    asked: list[AskedSentence] = []
+
+    @staticmethod
+    def merged(one: str, other: str) -> str:
+        both = [AskedSentences.model_validate_json(text).asked for text in (one, other)]
+        return AskedSentences(asked=both[0] + both[1]).model_dump_json()
 
 
 class RememberedAnswer(CitedPlace):
@@ -106,12 +143,26 @@ class Examiner:
             return await account(batches, ask)
 
         meant = _pointed_back_to(among)
-        return await self.judge.remembered(
+        keys = self.judge.keys(qa.ASK_SUMMARY, [["asked", reader.document.id, at_most, s.sentence] for s in statements])
+        stored = await off_loop(self.judge.judgments.verdicts, keys)
+        # What each sentence referred back to when it was asked about, if the questions still hold.
+        before = [
+            next((e.meant for e in _asked(stored.get(key)) if e.still_holds(s.sentence, meant[s.id])), meant[s.id])
+            for key, s in zip(keys, statements, strict=True)
+        ]
+        found = await self.judge.remembered(
             qa.ASK_SUMMARY,
             qa.SentenceQuestions,
-            [[reader.document.id, at_most, *meant[one.id], one.sentence] for one in statements],
+            [[reader.document.id, at_most, *before[n], one.sentence] for n, one in enumerate(statements)],
             judged,
         )
+        new = {
+            keys[n]: AskedSentences(asked=[AskedSentence(meant=before[n], asked=one)]).model_dump_json()
+            for n, one in found.verdicts.items()
+            if before[n] and all(e.meant != before[n] for e in _asked(stored.get(keys[n])))
+        }
+        await off_loop(self.judge.judgments.add_to_verdicts, new, AskedSentences.merged, reader.document.id)
+        return found
 
     async def answers_from_summary(
         self, statements: Sequence[Statement], questions: Sequence[str], reader: EvidenceReader
@@ -205,6 +256,9 @@ class Examiner:
             RememberedAnswer,
             [[*reader.key(one, wide=wide), *(["wide"] if wide else [])] for one in wanted],
             search.closer if wide else search.verdicts,
+            # An answer in the document does not depend on what a summary says.
+            general=[] if wide else [[reader.name, "answered", one.text] for one in wanted],
+            is_general=lambda one: one.answered is True,
         )
         return found.decided(lambda answer: answer.answered != UNSURE)
 
@@ -236,6 +290,10 @@ class Examiner:
         return Entries.of(
             reply, ((number - 1, _remembered(one, reader, spans) if one else None) for number, one in found)
         )
+
+
+def _asked(stored: str | None) -> list[AskedSentence]:
+    return AskedSentences.model_validate_json(stored).asked if stored else []
 
 
 def entries_at_once(room: int, tokens: float) -> int:

@@ -126,15 +126,22 @@ class Judge:
         kind: type[Verdict],
         items: Sequence[list[Any]],
         judge: Callable[[Sequence[int]], Awaitable[Account[Verdict]]],
+        *,
+        general: Sequence[list[Any]] = (),
+        is_general: Callable[[Verdict], bool] = lambda _: True,
     ) -> Account[Verdict]:
         """Return stored verdicts and judge the other items. New verdicts are stored all at once, because the batches
-        depend on what is stored and must be the same after a crash."""
-        keys = self.keys(prompt, items)
-        known = await off_loop(self.judgments.verdicts, keys)
+        depend on what is stored and must be the same after a crash. Verdicts that are `is_general` are also valid for
+        other items with the same `general` part."""
+        keys, shared = self.keys(prompt, items), self.keys(prompt, general)
+        stored = await off_loop(self.judgments.verdicts, [*keys, *shared])
+        known = {key: stored[key] for key in keys if key in stored}
+        known = {key: stored[other] for key, other in zip(keys, shared, strict=False) if other in stored} | known
         verdicts = {n: kind.model_validate_json(known[key]) for n, key in enumerate(keys) if key in known}
         first = {key: n for n, key in reversed(list(enumerate(keys)))}
         fresh = await judge(sorted(n for key, n in first.items() if key not in known))
         said = {keys[n]: verdict.model_dump_json() for n, verdict in fresh.verdicts.items()}
+        said |= {shared[n]: said[keys[n]] for n, one in fresh.verdicts.items() if shared and is_general(one)}
         await off_loop(self.judgments.keep_verdicts, said, self.document)
         verdicts |= {n: fresh.verdicts[first[key]] for n, key in enumerate(keys) if first[key] in fresh.verdicts}
         return Account(verdicts, fresh.trouble)

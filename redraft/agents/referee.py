@@ -39,6 +39,10 @@ class Referee:
     tokenizer: Tokenizer
     window: int | None
 
+    def reads_document(self, document_tokens: int, a: str, b: str) -> bool:
+        """Return whether the document fits the window beside the two summaries."""
+        return fits(prompt_tokens(self.judge.book, self.tokenizer, a, b) + document_tokens, self.window)
+
     async def prefer(self, document: Document, document_tokens: int, a: str, b: str) -> BothOrders:
         """Ask for the better summary in both orders; the document is shown if it fits."""
         if not self.judge.reads(foreign_in(document)):
@@ -48,7 +52,7 @@ class Referee:
         if not fits(needed, self.window):
             trouble = f"the two summaries need {needed:,} tokens, and the window has {self.window:,} (--context-tokens)"
             return BothOrders(self.judge.name, None, None, False, trouble)
-        read = fits(needed + document_tokens, self.window)
+        read = self.reads_document(document_tokens, a, b)
         orders = [(a, b), (b, a)]
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Preferred]:

@@ -27,7 +27,7 @@ from redraft.text.words import count_words, is_unspaced
 _POINTS, _POINTS_END = (re.compile(tag, re.IGNORECASE) for tag in (r"<points>", r"</points>"))
 _REVISION, _REVISION_END = (re.compile(tag, re.IGNORECASE) for tag in (r"<revision>\n?", r"\n?</revision>"))
 _LINE = re.compile(
-    r"\W*(?:(?:id|point)\W+){0,2}(?P<tag>[^\W\d_]+)\W+(?P<became>mended|kept|left)\b(?P<said>.*)", re.IGNORECASE
+    r"\W*(?:(?:id|point)\W+){0,2}(?P<tag>[^\W\d_]+)\W+(?P<became>fixed|mended|kept|left)\b(?P<said>.*)", re.IGNORECASE
 )
 _BEFORE_SAID = " \t:,;.-–—=→"
 _QUOTES = {'"': '"', "“": "”", "„": "“”", "«": "»", "»": "«", "‘": "’", "'": "'", "`": "`", "「": "」"}
@@ -73,7 +73,7 @@ def _lines(said: str) -> dict[str, tuple[Became, str]]:
 
 
 def _became(word: str) -> Became:
-    kinds: dict[str, Became] = {"mended": "mended", "kept": "kept", "left": "left"}
+    kinds: dict[str, Became] = {"fixed": "mended", "mended": "mended", "kept": "kept", "left": "left"}
     return kinds[word.casefold()]
 
 

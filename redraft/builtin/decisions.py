@@ -36,10 +36,10 @@ def decide(given: DecideGiven) -> Decision:
     with_findings = {finding.metric for finding in given.findings}
     missed = [one for one in given.scoreboard if one.metric in with_findings and one.met == "no"]
     if not missed:
-        return Decision(why=f"{_AS_WEAKEST_FIRST}: nothing is left to mend", stop=True)
+        return Decision(why=f"{_AS_WEAKEST_FIRST}: nothing is left to fix", stop=True)
     weakest = min(missed, key=_reached)
     chosen = [finding.id for finding in given.findings if finding.metric == weakest.metric][: given.at_most]
-    return Decision(why=f"{_AS_WEAKEST_FIRST}: {weakest.metric} is furthest from its goal", mend=chosen)
+    return Decision(why=f"{_AS_WEAKEST_FIRST}: {weakest.metric} is furthest from its goal", fix=chosen)
 
 
 def _reached(standing: MetricStanding) -> float:

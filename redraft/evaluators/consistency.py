@@ -12,7 +12,7 @@ from redraft.agents.accounts import Account, gather_all
 from redraft.agents.evidence import EvidenceQuery
 from redraft.agents.examiner import Examiner, RememberedAnswer, compare_twice
 from redraft.agents.judge import Judge
-from redraft.domain import Evaluation, Finding, PackQuestion
+from redraft.domain import Evaluation, Finding, PackQuestion, Span
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, objected
 from redraft.evaluators.metric_info import UNSUPPORTED
@@ -158,7 +158,9 @@ class Consistency(Evaluator):
             Pair(id=0, question=claims[n].asked.question, document=answers[n].answer, summary=claims[n].asked.answer)
             for n in doubtful
         ]
-        sought = [wanted[n] for n in doubtful]
+        # The second look includes the place that the first answer is from.
+        places = {n: [Span(*place)] if (place := answers[n].place) else [] for n in doubtful}
+        sought = [replace(wanted[n], cited=(*wanted[n].cited, *places[n])) for n in doubtful]
         settled = await compare_twice(Examiner(judge), pairs, sought, case.reader, confirm=self.second_look)
         for at, n in enumerate(doubtful):
             # An answer about something else neither supports nor contradicts the claim.

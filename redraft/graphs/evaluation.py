@@ -133,8 +133,14 @@ async def compare(state: State, job: Job) -> Update:
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     if not _is_wanted(state, job, rounds) or first.text.strip() == best.text.strip():
         return {"next": "finish"}
-    job.observe(StageStarted("comparing the first draft with the best one", 2 * len(job.referees)))
     tokens = job.judges.reader.document_tokens
+    if (falser := await _is_falser(state, job)) and not all(
+        one.reads_document(tokens, first.text, best.text) for one in job.referees
+    ):
+        # Without the document, a judge cannot know which of two fluent texts is true.
+        job.observe(Noted(f"the first draft is not compared with the best one: it has the lower {falser}"))
+        return {"next": "finish"}
+    job.observe(StageStarted("comparing the first draft with the best one", 2 * len(job.referees)))
     found = await prefer(job.referees, job.document, tokens, first.text, best.text)
     counted = overall_votes(found.details)
     made = FinalComparison(
@@ -156,6 +162,14 @@ async def compare(state: State, job: Job) -> Update:
         "stop": FIRST_PREFERRED,
         **draft_standing(await job.judged(first.id), job.refinement),
     }
+
+
+async def _is_falser(state: State, job: Job) -> str:
+    """Return the metric of truth by which the first draft is worse than the best one; empty if there is none."""
+    first, best = [scores_of(await job.judged(state[draft])) for draft in ("first", "best")]
+    truth = [metric for metric, aim in job.judges.aims.items() if aim == "truth" and metric in first]
+    gains = {metric: (best.get(metric) or 0.0) - (first[metric] or 0.0) for metric in truth}
+    return next((metric for metric, gain in gains.items() if gain > job.refinement.tolerance), "")
 
 
 def _is_wanted(state: State, job: Job, rounds: list[Round]) -> bool:

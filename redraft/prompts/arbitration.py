@@ -58,5 +58,5 @@ class RuledPoints(ReplyModel):
 
 
 RULE_ON_FINDINGS = Prompt(
-    "rule_on_findings", RuleGiven, RuledPoints, "refine: rule on findings before they are mended", 0.0
+    "rule_on_findings", RuleGiven, RuledPoints, "refine: rule on findings before they are fixed", 0.0
 )

@@ -1,4 +1,4 @@
-"""The prompt by which a model decides what the next revision of a summary is to mend."""
+"""The prompt by which a model decides what the next revision of a summary should fix."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class MetricStanding(GivenModel):
 
 
 class FindingOption(TaggedItem):
-    """One finding that could be mended."""
+    """One finding that could be fixed."""
 
     metric: str
     task: Task
@@ -107,12 +107,12 @@ class Contested(ReplyModel):
 
 
 class Decision(ReplyModel):
-    """What to do, and why: what to look up and read first, findings to mend with an instruction, or to stop."""
+    """What to do, and why: what to look up and read first, findings to fix with an instruction, or to stop."""
 
     why: _Text
     look_up: Annotated[list[str], BeforeValidator(_texts), AtMost("requests")] = Field(default_factory=list)
     read: Annotated[list[str], BeforeValidator(_places), AtMost("requests")] = Field(default_factory=list)
-    mend: Annotated[list[Annotated[int, Names("findings")]], BeforeValidator(_named), ONLY_KNOWN] = Field(
+    fix: Annotated[list[Annotated[int, Names("findings")]], BeforeValidator(_named), ONLY_KNOWN, Also("mend")] = Field(
         default_factory=list
     )
     kept: Annotated[list[Contested], BeforeValidator(_listed), EachAlone(), AtMost("at_most")] = Field(
@@ -123,5 +123,5 @@ class Decision(ReplyModel):
 
 
 DECIDE: Prompt[DecideGiven, Decision] = Prompt(
-    "decide", DecideGiven, Decision, "refine: decide what the next revision is to mend, or to stop", 0.0
+    "decide", DecideGiven, Decision, "refine: decide what the next revision should fix, or to stop", 0.0
 )

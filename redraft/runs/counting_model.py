@@ -471,7 +471,7 @@ def _decide(given: decision.DecideGiven) -> decision.Decision:
         searches = [_words(one.problem + one.sentence, 5) for one in given.findings[: given.requests]]
         return decision.Decision(why=_REASON, look_up=[f"{one} {given.looks}" for one in searches])
     return decision.Decision(
-        why=_REASON, mend=[one.id for one in given.findings[: given.at_most]], instruction="Change as little as needed."
+        why=_REASON, fix=[one.id for one in given.findings[: given.at_most]], instruction="Change as little as needed."
     )
 
 
@@ -500,7 +500,7 @@ def _revise(given: revision.ReviseGiven, voice: str = "") -> str:
     if (surplus := count_words(text) - given.words) > 0:
         text = text[list(WORD.finditer(text))[surplus].start() :]
     tags = Tags(given)
-    lines = "\n".join(f"{tags.tag('points', point.id)}: mended" for point in given.points)
+    lines = "\n".join(f"{tags.tag('points', point.id)}: fixed" for point in given.points)
     return f"<points>\n{lines}\n</points>\n<revision>\n{text}\n</revision>"
 
 

@@ -6,6 +6,7 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +47,14 @@ def units(text: str) -> list[str]:
 def words(text: str) -> list[str]:
     """Return the words of `text`."""
     return [word for block in _blocks(text) for word in _WORD.findall(_folded(block))]
+
+
+def changed_words(one: str, other: str) -> set[str]:
+    """Return the words by which two texts differ, in order: those of each that have no counterpart in the other."""
+    first, second = words(one), words(other)
+    blocks = SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
+    differing = (first[a:b] + second[c:d] for kind, a, b, c, d in blocks if kind != "equal")
+    return {word for some in differing for word in some}
 
 
 def indexed(text: str) -> UnitIndex:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from redraft.agents.answers import is_answered
-from redraft.domain import Evaluation
+from redraft.agents.examiner import compare_twice
+from redraft.domain import Evaluation, Span
+from redraft.evaluators import consistency
 from redraft.evaluators.similarity import is_doubtful
 from redraft.readers.documents import parse
 from tests.judges import UNANSWERABLE, Court, Json, Keepers, Said, Sheet
@@ -89,6 +91,21 @@ async def test_a_second_look_that_finds_nothing_leaves_the_first(tmp_path: Path)
     found, _ = await judged(tmp_path, Clerk(WAR, later=UNANSWERABLE))
 
     assert [(one.kind, one.expected) for one in found.findings] == [("inconsistent", "after the war")]
+
+
+async def test_a_second_look_reads_the_place_of_the_first_answer_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sought: list[Span] = []
+
+    async def compare(examiner: Any, pairs: Any, wanted: Any, reader: Any, **options: Any) -> Any:
+        sought.extend(span for one in wanted for span in one.cited)
+        return await compare_twice(examiner, pairs, wanted, reader, **options)
+
+    monkeypatch.setattr(consistency, "compare_twice", compare)
+    await judged(tmp_path, Clerk(WAR))
+
+    assert ["after the war" in DOCUMENT.text[one.start : one.end] for one in sought] == [True]
 
 
 async def test_a_comparison_without_a_verdict_makes_no_finding_and_no_score(tmp_path: Path) -> None:

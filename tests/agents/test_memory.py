@@ -88,6 +88,49 @@ async def test_a_changed_sentence_takes_along_what_points_back_to_it(
 
 
 @pytest.mark.slow
+async def test_a_question_whose_answer_is_known_is_not_looked_up_for_another_sentence(tmp_path: Path) -> None:
+    court = Court(tmp_path, document=island(400))
+    await court.evaluate(told(1, wrong={2: "Bob"}), metrics=("consistency",), settings={"context_tokens": 4096})
+    court.forget()
+    other = f"{told(1)[:-1]} by the others. The others say that t{told(2)[1:]} {told(3)}"
+    result = await court.evaluate(other, metrics=("consistency",), settings={"context_tokens": 4096})
+
+    assert (court.items("ask_summary"), court.items("answer_from_document")) == (3, 1)
+    assert result.scores == {"consistency": 1.0}
+    court.store.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("after", "asked_again"),
+    [
+        (("Hester the keeper saw the lamp go out on that cold night.", "She left the tower."), 1),
+        (("Ann the keeper saw the lamp go out on that dark night.", "She left the tower."), 2),
+    ],
+    ids=["a detail", "who is meant"],
+)
+async def test_a_detail_that_changes_takes_nothing_along(
+    tmp_path: Path, after: tuple[str, str], asked_again: int
+) -> None:
+    class Naming(Keepers):
+        """Asks who left, by name."""
+
+        def ask_summary(self, sheet: Sheet) -> Said:
+            said = {"question": "What did Hester leave?", "answer": "the tower", "search": "left", "importance": 3}
+            left = [(n, "left" in sentence_of(one)) for n, one in sheet.items("sentences").items()]
+            return {"sentences": [{"id": n, "questions": [said] if is_so else []} for n, is_so in left]}
+
+    court = Court(tmp_path, Naming())
+    before = "Hester the keeper saw the lamp go out on that dark night. She left the tower."
+    await court.evaluate(before, metrics=("consistency",))
+    court.forget()
+    await court.evaluate(" ".join(after), metrics=("consistency",))
+
+    assert court.items("ask_summary") == asked_again
+    court.store.close()
+
+
+@pytest.mark.slow
 async def test_a_sentence_more_is_the_only_one_asked_about(court: Court) -> None:
     await court.evaluate(told(*range(1, 41)), metrics=("consistency",))
     court.forget()

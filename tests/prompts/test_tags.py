@@ -116,7 +116,7 @@ def test_an_order_and_a_choice_name_by_tags() -> None:
     first, second = named_in(GIVEN["decide"], "findings")
     for mend in ([first, second], f"{first} and {second}", [f"finding {first}", f"#{second}"], [first, 3, "7", second]):
         said = json.dumps({"why": "w", "mend": mend})
-        assert read_value(said, decision.Decision, GIVEN["decide"]).mend == [7, 3]
+        assert read_value(said, decision.Decision, GIVEN["decide"]).fix == [7, 3]
 
 
 def test_a_value_keeps_its_numbers_and_goes_through_the_wire_with_tags() -> None:

@@ -138,10 +138,10 @@ async def test_it_sees_how_the_summary_stands_what_is_wrong_and_what_was_tried(c
     assert sorted(one["problem"] for one in shown) == sorted(one.explanation for one in known)
     assert [one["metric"] for one in shown][:2] == ["coverage", "consistency"]
     assert not first.items("tried")
-    assert "revisions that may still be made: 4" in first.text
+    assert "Revisions left: 4" in first.text
     (attempt,) = second.items("tried").values()
-    assert attempt["text"].startswith("Revision 1, for coverage, 1 finding: taken, coverage gained")
-    assert attempt["text"].endswith("Instruction to the reviser: Tell it in order.")
+    assert attempt["text"].startswith("Revision 1, for coverage, 1 finding: accepted, coverage gained")
+    assert attempt["text"].endswith("Instruction: Tell it in order.")
     assert len(third.items("tried")) == 2
 
 
@@ -486,7 +486,7 @@ def test_a_hostile_decision_names_only_findings_on_the_board(name: str) -> None:
         rounds_left=1, at_most=6, looks=0, requests=3,
     )  # fmt: skip
     read = read_value(json.dumps(_in_ids(said, Tags(given).all("findings"))), Decision, given)
-    numbers = dict.fromkeys(number for number in read.mend if 0 < number <= len(findings))
+    numbers = dict.fromkeys(number for number in read.fix if 0 < number <= len(findings))
     assert len(numbers) == named
 
 

@@ -10,7 +10,7 @@ from redraft import Limits
 from redraft.errors import ModelError, ProviderError
 from redraft.evaluators.metric_info import withdrawn
 from redraft.report.history.trace import read_trace
-from tests.judges import Json, Keepers, Said, Sheet, asked_of, fact_of, told
+from tests.judges import Json, Keepers, Said, Sheet, asked_of, fact_of, island, told
 from tests.runs.courts import Open
 
 GOALS = {"consistency": 1.0}
@@ -231,6 +231,18 @@ async def test_otherwise_the_best_draft_is(court: Open, choice: Callable[[Sheet]
     assert (result.run.stop_reason, result.complete) == ("goals_met", True)
     assert result.summary != POOR
     assert result.compared is not None
+
+
+@pytest.mark.parametrize(("first", "compared"), [(POOR, False), (told(1), True)], ids=["has an error", "is short"])
+async def test_a_judge_that_cannot_read_the_document_does_not_bring_back_an_error(
+    court: Open, first: str, compared: bool
+) -> None:
+    opened = court(_scripted(lambda sheet: "first" if sheet.within("first") == first else "second"))
+    opened.document = island(400)
+    result = await opened.refine(first, rounds=2, settings={"context_tokens": 4096})
+
+    assert (result.compared is not None, result.summary == first) == (compared, compared)
+    assert bool(opened.asked("prefer_summary")) == compared
 
 
 @pytest.mark.parametrize("options", [{"final_comparison": False}, {"policy": "paper"}])
