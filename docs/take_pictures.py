@@ -35,7 +35,7 @@ SAMPLE, PICTURES = ROOT / "examples" / "the-salt-ledger.md", ROOT / "docs" / "pi
 OTHERS = Path(tempfile.gettempdir()) / "redraft-pictures"
 SIZES = {1440: 900, 390: 844}
 PARTS = ("scores", "rounds", "facts", "places", "calls")
-_QUALITY = 82
+_QUALITY = 78
 
 
 async def refined(database: Path) -> str:
@@ -133,7 +133,14 @@ def of_report(folder: Path) -> None:
             page.close()
 
 
-PAGES = {"dossier": of_dossier, "comparison": of_comparison, "report": of_report}
+def of_studio(folder: Path) -> None:
+    """Every page of the studio; docs/take_studio_pictures.py takes single ones."""
+    from take_studio_pictures import of_studio as taken_of
+
+    taken_of(folder)
+
+
+PAGES = {"dossier": of_dossier, "comparison": of_comparison, "report": of_report, "studio": of_studio}
 
 
 def main() -> None:

@@ -85,15 +85,14 @@ def planned(page: Any, at: Served) -> None:
     page.wait_for_selector("html[data-ready]", state="attached")
     page.set_input_files("[data-file]", str(SAMPLE))
     page.check("[data-kind][value=refine]")
+    page.check("[name=allow_self_check]")
     page.click("text=Show the plan")
-    page.wait_for_selector("h1:has-text('The plan')")
+    page.wait_for_selector("h1:has-text('Plan for')")
 
 
-def main() -> None:
-    if lacking := missing():
-        sys.exit(lacking)
-    wanted = sys.argv[1:]
-    with tempfile.TemporaryDirectory() as folder, full_studio(Path(folder)) as (at, pages), browser() as chromium:
+def of_studio(folder: Path, *wanted: str) -> None:
+    """The wanted pages of the studio, or all."""
+    with full_studio(folder) as (at, pages), browser() as chromium:
         for width, height in SIZES.items():
             for scheme in ("light", "dark"):
                 page = chromium.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
@@ -113,4 +112,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if lacking := missing():
+        sys.exit(lacking)
+    with tempfile.TemporaryDirectory() as made:
+        of_studio(Path(made), *sys.argv[1:])

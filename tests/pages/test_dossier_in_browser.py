@@ -212,6 +212,16 @@ def test_what_a_page_may_not_do_is_forbidden_by_its_policy(page: Any, exported: 
     assert sum("Content Security Policy" in trouble for trouble in page.troubles) == 2
 
 
+def test_two_different_drafts_are_compared_at_first_where_the_first_draft_won(page: Any, exported: Exported) -> None:
+    rounds = tuple(one.model_copy(update={"result": one.number == 0}) for one in exported.dossier.rounds)
+    assert len(rounds) > 1
+    path = exported.page.with_name("first-draft-won.html")
+    path.write_text(dossier_page(exported.dossier.model_copy(update={"rounds": rounds})), "utf-8")
+    opened(page, path)
+    assert page.input_value("[data-diff] [name=one]") == "0"
+    assert page.input_value("[data-diff] [name=other]") == str(rounds[-1].number)
+
+
 @pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.nightly)])
 def test_people_who_see_or_move_otherwise_can_use_it(page: Any, exported: Exported, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)
