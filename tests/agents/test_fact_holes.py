@@ -155,7 +155,7 @@ async def test_a_fact_that_is_never_aligned_is_unjudged(tmp_path: Path) -> None:
     assert {one["fact"]: one["verdict"] for one in facts} == {
         fact_of(n): {1: "stated", 2: "unjudged", 3: "stated"}.get(n, "missing") for n in range(1, 13)
     }
-    assert "passed over 1 of the items" in str(recall.details["trouble"])
+    assert "skipped 1 of the items" in str(recall.details["trouble"])
     assert calls["align_facts"] == 2
 
 

@@ -165,7 +165,7 @@ async def test_what_a_judge_never_answers_is_counted_apart(tmp_path: Path) -> No
     assert (coverage.score, coverage.judged, coverage.unjudged) == (2 / 10, 10, 2)
     questions: Any = coverage.details["questions"]
     assert [one["verdict"] for one in questions[:4]] == ["unjudged", "unjudged", "answered", "unanswered"]
-    assert "passed over 2 of the items" in str(coverage.details["trouble"])
+    assert "skipped 2 of the items" in str(coverage.details["trouble"])
     assert calls["answer_from_summary"] == 2
 
 

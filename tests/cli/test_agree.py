@@ -235,7 +235,7 @@ def test_the_plan_asks_nothing_and_says_about_what_is_asked(inside: tuple[Inside
         (("--sweep", "threshold=0.7:0.2:0.1"), "has no end"),
         (("--sweep", "threshold=1.5"), "not from 0 to less than 1"),
         (("--sweep", "similarity=best"), "no similarity 'best'"),
-        (("--sweep", "questions=x"), "questions=x cannot be"),
+        (("--sweep", "questions=x"), "questions=x is not possible"),
         (("--sweep", "threshold=0.2", "--repeat", "2"), "first answers of one judging"),
         (("--human", "beauty"), "not asked about 'beauty'"),
         (("--metric", "nothing"), "no metric 'nothing'"),

@@ -518,7 +518,7 @@ def test_what_the_built_in_judge_can_tell_nothing_of_is_refined_to_nothing_and_s
     assert (done.code, done.out.strip()) == (3, RETOLD.strip())
     said = " ".join(done.err.split())
     assert (
-        "no consistency score: no judge gave a verdict on any item; the built-in judge sees only near-quotations"
+        "no consistency score: no judge gave a verdict on any item; the built-in judge only recognizes near-quotations"
         in said
     )
     assert "a language model or a local entailment model as judge (--judge openai:MODEL, --judge nli:MODEL)" in said

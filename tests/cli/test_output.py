@@ -62,7 +62,7 @@ def test_a_summary_is_printed_and_written_in_every_format(command: Inside, tmp_p
         (("summarize", "book.md", "--format", "bullets", "--json"), "--json prints JSON"),
         (("summarize", "book.md", "-o", "away/a.docx"), "its directory does not exist"),
         (("summarize", "book.md", "--template", "form.md", "--query", "Why?"), "each section of the template"),
-        (("summarize", "book.md", "--template", "book.md"), "takes more than 2,000 characters"),
+        (("summarize", "book.md", "--template", "book.md"), "is longer than 2,000 characters"),
         (("summarize", "book.md", "--template", "form.md", "--refine", "-g", "coverage=0.5"), "a section answers one"),
         (
             ("summarize", "book.md", "--template", "form.md", "--refine", "--review", "-g", "consistency=0.5"),

@@ -181,7 +181,7 @@ async def test_unjudged_questions_count_neither_way(court: Court) -> None:
     coverage = await scored(court, "coverage")
 
     assert (coverage.score, coverage.judged, coverage.unjudged) == (2 / 4, 4, 2)
-    assert "passed over 2" in str(coverage.details["trouble"])
+    assert "skipped 2" in str(coverage.details["trouble"])
 
 
 @pytest.mark.parametrize("metric", ["coverage", "consistency"])
@@ -191,7 +191,7 @@ async def test_without_any_verdict_there_is_no_score(court: Court, metric: str) 
 
     assert (evaluation.outcome, evaluation.score, evaluation.judged) == ("failed", None, 0)
     assert evaluation.findings == ()
-    assert "passed over" in evaluation.reason
+    assert "skipped" in evaluation.reason
 
 
 async def test_consistency_is_the_mean_of_what_is_more_alike_than_the_threshold(court: Court) -> None:

@@ -130,7 +130,7 @@ MALFORMED = pytest.mark.parametrize(
 async def test_a_key_that_is_none_is_told_as_such(desk: Desk, key: str, words: str) -> None:
     desk.monkeypatch.setenv("OPENAI_API_KEY", key)
     settings = DraftConfig(model="openai:m", base_url="http://127.0.0.1:9/v1")
-    with pytest.raises(UsageError, match=f"OPENAI_API_KEY is no key: there is .*{words}") as caught:
+    with pytest.raises(UsageError, match=f"OPENAI_API_KEY is not a key: it contains .*{words}") as caught:
         async with open_model(settings, seconds=5) as model:
             await desk.recorded(model).ask(story())
     assert "12345678" not in f"{caught.value}{caught.value.hint}"
@@ -138,5 +138,5 @@ async def test_a_key_that_is_none_is_told_as_such(desk: Desk, key: str, words: s
 
 @MALFORMED
 def test_so_is_one_of_a_chat_model(key: str, words: str) -> None:
-    with pytest.raises(RedraftError, match=f"the openai_api_key of ChatOpenAI is no key: there is .*{words}"):
+    with pytest.raises(RedraftError, match=f"the openai_api_key of ChatOpenAI is not a key: it contains .*{words}"):
         ChatModel(ChatOpenAI(model="m", base_url="http://127.0.0.1:9/v1", api_key=SecretStr(key)))

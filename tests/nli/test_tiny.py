@@ -47,7 +47,7 @@ def test_a_model_that_does_not_name_three_classes_is_refused(
     shutil.copytree(tiny, other)
     config = json.loads((other / "config.json").read_text())
     (other / "config.json").write_text(json.dumps(config | {"id2label": labels}))
-    with pytest.raises(UsageError, match=r"classes are to be entailment, neutral, contradiction|cannot be loaded"):
+    with pytest.raises(UsageError, match=r"classes must be entailment, neutral, contradiction|cannot be loaded"):
         load_entailment(str(other))
 
 
@@ -121,7 +121,7 @@ def test_other_metrics_and_other_roles_are_refused_in_a_sentence(tiny: Path, tmp
     (tmp_path / "summary.md").write_text(TRUE)
     command, judge = Inside(tmp_path), f"nli:{tiny}"
     refused = {
-        ("evaluate", "book.md", "summary.md", "--judge", judge): "does not serve coverage: it only says whether",
+        ("evaluate", "book.md", "summary.md", "--judge", judge): "does not support coverage: it only says whether",
         ("evaluate", "book.md", "summary.md", "--judge", judge, "--metric", "keyfact_recall"): "finds no key facts",
         ("compare", "book.md", "summary.md", "book.md", "--judge", judge): "cannot be used here",
         ("keyfacts", "book.md", "--judge", judge): "cannot be used here",

@@ -50,7 +50,7 @@ def test_a_title_may_be_of_the_same_rank_as_the_sections() -> None:
         ("# A (9 words)", "line 1: a limit is at least 10 words"),
         ("# A (20 words)\nx\n# A (20 words)\nx", "line 3: the section 'A' is the same as that of line 1"),
         ("# (20 words)", "line 1: the title is missing"),
-        (f"# A (20 words)\n{'x ' * 2000}", "line 1: what belongs under 'A' takes more than 2,000 characters"),
+        (f"# A (20 words)\n{'x ' * 2000}", "line 1: the instruction under 'A' is longer than 2,000 characters"),
         ("# A (20 words)\n" * 101, "line 101: a template has at most 100 headings"),
     ],
 )

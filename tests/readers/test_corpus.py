@@ -117,14 +117,14 @@ def test_files_that_are_called_alike_are_told_apart(tmp_path: Path) -> None:
 def test_one_that_cannot_be_read_is_named(paths: list[str], tmp_path: Path) -> None:
     broken = tmp_path / "broken.pdf"
     broken.write_bytes(b"no PDF")
-    with pytest.raises(DocumentError, match=r"broken\.pdf: it is no PDF file"):
+    with pytest.raises(DocumentError, match=r"broken\.pdf: it is not a PDF file"):
         load_all([paths[0], str(broken)])
 
 
 @pytest.mark.nightly
 def test_what_cannot_be_meant_of_several_is_refused(paths: list[str]) -> None:
     for wanted, option in ((choice(pages="3"), "--pages"), (choice(chapters="1"), "--chapters")):
-        with pytest.raises(UsageError, match=f"{option} is about one document, and 2 are given"):
+        with pytest.raises(UsageError, match=f"{option} applies to one document, but 2 were given"):
             load_all(paths[:2], wanted=wanted)
     with pytest.raises(UsageError, match="stdin can be read for one document only"):
         load_all(["-", "-"])

@@ -238,7 +238,7 @@ async def test_a_search_that_finds_nothing_is_told_so_and_may_be_made_in_other_w
     _, second, third = decisions(opened)
     assert not second.items("passages")
     (told_it,) = answers(second)
-    assert told_it.startswith("search: zyzzyva quux: nothing in the document has to do with these words")
+    assert told_it.startswith("search: zyzzyva quux: nothing in the document matches these words")
     assert answers(third)[1:] == ["search: keeper number 9: 4 passages"]
     assert third.items("passages")
 
