@@ -106,20 +106,12 @@ def _database(config: pytest.Config) -> str:
 
 def _count(tally: dict[str, float], event: redraft.Event) -> None:
     """Add a reply to the totals."""
-    if event.kind != "call":
+    if not isinstance(event, redraft.CallAnswered):
         return
-    added = (
-        {"cached": 1.0}
-        if event.cached
-        else {
-            "calls": 1.0,
-            "tokens": event.usage.prompt_tokens + event.usage.completion_tokens,
-            "cost": event.cost_usd or 0.0,
-            "unpriced": float(event.cost_usd is None),
-        }
-    )
-    for name, value in added.items():
-        tally[name] = tally.get(name, 0.0) + value
+    tokens = event.usage.prompt_tokens + event.usage.completion_tokens
+    paid = {"calls": 1, "tokens": tokens, "cost": event.cost_usd or 0.0, "unpriced": event.cost_usd is None}
+    for name, value in ({"cached": 1} if event.cached else paid).items():
+        tally[name] = tally.get(name, 0) + value
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

@@ -82,13 +82,13 @@ class RunRequest:
         """Return the request with metrics by name, as objects or as functions."""
         if isinstance(metrics, str):
             raise UsageError(f"metrics is the text {metrics!r:.40}", hint=f"give a list: metrics=[{metrics!r:.40}]")
-        made = [one if isinstance(one, str | type) or not callable(one) else as_evaluator(one) for one in metrics]
-        if strange := [one for one in made if not isinstance(one, str | Evaluator) or not getattr(one, "name", one)]:
+        if strange := [one for one in metrics if not _is_metric(one)]:
             raise UsageError(
                 f"{strange[0]!r:.80} is no metric",
                 hint="name one, or pass a redraft.Rubric, a function of a redraft.Case, or an object of a class derived"
                 " from redraft.Evaluator that has a name",
             )
+        made = [one if isinstance(one, str) else as_evaluator(one) for one in metrics]
         own = {one.name: one for one in made if not isinstance(one, str)}
         names = tuple(dict.fromkeys(one if isinstance(one, str) else one.name for one in made))
         return replace(self, metrics=names or self.metrics, own={**self.own, **own})
@@ -133,6 +133,12 @@ class RunRequest:
             }
         )
         return settings, RunSpec(with_draft(judging, wanted), own=own, **given)
+
+
+def _is_metric(given: object) -> bool:
+    if isinstance(given, str | Evaluator):
+        return bool(getattr(given, "name", given))
+    return callable(given) and not isinstance(given, type) and hasattr(given, "__name__")
 
 
 def _those(kind: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:
