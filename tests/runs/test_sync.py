@@ -5,7 +5,6 @@ from __future__ import annotations
 import _thread
 import asyncio
 import inspect
-import os
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft.runs.background import run_blocking
+from redraft.runs import background
 from redraft.runs.session import Session, SyncSession
 
 TEXT = "The board met at seven. " * 3 + "It was cold, and nothing was agreed on."
@@ -161,14 +160,14 @@ def test_several_threads_share_one_session() -> None:
     assert found == [SAID] * 3
 
 
-def test_a_child_process_has_a_loop_of_its_own() -> None:
+def test_a_loop_whose_thread_is_gone_is_replaced_as_after_a_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     async def seven() -> int:
         return 7
 
-    assert run_blocking(seven()) == 7
-    if (child := os.fork()) == 0:
-        os._exit(run_blocking(seven()))
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    gone = asyncio.new_event_loop()
+    gone.close()
+    monkeypatch.setattr(background, "_running", (threading.Thread(), gone))
+    assert background.run_blocking(seven()) == 7
 
 
 def test_every_public_coroutine_of_a_session_is_a_method_of_the_synchronous_one() -> None:
