@@ -22,6 +22,7 @@ from redraft.batches.status import BatchStanding, BatchWatch, Pace, Watcher, dri
 from redraft.batches.worker import BatchWorker, terms_of
 from redraft.errors import UsageError
 from redraft.evaluators.functions import Metric
+from redraft.evaluators.rubric import Rubric
 from redraft.events import BatchProgress, Noted, Observer, guarded, harmless
 from redraft.graphs.state import Options
 from redraft.llm.langsmith import tracing
@@ -190,8 +191,10 @@ def _check_workers(session: Session, workers: int | None) -> None:
     if workers < 1:
         raise UsageError("there must be at least 1 worker", hint="give 1 or more, or leave workers out")
     terms, hint = session.terms, "leave workers out, and the batch is worked on in this process"
-    if terms.model_roles.objects or terms.own:
-        which = next(iter({**terms.model_roles.objects, **terms.own}))
+    # Rubrics are part of the settings.
+    own = [name for name, metric in terms.own.items() if not isinstance(metric, Rubric)]
+    if objects := [*terms.model_roles.objects, *own]:
+        which = objects[0]
         raise UsageError(f"{which} is an object of this process, and other workers know names only", hint=hint)
     if terms.prices is not None:
         raise UsageError(

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 import redraft
+from redraft.graphs.state import Options
 from redraft.runs import background
 from redraft.runs.session import Session, SyncSession
+from redraft.runs.sync import SessionOptions
 
 TEXT = "The board met at seven. " * 3 + "It was cold, and nothing was agreed on."
 MINUTES = redraft.Document.from_text(TEXT, "Minutes")
@@ -182,3 +184,10 @@ def test_every_public_coroutine_of_a_session_is_a_method_of_the_synchronous_one(
     }
     assert wanted.keys() <= vars(SyncSession).keys()
     assert all(inspect.signature(vars(SyncSession)[name]) == inspect.signature(one) for name, one in wanted.items())
+
+
+def test_a_single_call_takes_what_a_session_takes() -> None:
+    taken = SessionOptions.__annotations__.keys()
+    # The limits of a single run are its budget.
+    assert inspect.signature(Session).parameters.keys() - {"budget"} == taken
+    assert Options.__annotations__.keys().isdisjoint(taken)
