@@ -226,13 +226,15 @@ def test_functions_are_metrics() -> None:
         return len(case.text.split())
 
     with redraft.Session(":memory:") as session:
-        found = session.evaluate(MINUTES, TEXT, metrics=[short, half, nothing, words]).evaluations
+        result = session.evaluate(MINUTES, TEXT, metrics=[short, half, nothing, words])
+    found = result.evaluations
 
     assert (found["short"].score, found["half"].score) == (0.0, 0.5)
     assert found["short"].findings[0].explanation == (
         "Change the summary so that this is true: It has at most five words."
     )
     assert found["half"].findings == ()
+    assert {"short", "half"}.isdisjoint(result.certificates), "no judge gave these scores"
     assert found["nothing"].outcome == "not_applicable"
     assert found["words"].reason.endswith("gave a score of 10.0, which is not from 0 to 1")
 
