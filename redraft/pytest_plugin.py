@@ -61,8 +61,11 @@ def redraft_session(request: pytest.FixtureRequest) -> Iterator[redraft.SyncSess
     given["model"] = chosen or given.get("model") or request.config.getini("redraft_model")
     if chosen:
         given.pop("judges", None)
+    record = request.config.getoption("redraft_record")
+    if record and recording is None:
+        hint = "set redraft_recordings = recordings in pytest.ini, or give the marker redraft a recording=FILE"
+        raise redraft.UsageError("there is no recording to add replies to", hint=hint)
     if recording is not None:
-        record = request.config.getoption("redraft_record")
         models = [
             _recorded(one, recording, recorded, record=record) for one in (given["model"], *given.get("judges", ()))
         ]
@@ -71,12 +74,12 @@ def redraft_session(request: pytest.FixtureRequest) -> Iterator[redraft.SyncSess
     tally = request.config.stash[_TALLY]
     tally["tests"] = tally.get("tests", 0) + 1
     with redraft.Session(**{"observer": lambda event: _count(tally, event), **given}) as session:
-        current = resolve_name("redraft.runs.assertions:SESSION")
-        before = current.set(session)
+        open_sessions = resolve_name("redraft.runs.assertions:SESSIONS")
+        open_sessions.append(session)
         try:
             yield session
         finally:
-            current.reset(before)
+            open_sessions.remove(session)
             tally["replayed"] = tally.get("replayed", 0) + sum(one.replayed for one in recorded.values())
 
 
@@ -106,20 +109,12 @@ def _database(config: pytest.Config) -> str:
 
 def _count(tally: dict[str, float], event: redraft.Event) -> None:
     """Add a reply to the totals."""
-    if event.kind != "call":
+    if not isinstance(event, redraft.CallAnswered):
         return
-    added = (
-        {"cached": 1.0}
-        if event.cached
-        else {
-            "calls": 1.0,
-            "tokens": event.usage.prompt_tokens + event.usage.completion_tokens,
-            "cost": event.cost_usd or 0.0,
-            "unpriced": float(event.cost_usd is None),
-        }
-    )
-    for name, value in added.items():
-        tally[name] = tally.get(name, 0.0) + value
+    tokens = event.usage.prompt_tokens + event.usage.completion_tokens
+    paid = {"calls": 1, "tokens": tokens, "cost": event.cost_usd or 0.0, "unpriced": event.cost_usd is None}
+    for name, value in ({"cached": 1} if event.cached else paid).items():
+        tally[name] = tally.get(name, 0) + value
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -130,8 +125,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     replayed, tokens = int(tally.get("replayed", 0)), int(tally.get("tokens", 0))
     calls = int(tally.get("calls", 0)) - replayed
     cost = "at unknown cost" if tally.get("unpriced") else f"${tally.get('cost', 0.0):.4f}"
+    tests = f"{int(tally['tests'])} test{'s' * (tally['tests'] != 1)}"
     terminalreporter.write_line(
-        f"redraft: {int(tally['tests'])} tests, {calls:,} calls ({tokens:,} tokens, {cost}),"
+        f"redraft: {tests}, {calls:,} calls ({tokens:,} tokens, {cost}),"
         f" {int(tally.get('cached', 0)):,} replies from the cache, {replayed:,} from recordings"
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft.runs.assertions import SESSION
+from redraft.runs.assertions import SESSIONS
 
 pytest_plugins = ["pytester"]
 
@@ -30,6 +30,16 @@ def test_good():
 def test_fixture(redraft_session):
     result = redraft_session.evaluate(MINUTES, {GOOD!r}, metrics=["consistency"])
     assert result.scores["consistency"] == 1.0
+"""
+ASYNCHRONOUS = f"""
+import pytest, redraft
+
+MINUTES = redraft.Document.from_text({MINUTES.text!r}, "Minutes")
+
+@pytest.mark.asyncio
+@pytest.mark.redraft
+async def test_good():
+    redraft.assert_summary(MINUTES, {GOOD!r}, consistency=0.9)
 """
 RECORDED = f"""
 import pytest, redraft
@@ -116,7 +126,14 @@ def test_verdicts_are_kept_between_test_runs(suite: Any) -> None:
     second.assert_outcomes(passed=2)
     first.stdout.re_match_lines([r"redraft: 2 tests, [1-9]\d* calls \([\d,]+ tokens, \$0\.0000\), .*"])
     second.stdout.re_match_lines([r"redraft: 2 tests, 0 calls \(0 tokens, \$0\.0000\), .*"])
-    assert SESSION.get() is None
+    assert SESSIONS == []
+
+
+@pytest.mark.slow
+def test_an_asynchronous_test_has_the_session_too(suite: Any) -> None:
+    done = suite(ASYNCHRONOUS)
+    done.assert_outcomes(passed=1)
+    done.stdout.re_match_lines([r"redraft: 1 test, [1-9].*"])
 
 
 @pytest.mark.slow
@@ -139,11 +156,12 @@ def test_recordings_are_made_on_request_and_replayed(suite: Any, pytester: pytes
     missing.stdout.fnmatch_lines(["*has no reply of judge to this request (tone*", "*pytest --redraft-record*"])
     recorded.assert_outcomes(passed=1)
     replayed.assert_outcomes(passed=1)
-    replayed.stdout.fnmatch_lines(["redraft: 1 tests, *, 1 from recordings"])
+    replayed.stdout.fnmatch_lines(["redraft: 1 test, *, 1 from recordings"])
     assert (pytester.path / "recordings" / "test_suite.jsonl").exists()
 
     beside = suite(RECORDED.replace("RECORDING", ', recording="judge.jsonl"'), "--redraft-record")
     beside.assert_outcomes(passed=1)
+    suite(SUITE, "--redraft-record").stdout.fnmatch_lines(["*there is no recording to add replies to*"])
     assert (pytester.path / "judge.jsonl").exists()
 
 

@@ -22,6 +22,7 @@ from redraft.batches.status import BatchStanding, BatchWatch, Pace, Watcher, dri
 from redraft.batches.worker import BatchWorker, terms_of
 from redraft.errors import UsageError
 from redraft.evaluators.functions import Metric
+from redraft.evaluators.rubric import Rubric
 from redraft.events import BatchProgress, Noted, Observer, guarded, harmless
 from redraft.graphs.state import Options
 from redraft.graphs.strategies import is_object
@@ -191,8 +192,12 @@ def _check_workers(session: Session, workers: int | None, strategy: str = "") ->
     if workers < 1:
         raise UsageError("there must be at least 1 worker", hint="give 1 or more, or leave workers out")
     terms, hint = session.terms, "leave workers out, and the batch is worked on in this process"
-    if which := next(iter((*terms.model_roles.objects, *terms.own, *([strategy] if is_object(strategy) else ()))), ""):
-        raise UsageError(f"{which} is an object of this process, and other workers can only be given names", hint=hint)
+    # Rubrics are part of the settings.
+    own = [name for name, metric in terms.own.items() if not isinstance(metric, Rubric)]
+    if objects := [*terms.model_roles.objects, *own, *([strategy] if is_object(strategy) else ())]:
+        raise UsageError(
+            f"{objects[0]} is an object of this process, and other workers can only be given names", hint=hint
+        )
     if terms.prices is not None:
         raise UsageError(
             "a table of prices is an object of this process, and other workers do not have it",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from redraft.domain import Evaluation, Finding
 from redraft.errors import UsageError
 from redraft.evaluators.base import Case, Evaluator
+from redraft.evaluators.metric_info import UNASKED
 
 Scored = float | bool | None
 """What a function returns: a score from 0 to 1, whether the summary passes, or None where the metric does not apply."""
@@ -37,7 +38,7 @@ class FunctionMetric(Evaluator):
             return self.not_applicable(f"{self.name} returned None")
         wanted = " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
         finding = Finding(self.name, self.name, "change", f"Change the summary so that this is true: {wanted}")
-        return self.scored(score, findings=[finding] if score < 1 and wanted else [])
+        return self.scored(score, findings=[finding] if score < 1 and wanted else [], details={UNASKED: True})
 
 
 def as_evaluator(metric: Evaluator | MetricFunction) -> Evaluator:

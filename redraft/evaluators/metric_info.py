@@ -13,6 +13,8 @@ from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfi
 
 ABSTAINED = "abstained"
 """The detail that says, of an evaluation without verdicts, whether its judges left all items open."""
+UNASKED = "no judge"
+"""The detail of a score that no judge gives, which has no certificate."""
 PREFERENCE = "preference"
 """The name under which the comparison of two summaries is stored."""
 UNSUPPORTED = "unsupported"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from contextvars import ContextVar
 
 from redraft.domain import Document, Evaluation, Finding
 from redraft.errors import UsageError
@@ -17,8 +16,9 @@ from redraft.settings import JudgeConfig
 from redraft.text.places import place_of
 from redraft.text.sanitizer import one_line
 
-SESSION: ContextVar[SyncSession | None] = ContextVar("session", default=None)
-"""The session of assertions that are given none: that of the pytest plugin, in a test that uses it."""
+SESSIONS: list[SyncSession] = []
+"""The sessions of the pytest plugin that are open; the last one is that of assertions that are given none. This is not
+a context variable, because an asynchronous test may run in another context than its fixtures."""
 _USUAL = {"consistency": 0.9, "coverage": 0.5}
 _SHOWN, _WIDTH = 5, 160
 
@@ -46,7 +46,7 @@ def assert_summary(
         raise UsageError(f"{wrong[0]}={wanted[wrong[0]]} is not a score from 0 to 1", hint=f"write {wrong[0]}=0.9")
     objects = [one for one in metrics if not isinstance(one, str)]
     with ExitStack() as stack:
-        judge = session or SESSION.get() or stack.enter_context(Session())
+        judge = session or (SESSIONS[-1] if SESSIONS else stack.enter_context(Session()))
         asked = [*objects, *(name for name in wanted if name not in {as_evaluator(one).name for one in objects})]
         result = judge.evaluate(source, text, metrics=asked, judging=judging)
         short = {name: one for name, least_score in wanted.items()

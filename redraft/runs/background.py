@@ -33,8 +33,8 @@ def _loop() -> tuple[threading.Thread, asyncio.AbstractEventLoop]:
 
 
 def run_blocking(work: Coroutine[Any, Any, Result_]) -> Result_:
-    """Run a coroutine on the shared loop, and return its result or raise its exception. Ctrl-C cancels it, waits until
-    it has ended, and is raised then."""
+    """Run a coroutine on the shared loop, and return its result or raise its exception. Ctrl-C, or any exception that a
+    signal raises here, cancels it; it is raised once the coroutine has ended."""
     thread, loop = _loop()
     if threading.current_thread() is thread:
         work.close()
@@ -65,7 +65,7 @@ def run_blocking(work: Coroutine[Any, Any, Result_]) -> Result_:
     loop.call_soon_threadsafe(start)
     try:
         wait_for_end()
-    except KeyboardInterrupt:
+    except BaseException:
         loop.call_soon_threadsafe(lambda: started[0].cancel())
         wait_for_end()
         raise

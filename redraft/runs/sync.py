@@ -15,6 +15,7 @@ from redraft.graphs.state import Options
 from redraft.llm.prices import PriceTable
 from redraft.report.history.answers import Answer
 from redraft.report.history.results import Result
+from redraft.runs.driver import Reviewer
 from redraft.runs.inputs import Sources
 from redraft.runs.model_pool import ModelLike
 from redraft.runs.session import Session
@@ -36,6 +37,7 @@ class SessionOptions(TypedDict, total=False):
     refinement: RefineConfig | None
     limits: Limits | None
     prices: PriceTable | None
+    reviewer: Reviewer | None
     observer: Observer
     trace_to_langsmith: bool
 

@@ -11,7 +11,7 @@ from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import Inside
 
 TABLE = '[rubrics.plain_tone]\nrequirement = "Written for a reader without legal training"\nlevels = 3\n'
-VERDICT = {"faults": [{"quote": "parties concurred", "problem": "legal wording"}], "reason": "r", "level": 2}
+VERDICT = {"faults": [{"quote": "parties concurred", "problem": "legal wording"}], "reason": "Half is.", "level": 2}
 
 
 def folder(at: Path, table: str = TABLE) -> Path:
@@ -47,6 +47,7 @@ def test_a_command_judges_by_a_rubric_and_another_one_goes_on_without_the_file(t
     found = done.json["metrics"]["plain_tone"]
     assert (found["score"], found["findings"][0]["sentence"]) == (0.5, "The parties concurred.")
     assert "plain_tone 0.50: 1 item judged, 1 finding" in shown.out
+    assert "  level 2 of 3: Half is.\n" in shown.out
     assert "legal wording" in shown.out
     assert resumed.code == 0, resumed.err
     assert listed.json["scores"]["plain_tone"] == 0.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from redraft.llm.base import Request
 from redraft.llm.fakes import FunctionModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.rubric import RubricGiven, RubricVerdict
+from redraft.studio.run_actions import Fork
+from redraft.studio.run_actions import forked as studio_fork
 
 MINUTES = redraft.Document.from_text("The board met at seven. It was cold. " * 4, "Minutes")
 PLAIN = Rubric("plain_tone", "Written for a reader without legal training")
@@ -164,27 +167,44 @@ def test_a_rubric_is_stored_with_its_run_which_is_resumed_without_the_object(tmp
     assert done.certificates["plain_tone"].prompts.startswith("standard ")
 
 
+def writer(request: Request[Any, Any]) -> Any:
+    """Writes plainly, and judges the tone."""
+    if request.prompt.name != "plain_tone":
+        return "The board met. Everybody agreed. It was cold."
+    fine = "aforementioned" not in request.given.summary
+    said = {"level": 5 if fine else 1, "faults": [] if fine else [FAULT], "reason": ""}
+    return RubricVerdict.model_validate(said)
+
+
 @pytest.mark.slow
-def test_a_rubric_is_a_goal() -> None:
-    better = "The board met. Everybody agreed. It was cold."
+def test_a_rubric_is_a_goal_also_of_a_run_that_goes_on_from_it(tmp_path: Path) -> None:
+    goal = {"goals": {"plain_tone": 1.0}, "final_comparison": False}
+    with redraft.Session(tmp_path / "redraft.db", model=FunctionModel(writer), metrics=[PLAIN]) as session:
+        result = session.refine(MINUTES, TEXT, **goal)  # type: ignore[arg-type]
+    with redraft.Session(tmp_path / "redraft.db", model=FunctionModel(writer)) as session:
+        forked = session.fork(result.run.id, 0)
+        asked = Fork(goals={"plain_tone": 0.5})
+        work: Any = SimpleNamespace(session=session.session)
+        planned = studio_fork(session.store, result.run, asked, work)
 
-    def writer(request: Request[Any, Any]) -> Any:
-        if request.prompt.name == "plain_tone":
-            fine = "aforementioned" not in request.given.summary
-            said = {"level": 5 if fine else 1, "faults": [] if fine else [FAULT], "reason": ""}
-            return RubricVerdict.model_validate(said)
-        return better
+    assert (result.summary, result.run.stop_reason) == ("The board met. Everybody agreed. It was cold.", "goals_met")
+    assert forked.scores["plain_tone"] == 1.0
+    assert planned.spec.judging is not None
+    assert planned.spec.judging.rubrics["plain_tone"] == PLAIN.settings
 
-    result = redraft.refine(
-        MINUTES,
-        TEXT,
-        store=":memory:",
-        model=FunctionModel(writer),
-        metrics=[PLAIN],
-        goals={"plain_tone": 1.0},
-        final_comparison=False,
-    )
-    assert (result.summary, result.run.stop_reason) == (better, "goals_met")
+
+def test_workers_of_a_batch_know_a_rubric_and_no_function() -> None:
+    def short(case: redraft.Case) -> bool:
+        return True
+
+    def refusal(metric: Any) -> str:
+        with redraft.Session(":memory:") as session, pytest.raises(UsageError) as caught:
+            session.wait(redraft.batch(session.session, [MINUTES], metrics=[metric], workers=2))
+        return caught.value.message
+
+    assert refusal(short) == "short is an object of this process, and other workers know names only"
+    # The next thing that is wrong.
+    assert refusal(PLAIN) == "other workers cannot see a database in memory"
 
 
 def test_functions_are_metrics() -> None:
@@ -206,13 +226,15 @@ def test_functions_are_metrics() -> None:
         return len(case.text.split())
 
     with redraft.Session(":memory:") as session:
-        found = session.evaluate(MINUTES, TEXT, metrics=[short, half, nothing, words]).evaluations
+        result = session.evaluate(MINUTES, TEXT, metrics=[short, half, nothing, words])
+    found = result.evaluations
 
     assert (found["short"].score, found["half"].score) == (0.0, 0.5)
     assert found["short"].findings[0].explanation == (
         "Change the summary so that this is true: It has at most five words."
     )
     assert found["half"].findings == ()
+    assert {"short", "half"}.isdisjoint(result.certificates), "no judge gave these scores"
     assert found["nothing"].outcome == "not_applicable"
     assert found["words"].reason.endswith("gave a score of 10.0, which is not from 0 to 1")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import _thread
 import asyncio
 import inspect
-import os
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -14,8 +13,10 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft.runs.background import run_blocking
+from redraft.graphs.state import Options
+from redraft.runs import background
 from redraft.runs.session import Session, SyncSession
+from redraft.runs.sync import SessionOptions
 
 TEXT = "The board met at seven. " * 3 + "It was cold, and nothing was agreed on."
 MINUTES = redraft.Document.from_text(TEXT, "Minutes")
@@ -161,14 +162,14 @@ def test_several_threads_share_one_session() -> None:
     assert found == [SAID] * 3
 
 
-def test_a_child_process_has_a_loop_of_its_own() -> None:
+def test_a_loop_whose_thread_is_gone_is_replaced_as_after_a_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     async def seven() -> int:
         return 7
 
-    assert run_blocking(seven()) == 7
-    if (child := os.fork()) == 0:
-        os._exit(run_blocking(seven()))
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    gone = asyncio.new_event_loop()
+    gone.close()
+    monkeypatch.setattr(background, "_running", (threading.Thread(), gone))
+    assert background.run_blocking(seven()) == 7
 
 
 def test_every_public_coroutine_of_a_session_is_a_method_of_the_synchronous_one() -> None:
@@ -183,3 +184,10 @@ def test_every_public_coroutine_of_a_session_is_a_method_of_the_synchronous_one(
     }
     assert wanted.keys() <= vars(SyncSession).keys()
     assert all(inspect.signature(vars(SyncSession)[name]) == inspect.signature(one) for name, one in wanted.items())
+
+
+def test_a_single_call_takes_what_a_session_takes() -> None:
+    taken = SessionOptions.__annotations__.keys()
+    # The limits of a single run are its budget.
+    assert inspect.signature(Session).parameters.keys() - {"budget"} == taken
+    assert Options.__annotations__.keys().isdisjoint(taken)

@@ -26,8 +26,21 @@ def breakdown(one: Evaluation) -> Iterator[str]:
         yield from _faithfulness(details)
     elif one.outcome == "scored" and one.metric == "booookscore":
         yield from _counted("types", details["types"])
+    yield from _levels(details)
     for trouble in one.missing:
         yield from wrapped(f"missing: {one_line(trouble, 300)}", _INDENT, 2 * _INDENT)
+
+
+def _levels(details: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the level that each judge gave by a rubric, with its reason."""
+    match details:
+        case {"levels": int(highest), "verdicts": [*verdicts]}:
+            for verdict in verdicts:
+                match verdict:
+                    case {"level": int(level), "reason": str(reason)}:
+                        given = f"level {level} of {highest}" if level else "no level"
+                        said = f"{given}: {one_line(reason, 300)}" if reason else given
+                        yield from wrapped(said, _INDENT, 2 * _INDENT)
 
 
 def _recall(details: Mapping[str, Any]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation, content_id
-from redraft.evaluators.metric_info import SELF_CHECK, known, self_checks
+from redraft.evaluators.metric_info import SELF_CHECK, UNASKED, known, self_checks
 from redraft.settings import EXTRACTIVE, FIGURES, JudgeConfig
 from redraft.store.judgments import Agreement, JudgeSetup
 from redraft.store.runs import Run
@@ -29,7 +29,7 @@ _TERMS: Mapping[str, tuple[str, ...]] = {
     "booookscore": ("batch", "repeat"),
 }
 _NEVER = {"metrics", "judges", "models", "base_url", "pack", "keyfacts", "reference"}
-_UNASKED = (*FIGURES, "spread")
+_WITHOUT = (*FIGURES, "spread")
 _LETTERS = 8
 _LONGEST = 60
 UNCHECKED = "not checked against people"
@@ -108,7 +108,8 @@ def in_words(one: Agreement | None) -> str:
 
 def certificates(store: Store, run: Run, evaluations: Mapping[str, Evaluation]) -> dict[str, Certificate]:
     """Return the certificates of a draft's scores by metric; figures that no judge gives have none."""
-    return {name: certificate(store, run, one) for name, one in evaluations.items() if name not in _UNASKED}
+    judged = {name: one for name, one in evaluations.items() if name not in _WITHOUT and UNASKED not in one.details}
+    return {name: certificate(store, run, one) for name, one in judged.items()}
 
 
 def certificate(store: Store, run: Run, evaluation: Evaluation) -> Certificate:
