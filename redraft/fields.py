@@ -106,10 +106,14 @@ def checked(model: type[M], values: object, named: Callable[[str], str] = str, b
         raise UsageError(complaint(error, named, between)) from error
 
 
+_NO_FIELDS = ("[key]", "int", "float", "str")
+
+
 def complaint(error: ValidationError, named: Callable[[str], str] = str, between: str = ".") -> str:
     """Return the first validation error as a sentence."""
     first = error.errors()[0]
-    field, *inside = [str(part) for part in first["loc"] if part != "[key]"] or [""]
+    # A value of several types has the name of a type in its place.
+    field, *inside = [str(part) for part in first["loc"] if part not in _NO_FIELDS] or [""]
     where = between.join([named(field) if field else "", *inside])
     return f"{where}: {in_words(first)}" if where else in_words(first)
 

@@ -58,6 +58,8 @@ class Archive:
                             place=self._place,
                             hint="such a file is malicious, or contains no text; convert it to .txt first",
                         )
+        except DocumentError:
+            raise
         except (
             zipfile.BadZipFile,
             zlib.error,

@@ -140,8 +140,8 @@ PERSONS = {"a": {"summary": "Tom sleeps.", "singles": [{"span": "Tom"}], "relati
         ({"a": {"S.": {"questions": 7, "types": []}}}, "questions is a number"),
         ({"a": {"S.": {"questions": "Who?", "types": [["salience"]]}}}, "types is a list"),
         ({"\x1b[31m" + "x" * 999: 7}, '…" has a number'),
-        (b'{"a": {"S.": {}, "S.": {}}}', '"S." stands twice'),
-        (b'{"a": NaN}', "NaN is no number"),
+        (b'{"a": {"S.": {}, "S.": {}}}', '"S." occurs twice'),
+        (b'{"a": NaN}', "NaN is not a number"),
         (b"\xff\xfe\x00", "cannot be read as JSON"),
         (b"[" * 1_000_000, "cannot be read as JSON"),
         (b'{"a": ' + b"9" * 10_000 + b"}", "cannot be read as JSON"),
@@ -161,7 +161,7 @@ def test_what_has_neither_format_is_refused(tmp_path: Path, content: object, sai
         (PERSONS, 'the id "a" has an object where a text was expected'),
         ({"a": 7}, 'the id "a" has a number'),
         (["Tom sleeps."], "there is a list where an object of summaries"),
-        (b'{"a": "x", "a": "y"}', '"a" stands twice'),
+        (b'{"a": "x", "a": "y"}', '"a" occurs twice'),
     ],
 )
 def test_what_is_no_file_of_summaries_is_refused(tmp_path: Path, content: object, said: str) -> None:

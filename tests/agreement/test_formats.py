@@ -67,7 +67,7 @@ def test_a_line_that_cannot_be_read_is_reported_and_the_rest_goes_on(tmp_path: P
     assert [item.id for item in read.items] == ["line 2", "line 8"]
     said = {one.place: one.message for one in read.troubles}
     assert list(said) == ["line 1", "line 3", "line 5", "line 6", "line 7"]
-    assert "no JSON" in said["line 1"]
+    assert "not JSON" in said["line 1"]
     assert "`article`" in said["line 3"]
     assert "a list where an object was expected" in said["line 5"]
     assert "'maybe'" in said["line 6"]
@@ -104,7 +104,7 @@ def test_summeval_in_both_layouts(tmp_path: Path) -> None:
         "coherence",
     ]
     assert human_field(read, "consistency", "fluency") == "fluency"
-    with pytest.raises(UsageError, match="which of it position measures"):
+    with pytest.raises(UsageError, match="which of these position measures"):
         human_field(read, "position", None)
     with pytest.raises(UsageError, match="not asked about 'style'"):
         human_field(read, "consistency", "style")
@@ -175,7 +175,7 @@ def test_frank_by_sentence_and_by_summary(tmp_path: Path) -> None:
     [item] = read.items
     assert (item.people, item.labels, item.kinds) == ({"factuality": 0.5}, (True, False), ("EntE", "OutE", "RelE"))
     assert item.votes == [[True, True, False], [False, True, False]]
-    assert "annotations of 2 sentences, and 1 sentences" in read.troubles[0].message
+    assert "annotations for 2 sentences, and 1 sentences" in read.troubles[0].message
     whole(
         tmp_path,
         [{"hash": "h", "model_name": "bart", "article": ARTICLE, "summary": "It left."}],
@@ -243,7 +243,7 @@ def test_unisumeval_says_which_sentences_are_made_up(tmp_path: Path) -> None:
     assert figures(read) == [{"faithfulness_score": 0.5}, {"completeness": 0.25, "conciseness": 1.0}]
     assert (read.items[0].labels, read.items[0].kinds) == ((True, False), ("out-of-context error",))
     assert human_field(read, "coverage", None) == "completeness"
-    assert "1 labels of 2 sentences" in read.troubles[0].message
+    assert "1 labels for 2 sentences" in read.troubles[0].message
 
 
 def test_own_annotations_of_summaries_of_sentences_and_of_claims(tmp_path: Path) -> None:

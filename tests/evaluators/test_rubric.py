@@ -133,7 +133,7 @@ def test_the_prompt_has_the_requirement_the_levels_and_the_summary_in_a_fence() 
         (lambda: Rubric("x", "y", levels=1), "levels"),
         (lambda: Rubric("x", "y", levels=["only"]), "levels"),
         (lambda: Rubric("x", "y", aim="beauty"), "aim"),  # type: ignore[arg-type]
-        (lambda: judged(judge({"level": 1}), metric=Rubric("a b", "y")), "'a b' is no name for a metric"),
+        (lambda: judged(judge({"level": 1}), metric=Rubric("a b", "y")), "'a b' is not a valid name for a metric"),
         (lambda: judged(judge({"level": 1}), metric=Rubric("coverage", "y")), "there are two metrics named coverage"),
     ],
 )
@@ -202,7 +202,7 @@ def test_workers_of_a_batch_know_a_rubric_and_no_function() -> None:
             session.wait(redraft.batch(session.session, [MINUTES], metrics=[metric], workers=2))
         return caught.value.message
 
-    assert refusal(short) == "short is an object of this process, and other workers know names only"
+    assert refusal(short) == "short is an object of this process, and other workers can only be given names"
     # The next thing that is wrong.
     assert refusal(PLAIN) == "other workers cannot see a database in memory"
 
@@ -241,7 +241,7 @@ def test_functions_are_metrics() -> None:
 
 @pytest.mark.parametrize(
     ("metric", "message"),
-    [(lambda case: 1.0, "'<lambda>' is no name for a metric"), (Rubric, "is no metric"), (7, "is no metric")],
+    [(lambda case: 1.0, "'<lambda>' is not a valid name"), (Rubric, "is not a metric"), (7, "is not a metric")],
 )
 def test_what_is_no_metric_is_refused(metric: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):

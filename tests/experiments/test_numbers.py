@@ -237,7 +237,7 @@ def test_scores_stand_against_what_a_summary_costs_or_else_takes() -> None:
     free = summary_table([done("a", replace(cheap, cost_usd=None), cheap)])
     assert rows(free, "tokens each", "USD each") == [(220, None)]
     tokens: dict[str, Any] = drawn("hamlet", [free])
-    assert tokens["cost_recall"].cost.startswith("tokens of a summary")
+    assert tokens["cost_recall"].cost.startswith("tokens per summary")
     assert not drawn("hamlet", [summary_table([done("a", Totals(), Totals())])]), "the built-in model takes nothing"
 
 

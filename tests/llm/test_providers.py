@@ -372,7 +372,7 @@ async def test_a_package_may_bring_models_of_its_own(desk: Desk, install: Instal
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        ("nothing:x", "a str is neither"),
+        ("nothing:x", "type str is neither"),
         ("broken:x", "broken:x cannot be opened: KeyError"),
         ("picky:x", "only blue"),
         ("gone:x", "gone, of the package paint, cannot be loaded"),
@@ -414,7 +414,7 @@ def test_an_unknown_name_lists_what_there_is(install: Install, model: str) -> No
 
 
 def test_a_model_that_was_handed_over_is_not_looked_for_elsewhere() -> None:
-    with pytest.raises(UsageError, match="handed over"):
+    with pytest.raises(UsageError, match="passed as an object"):
         resolve(DraftConfig(model="openai:m@http://localhost:8000/v1"))
 
 

@@ -96,7 +96,7 @@ async def test_a_range_of_questions_holds_for_each_stretch_and_stretches_are_abo
 
 @pytest.mark.parametrize("wrong", [0, 1001, (5, 4), (0, 3), "nine", "9-1001"])
 def test_what_is_no_number_of_questions_is_refused(wrong: Any) -> None:
-    with pytest.raises(ValueError, match="questions"):
+    with pytest.raises(UsageError, match="questions"):
         JudgeConfig(questions=wrong)
 
 

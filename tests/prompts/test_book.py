@@ -291,7 +291,7 @@ def test_a_revision_is_asked_for_in_the_language_and_the_unit_that_drafts_are(bo
 def test_a_language_is_a_name_and_no_sentence(language: str) -> None:
     with pytest.raises(ValidationError):
         summarization.ChunkGiven(excerpt="It is so.", words=20, language=language)
-    with pytest.raises(ValidationError):
+    with pytest.raises(UsageError, match="language"):
         DraftConfig(language=language)
 
 

@@ -57,7 +57,7 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("summarize", ("",), {}, "the path of the document is empty"),
     ("summarize", (BOOK,), {"metrics": [Bare()]}, "the metric Bare has no name"),
     ("summarize", (BOOK,), {"metrics": [Strange()]}, "the metric breaking has the aim 'beauty'"),
-    ("summarize", (BOOK,), {"metrics": [3]}, "3 is no metric"),
+    ("summarize", (BOOK,), {"metrics": [3]}, "3 is not a metric"),
     ("summarize", (BOOK,), {"limits": Limits()}, "there is no option 'limits'"),
     ("summarize", (BOOK,), {"max_calls": 3}, "there is no option 'max_calls'"),
     ("summarize", (BOOK,), {"word": 3}, "there is no option 'word'"),
