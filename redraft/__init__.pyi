@@ -97,6 +97,7 @@ from redraft.report.history.trace import read_trace as read_trace
 from redraft.rulings import Lookup as Lookup
 from redraft.runs.driver import Reviewer as Reviewer
 from redraft.runs.dry_run import Stage as Stage
+from redraft.runs.plans import RunPlan as RunPlan
 from redraft.runs.session import Session as Session
 from redraft.runs.tools import tools as tools
 from redraft.settings import DraftConfig as DraftConfig

@@ -41,6 +41,7 @@ from redraft.runs.lineage import retraced, trace, trace_losses
 from redraft.runs.manager import RunManager, put_on_record
 from redraft.runs.model_pool import ModelLike, model_roles
 from redraft.runs.models import resolve
+from redraft.runs.plans import RunPlan, planned_run
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import RunRequest, asking, refuse_idle
 from redraft.settings import (
@@ -333,6 +334,29 @@ class Session:
     def stream_resume(self, key: str, answer: Mapping[str, Any] | None = None) -> AsyncGenerator[Event, None]:
         """Yield the events of a resumed run, like `stream`."""
         return streaming(self.resume(key, answer=answer))
+
+    async def plan(
+        self,
+        source: Sources,
+        summary: str | Path | None = None,
+        *,
+        metrics: Sequence[str | Evaluator] = (),
+        settings: DraftConfig | None = None,
+        judging: JudgeConfig | None = None,
+        refinement: RefineConfig | None = None,
+        **options: Unpack[Options],
+    ) -> RunPlan:
+        """Return what `summarize` with these arguments takes in calls, tokens, cost and time. With a summary it is for
+        `refine` if there are goals, and otherwise for `evaluate`. No model is asked, and nothing is stored."""
+        if summary is None:
+            wanted, order = self.order(metrics, settings, judging, refinement, options)
+        else:
+            asked = self._with(settings, judging, refinement, metrics, options)
+            scope: Scope = "refine" if asked.refinement else "evaluate"
+            refuse_idle(scope, options)
+            wanted, order = asked.order(scope, self._model_roles, given=await self._text(summary))
+        document = await off_loop(document_of, self.store, source)
+        return await off_loop(planned_run, self._manager, document, wanted, order)
 
     # Reading runs.
 
