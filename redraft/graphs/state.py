@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal, Protocol
 from langgraph.channels import EphemeralValue
 from typing_extensions import TypedDict
 
+from redraft.llm.langsmith import Tracing
+
 Update = dict[str, Any]
 """The changes that a node makes to the state."""
 
@@ -82,6 +84,10 @@ class Options(TypedDict, total=False):
     review: bool
     final_comparison: bool
     allow_self_check: bool
+
+
+class CallOptions(Options, Tracing, total=False):
+    """What one call of a session may override, and its callbacks."""
 
 
 class Task(Options, total=False):
