@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
 from langchain_core.runnables.config import RunnableConfig, merge_configs, var_child_runnable_config
@@ -74,7 +74,7 @@ def configured(*given: Mapping[str, Any]) -> Iterator[None]:
     if not any(given):
         yield
         return
-    config = merge_configs(var_child_runnable_config.get(), *(RunnableConfig(**one) for one in given))
+    config = merge_configs(var_child_runnable_config.get(), *(cast(RunnableConfig, one) for one in given))
     token = var_child_runnable_config.set(config)
     try:
         yield

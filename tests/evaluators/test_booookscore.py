@@ -361,7 +361,7 @@ async def test_a_window_without_room_for_the_prompt_is_refused_before_anything_i
         await court.evaluate(SUMMARY, metrics=METRICS, settings={"context_tokens": 1000})
     assert court.sheets == []
 
-    least = re.search(r"--context-tokens (\d+)", refused.value.hint)
+    least = re.search(r"context_tokens=(\d+)", refused.value.hint)
     assert least is not None
     result = await court.evaluate(SUMMARY, metrics=METRICS, settings={"context_tokens": int(least[1])})
     assert result.scores["booookscore"] == 3 / 5

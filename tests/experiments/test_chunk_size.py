@@ -198,7 +198,7 @@ async def test_a_window_that_is_too_small_is_refused(tmp_path: Path, server: Cha
     lab = Lab(tmp_path, server.base_url)
     with pytest.raises(UsageError, match="chunks of 256 tokens need a larger window than 1,024") as error:
         await lab.run(context_tokens=1024)
-    assert "--context-tokens 2048" in error.value.hint
+    assert "context_tokens=2048" in error.value.hint
     assert SizeDesign(("x",)).window == 10240
     assert server.seen == []
 
