@@ -61,7 +61,7 @@ def test_marks_are_means_over_chunks_of_means_over_judges() -> None:
     assert rows(cost, "marked", "calls", "USD", size=256) == [(1, 1, None)]
     assert rows(failures, "size", "chunk", "judge", "code") == [(128, 1, "y", "rejected")]
     assert "4 done, 1 failed, 1 not made" in report.to_markdown()
-    assert r"stopped: --max-calls 4 is used up" in report.to_markdown()
+    assert r"stopped: limits=Limits(max\_calls=4) is used up" in report.to_markdown()
 
 
 @pytest.fixture
