@@ -287,7 +287,7 @@ async def test_the_built_in_judge_says_that_it_takes_a_language_model(tmp_path: 
     assert [finding.kind for finding in one.findings] == ["duplication"]
     assert (none.outcome, none.findings, none.unjudged) == ("failed", (), 2)
     for each in (one, none):
-        assert each.reason.endswith("takes a language model as judge (--judge openai:MODEL)")
+        assert each.reason.endswith("takes a language model as judge (judges=['openai:MODEL'])")
         assert "entailment" not in each.reason
 
 
