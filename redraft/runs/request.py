@@ -150,7 +150,7 @@ _OF_JUDGING = frozenset(JudgeConfig.model_fields) - frozenset(DraftConfig.model_
 _IDLE: Mapping[str, frozenset[str]] = {
     "summarize": _OF_JUDGING,
     "refine": _OF_DRAFTS,
-    "evaluate": _OF_DRAFTS | _OF_REFINING | {"words"},
+    "evaluate": _OF_DRAFTS | _OF_REFINING,
     "compare": _OF_DRAFTS | _OF_REFINING | {"words"},
     "build": _OF_DRAFTS | _OF_REFINING | {"words"},
     "ask": _OF_DRAFTS | _OF_REFINING,
