@@ -23,6 +23,7 @@ from redraft.batches.worker import BatchWorker, terms_of
 from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.events import BatchProgress, Noted, Observer, guarded, harmless
+from redraft.fields import given_as
 from redraft.graphs.state import Options
 from redraft.graphs.strategies import is_object
 from redraft.llm.langsmith import tracing
@@ -87,6 +88,7 @@ async def resume_batch(
     Raises a `RunError` where there is none of that name.
     """
     _check_workers(session, workers)
+    limits = given_as(Limits, limits, "limits")
     return await worked_on(session, await off_loop(open_again, session.store, name, limits), workers)
 
 

@@ -219,3 +219,9 @@ async def test_a_missing_file_among_others_fails_alone(tmp_path: Path) -> None:
     (gone,) = [item for item in result.items if item.error]
     assert gone.error is not None
     assert "no such file" in gone.error["message"]
+
+
+async def test_other_limits_are_limits(tmp_path: Path) -> None:
+    async with Session(tmp_path / "x.db") as session:
+        with pytest.raises(UsageError, match="limits is of the type int"):
+            await redraft.resume_batch(session, "b", limits=3)  # type: ignore[arg-type]
