@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from redraft.wording import in_python, worded
+
 if TYPE_CHECKING:
     from redraft.domain import Usage
 
 
 class RedraftError(RuntimeError):
     """The base class of all errors. `code` is stable, `place` names the document, chunk or prompt, `hint` is the next
-    step in one sentence, and `retryable` says whether the same request may succeed later. LangGraph's server shows its
+    step in one sentence, and `retryable` says whether the same request may succeed later. Message and hint name
+    settings as Python does, and within the `redraft` command as the command line does. LangGraph's server shows its
     clients the message of a `RuntimeError`, and hides that of an unknown `Exception`."""
 
     code = "failed"
@@ -23,7 +26,25 @@ class RedraftError(RuntimeError):
         self.hint = hint
         if hint:
             # For whoever reads a traceback.
-            self.add_note(hint)
+            self.add_note(in_python(hint))
+
+    @property
+    def message(self) -> str:
+        """What went wrong, in one sentence."""
+        return worded(self._message)
+
+    @message.setter
+    def message(self, message: str) -> None:
+        self._message = message
+
+    @property
+    def hint(self) -> str:
+        """The next step; empty if there is none."""
+        return worded(self._hint)
+
+    @hint.setter
+    def hint(self, hint: str) -> None:
+        self._hint = hint
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}" if self.place else self.message

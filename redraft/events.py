@@ -52,6 +52,12 @@ class CallStarted:
     """Seconds that it waited for a free slot, a rate limit or the budget."""
     tokens: int = 0
     """The approximate tokens of its prompt."""
+    structured: bool = False
+    """Whether JSON is requested."""
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    """The most tokens of the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,9 @@ class CallAnswered:
     cached: bool
     model: str = ""
     prompt: str = ""
+    finish_reason: str = ""
+    answered_by: str = ""
+    """The model that the provider says has answered; empty where it says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +86,8 @@ class CallFailed:
     again_in: float | None
     model: str = ""
     prompt: str = ""
+    code: str = ""
+    """The code of the error."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ RANKS: tuple[frozenset[str], ...] = (
             "rulings",
             "settings",
             "sources",
+            "wording",
         }
     ),
 )

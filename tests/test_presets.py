@@ -164,9 +164,9 @@ def test_what_a_command_has_no_option_for_is_passed_over(command: Inside) -> Non
 async def test_a_workshop_begins_from_a_preset(tmp_path: Path) -> None:
     paper = redraft.preset("booookscore")
     async with redraft.Session(tmp_path / "redraft.db", settings=paper.settings, judging=paper.judging) as session:
-        result = await session.evaluate(story(30), "The keeper tells of the lamp.", sample=4)
+        result = await session.evaluate(story(30), "The keeper tells of the lamp.", words=40)
     assert set(result.scores) == {"booookscore"}
-    assert (result.settings.chunk_tokens, result.settings.sample) == (2048, 4)
+    assert (result.settings.chunk_tokens, result.settings.words) == (2048, 40)
 
 
 def test_every_field_of_a_preset_is_an_option() -> None:

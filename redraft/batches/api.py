@@ -24,6 +24,7 @@ from redraft.errors import UsageError
 from redraft.evaluators.functions import Metric
 from redraft.evaluators.rubric import Rubric
 from redraft.events import BatchProgress, Noted, Observer, guarded, harmless
+from redraft.fields import given_as
 from redraft.graphs.state import Options
 from redraft.graphs.strategies import is_object
 from redraft.llm.langsmith import tracing
@@ -88,6 +89,7 @@ async def resume_batch(
     Raises a `RunError` where there is none of that name.
     """
     _check_workers(session, workers)
+    limits = given_as(Limits, limits, "limits")
     return await worked_on(session, await off_loop(open_again, session.store, name, limits), workers)
 
 

@@ -46,6 +46,7 @@ from redraft.store.batches import LEASE_SECONDS, Batch, BatchItemRow, NewItem
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
+from redraft.wording import for_command_line
 
 _AT_ONCE = 50
 """How many texts are read into memory and stored in one transaction."""
@@ -367,7 +368,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     terms = WorkerTerms(**json.loads(sys.stdin.readline()))
     try:
-        with open_worker(terms, price_table(terms.prices), _say) as worker:
+        with for_command_line(), open_worker(terms, price_table(terms.prices), _say) as worker:
             asyncio.run(work(worker, sys.stdin.read))
     except RedraftError as error:
         _say(one_line(f"{error} {error.hint}".strip()))

@@ -16,6 +16,7 @@ from redraft.cli.interrupts import exit_at_second_interrupt
 from redraft.cli.settings_file import read_config
 from redraft.cli.terminal import DONE, FAILED, INTERRUPTED, SHORT, WRONG_USAGE, clean_streams, json_text, say
 from redraft.errors import BudgetError, RedraftError, UsageError
+from redraft.wording import for_command_line
 
 _OBJECTS_BEFORE_COLLECTING = 200_000
 _EXIT_CODES = {UsageError.code: WRONG_USAGE, BudgetError.code: SHORT, "interrupted": INTERRUPTED}
@@ -153,7 +154,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING)
     clean_streams()
     try:
-        code = _run(words)
+        with for_command_line():
+            code = _run(words)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader closed the pipe. The interpreter must not complain when it flushes at exit.

@@ -42,6 +42,7 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.languages import ENGLISH, foreign_in, is_foreign, language_of
 from redraft.text.word_keys import telling
+from redraft.wording import worded
 
 _log = logging.getLogger("redraft.metrics")
 _PACKAGE = str(Path(__file__).parents[1])
@@ -286,8 +287,9 @@ class Panel:
         language = next(filter(is_foreign, (self._language, language_of(text))), ENGLISH)
         panel = tuple(judge for judge in self.panel if judge.reads(language))
         if evaluator.prompts and statements and not panel:
-            self._say_once(Noted(_IN_ENGLISH_ALONE.format(language)))
-            return evaluator.failed(_IN_ENGLISH_ALONE.format(language), len(statements))
+            reason = worded(_IN_ENGLISH_ALONE.format(language))
+            self._say_once(Noted(reason))
+            return evaluator.failed(reason, len(statements))
         yardstick = await self._yardstick(evaluator, build=bool(statements))
         case = Case(statements, panel or self.panel, self.reader, yardstick, self.query, text)
         evaluation = self._advised(founded(evaluator.checked(await evaluator.evaluate(case))), evaluator.aim)
@@ -303,7 +305,7 @@ class Panel:
         built_in = all(judge.model.identity == IDENTITY for judge in self.panel)
         if evaluation.outcome != "failed" or not evaluation.unjudged or not built_in:
             return evaluation
-        takes = _BEYOND_WORDING if aim == "form" else _BEYOND_COUNTING
+        takes = worded(_BEYOND_WORDING if aim == "form" else _BEYOND_COUNTING)
         return replace(evaluation, reason=f"{evaluation.reason}; {takes}")
 
     async def _yardstick(self, evaluator: Evaluator, *, build: bool) -> DocumentPack:

@@ -13,6 +13,8 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core.core_schema import any_schema
 from typing_extensions import TypedDict
 
+from redraft.llm.langsmith import Tracing
+
 Update = dict[str, Any]
 """The changes that a node makes to the state."""
 
@@ -86,6 +88,10 @@ class Options(TypedDict, total=False):
     review: bool
     final_comparison: bool
     allow_self_check: bool
+
+
+class CallOptions(Options, Tracing, total=False):
+    """What one call of a session may override, and its callbacks."""
 
 
 class Task(Options, total=False):

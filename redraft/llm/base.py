@@ -79,6 +79,8 @@ class Reply(Generic[Value_]):
     """The structured-output mode with which the next run should begin."""
     odd: tuple[str, ...] = ()
     """Irregularities of the response, such as an answer by another model."""
+    answered_by: str = ""
+    """The model that the provider says has answered."""
 
     @property
     def broken_off(self) -> bool:

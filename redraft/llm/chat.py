@@ -30,7 +30,7 @@ from redraft.errors import (
 from redraft.llm import structured_output
 from redraft.llm.addresses import is_openais, plain_address
 from redraft.llm.base import BROKEN_OFF, Model, Reply, Request, Sampling
-from redraft.llm.envelope import as_reply, finish_of, oddities, text_of, usage_of
+from redraft.llm.envelope import answered_by, as_reply, finish_of, oddities, text_of, usage_of
 from redraft.llm.failures import status_of, translate
 from redraft.llm.reasoning_budget import ThinkingRoom, refuses_sampling, thought_tokens, usual_room
 from redraft.llm.reply_reader import NoValueError, declines, is_exact, read_value, whole_entries, without_thoughts
@@ -38,7 +38,7 @@ from redraft.llm.secrets import LEAST_SECRET, check_key, header_secrets, message
 from redraft.llm.structured_output import Mode, Modes, modes_for
 from redraft.prompts.contract import Given_, Value_
 from redraft.text.reply_cleanup import ends_in_loop
-from redraft.text.sanitizer import clean
+from redraft.text.sanitizer import clean, one_line
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 # The names of the token limit in the various integrations.
 _LIMITS = ("max_tokens", "max_output_tokens", "num_predict", "max_completion_tokens", "max_new_tokens")
 _ADDRESSES = re.compile(r"(?:base_url|api_base|api_url|endpoint|endpoint_url|host)$")
+_LONGEST_NAME = 100
 _OPENAI_PACKAGE = "langchain_openai"
 _HEADERS = ("default_headers", "additional_headers", "headers")
 
@@ -255,7 +256,8 @@ class ChatModel:
     ) -> Reply[Value_]:
         """Return the reply in a message, and learn from it whether the mode works."""
         try:
-            reply = replace(self._reply_in(request, message, room), odd=oddities(message, self._traits.name))
+            odd, answering = oddities(message, self._traits.name), one_line(answered_by(message), _LONGEST_NAME)
+            reply = replace(self._reply_in(request, message, room), odd=odd, answered_by=answering)
         except UnreadableReply as error:
             error.moved = mode is not None and error.formless and self._modes.broken(mode)
             raise

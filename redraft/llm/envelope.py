@@ -166,11 +166,16 @@ def _shown(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
+def answered_by(message: AIMessage) -> str:
+    """Return the model that the provider says has answered; empty where it says nothing."""
+    told = message.response_metadata
+    return next((told[name] for name in ("model_name", "model") if isinstance(told.get(name), str)), "")
+
+
 def oddities(message: AIMessage, asked: str) -> tuple[str, ...]:
     """Return the irregularities of a response, including an answer by another model than requested."""
-    told = message.response_metadata
-    found = [str(one) for one in told.get(ODD) or ()]
-    answered = next((told[name] for name in ("model_name", "model") if isinstance(told.get(name), str)), "")
+    found = [str(one) for one in message.response_metadata.get(ODD) or ()]
+    answered = answered_by(message)
     if answered and asked and not _is_same(asked, answered):
         found.insert(0, f"{_shown(answered)} answered in place of {_shown(asked)}")
     return tuple(dict.fromkeys(found))

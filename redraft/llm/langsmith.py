@@ -1,21 +1,33 @@
-"""LangSmith tracing. Environment variables alone would enable it; redraft sends nothing unless told to."""
+"""Callbacks, and LangSmith tracing: environment variables alone would enable it, and redraft sends nothing unless the
+user asked for it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, cast
 
 from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
-from langchain_core.runnables.config import RunnableConfig, var_child_runnable_config
+from langchain_core.runnables.config import RunnableConfig, merge_configs, var_child_runnable_config
 from langchain_core.tracers.context import tracing_v2_callback_var
 from langchain_core.tracers.langchain import LangChainTracer
 from langsmith.run_helpers import get_tracing_context, tracing_context
 from langsmith.utils import get_env_var, get_tracer_project
+from typing_extensions import TypedDict
 
 from redraft.errors import UsageError
 from redraft.llm.addresses import plain_address
+
+
+class Tracing(TypedDict, total=False):
+    """What LangChain passes on to the callbacks of each request, as in its own `config`."""
+
+    callbacks: list[BaseCallbackHandler] | BaseCallbackManager
+    tags: list[str]
+    metadata: dict[str, Any]
+
 
 _DEFAULT_ENDPOINT = "https://api.smith.langchain.com"
 # LangChain refuses every call while one of these is set and its present tracing is off.
@@ -47,6 +59,31 @@ def tracing(traced: bool) -> Iterator[None]:
         var_child_runnable_config.reset(kept)
         tracing_v2_callback_var.reset(tracer)
         _traced.reset(said)
+
+
+def check_config(given: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for callbacks, tags or metadata that LangChain could not use."""
+    for name, kinds in _KINDS.items():
+        if name in given and not isinstance(given[name], kinds):
+            raise UsageError(f"{name} is of the type {type(given[name]).__name__}", hint=_HINTS[name])
+
+
+@contextmanager
+def configured(*given: Mapping[str, Any]) -> Iterator[None]:
+    """Add callbacks, tags and metadata to the requests within the context, besides those of an enclosing graph."""
+    if not any(given):
+        yield
+        return
+    config = merge_configs(var_child_runnable_config.get(), *(cast(RunnableConfig, one) for one in given))
+    token = var_child_runnable_config.set(config)
+    try:
+        yield
+    finally:
+        var_child_runnable_config.reset(token)
+
+
+_KINDS = {"callbacks": (list, tuple, BaseCallbackManager), "tags": (list, tuple), "metadata": (dict,)}
+_HINTS = {"callbacks": "pass a list: callbacks=[handler]", "tags": "pass a list of texts", "metadata": "pass a dict"}
 
 
 def destination() -> str:

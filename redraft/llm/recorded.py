@@ -200,7 +200,7 @@ class RecordedModel:
         answer = await off_loop(self._store.calls.find, key, self._run)
         if answer is None:
             return None
-        self._report(request, answer.usage, 0.0, cached=True)
+        self._report(request, answer.usage, 0.0, cached=True, finish_reason=answer.finish_reason)
         return Reply(
             value_in(request, answer.text),
             answer.text,
@@ -232,7 +232,9 @@ class RecordedModel:
             attempt += 1
             wait = tries.pause(failure, repaired=request.complaint is not None)
             failure = failure if wait is not None else tries.ended_by(failure)
-            self._observer(CallFailed(request.label, failure.message, wait, self.identity, request.prompt.name))
+            self._observer(
+                CallFailed(request.label, failure.message, wait, self.identity, request.prompt.name, failure.code)
+            )
             if wait is None:
                 raise failure
             if isinstance(failure, UnreadableReply):
@@ -281,7 +283,19 @@ class RecordedModel:
 
     async def _attempt(self, request: Request[Given_, Value_], pending: _PendingCall) -> Reply[Value_]:
         tokens = max(1, pending.size // _BYTES_A_TOKEN_AS_A_RULE)
-        self._observer(CallStarted(request.label, self.identity, request.prompt.name, pending.call.waited, tokens))
+        self._observer(
+            CallStarted(
+                request.label,
+                self.identity,
+                request.prompt.name,
+                pending.call.waited,
+                tokens,
+                request.prompt.returns is not str,
+                request.sampling.temperature,
+                request.sampling.top_p,
+                request.sampling.max_tokens,
+            )
+        )
         pending.reservation.sent = True
         ATTEMPT.set(attempt_of(pending.call.key, pending.call.attempt))
         thought = self._inner.thought if isinstance(self._inner, ReasoningModel) else 0
@@ -301,12 +315,13 @@ class RecordedModel:
         await self._learn(reply.mode)
         self._answered()
         self._note(reply.odd)
-        self._report(request, call.usage, call.cost_usd, cached=False)
+        ended = {"finish_reason": reply.finish_reason, "answered_by": reply.answered_by}
+        self._report(request, call.usage, call.cost_usd, cached=False, **ended)
         return replace(reply, repaired=request.complaint is not None)
 
-    def _report(self, request: Request[Any, Any], usage: Usage, cost: float | None, *, cached: bool) -> None:
+    def _report(self, request: Request[Any, Any], usage: Usage, cost: float | None, **ended: Any) -> None:
         name = request.prompt.name
-        self._observer(CallAnswered(request.label, usage, cost, cached=cached, model=self.identity, prompt=name))
+        self._observer(CallAnswered(request.label, usage, cost, model=self.identity, prompt=name, **ended))
 
     def _note(self, odd: tuple[str, ...]) -> None:
         """Report each irregularity of responses once."""
@@ -341,7 +356,7 @@ class RecordedModel:
         elif isinstance(error, ProviderError):
             self._hopeless = error
         elif isinstance(error, asyncio.CancelledError):
-            self._observer(CallFailed(call.label, code, None, self.identity, call.prompt))
+            self._observer(CallFailed(call.label, code, None, self.identity, call.prompt, code))
         await self._keep(pending, replace(call, outcome=code, error=_said(error)))
 
     async def _keep(self, pending: _PendingCall, call: Call) -> None:

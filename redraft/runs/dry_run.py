@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
@@ -24,27 +24,27 @@ from redraft.evaluators.catalog import names, with_rubrics
 from redraft.evaluators.metric_info import refuse_self_check
 from redraft.evaluators.panel import Panel
 from redraft.events import Observer, unobserved
+from redraft.graphs.job import Job
 from redraft.graphs.policy import FINDINGS_AT_ONCE
+from redraft.graphs.state import Scope, Task
 from redraft.llm.base import Request
 from redraft.llm.prices import PriceTable, builtin_prices
 from redraft.prompts import arbitration, asking, coherence, decision, factual, qa, revision, summarization
 from redraft.prompts.contract import Prompt
-from redraft.report.history.results import Result
 from redraft.runs.counting_model import CountingModel, TokenCounts
 from redraft.runs.driver import Driver
 from redraft.runs.even_passages import EvenPassages
 from redraft.runs.execute import carry_out
-from redraft.runs.inputs import Sources
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager
 from redraft.runs.model_names import as_judge
 from redraft.runs.model_pool import (
     ModelPool,
     ModelRole,
+    ModelRoles,
     WorkingModel,
     assign_models,
     books,
-    model_roles,
     team,
     under_settings,
 )
@@ -52,7 +52,6 @@ from redraft.runs.models import price_of, reasoning_reserve
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare, record
 from redraft.runs.request import order_of, with_places
 from redraft.runs.roster import known_window, with_windows
-from redraft.runs.session import Session
 from redraft.settings import (
     FIGURES,
     BuildKeyfacts,
@@ -435,30 +434,43 @@ class _DryDriver(Driver):
         return self.savers[0]
 
 
-class DrySession(Session):
-    """A session in memory with counting models."""
+class DryRuns:
+    """Runs on a store in memory with counting models. It is the session of their graphs."""
 
-    def __init__(self, prices: PriceTable | None, own: Sequence[Evaluator] = ()) -> None:
-        """Open the session; `own` are the user's metrics."""
-        super().__init__(Store(":memory:"), prices=prices)
-        self._owned = True
+    def __init__(
+        self, prices: PriceTable | None, own: Sequence[Evaluator] = (), roles: ModelRoles | None = None
+    ) -> None:
+        """Open the store; `own` are the user's metrics, and `roles` have the user's model objects."""
+        self.store = Store(":memory:")
         known = {one.name: one for one in own}
-        self._manager = self.dry = DryManager(self.store, model_roles(None, (), None, None), known, prices, unobserved)
-        self._driver = _DryDriver(self.store, self, None, self.dry)
+        self.manager = DryManager(self.store, roles or ModelRoles(), known, prices, unobserved)
+        self.driver = _DryDriver(self.store, self, None, self.manager)
         self._built: dict[tuple[str, str, str], str | None] = {}
+
+    async def aclose(self) -> None:
+        """Close the runs and the store."""
+        await self.manager.aclose()
+        await self.driver.aclose()
+        self.store.close()
+
+    async def begin(self, task: Task, scope: Scope) -> str:
+        """Refuse to begin a run, since all are recorded by `run`."""
+        raise NotImplementedError
+
+    def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
+        """Work on a run."""
+        return self.manager.at_work(run)
+
+    async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
+        """End a run."""
+        return await self.manager.finish(run, draft, reason, why)
 
     async def run(self, prepared: PreparedDocument, order: RunSpec) -> Run:
         """Run what was prepared."""
         run = record(prepared, order, Limits(), self.store)
-        self.dry.prepared[run.id] = prepared
-        await carry_out(self.dry, self._driver, run)
+        self.manager.prepared[run.id] = prepared
+        await carry_out(self.manager, self.driver, run)
         return self.store.runs.get(run.id)
-
-    async def begin_order(self, source: Sources, settings: DraftConfig, order: RunSpec) -> Result:
-        """Run an order of an experiment."""
-        assert isinstance(source, Document)
-        prepared = prepare(source, settings, given=order.given)
-        return await self.result((await self.run(prepared, await self.with_packs(prepared, order))).id)
 
     async def with_packs(self, prepared: PreparedDocument, order: RunSpec) -> RunSpec:
         """Replace questions and key facts of the user's store by ones built here first, which are not counted."""
@@ -497,12 +509,16 @@ def planned(
 
 
 def dry_run(
-    prepared: PreparedDocument, order: RunSpec, prices: PriceTable | None = None, notes: Sequence[str] = ()
+    prepared: PreparedDocument,
+    order: RunSpec,
+    prices: PriceTable | None = None,
+    notes: Sequence[str] = (),
+    roles: ModelRoles | None = None,
 ) -> CostEstimate:
-    """Estimate the cost of a prepared run, as `spending_of` does."""
+    """Estimate the cost of a prepared run, as `spending_of` does; `roles` have the user's model objects."""
     refuse_self_check(prepared.settings, order.judging, order.refinement)
 
-    return run_apart(lambda: _counted(prepared, order, prices or builtin_prices(), notes))
+    return run_apart(lambda: _counted(prepared, order, prices or builtin_prices(), notes, roles))
 
 
 def run_apart(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -538,11 +554,14 @@ _ALIKE = 1.2
 
 
 async def _counted(
-    prepared: PreparedDocument, order: RunSpec, prices: PriceTable, notes: Sequence[str]
+    prepared: PreparedDocument, order: RunSpec, prices: PriceTable, notes: Sequence[str], roles: ModelRoles | None
 ) -> CostEstimate:
-    async with DrySession(prices, order.own) as session:
-        run = await session.run(prepared, await session.with_packs(prepared, unaided(order)))
-        return _spending(session, run.id, order, prices, notes)
+    runs = DryRuns(prices, order.own, roles)
+    try:
+        run = await runs.run(prepared, await runs.with_packs(prepared, unaided(order)))
+        return _spending(runs, run.id, order, prices, notes)
+    finally:
+        await runs.aclose()
 
 
 def unaided(order: RunSpec) -> RunSpec:
@@ -558,16 +577,15 @@ def unaided(order: RunSpec) -> RunSpec:
     return replace(order, purpose=order.purpose.model_copy(update=changes))
 
 
-def _spending(
-    session: DrySession, run: str, order: RunSpec, prices: PriceTable, notes: Sequence[str] = ()
-) -> CostEstimate:
+def _spending(runs: DryRuns, run: str, order: RunSpec, prices: PriceTable, notes: Sequence[str] = ()) -> CostEstimate:
     """Return what was counted of a run, its chapters and its other drafts."""
-    tally, store = session.dry.tallies.get(run), session.store
+    tally, store, objects = runs.manager.tallies.get(run), runs.store, runs.manager.model_roles.objects
     assert tally is not None
     prepared = tally.prepared
     chapters = [one.run for one in store.chapters.of(run) if one.run]
     others = [one.run for one in store.candidates.of(run) if one.number > 1 and one.run]
-    assigned = assign_models(prepared.settings, order.judging, Limits(), prices, refinement=order.refinement)
+    asked = (prepared.settings, order.judging, Limits(), prices)
+    assigned = assign_models(*asked, refinement=order.refinement, objects=objects)
     return CostEstimate(
         prepared,
         order,
@@ -575,6 +593,6 @@ def _spending(
         under_settings(assigned),
         prices,
         (*prepared.warnings, *notes),
-        tuple(_spending(session, one, order_of(order), prices) for one in chapters),
-        tuple(_spending(session, one, RunSpec(), prices) for one in others),
+        tuple(_spending(runs, one, order_of(order), prices) for one in chapters),
+        tuple(_spending(runs, one, RunSpec(), prices) for one in others),
     )

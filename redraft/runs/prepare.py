@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from redraft.builtin.facade import is_answered, reads
@@ -112,6 +112,8 @@ class RunSpec:
     """The prompts of an experiment's own requests."""
     findings: tuple[Finding, ...] = ()
     """Findings to fix in the given summary, whatever the metrics find."""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """Callbacks, tags and metadata for LangChain."""
 
     @property
     def judging(self) -> JudgeConfig | None:

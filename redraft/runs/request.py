@@ -21,6 +21,7 @@ from redraft.graphs.plan import DIRECT, chapter_words
 from redraft.graphs.state import Scope, Task
 from redraft.graphs.strategies import name_of
 from redraft.llm.base import Model
+from redraft.llm.langsmith import Tracing, check_config
 from redraft.readers.parts import only
 from redraft.runs.model_pool import ModelRoles, located
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
@@ -53,6 +54,8 @@ class RunRequest:
     metrics: tuple[str, ...] = ()
     own: Mapping[str, Evaluator] = field(default_factory=dict)
     """Metrics passed as objects, by name."""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """Callbacks, tags and metadata for LangChain."""
 
     def with_bases(
         self, settings: DraftConfig | None, judging: JudgeConfig | None, refinement: RefineConfig | None
@@ -67,6 +70,9 @@ class RunRequest:
 
     def with_options(self, options: Mapping[str, Any]) -> RunRequest:
         """Return the request with fields of settings, judging and refinement by name."""
+        config = {name: value for name, value in options.items() if name in Tracing.__annotations__}
+        check_config(config)
+        options = {name: value for name, value in options.items() if name not in config}
         known = {name for kind in _KINDS for name in kind.model_fields}
         if unknown := sorted(options.keys() - known):
             raise UsageError(f"there is no option {unknown[0]!r}", hint=_near(unknown[0], sorted(known)))
@@ -82,6 +88,7 @@ class RunRequest:
             settings=checked(DraftConfig, self.settings.model_dump(exclude_unset=True) | _those(DraftConfig, options)),
             judging=checked(JudgeConfig, self.judging.model_dump() | _those(JudgeConfig, options)),
             refinement=refinement,
+            config=config,
         )
 
     def with_metrics(self, metrics: Sequence[Metric]) -> RunRequest:
@@ -125,6 +132,7 @@ class RunRequest:
     def order(self, scope: Scope, model_roles: ModelRoles, **given: Any) -> tuple[DraftConfig, RunSpec]:
         """Return what a run is to do with these settings."""
         settings, own = model_roles.settings(self.settings), tuple(self.own.values())
+        given["config"] = self.config
         if scope == "summarize":
             return settings, RunSpec(**given)
         refinement = self.refinement or RefineConfig(goals=dict(DEFAULT_GOALS))
@@ -157,7 +165,7 @@ _OF_JUDGING = frozenset(JudgeConfig.model_fields) - frozenset(DraftConfig.model_
 _IDLE: Mapping[str, frozenset[str]] = {
     "summarize": _OF_JUDGING,
     "refine": _OF_DRAFTS,
-    "evaluate": _OF_DRAFTS | _OF_REFINING | {"words"},
+    "evaluate": _OF_DRAFTS | _OF_REFINING,
     "compare": _OF_DRAFTS | _OF_REFINING | {"words"},
     "build": _OF_DRAFTS | _OF_REFINING | {"words"},
     "ask": _OF_DRAFTS | _OF_REFINING,
@@ -180,7 +188,12 @@ _LONGEST_QUESTION = 2_000
 
 
 def asking(
-    settings: DraftConfig, judging: JudgeConfig, question: str, *, allow_self_check: bool = False
+    settings: DraftConfig,
+    judging: JudgeConfig,
+    question: str,
+    *,
+    allow_self_check: bool = False,
+    config: Mapping[str, Any] | None = None,
 ) -> tuple[DraftConfig, RunSpec]:
     """What a run is to do that answers a question. The answer is judged where a judge is named; the model that answers
     judges itself only where that is allowed."""
@@ -193,7 +206,7 @@ def asking(
         raise UsageError(f"the question has {len(question):,} characters", hint=f"use at most {_LONGEST_QUESTION:,}")
     judged = bool(judging.judges) or allow_self_check
     purpose = Ask(judging=judging.model_copy(update={"metrics": ("consistency",)}) if judged else None)
-    return settings.model_copy(update={"query": question}), RunSpec(purpose)
+    return settings.model_copy(update={"query": question}), RunSpec(purpose, config=config or {})
 
 
 def chapter_of(document: Document, title: str, span: Span) -> Document:

@@ -26,10 +26,10 @@ from redraft.evaluators.functions import Metric
 from redraft.events import Event, Observer, harmless, unobserved
 from redraft.fields import given_as
 from redraft.graphs.job import Job
-from redraft.graphs.state import Options, Scope, Task
+from redraft.graphs.state import CallOptions, Scope, Task
 from redraft.graphs.strategies import Strategy, check_there, name_of
 from redraft.llm.budget import Budget
-from redraft.llm.langsmith import is_traced, tracing
+from redraft.llm.langsmith import Tracing, check_config, configured, is_traced, tracing
 from redraft.llm.prices import PriceTable
 from redraft.report.history.answers import Answer, read_answer
 from redraft.report.history.lineage import Lineage, read_lineage
@@ -52,6 +52,7 @@ from redraft.runs.lineage import retraced, trace, trace_losses
 from redraft.runs.manager import RunManager, put_on_record
 from redraft.runs.model_pool import ModelLike, model_roles
 from redraft.runs.models import resolve
+from redraft.runs.plans import RunPlan, planned_run
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import RunRequest, asking, refuse_idle
 from redraft.settings import (
@@ -109,6 +110,7 @@ class Session:
         budget: Budget | None = None,
         trace_to_langsmith: bool = False,
         strategies: Sequence[Strategy] = (),
+        **config: Unpack[Tracing],
     ) -> None:
         """`store` is a database or its path; the default is the command line's. Models are names as on the command
         line, `ModelSettings`, LangChain chat models, or `Model` objects. `metrics` are names or `Evaluator` objects
@@ -116,7 +118,7 @@ class Session:
         run. `limits` apply to each run, and `budget` to all of them together. `reviewer` answers a run's questions to a
         person; without one the run waits. `observer` receives events; exceptions that it raises are logged and ignored.
         Nothing is sent to LangSmith unless `trace_to_langsmith` is set. `strategies` are objects that the options and
-        the stored runs name."""
+        the stored runs name. `callbacks`, `tags` and `metadata` of a session or a call go to LangChain."""
         if not isinstance(store, Store | str | Path | None):
             raise UsageError(f"store is of the type {type(store).__name__}", hint="pass a path, or a redraft.Store")
         if not isinstance(prices, PriceTable | None):
@@ -127,6 +129,8 @@ class Session:
         for strategy in strategies:
             name_of(strategy)
         limits = given_as(Limits, limits, "limits")
+        self._config = config
+        check_config(config)
         self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store)
         self._model_roles = model_roles(model, judges, validator, decider)
@@ -177,7 +181,7 @@ class Session:
         settings: DraftConfig | None = None,
         judging: JudgeConfig | None = None,
         refinement: RefineConfig | None = None,
-        **options: Unpack[Options],
+        **options: Unpack[CallOptions],
     ) -> Result:
         """Draft a summary, judge it by `metrics`, and refine it if there are `goals`. With `by_chapter=True` the same
         is done for each chapter, or each of several documents; see `chapters` of the result. A used-up budget is not an
@@ -192,7 +196,7 @@ class Session:
         metrics: Sequence[Metric] = (),
         settings: DraftConfig | None = None,
         judging: JudgeConfig | None = None,
-        **options: Unpack[Options],
+        **options: Unpack[CallOptions],
     ) -> Result:
         """Judge a summary by every metric that is named, or by coverage and consistency.
 
@@ -212,7 +216,7 @@ class Session:
         judging: JudgeConfig | None = None,
         refinement: RefineConfig | None = None,
         findings: Sequence[Finding] = (),
-        **options: Unpack[Options],
+        **options: Unpack[CallOptions],
     ) -> Result:
         """Refine a summary until it meets its goals. Its limit is `words`, or else its own length. `findings`, such as
         those of `redraft.read_losses`, are fixed first, whatever the goals; they do not affect scores. With
@@ -229,7 +233,7 @@ class Session:
         *,
         settings: DraftConfig | None = None,
         judging: JudgeConfig | None = None,
-        **options: Unpack[Options],
+        **options: Unpack[CallOptions],
     ) -> Answer:
         """Answer a question about a document from the document alone, with citations.
 
@@ -242,7 +246,7 @@ class Session:
         settings = self._model_roles.settings(asked.settings)
         panel = self._model_roles.judging(asked.judging, settings)
         allowed = asked.refinement is not None and asked.refinement.allow_self_check
-        settings, order = asking(settings, panel, question, allow_self_check=allowed)
+        settings, order = asking(settings, panel, question, allow_self_check=allowed, config=asked.config)
         document = await off_loop(document_asked_about, self.store, source)
         result = await self.begin_order(document, settings, order)
         return await off_loop(read_answer, self.store, result.run.id)
@@ -255,7 +259,7 @@ class Session:
         *,
         settings: DraftConfig | None = None,
         judging: JudgeConfig | None = None,
-        **options: Unpack[Options],
+        **options: Unpack[CallOptions],
     ) -> Result:
         """Ask which of two summaries is better, in both orders.
 
@@ -267,7 +271,8 @@ class Session:
         asked = self._with(settings, judging, None, (), options)
         settings = self._model_roles.settings(asked.settings)
         panel = self._model_roles.judging(asked.judging, settings).model_copy(update={"metrics": ()})
-        return await self.begin_order(source, settings, RunSpec(Compare(judging=panel), given=first, other=second))
+        order = RunSpec(Compare(judging=panel), given=first, other=second, config=asked.config)
+        return await self.begin_order(source, settings, order)
 
     async def build(
         self,
@@ -276,7 +281,7 @@ class Session:
         *,
         settings: DraftConfig | None = None,
         judging: JudgeConfig | None = None,
-        **options: Unpack[Options],
+        **options: Unpack[CallOptions],
     ) -> Result:
         """Build what a document's summaries are judged by, and judge none; what is known is kept.
 
@@ -289,7 +294,7 @@ class Session:
         settings = self._model_roles.settings(asked.settings)
         panel = self._model_roles.judging(asked.judging, settings).model_copy(update={"metrics": ()})
         purpose = BuildQuestions(judging=panel) if what == "questions" else BuildKeyfacts(judging=panel)
-        return await self.begin_order(source, settings, RunSpec(purpose))
+        return await self.begin_order(source, settings, RunSpec(purpose, config=asked.config))
 
     async def fork(
         self,
@@ -299,7 +304,7 @@ class Session:
         metrics: Sequence[Metric] = (),
         refinement: RefineConfig | None = None,
         findings: Sequence[Finding] = (),
-        **options: Unpack[Options],
+        **options: Unpack[CallOptions],
     ) -> Result:
         """Refine the draft of round `number` of a run again, in a new run with the same judges. `findings` are as for
         `refine`. Earlier verdicts are reused. Raises `RunError` if there is no such round."""
@@ -311,7 +316,14 @@ class Session:
         asked = self._with(run.settings, judging, wanted, metrics, options)
         return await self._made(document, asked, "refine", given=text, parent=run.id, findings=tuple(findings))
 
-    async def resume(self, key: str, *, limits: Limits | None = None, answer: AnswerLike | None = None) -> Result:
+    async def resume(
+        self,
+        key: str,
+        *,
+        limits: Limits | None = None,
+        answer: AnswerLike | None = None,
+        **config: Unpack[Tracing],
+    ) -> Result:
         """Go on with a run where it stopped, under the settings that it began with. Other limits replace its own.
 
         `answer`, a `ReviewAnswer` or its fields, is for a run that waits: see `question`. Raises a `RunError` for a run
@@ -319,6 +331,7 @@ class Session:
         chunks, questions, key facts, an evaluation that failed, and a revision that never came.
         """
         limits = given_as(Limits, limits, "limits")
+        check_config(config)
         run = await off_loop(self.store.runs.get, key)
         if isinstance(run.purpose, ExperimentPart):
             raise RunError(f"run {run.id} is part of an experiment", hint=f"repeat `redraft experiment {run.kind}`")
@@ -334,7 +347,7 @@ class Session:
         self._manager.limited[run.id] = limits or self._manager.limits
         if run.status == "done" and not await may_gain(self._manager, run):
             return await self.result(run.id)
-        return await self._worked(run, answer)
+        return await self._worked(run, answer, config)
 
     def stream(
         self,
@@ -342,7 +355,7 @@ class Session:
         summary: str | Path | None = None,
         *,
         metrics: Sequence[Metric] = (),
-        **options: Unpack[Options],
+        **options: Unpack[CallOptions],
     ) -> AsyncGenerator[Event, None]:
         """Yield the events of `summarize`, or of `refine` if there is a summary. The first event has the run's id; the
         last is `RunDone` or `Waiting`, after which `result(run)` returns the rest. Errors of the run are raised after
@@ -351,9 +364,34 @@ class Session:
             return streaming(self.summarize(source, metrics=metrics, **options))
         return streaming(self.refine(source, summary, metrics=metrics, **options))
 
-    def stream_resume(self, key: str, answer: AnswerLike | None = None) -> AsyncGenerator[Event, None]:
+    def stream_resume(
+        self, key: str, answer: AnswerLike | None = None, **config: Unpack[Tracing]
+    ) -> AsyncGenerator[Event, None]:
         """Yield the events of a resumed run, like `stream`."""
-        return streaming(self.resume(key, answer=answer))
+        return streaming(self.resume(key, answer=answer, **config))
+
+    async def plan(
+        self,
+        source: Sources,
+        summary: str | Path | None = None,
+        *,
+        metrics: Sequence[str | Evaluator] = (),
+        settings: DraftConfig | None = None,
+        judging: JudgeConfig | None = None,
+        refinement: RefineConfig | None = None,
+        **options: Unpack[CallOptions],
+    ) -> RunPlan:
+        """Return what `summarize` with these arguments takes in calls, tokens, cost and time. With a summary it is for
+        `refine` if there are goals, and otherwise for `evaluate`. No model is asked, and nothing is stored."""
+        if summary is None:
+            wanted, order = self.order(metrics, settings, judging, refinement, options)
+        else:
+            asked = self._with(settings, judging, refinement, metrics, options)
+            scope: Scope = "refine" if asked.refinement else "evaluate"
+            refuse_idle(scope, options)
+            wanted, order = asked.order(scope, self._model_roles, given=await self._text(summary))
+        document = await off_loop(document_of, self.store, source)
+        return await off_loop(planned_run, self._manager, document, wanted, order)
 
     # Reading runs.
 
@@ -364,12 +402,14 @@ class Session:
     async def lineage(self, key: str, *, ask: bool = False, embeddings: str | Path | None = None) -> Lineage:
         """Return where the sentences of a run's summary come from. With `embeddings`, meanings are compared as well as
         words; with `ask`, a model decides unclear cases, in a run of its own."""
-        return await retraced(self._manager, self._asked, read_lineage, trace, key, ask, embeddings)
+        with configured(self._config):
+            return await retraced(self._manager, self._asked, read_lineage, trace, key, ask, embeddings)
 
     async def losses(self, key: str, *, ask: bool = False, embeddings: str | Path | None = None) -> Losses:
         """Return what the document says and a run's summary lacks, and the step that lost it; arguments as for
         `lineage`."""
-        return await retraced(self._manager, self._asked, read_losses, trace_losses, key, ask, embeddings)
+        with configured(self._config):
+            return await retraced(self._manager, self._asked, read_losses, trace_losses, key, ask, embeddings)
 
     async def question(self, key: str) -> ReviewQuestion | None:
         """Return the question of a waiting run, or None."""
@@ -468,14 +508,16 @@ class Session:
 
     async def begin_order(self, source: Sources, settings: DraftConfig, order: RunSpec) -> Result:
         """Begin a run of an order that is complete, and work on it to its end."""
-        return await self._worked(await put_on_record(self._manager, source, settings, order))
+        return await self._worked(await put_on_record(self._manager, source, settings, order), config=order.config)
 
     async def go_on(self, key: str) -> Result:
         """Go on with a run that is known to be this session's."""
         return await self._worked(await off_loop(self.store.runs.get, key))
 
-    async def _worked(self, run: Run, answer: AnswerLike | None = None) -> Result:
-        with tracing(self._manager.traced):
+    async def _worked(
+        self, run: Run, answer: AnswerLike | None = None, config: Mapping[str, Any] | None = None
+    ) -> Result:
+        with tracing(self._manager.traced), configured(self._config, config or {}):
             await carry_out(self._manager, self._driver, run, answer)
         return await self.result(run.id)
 

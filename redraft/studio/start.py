@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from math import ceil
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
@@ -17,8 +16,9 @@ from redraft.evaluators.catalog import names
 from redraft.fields import checked
 from redraft.lab.doctor.checkup import DOCTOR
 from redraft.readers.documents import finished, load_bytes
-from redraft.runs.dry_run import DRAFTING, CostEstimate, spending_of
-from redraft.settings import EXTRACTIVE, reads_prompts
+from redraft.runs.dry_run import CostEstimate, spending_of
+from redraft.runs.plans import seconds_of
+from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of, read
@@ -125,25 +125,8 @@ def _planned(context: StudioContext, asked: RunBody, document: Document) -> Cost
 
 async def plan_of(context: StudioContext, spending: CostEstimate) -> PlanTotals:
     """Return a plan for the API."""
-    seconds = await off_loop(_seconds, context.reading, spending, context.config.limits.concurrency)
+    seconds = await off_loop(seconds_of, context.reading, spending, context.config.limits.concurrency)
     return PlanTotals.model_validate(spending.to_json() | {"warnings": list(spending.notes), "seconds": seconds})
-
-
-def _seconds(store: Store, spending: CostEstimate, at_once: int) -> float | None:
-    """Estimate the seconds from the pace of each model's latest answers; None if a model has not answered yet.
-
-    Parts of drafts are written in parallel, then merged; judges wait for each draft, and revisions for the judges.
-    """
-    rounds = 1 + (spending.order.refinement.rounds if spending.order.refinement else 0)
-    total = 0.0
-    for one in spending.work:
-        known, seconds = store.calls.pace(one.settings.model)
-        if not known and one.calls:
-            return None
-        turns = 1 if one.name == DRAFTING else rounds
-        width = at_once if reads_prompts(one.settings.model) else 1
-        total += seconds * turns * ceil(one.calls / turns / width)
-    return total + sum(_seconds(store, each, at_once) or 0.0 for each in (*spending.chapters, *spending.others))
 
 
 async def begun(context: StudioContext, asked: RunBody, document: Document) -> str:

@@ -1,5 +1,8 @@
 """Runs, stages and calls as OpenTelemetry spans, sent by OTLP as configured by its standard environment variables.
 
+Calls have the attributes of the conventions for generative AI (`gen_ai.*`) besides redraft's own, and each score is an
+event `gen_ai.evaluation.result` of its stage.
+
 A slow or dead collector delays nothing: spans are exported in the background, dropped when the queue is full, and
 flushed only briefly at the end.
 """
@@ -9,17 +12,19 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Any
+from urllib.parse import urlsplit
 
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
-from opentelemetry.trace import Span, Status, StatusCode, Tracer, set_span_in_context
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
 from typing_extensions import override
 
 from redraft.events import (
@@ -29,14 +34,28 @@ from redraft.events import (
     Event,
     RunDone,
     RunStarted,
+    Scored,
     StageStarted,
     happens_in,
     streamed,
 )
+from redraft.settings import EXTRACTIVE, NLI
 
 _FAREWELL_SECONDS = 3.0
 _EXPORT_SECONDS = 2
 _ERROR = Status(StatusCode.ERROR)
+_PORTS = {"http": 80, "https": 443}
+# The names of the conventions for providers that LangChain names otherwise.
+_PROVIDERS = {
+    "amazon_bedrock": "aws.bedrock",
+    "bedrock": "aws.bedrock",
+    "azure": "azure.ai.openai",
+    "azure_openai": "azure.ai.openai",
+    "google_genai": "gcp.gemini",
+    "google_vertexai": "gcp.vertex_ai",
+    "mistralai": "mistral_ai",
+    "xai": "x_ai",
+}
 
 
 @dataclass(slots=True)
@@ -77,16 +96,14 @@ class SpanObserver:
                 _end_stage(run)
                 run.stage = self._span("redraft.stage", run.span)
                 run.stage.set_attributes({"redraft.stage": name, "redraft.planned_calls": planned})
-            case CallStarted(model=model, waited=waited):
-                call = self._span("redraft.call", run.innermost if run else None)
-                call.set_attribute("redraft.model", model)
-                if waited is not None:
-                    call.set_attribute("redraft.waited_seconds", waited)
-                self._call.set(call)
+            case CallStarted():
+                self._call.set(self._begun(event, run.innermost if run else None))
             case CallAnswered(cached=False):
                 self._answered(event)
-            case CallFailed(again_in=again_in):
-                self._failed(again_in)
+            case CallFailed():
+                self._failed(event)
+            case Scored() if run is not None:
+                run.innermost.add_event("gen_ai.evaluation.result", _evaluation(event))
 
     def close(self) -> None:
         """End unfinished spans at the time of their run's last event."""
@@ -109,6 +126,31 @@ class SpanObserver:
             run.span.set_attribute("redraft.stop_reason", reason)
             run.span.end()
 
+    def _begun(self, event: CallStarted, parent: Span | None) -> Span:
+        own = {"redraft.model": event.model, "redraft.waited_seconds": event.waited}
+        provider, name, address = _parts(event.model)
+        if not provider:
+            # A model within this process.
+            call = self._span("redraft.call", parent)
+            call.set_attributes(_known(own))
+            return call
+        call = self._span(f"chat {name}", parent, SpanKind.CLIENT)
+        provider = _PROVIDERS.get(provider, provider)
+        conventional = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": provider,
+            "gen_ai.system": provider,
+            "gen_ai.request.model": name,
+            "gen_ai.output.type": "json" if event.structured else "text",
+            "gen_ai.request.temperature": event.temperature,
+            "gen_ai.request.top_p": event.top_p,
+            "gen_ai.request.max_tokens": event.max_tokens,
+            "server.address": urlsplit(address).hostname,
+            "server.port": urlsplit(address).port or _PORTS.get(urlsplit(address).scheme),
+        }
+        call.set_attributes(_known({**own, **conventional}))
+        return call
+
     def _answered(self, event: CallAnswered) -> None:
         if (call := self._taken()) is None:
             return
@@ -117,16 +159,26 @@ class SpanObserver:
             {
                 "redraft.prompt_tokens": usage.prompt_tokens,
                 "redraft.completion_tokens": usage.completion_tokens,
-                **({} if event.cost_usd is None else {"redraft.cost_usd": event.cost_usd}),
+                **_known({"redraft.cost_usd": event.cost_usd}),
             }
         )
+        if _parts(event.model)[0]:
+            conventional = {
+                "gen_ai.response.model": event.answered_by or None,
+                "gen_ai.response.finish_reasons": [event.finish_reason] if event.finish_reason else None,
+                "gen_ai.usage.input_tokens": usage.prompt_tokens,
+                "gen_ai.usage.output_tokens": usage.completion_tokens,
+                "gen_ai.usage.cache_read.input_tokens": usage.cached_prompt_tokens or None,
+                "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens or None,
+            }
+            call.set_attributes(_known(conventional))
         call.end()
 
-    def _failed(self, again_in: float | None) -> None:
+    def _failed(self, event: CallFailed) -> None:
         if (call := self._taken()) is None:
             return
-        if again_in is not None:
-            call.set_attribute("redraft.again_in_seconds", again_in)
+        told = {"redraft.again_in_seconds": event.again_in, "error.type": event.code or None}
+        call.set_attributes(_known(told))
         call.set_status(_ERROR)
         call.end()
 
@@ -136,9 +188,38 @@ class SpanObserver:
         self._call.set(None)
         return call
 
-    def _span(self, name: str, parent: Span | None) -> Span:
+    def _span(self, name: str, parent: Span | None, kind: SpanKind = SpanKind.INTERNAL) -> Span:
         # An application's current span is the parent of the runs it makes.
-        return self._tracer.start_span(name, set_span_in_context(parent) if parent else None)
+        return self._tracer.start_span(name, set_span_in_context(parent) if parent else None, kind)
+
+
+def _parts(model: str) -> tuple[str, str, str]:
+    """Return the provider, name and address of a model; no provider for one within this process."""
+    provider, found, named = model.partition(":")
+    if not found or provider in (EXTRACTIVE, NLI):
+        return "", model, ""
+    name, _, address = named.partition("@http")
+    return provider, name, address and f"http{address}"
+
+
+def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _evaluation(event: Scored) -> dict[str, Any]:
+    """Return the attributes of a score. Reasons are left out, since they may quote texts."""
+    return _known(
+        {
+            "gen_ai.evaluation.name": event.metric,
+            "gen_ai.evaluation.score.value": event.score,
+            "gen_ai.evaluation.score.label": event.outcome,
+            "error.type": "failed" if event.outcome == "failed" else None,
+            "redraft.round": event.round,
+            "redraft.judged": event.judged,
+            "redraft.unjudged": event.unjudged,
+            "redraft.self_check": event.self_check,
+        }
+    )
 
 
 def _end_stage(run: _RunSpans) -> None:

@@ -120,7 +120,7 @@ async def test_where_every_reply_is_cut_off_that_is_the_cause(tmp_path: Path) ->
             await session.build(court.document, settings=court.settings())
     court.store.close()
     assert "simple" not in caught.value.hint
-    assert "--context-tokens" in caught.value.hint
+    assert "context_tokens=" in caught.value.hint
 
 
 async def test_where_every_reply_ends_within_its_thoughts_the_next_step_is_named(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ async def test_where_every_reply_ends_within_its_thoughts_the_next_step_is_named
         async with court.session() as session:
             await session.build(court.document, settings=court.settings())
     court.store.close()
-    assert caught.value.hint == "--reasoning-tokens 2048"
+    assert caught.value.hint == "reasoning_tokens=2048"
     # It is not the questions that are too many.
     assert len(script.counts) == 1
 

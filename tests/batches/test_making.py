@@ -141,7 +141,7 @@ async def test_a_used_up_budget_is_told_and_another_goes_on(
         cut = await redraft.batch(session, [folder / "in"], name="mine", **SHORT)
         assert (cut.status, cut.calls, len(server.seen)) == ("stopped", 5, 5)
         assert cut.error is not None
-        assert "--max-calls 5 is used up" in cut.error["message"]
+        assert "Limits(max_calls=5) is used up" in cut.error["message"]
         whole = await redraft.resume_batch(session, "mine", limits=Limits(max_calls=100))
         assert (whole.status, whole.complete, whole.error) == ("done", True, None)
         assert len({asked(one) for one in server.seen}) == len(server.seen)
@@ -219,3 +219,9 @@ async def test_a_missing_file_among_others_fails_alone(tmp_path: Path) -> None:
     (gone,) = [item for item in result.items if item.error]
     assert gone.error is not None
     assert "no such file" in gone.error["message"]
+
+
+async def test_other_limits_are_limits(tmp_path: Path) -> None:
+    async with Session(tmp_path / "x.db") as session:
+        with pytest.raises(UsageError, match="limits is of the type int"):
+            await redraft.resume_batch(session, "b", limits=3)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from redraft.cli.commands.resume import resume
 from redraft.cli.sections import Command
 from redraft.errors import RunError
 from redraft.settings import Limits
+from redraft.wording import for_command_line
 from tests.cli.inside import Inside, keepers_court
 from tests.support import story
 
@@ -95,9 +96,10 @@ def test_a_failure_of_the_library_is_completed_on_its_way_out(command: Inside) -
     def failing(db: str) -> None:
         raise RunError("no", hint="redraft resume 3fa2c1d0")
 
-    with pytest.raises(RunError) as raised:
-        failing.main(["--db", "own.db"], standalone_mode=False)
-    assert raised.value.hint == "redraft resume 3fa2c1d0 --db own.db"
+    with for_command_line():
+        with pytest.raises(RunError) as raised:
+            failing.main(["--db", "own.db"], standalone_mode=False)
+        assert raised.value.hint == "redraft resume 3fa2c1d0 --db own.db"
 
 
 @pytest.mark.nightly

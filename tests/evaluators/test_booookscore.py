@@ -287,7 +287,7 @@ async def test_the_built_in_judge_says_that_it_takes_a_language_model(tmp_path: 
     assert [finding.kind for finding in one.findings] == ["duplication"]
     assert (none.outcome, none.findings, none.unjudged) == ("failed", (), 2)
     for each in (one, none):
-        assert each.reason.endswith("name a language model as judge (--judge openai:MODEL)")
+        assert each.reason.endswith("name a language model as judge (judges=['openai:MODEL'])")
         assert "entailment" not in each.reason
 
 
@@ -361,7 +361,7 @@ async def test_a_window_without_room_for_the_prompt_is_refused_before_anything_i
         await court.evaluate(SUMMARY, metrics=METRICS, settings={"context_tokens": 1000})
     assert court.sheets == []
 
-    least = re.search(r"--context-tokens (\d+)", refused.value.hint)
+    least = re.search(r"context_tokens=(\d+)", refused.value.hint)
     assert least is not None
     result = await court.evaluate(SUMMARY, metrics=METRICS, settings={"context_tokens": int(least[1])})
     assert result.scores["booookscore"] == 3 / 5

@@ -335,7 +335,7 @@ async def test_the_budget_holds_over_judges_and_repetitions(tmp_path: Path, serv
     assert not outcome.complete
     assert len(server.seen) == 20
     report = EXPERIMENT.report(outcome)
-    assert "stopped: --max-calls 20 is used up" in report.to_markdown()
+    assert r"stopped: limits=Limits(max\_calls=20) is used up" in report.to_markdown()
     statuses = {item["status"] for item in report.items}
     assert {"not made", "not applicable"} <= statuses <= {"scored", "not made", "not applicable"}
     assert all((item["score"] is None) == (item["status"] != "scored") for item in report.items)

@@ -61,7 +61,7 @@ def test_marks_are_means_over_chunks_of_means_over_judges() -> None:
     assert rows(cost, "marked", "calls", "USD", size=256) == [(1, 1, None)]
     assert rows(failures, "size", "chunk", "judge", "code") == [(128, 1, "y", "rejected")]
     assert "4 done, 1 failed, 1 not made" in report.to_markdown()
-    assert r"stopped: --max-calls 4 is used up" in report.to_markdown()
+    assert r"stopped: limits=Limits(max\_calls=4) is used up" in report.to_markdown()
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ async def test_a_window_that_is_too_small_is_refused(tmp_path: Path, server: Cha
     lab = Lab(tmp_path, server.base_url)
     with pytest.raises(UsageError, match="chunks of 256 tokens need a larger window than 1,024") as error:
         await lab.run(context_tokens=1024)
-    assert "--context-tokens 2048" in error.value.hint
+    assert "context_tokens=2048" in error.value.hint
     assert SizeDesign(("x",)).window == 10240
     assert server.seen == []
 

@@ -314,7 +314,7 @@ async def test_the_budget_holds_for_all_items_together(tmp_path: Path, server: C
     assert statuses(outcome)["not made"] > 0
     assert statuses(outcome)["failed"] == 0, "what the budget did not reach has not failed"
     written = files(outcome)
-    assert "--max-calls 40 is used up" in written["report.md"]
+    assert r"Limits(max\_calls=40) is used up" in written["report.md"]
     assert "without a score" in written["report.md"]
     # A repetition counts what was used before.
     again = await lab.run(Limits(max_calls=40))

@@ -76,7 +76,7 @@ def test_a_window_too_small_for_merging_is_refused_with_advice() -> None:
     with pytest.raises(PlanError, match="cannot be merged") as caught:
         plan(context_tokens=1500, chunk_tokens=64, words=1500)
 
-    assert "--context-tokens" in caught.value.hint
+    assert "context_tokens=" in caught.value.hint
 
 
 def test_a_chunk_that_does_not_fit_the_window_is_refused() -> None:
@@ -87,7 +87,7 @@ def test_a_chunk_that_does_not_fit_the_window_is_refused() -> None:
 def test_direct_needs_the_whole_document_in_the_window() -> None:
     with pytest.raises(PlanError, match="the whole document") as caught:
         plan(strategy="direct")
-    needed = int(caught.value.hint.split("--context-tokens ")[1].split()[0])
+    needed = int(caught.value.hint.split("context_tokens=")[1].split()[0])
 
     assert plan(strategy="direct", context_tokens=needed).calls == 1
 

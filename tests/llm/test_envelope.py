@@ -200,6 +200,6 @@ async def test_a_server_that_takes_no_notice_of_the_limit_ends_the_run_with_the_
     with ChatServer([envelope({"prompt_tokens": 10, "completion_tokens": 50_000})] * 2) as server:
         async with desk.at(server, run=run, budget=budget, price=Price(prompt=1, completion=1)) as model:
             assert (await model.ask(story("a rose"))).value == TEXT
-            with pytest.raises(BudgetError, match=r"\$0\.0400 more than --max-cost 0\.01"):
+            with pytest.raises(BudgetError, match=r"\$0\.0400 more than limits=Limits\(max_cost=0\.01\)"):
                 await model.ask(story("a bee"))
     assert len(server.seen) == 1

@@ -120,7 +120,7 @@ async def test_a_thought_without_an_end_is_given_up_and_named(desk: Desk) -> Non
         async with desk.at(server) as model:
             with pytest.raises(CutThought, match=f"{MOST:,} tokens were not enough") as caught:
                 await model.ask(story())
-    assert f"--reasoning-tokens {2 * MOST}" in caught.value.hint
+    assert f"reasoning_tokens={2 * MOST}" in caught.value.hint
     assert not caught.value.wants_room
     assert len(server.seen) <= 7
     assert limits(server)[-1] == 50 + MOST
@@ -134,7 +134,7 @@ async def test_the_room_that_is_set_is_kept_to(desk: Desk, monkeypatch: pytest.M
             with pytest.raises(CutThought, match="500 tokens were not enough") as caught:
                 await desk.recorded(inner).ask(colour())
     assert limits(server) == [550]
-    assert "--reasoning-tokens 1024" in caught.value.hint
+    assert "reasoning_tokens=1024" in caught.value.hint
 
 
 async def test_what_is_learned_meanwhile_costs_no_more_than_is_booked(

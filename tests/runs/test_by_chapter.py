@@ -35,7 +35,11 @@ async def test_chapters_are_results_and_the_events_are_those_of_the_whole(tmp_pa
         assert judged.summary == result.summary
         # What is handed over has no chapters to be drafted.
         given = await session.refine(
-            book(), "The alder was seen.", goals={"coverage": 0.1}, allow_self_check=True, by_chapter=True
+            book(),
+            "The alder was seen.",
+            goals={"coverage": 0.1},
+            allow_self_check=True,
+            settings=DraftConfig(by_chapter=True),
         )
         assert given.chapters == ()
 

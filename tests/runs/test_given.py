@@ -67,7 +67,7 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("summarize", (BOOK,), {"questions": 3}, "questions makes no difference to `summarize`"),
     ("evaluate", (BOOK, None), {}, "summary is of the type NoneType"),
     ("evaluate", (BOOK, TOLD), {"goals": {"coverage": 1}}, "goals makes no difference to `evaluate`"),
-    ("evaluate", (BOOK, TOLD), {"words": 30}, "words makes no difference to `evaluate`"),
+    ("build", (BOOK,), {"words": 30}, "words makes no difference to `build`"),
     ("refine", (BOOK, TOLD), {"findings": ["nonsense"]}, "finding 1 is 'nonsense', which is not a redraft.Finding"),
     ("refine", (BOOK, TOLD), {"strategy": "direct"}, "strategy makes no difference to `refine`"),
     ("compare", (BOOK, None, TOLD), {}, "first is of the type NoneType"),

@@ -310,7 +310,7 @@ async def test_a_used_up_budget_is_a_sentence_and_the_run_stays_done(hands: Hand
     run = (await hands.judged()).run
     hands.court.store.runs.set_limits(run.id, Limits(max_calls=1))
 
-    assert "max-calls" in await hands.refused("judge_faithfulness", run.id)
+    assert "max_calls" in await hands.refused("judge_faithfulness", run.id)
     assert hands.court.store.runs.get(run.id).status == "done"
 
 

@@ -310,7 +310,7 @@ def test_no_pack_is_found_where_none_or_several_begin_so(store: Store, key: str,
         store.packs.add(pack(name), "key")
     with pytest.raises(StoreError, match=complaint) as caught:
         store.packs.get(key)
-    assert "redraft pack list" in caught.value.hint
+    assert "session.store.packs.all()" in caught.value.hint
 
 
 def test_without_any_name_the_only_pack_is_not_meant(store: Store) -> None:

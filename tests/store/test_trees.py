@@ -125,7 +125,7 @@ def test_none_are_found_where_none_or_several_begin_so(store: Store, key: str, c
         store.keyfacts.add(keyfacts(name), "key")
     with pytest.raises(StoreError, match=complaint) as caught:
         store.keyfacts.get(key)
-    assert "redraft pack list" in caught.value.hint
+    assert "session.store.packs.all()" in caught.value.hint
 
 
 def test_without_any_id_the_only_ones_are_not_meant(store: Store) -> None:

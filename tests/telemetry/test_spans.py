@@ -38,7 +38,7 @@ def test_a_run_is_a_span_with_its_stages_and_calls(folder: Path, collector: Coll
         stages = collector.named("redraft.stage")
         assert stages
         assert {stage.parent_span_id for stage in stages} == {run.span_id}
-        calls = collector.named("redraft.call")
+        calls = collector.named("chat m")
         assert len(calls) == len(server.seen)
     assert {call.parent_span_id for call in calls} <= {stage.span_id for stage in stages}
     assert {call.trace_id for call in calls} == {run.trace_id}
@@ -59,11 +59,11 @@ def test_the_workers_of_a_batch_send_spans_of_their_runs(folder: Path, collector
             *("batch", "in", *_ASKED, "--send-spans", "--workers", "2", "--json")
         )
         assert done.code == 0, done.err
-        assert len(collector.named("redraft.call")) == len(server.seen)
+        assert len(collector.named("chat m")) == len(server.seen)
     runs = collector.named("redraft.run")
     assert len({attributes(run)["redraft.run"] for run in runs}) == len(runs) == 3
     by_trace = {run.trace_id: 0 for run in runs}
-    for call in collector.named("redraft.call"):
+    for call in collector.named("chat m"):
         by_trace[call.trace_id] += 1
     assert all(by_trace.values()), "each run has its own calls"
     for told in collector.sent:

@@ -16,11 +16,12 @@ from redraft.llm.prices import PriceTable
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
 from redraft.report.history.results import Result
 from redraft.report.tables import Cell, Table
-from redraft.runs.dry_run import DryManager, DrySession, run_apart, unaided
+from redraft.runs.dry_run import DryManager, DryRuns, run_apart, unaided
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
+from redraft.runs.inputs import Sources
 from redraft.runs.model_pool import ModelPool, ModelRole, assign_models
 from redraft.runs.models import price_of, reasoning_reserve, resolve
-from redraft.runs.prepare import PreparedDocument, RunSpec
+from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.runs.roster import known_window
 from redraft.runs.session import Session
 from redraft.settings import NO_KEY, Compare, DraftConfig, Evaluate, JudgeConfig, Limits, ModelSettings, ReplyForm
@@ -223,7 +224,7 @@ class DryExperimentRunner(ExperimentRunner):
     def dry(self) -> DryManager:
         """The manager that opens the counting models."""
         assert isinstance(self.session, DrySession)
-        return self.session.dry
+        return self.session.runs.manager
 
     async def made(self, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch) -> Result:
         """Return the finished run, or an equivalent one that was already counted."""
@@ -308,6 +309,26 @@ class DryExperimentRunner(ExperimentRunner):
         return found
 
 
+class DrySession(Session):
+    """A session whose runs have counting models."""
+
+    def __init__(self, prices: PriceTable) -> None:
+        self.runs = DryRuns(prices)
+        super().__init__(self.runs.store, prices=prices)
+        self._manager, self._driver = self.runs.manager, self.runs.driver
+
+    async def begin_order(self, source: Sources, settings: DraftConfig, order: RunSpec) -> Result:
+        """Run an order of an experiment."""
+        assert isinstance(source, Document)
+        prepared = prepare(source, settings, given=order.given)
+        return await self.result((await self.runs.run(prepared, await self.runs.with_packs(prepared, order))).id)
+
+    async def aclose(self) -> None:
+        """Close the runs and the store."""
+        await super().aclose()
+        await self.runs.aclose()
+
+
 async def counted(
     work: Callable[[ExperimentRunner], Coroutine[Any, Any, T]], prices: PriceTable, rounds: int | None = None
 ) -> tuple[T, dict[tuple[object, ...], PlanStep], bool]:
@@ -317,8 +338,8 @@ async def counted(
         limits = Limits(concurrency=1)
         runner = DryExperimentRunner(session.store, limits, prices, unobserved, session, rounds=rounds)
         outcome = await work(runner)
-        rounds_of = [tally.run.refinement.rounds for tally in session.dry.tallies.values() if tally.run.refinement]
-        return outcome, runner.counted(), any(one > USUAL_ROUNDS for one in rounds_of)
+        refined = [tally.run.refinement for tally in session.runs.manager.tallies.values()]
+        return outcome, runner.counted(), any(one.rounds > USUAL_ROUNDS for one in refined if one)
 
 
 def plan_steps(

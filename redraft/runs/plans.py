@@ -1,0 +1,84 @@
+"""What a run would take: calls, tokens, cost and time, before any model is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Literal
+
+from redraft.domain import Document
+from redraft.llm.prices import builtin_prices
+from redraft.runs.dry_run import DRAFTING, CostEstimate, Stage, dry_run
+from redraft.runs.manager import RunManager
+from redraft.runs.prepare import RunSpec, check_judging, prepare
+from redraft.runs.roster import known_window, with_windows
+from redraft.settings import DraftConfig, Limits, reads_prompts
+from redraft.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """What a run takes at most, retries not included: what the command's `--dry-run` prints."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    reasoning_tokens: int
+    """The most tokens that models may use for reasoning, besides the replies."""
+    cost_usd: float | None
+    """With all of the reasoning; None if the price of a model is unknown."""
+    seconds: float | None
+    """From the pace of each model's latest answers in the store; None if a model has not answered yet."""
+    stages: tuple[Stage, ...]
+    """The same by stage: drafting, then each metric, then the refinement."""
+    notes: tuple[str, ...]
+    """Remarks on the document and the models, in sentences."""
+    content: dict[str, object]
+
+    def __repr__(self) -> str:
+        cost = "unknown" if self.cost_usd is None else f"{self.cost_usd:.4f}"
+        tokens = f"prompt_tokens={self.prompt_tokens}, completion_tokens={self.completion_tokens}"
+        return f"RunPlan(calls={self.calls}, {tokens}, cost_usd={cost}, seconds={self.seconds})"
+
+    def model_dump(self, *, mode: Literal["json", "python"] = "python") -> dict[str, object]:  # noqa: ARG002
+        """Return what `--dry-run --json` prints, and the seconds; in both modes the values are JSON."""
+        return self.content
+
+
+def planned_run(manager: RunManager, document: Document, settings: DraftConfig, order: RunSpec) -> RunPlan:
+    """Return the plan of a run by a session. No model is asked, and nothing is stored."""
+    roles, limits = manager.model_roles, manager.limits or Limits()
+    settings, order, notes = with_windows(order.settled(settings), order, known_window, roles.objects)
+    prepared = prepare(document, settings, roles.objects.get(roles.model or ""), order.given)
+    check_judging(order, prepared, manager.store)
+    prices = manager.prices or builtin_prices()
+    spending = dry_run(prepared, order, prices.for_jobs() if limits.provider_batch else prices, notes, roles)
+    seconds = seconds_of(manager.store, spending, limits.concurrency)
+    return RunPlan(
+        calls=spending.calls,
+        prompt_tokens=spending.prompt_tokens,
+        completion_tokens=spending.completion_tokens,
+        reasoning_tokens=spending.reasoning,
+        cost_usd=spending.cost(with_reasoning=True),
+        seconds=seconds,
+        stages=tuple(one for one in (spending.drafting, *spending.stages) if one.calls),
+        notes=spending.notes,
+        content=spending.to_json() | {"seconds": seconds},
+    )
+
+
+def seconds_of(store: Store, spending: CostEstimate, at_once: int) -> float | None:
+    """Estimate the seconds from the pace of each model's latest answers; None if a model has not answered yet.
+
+    Parts of drafts are written in parallel, then merged; judges wait for each draft, and revisions for the judges.
+    """
+    rounds = 1 + (spending.order.refinement.rounds if spending.order.refinement else 0)
+    total = 0.0
+    for one in spending.work:
+        known, seconds = store.calls.pace(one.settings.model)
+        if not known and one.calls:
+            return None
+        turns = 1 if one.name == DRAFTING else rounds
+        width = at_once if reads_prompts(one.settings.model) else 1
+        total += seconds * turns * ceil(one.calls / turns / width)
+    return total + sum(seconds_of(store, each, at_once) or 0.0 for each in (*spending.chapters, *spending.others))

@@ -1,0 +1,71 @@
+"""What a run would take, asked from Python: the same figures as `--dry-run`, and nothing asked or stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft import Limits, ModelSettings, Price, RunPlan, Session, Store, UsageError
+from tests.cli.inside import Inside
+from tests.judges import Court, island, told
+
+PRICED = ModelSettings(model="openai:nobody", price=Price(prompt=1.0, completion=2.0), context_tokens=4000)
+
+
+@pytest.fixture
+def court(tmp_path: Path) -> Iterator[Court]:
+    made = Court(tmp_path)
+    yield made
+    made.store.close()
+
+
+async def test_a_plan_has_calls_tokens_and_cost_and_asks_nobody(tmp_path: Path) -> None:
+    async with Session(tmp_path / "x.db", model=PRICED) as session:
+        plan = await session.plan(island(), words=60)
+        assert isinstance(plan, RunPlan)
+        assert plan.calls == sum(stage.calls for stage in plan.stages) > 0
+        assert plan.cost_usd is not None
+        assert plan.cost_usd >= (plan.prompt_tokens + 2 * plan.completion_tokens) / 1_000_000
+        assert plan.seconds is None, "the model has never answered"
+        assert repr(plan).startswith(f"RunPlan(calls={plan.calls}, prompt_tokens={plan.prompt_tokens}")
+        assert not session.store.runs.stamps()
+
+
+async def test_a_plan_with_a_summary_is_for_evaluate_or_refine(court: Court) -> None:
+    async with court.session(limits=Limits(max_calls=900)) as session:
+        evaluated = await session.plan(court.document, told(1), metrics=["consistency"])
+        refined = await session.plan(court.document, told(1), goals={"consistency": 0.9}, rounds=1)
+        with pytest.raises(UsageError, match="drafts makes no difference to `evaluate`"):
+            await session.plan(court.document, told(1), drafts=2)
+        with pytest.raises(UsageError, match="there is no metric 'beauty'"):
+            await session.plan(court.document, metrics=["beauty"])
+    assert [one.name for one in evaluated.stages] == ["consistency"]
+    assert "revising" in [one.name for one in refined.stages]
+    assert refined.calls > evaluated.calls
+    assert not court.sheets, "a model that is an object was not asked"
+
+
+@pytest.mark.slow
+async def test_the_seconds_are_known_once_a_model_has_answered(court: Court) -> None:
+    async with court.session() as session:
+        await session.evaluate(court.document, told(1), metrics=["consistency"])
+        plan = await session.plan(court.document, told(1), metrics=["consistency"])
+    assert plan.seconds is not None
+
+
+@pytest.mark.slow
+async def test_it_is_what_the_command_prints(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    (tmp_path / "poor.md").write_text(told(1), "utf-8")
+    asked = ("evaluate", "book.md", "poor.md", "--metric", "consistency", "-m", "openai:m", "--dry-run", "--json")
+    printed = Inside(tmp_path, "http://127.0.0.1:9").run(*asked).json
+    with Store(":memory:") as store:
+        async with Session(store, model=ModelSettings(model="openai:m", base_url="http://127.0.0.1:9")) as session:
+            plan = await session.plan(tmp_path / "book.md", tmp_path / "poor.md", metrics=["consistency"])
+    content: dict[str, Any] = json.loads(json.dumps(plan.model_dump(mode="json")))
+    assert content.pop("seconds") is None
+    assert content == printed
