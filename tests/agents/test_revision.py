@@ -48,7 +48,17 @@ def test_a_reply_in_two_sections_is_taken_apart() -> None:
         REPLY.replace("bdfg: mended", "bdfg: fixed"),
         REPLY.replace("ghjk: kept:", '<point id="ghjk"> kept —'),
     ],
-    ids=["not closed", "text alone", "points not closed", "talk around", "fence", "capitals", "marks", "the new word", "tags"],
+    ids=[
+        "not closed",
+        "text alone",
+        "points not closed",
+        "talk around",
+        "fence",
+        "capitals",
+        "marks",
+        "the new word",
+        "tags",
+    ],
 )
 def test_it_is_read_leniently(reply: str) -> None:
     found = read_reply(reply)
