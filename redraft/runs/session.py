@@ -589,6 +589,7 @@ class SyncSession:
     evaluate = _blocking(Session.evaluate)
     refine = _blocking(Session.refine)
     ask = _blocking(Session.ask)
+    plan = _blocking(Session.plan)
     compare = _blocking(Session.compare)
     build = _blocking(Session.build)
     fork = _blocking(Session.fork)

@@ -45,9 +45,20 @@ def test_a_reply_in_two_sections_is_taken_apart() -> None:
         f"```\n{REPLY}\n```",
         REPLY.replace("points>", "Points>").replace("revision>", "REVISION>"),
         REPLY.replace("<points>\n", "<points>\n\n").replace("bdfg: mended", "- **BDFG**: Mended."),
+        REPLY.replace("bdfg: mended", "bdfg: fixed"),
         REPLY.replace("ghjk: kept:", '<point id="ghjk"> kept —'),
     ],
-    ids=["not closed", "text alone", "points not closed", "talk around", "fence", "capitals", "marks", "tags"],
+    ids=[
+        "not closed",
+        "text alone",
+        "points not closed",
+        "talk around",
+        "fence",
+        "capitals",
+        "marks",
+        "the new word",
+        "tags",
+    ],
 )
 def test_it_is_read_leniently(reply: str) -> None:
     found = read_reply(reply)

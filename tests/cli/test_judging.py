@@ -195,19 +195,8 @@ def test_a_refinement_prints_the_summary_and_tells_what_became_of_the_goals(comm
 
 
 def test_a_goal_that_is_missed_is_exit_code_3_and_the_best_draft_is_printed(command: Inside) -> None:
-    done = command.run(
-        "refine",
-        "book.md",
-        "poor.md",
-        "--rounds",
-        "1",
-        "--words",
-        "40",
-        "--goal",
-        "coverage=1",
-        "--goal",
-        "consistency=0.85",
-    )
+    goals = ("--goal", "coverage=1", "--goal", "consistency=0.85")
+    done = command.run("refine", "book.md", "poor.md", "--rounds", "1", "--words", "40", *goals)
 
     assert done.code == 3
     assert "Bob" not in done.out

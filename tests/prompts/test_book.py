@@ -206,6 +206,11 @@ def test_a_summary_in_another_language_is_no_error(book: PromptBook, name: str) 
 
 
 @BOTH
+def test_a_rounded_number_is_no_contradiction(book: PromptBook) -> None:
+    assert re.search("agrees.*be less exact,? or round a number", rendered(book, "compare_answers"))
+
+
+@BOTH
 def test_judges_are_not_told_what_verdict_to_expect(book: PromptBook) -> None:
     text = rendered(book, "find_confusion").lower()
     assert "most sentences" not in text
