@@ -126,6 +126,37 @@ def test_the_graph_in_a_graph_of_ones_own(tmp_path: Path, excerpt: Path) -> None
 
 
 @pytest.mark.slow
+def test_a_review_over_http(tmp_path: Path) -> None:
+    done = ran(tmp_path, str(EMBED / "review.py"))
+
+    draft, *findings, result = done.out.splitlines()
+    assert draft.startswith("The draft: The harbour board met")
+    assert findings[0].startswith("1. ")
+    assert result.startswith("The result: The harbour board met")
+    assert result.endswith("done")
+
+
+@pytest.mark.slow
+async def test_a_review_over_http_takes_no_nonsense() -> None:
+    app = runpy.run_path(str(EMBED / "review.py"))["app"]
+    async with redraft.Session(":memory:") as session:
+
+        async def serve(scope: Any, receive: Any, send: Any) -> None:
+            await app({**scope, "state": {"session": session}}, receive, send)
+
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(serve), base_url="http://review") as client:
+            replies = [
+                await client.post("/runs", json={"words": 40}),
+                await client.post("/runs", content="<b>"),
+                await client.post("/runs", json={"text": ""}),
+                await client.get("/runs/f00d"),
+                await client.post("/runs/f00d", json={"drop": "x"}),
+            ]
+    assert [one.status_code for one in replies] == [422] * len(replies)
+    assert all(one.json()["error"] for one in replies)
+
+
+@pytest.mark.slow
 def test_a_metric_and_a_model_of_ones_own(tmp_path: Path) -> None:
     done = ran(tmp_path, str(EMBED / "own.py"))
 

@@ -1,7 +1,7 @@
 """The summarizer as a subgraph of one's own graph: python examples/embed/subgraph.py [FILE]
 
-The graphs share the state's keys: what stands under `source`, `words` and `goals` goes in, and `run`, `scores` and
-`stop` come out. Their context is the application's own, which has the session as its attribute `session`.
+The graphs share the state's keys: `text`, `words` and `goals` go in, and `run`, `summary`, `scores` and `stop` come
+out. Their context is the application's own, which has the session as its attribute `session`.
 """
 
 from __future__ import annotations
@@ -29,38 +29,41 @@ class Around:
     session: redraft.Session
 
 
-class Mail(TypedDict, total=False):
-    """What the application's graph knows."""
+class Received(TypedDict):
+    """The input of the application's graph."""
 
     text: str
-    source: str
+
+
+class Mail(Received):
+    """Its state."""
+
     words: int
     goals: dict[str, float]
     allow_self_check: bool
     run: str
+    summary: str
     scores: dict[str, float | None]
     stop: str
     letter: str
 
 
-async def receive(state: Mail, runtime: Runtime[Around]) -> dict[str, Any]:
-    """Whatever there is to do before: here a text gets into the store, so that its id can stand for it."""
-    source = await runtime.context.session.add(redraft.Document.from_text(state["text"]))
-    return {"source": source, "words": 120, "goals": {"coverage": 0.2}, "allow_self_check": True}
+async def receive(state: Mail) -> dict[str, Any]:
+    """Decide what is wanted of the summary."""
+    return {"words": 120, "goals": {"coverage": 0.2}, "allow_self_check": True}
 
 
 async def reply(state: Mail, runtime: Runtime[Around]) -> dict[str, Any]:
-    """Whatever there is to do with the summary."""
+    """Do something with the summary; the session has the rest of the run."""
     result = await runtime.context.session.result(state["run"])
     scores = ", ".join(f"{metric} {score:.2f}" for metric, score in result.scores.items() if score is not None)
-    return {
-        "letter": f"{result.title} in {result.draft.words if result.draft else 0} words ({scores}):\n\n{result.summary}"
-    }
+    words = len(state["summary"].split())
+    return {"letter": f"{result.title} in {words} words ({scores}):\n\n{state['summary']}"}
 
 
-def mail_graph() -> StateGraph[Mail, Around, Mail, Mail]:
+def mail_graph() -> StateGraph[Mail, Around, Received, Mail]:
     """The application's graph, with redraft's in it."""
-    graph = StateGraph(Mail, context_schema=Around)
+    graph = StateGraph(Mail, context_schema=Around, input_schema=Received)
     graph.add_node("receive", receive)
     graph.add_node("summary", redraft.graphs.summarizer("hierarchical", refine=True).compile())
     graph.add_node("reply", reply)

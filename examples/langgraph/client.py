@@ -24,7 +24,7 @@ will begin on 4 May and cost 12,000 pounds. The fishermen asked for a week's del
 async def draft(client: LangGraphClient, text: str) -> str:
     """Draft a summary, and print each event; the text goes in, and the summary comes out."""
     thread = (await client.threads.create())["thread_id"]
-    task = {"text": text, "words": 30}
+    task: dict[str, Any] = {"text": text, "words": 30}
     async for part in client.runs.stream(thread, "draft", input=task, stream_mode=["custom", "values"]):
         if part.event == "custom":
             print("  event:", part.data["kind"])
@@ -35,16 +35,17 @@ async def draft(client: LangGraphClient, text: str) -> str:
 
 async def evaluate(client: LangGraphClient, text: str, summary: str) -> Any:
     """Judge a summary, without a thread."""
-    task = {"text": text, "summary": summary, "metrics": ["coverage", "consistency"]}
+    task: dict[str, Any] = {"text": text, "summary": summary, "metrics": ["coverage", "consistency"]}
     return await client.runs.wait(None, "judge", input=task)
 
 
 async def refine(client: LangGraphClient, text: str, summary: str) -> Any:
     """Refine a summary. The run stops before each revision, and the thread keeps its question until it is answered."""
     thread = (await client.threads.create())["thread_id"]
-    task = {"text": text, "summary": summary, "words": 40, "goals": {"coverage": 0.9}, "rounds": 1, "review": True}
-    # The server was started without a model, so that the built-in one judges what it wrote.
-    state: Any = await client.runs.wait(thread, "refine", input={**task, "allow_self_check": True})
+    task: dict[str, Any] = {"text": text, "summary": summary, "words": 40, "goals": {"coverage": 0.9}, "rounds": 1}
+    # The server was started without a model, so the built-in one judges its own text.
+    task |= {"review": True, "allow_self_check": True}
+    state: Any = await client.runs.wait(thread, "refine", input=task)
     while "__interrupt__" in state:
         question = state["__interrupt__"][0]["value"]
         for finding in question["findings"]:

@@ -20,6 +20,7 @@ from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import GraphOutput, NamedStrategy, Scope, State, Task, Update
 from redraft.graphs.strategies import STRATEGIES, name_of, strategy_named
 from redraft.settings import AUTO, MERGING, RefineConfig
+from redraft.store.checkpoints import thread_of
 from redraft.store.connection import off_loop
 
 Graph = StateGraph[State, Any, Task, GraphOutput]
@@ -189,8 +190,8 @@ async def _tell_stage(job: Job) -> None:
 
 
 def _finish(session: SessionProtocol | None) -> Node:
-    async def finish(state: State, runtime: Runtime[Any]) -> Update:
-        """Close the run with the best draft as its result."""
+    async def finish(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
+        """Close the run with the best draft as its result. On the thread of the run itself, texts stay in the store."""
         check_unchanged(state)
         best, opened = state.get("best") or state["draft"], session_of(runtime, session)
         with streaming(runtime):
@@ -199,8 +200,11 @@ def _finish(session: SessionProtocol | None) -> Node:
                 summary, judged = (await job.draft(best)).text, await job.judged(best)
             why = state.get("why", "")
             reason = await opened.finish(state["run"], best, state["stop"], why)
+        ended: Update = {"best": best, "stop": reason, "why": why}
+        if config["configurable"].get("thread_id") == thread_of(state["run"]):
+            return ended
         findings = [to_jsonable_python(finding) for said in judged.values() for finding in said.findings]
-        return {"best": best, "summary": summary, "findings": findings, "stop": reason, "why": why}
+        return {**ended, "summary": summary, "findings": findings}
 
     return finish
 

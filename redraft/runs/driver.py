@@ -23,7 +23,7 @@ from redraft.events import Event, Observer, StageStarted, streamed
 from redraft.graphs import assembly
 from redraft.graphs.nodes import SessionProtocol
 from redraft.graphs.review import ReviewAnswer
-from redraft.store.checkpoints import SqliteCheckpoints
+from redraft.store.checkpoints import SqliteCheckpoints, thread_of
 from redraft.store.connection import BUSY_SECONDS, Checkpoints, off_loop
 from redraft.store.runs import Run
 from redraft.store.sqlite import explained
@@ -215,7 +215,7 @@ class Driver:
         chunks = await off_loop(self._store.chunks, run)
         rounds = run.refinement.rounds if run.refinement else 0
         steps = _STEPS + _STEPS_A_CHUNK * len(chunks) + _STEPS_A_ROUND * rounds
-        return {"configurable": {"thread_id": f"run-{run.id}"}, "recursion_limit": steps}
+        return {"configurable": {"thread_id": thread_of(run.id)}, "recursion_limit": steps}
 
     async def _ended(self, run: Run, snapshot: StateSnapshot) -> bool:
         """Return whether the graph has ended and the run lacks nothing. A done run with gaps is run again for them."""

@@ -11,6 +11,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver, Checkpoint, Checkpoin
 
 from redraft.errors import RunError, UsageError
 from redraft.runs.driver import open_saver
+from redraft.store.checkpoints import thread_of
 from redraft.store.connection import off_loop
 from redraft.store.copy import CopyReport, copy
 from redraft.store.store import Store
@@ -28,7 +29,7 @@ async def copy_store(source: Store, target: Store) -> CopyReport:
     async with AsyncExitStack() as closing:
         here, there = [await open_saver(store.checkpoints, closing) for store in (source, target)]
         for run in copied.runs:
-            await _copy_thread(here, there, f"run-{run}")
+            await _copy_thread(here, there, thread_of(run))
     return copied
 
 

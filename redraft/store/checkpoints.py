@@ -116,6 +116,11 @@ class SqliteCheckpoints(Checkpoints):
             self._keeper.close()
 
 
+def thread_of(run: str) -> str:
+    """Return the thread on which redraft itself drives a run."""
+    return f"run-{run}"
+
+
 def _belongs(thread: str, run: str) -> bool:
     """Return whether a thread belongs to a run, as in the SQL statements above."""
-    return thread in (run, f"run-{run}") or thread.startswith((f"{run}-", f"run-{run}-"))
+    return thread in (run, thread_of(run)) or thread.startswith((f"{run}-", f"{thread_of(run)}-"))

@@ -15,12 +15,13 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
-from redraft import DraftConfig, RefineConfig, ReviewQuestion, RunError, Waiting, graphs
+from redraft import DraftConfig, RefineConfig, ReviewAnswer, ReviewQuestion, RunError, Waiting, graphs
 from redraft.events import Event
 from tests.graphs.test_embedding import GOALS, POOR, Bench, Theirs, thread
 from tests.judges import keepers_in, told
 
-REVIEWED = {"goals": GOALS, "words": 100, "review": True}
+ROOM = {"words": 100}
+REVIEWED = {"goals": GOALS, **ROOM, "review": True}
 
 
 @pytest.fixture
@@ -117,6 +118,34 @@ WRONG = {
     "a text": ("go on", "give an object such as"),
     "a list": ([1, 3], "give an object such as"),
 }
+
+
+@pytest.mark.slow
+async def test_an_answer_is_an_object_as_well_as_its_fields(bench: Bench) -> None:
+    replies: list[ReviewAnswer | dict[str, Any]] = [ReviewAnswer(stop=True), {"stop": True}]
+    ends = []
+    for reply in replies:
+        async with bench.session(settings=bench.settings({"strategy": "direct", **ROOM})) as session:
+            waiting = await session.summarize(bench.document, goals=GOALS, review=True)
+            await session.resume(waiting.run.id, answer=ReviewAnswer(drop=[99]))
+            again = await session.question(waiting.run.id)
+            assert again is not None
+            assert again["problem"].startswith("drop: there is no finding '99'")
+            result = await session.resume(waiting.run.id, answer=reply)
+            ends.append((result.run.status, result.run.stop_reason))
+    assert ends == [("done", "cancelled")] * 2
+
+
+@pytest.mark.slow
+async def test_a_reviewer_returns_an_object(bench: Bench) -> None:
+    async def reviewer(question: ReviewQuestion) -> ReviewAnswer:
+        return ReviewAnswer(edited=told(1, 2, 3, 4, 5, 6))
+
+    settings = bench.settings({"strategy": "direct", **ROOM})
+    async with bench.session(reviewer=reviewer, settings=settings) as session:
+        result = await session.summarize(bench.document, goals=GOALS, review=True)
+    assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
+    assert keepers_in(result.summary or "").keys() == {1, 2, 3, 4, 5, 6}
 
 
 @pytest.mark.slow

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from typing import Any, cast
 
 import pytest
 
-from redraft.readers.pdf.file import read
+from redraft.errors import DocumentError
+from redraft.readers.pdf.file import _File, read
 from tests.readers import makers
 from tests.readers.webpages import texts
 
@@ -148,3 +151,21 @@ def test_three_justified_columns_are_read_one_after_the_other() -> None:
             columns.ln()
             columns.ln()
     assert paragraphs(made) == list(said)
+
+
+def test_an_outline_without_end_is_refused() -> None:
+    class Entry:
+        level = 0
+
+        def get_dest(self) -> None:
+            return None
+
+        def get_title(self) -> str:
+            return "Chapter"
+
+    class Endless:
+        def get_toc(self, max_depth: int) -> Any:
+            return itertools.repeat(Entry())
+
+    with pytest.raises(DocumentError, match="its outline has more than 30,000 entries"):
+        _File(cast(Any, Endless()), b"", "book.pdf")._outline()

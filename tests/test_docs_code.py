@@ -1,0 +1,124 @@
+"""The Python of the documentation: it runs as it stands, block after block of a page, with checked types, and uses
+public names alone."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import inspect
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import redraft
+from tests.chatserver import ChatServer
+from tests.support import SAMPLE
+from tests.test_examples import foreign
+
+ROOT = SAMPLE.parent.parent
+_BLOCK = re.compile(r"^```(python.*)\n((?:.*\n)*?)```$", re.MULTILINE)
+BLOCKS = {
+    path.name: list(_BLOCK.finditer(path.read_text("utf-8")))
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+PAGES = [name for name, found in BLOCKS.items() if found]
+_RUN = """\
+import redraft
+refinement = redraft.RefineConfig(goals={"coverage": 0.1}, rounds=1, allow_self_check=True)
+session = redraft.Session("book.db", refinement=refinement)
+judged = await session.evaluate("book.txt", "Hester Vane came to Sarn.", metrics=["coverage"])
+run, summary = judged.run.id, judged.summary or ""
+"""
+# What the sentences around the code say there is already.
+BEFORE = {
+    "lineage.md": f"{_RUN}chapter_one = chapter_two = redraft.load('book.txt').text\n",
+    "presets.md": "import redraft\n",
+    "refining.md": _RUN,
+}
+# These two explain modules that are no part of the public names.
+_DEEPER = {"lineage.md", "plots.md", "telemetry.md"}
+page = pytest.mark.parametrize("name", PAGES)
+
+
+@pytest.fixture
+def book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with the book that the pages name, and a server for the models that they name."""
+    monkeypatch.chdir(tmp_path)
+    text = SAMPLE.read_text("utf-8")
+    (tmp_path / "book.md").write_text(text.split("## Chapter 3")[0], "utf-8")
+    (tmp_path / "book.txt").write_text(text[:4000], "utf-8")
+    with ChatServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+        monkeypatch.setenv("STRONG_KEY", "sk-none")
+        yield tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [one for one in PAGES if one != "README.md"])  # run by itself in test_docs.py
+async def test_it_runs(name: str, book: Path) -> None:
+    known: dict[str, Any] = {"__name__": "page"}
+    text = (ROOT / "docs" / name).read_text("utf-8")
+    blocks = [(0, BEFORE.get(name, "")), *((text.count("\n", 0, one.start(2)), one[2]) for one in BLOCKS[name])]
+    opened: list[redraft.Session] = []
+    try:
+        for line, code in blocks:
+            program = compile("\n" * line + code, name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            pending = eval(program, known)
+            if inspect.isawaitable(pending):
+                await pending
+            opened += [one for one in known.values() if isinstance(one, redraft.Session)]
+    finally:
+        for session in opened:
+            await session.aclose()
+
+
+def _as_modules(folder: Path) -> list[str]:
+    """Each page as a module, its code in an asynchronous function."""
+    for name in PAGES:
+        code = BEFORE.get(name, "") + "\n".join(one[2] for one in BLOCKS[name])
+        text = f"async def page() -> None:\n{textwrap.indent(code, '    ')}"
+        (folder / f"page_{Path(name).stem.lower().replace('-', '_')}.py").write_text(text, "utf-8")
+    for path in [*(ROOT / "examples").glob("embed/*.py"), *(ROOT / "examples").glob("langgraph/*.py")]:
+        shutil.copy(path, folder)
+    return sorted(map(str, folder.glob("*.py")))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("checker", ["mypy", "pyright"])
+def test_its_types_are_right(checker: str, tmp_path: Path) -> None:
+    if not importlib.util.find_spec(checker):
+        pytest.skip(f"{checker} is not installed")
+    modules = _as_modules(tmp_path)
+    options = {
+        "mypy": ["--strict"],
+        "pyright": ["--pythonpath", sys.executable],
+    }[checker]
+    done = subprocess.run(
+        [sys.executable, "-m", checker, *options, *modules], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+@page
+def test_it_uses_public_names_alone(name: str) -> None:
+    if name not in _DEEPER:
+        assert [stray for one in BLOCKS[name] for stray in foreign(one[2])] == []
+
+
+def test_no_python_is_left_out() -> None:
+    assert len(PAGES) > 8
+    assert {one[1] for found in BLOCKS.values() for one in found} == {"python"}
+    indented = re.compile(
+        r"^    (import redraft|from redraft|async with redraft|\w+ = (await session|redraft)\.)", re.M
+    )
+    for name in BLOCKS:
+        path = ROOT / name if name == "README.md" else ROOT / "docs" / name
+        assert indented.search(_BLOCK.sub("", path.read_text("utf-8"))) is None, name
