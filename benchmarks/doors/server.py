@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
+from contextlib import suppress
 from typing import Any
 
-from tests.chatserver import Seen
+from tests.chatserver import Seen, text_of
 from tests.judges import Keepers, seen_on, shapes
 
 _PLAIN = "GRADE: C"
@@ -19,7 +21,19 @@ def judge(seen: Seen) -> str:
     if name in shapes():
         said = Keepers()(seen_on(seen))
         return said if isinstance(said, str) else json.dumps(said)
+    if not schema and seen.body.get("response_format"):
+        schema = _shown("\n".join(text_of(message) for message in seen.messages))
     return json.dumps(_least(schema, schema)) if schema else _PLAIN
+
+
+def _shown(prompt: str) -> dict[str, Any]:
+    """Return the last JSON Schema in a prompt."""
+    found: dict[str, Any] = {}
+    for at in re.finditer(r"\{(?=\s*\")", prompt):
+        with suppress(ValueError):
+            one, _ = json.JSONDecoder().raw_decode(prompt, at.start())
+            found = one if isinstance(one, dict) and one.get("type") == "object" and "title" in one else found
+    return found
 
 
 def _least(schema: dict[str, Any], root: dict[str, Any]) -> Any:

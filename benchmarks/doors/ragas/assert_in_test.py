@@ -9,4 +9,4 @@ def test_summary():
     metric = SummaryScore(llm=llm_factory("gpt-4.1", client=AsyncOpenAI()))
     given = {"reference_contexts": [Path("document.txt").read_text()], "response": Path("summary.txt").read_text()}
     result = metric.score(**given)
-    assert result.value >= 0.5, result.reason
+    assert result.value >= 0.4, result.reason
