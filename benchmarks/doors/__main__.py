@@ -6,11 +6,11 @@ python -m benchmarks.doors ragas=/tmp/ragas/bin/python          # one that is in
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.doors.server import judge
@@ -40,40 +40,12 @@ WANTED = {
     "typed_errors": "a rejected key is told from other errors",
     "recorded_tests": "a second run without a model",
 }
-_SECONDS = 180
 
 
 def lines(path: Path) -> int:
     """How many lines of code a program has."""
     code = (line.strip() for line in path.read_text("utf-8").splitlines())
     return sum(bool(line) and not line.startswith("#") for line in code)
-
-
-def run(path: Path, python: str, address: str) -> str:
-    """Run a program beside a document and a summary; return what went wrong."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name in ("document.txt", "other.txt"):
-            (Path(folder) / name).write_text(island().text + f"\n\nThis is {name}.", "utf-8")
-        (Path(folder) / "summary.txt").write_text(told(1, 2, 3), "utf-8")
-        keys = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": address, "REDRAFT_DB": f"{folder}/redraft.db"}
-        quiet = {"DEEPEVAL_TELEMETRY_OPT_OUT": "1", "RAGAS_DO_NOT_TRACK": "true", "CONFIDENT_OPEN_BROWSER": "NO"}
-        bin_ = f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}"
-        given = os.environ | keys | quiet | {"PATH": bin_, "PYTHONPATH": str(ROOT), "HOME": folder}
-        alone = ["-m", "pytest", "-q", "-c", os.devnull, "--rootdir", folder]
-        pytest = alone if "def test_" in path.read_text("utf-8") else []
-        try:
-            done = subprocess.run(
-                [python, *pytest, str(path)],
-                cwd=folder,
-                env=given,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=_SECONDS,
-            )
-        except subprocess.TimeoutExpired:
-            return f"took more than {_SECONDS} s"
-    return "" if done.returncode == 0 else (done.stdout + done.stderr)[-1500:]
 
 
 def answer(seen: Seen) -> Reply:
@@ -83,20 +55,31 @@ def answer(seen: Seen) -> Reply:
     return judge(seen)
 
 
-def cells(library: str, python: str, address: str) -> Iterator[str]:
-    """Yield a library's cells of the table: lines of code, marked if the program failed, or a dash."""
-    for name in WANTED:
-        path = HERE / library / f"{name}.py"
-        if not path.exists():
-            yield "—"
-            continue
-        problem = run(path, python, address)
-        print(
-            f"{library} {name}: {lines(path)} lines{f', failed: {problem}' if problem else ''}",
-            file=sys.stderr,
-            flush=True,
-        )
-        yield f"{lines(path)}{' (failed)' if problem else ''}"
+def cells(library: str, python: str, address: str) -> dict[str, str]:
+    """A library's cells of the table: lines of code, marked if the program failed."""
+    programs = [path for name in WANTED if (path := HERE / library / f"{name}.py").exists()]
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("document.txt", "other.txt"):
+            (Path(folder) / name).write_text(island().text + f"\n\nThis is {name}.", "utf-8")
+        (Path(folder) / "summary.txt").write_text(told(1, 2, 3), "utf-8")
+        given = os.environ | {
+            "OPENAI_API_KEY": "sk-test",
+            "OPENAI_BASE_URL": address,
+            "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
+            "RAGAS_DO_NOT_TRACK": "true",
+            "PATH": f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+        }
+        command = [python, str(HERE / "runner.py"), folder, *map(str, programs)]
+        with subprocess.Popen(command, env=given, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as work:
+            assert work.stdout is not None
+            for line in work.stdout:
+                told_of = json.loads(line)
+                name, failed = told_of["program"], " (failed)" if told_of["code"] else ""
+                found[name] = f"{lines(HERE / library / f'{name}.py')}{failed}"
+                print(f"{library} {name}: {found[name]}\n{told_of['printed']}", file=sys.stderr, flush=True)
+    return found
 
 
 def is_installed(library: str, python: str) -> bool:
@@ -111,11 +94,11 @@ def main() -> None:
     pythons = {name: elsewhere.get(name, sys.executable) for name in LIBRARIES}
     with ChatServer(answer) as server:
         there = {name: python for name, python in pythons.items() if is_installed(name, python)}
-        columns = {name: list(cells(name, python, server.base_url)) for name, python in there.items()}
+        columns = {name: cells(name, python, server.base_url) for name, python in there.items()}
     print("| |", " | ".join(LIBRARIES[name] for name in columns), "|")
     print("|---|" + "---|" * len(columns))
-    for at, wanted in enumerate(WANTED.values()):
-        print(f"| {wanted} |", " | ".join(column[at] for column in columns.values()), "|")
+    for name, wanted in WANTED.items():
+        print(f"| {wanted} |", " | ".join(column.get(name, "—") for column in columns.values()), "|")
 
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ from redraft.settings import RefineConfig
 _EPILOG = """\b
 Examples:
   redraft mcp
-  redraft mcp --root ~/books -m openai:gpt-5-mini --judge openai:gpt-5 --max-cost 5
-  claude mcp add redraft -- redraft mcp --root ~/books --max-cost 5
+  redraft mcp --root ~/books -m openai:gpt-5-mini --max-cost 5
+  claude mcp add redraft -- redraft mcp --root ~/books
 
 Agents start this command and talk to it over stdin and stdout. They can name
 files in --root, apart from hidden ones, and runs by their full id. Limits apply
