@@ -10,7 +10,7 @@ from typing import Any
 from tests.chatserver import Seen, text_of
 from tests.judges import Keepers, seen_on, shapes
 
-_PLAIN = "GRADE: C"
+_PLAIN = '{"score": 8, "reason": "It is."}\nGRADE: C'
 
 
 def judge(seen: Seen) -> str:

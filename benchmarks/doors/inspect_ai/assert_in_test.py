@@ -12,5 +12,5 @@ def test_summary():
     written = ModelOutput.from_content("mockllm", Path("summary.txt").read_text())
     task = Task([sample], scorer=model_graded_qa(model="openai/gpt-4.1"))
     [log] = inspect_ai.eval(task, model=get_model("mockllm/model", custom_outputs=[written]), display="none")
-    score = log.samples[0].scores["model_graded_qa"]
+    [score] = log.samples[0].scores.values()
     assert score.value == "C", score.explanation

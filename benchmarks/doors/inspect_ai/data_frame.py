@@ -11,4 +11,4 @@ sample = Sample(Path("document.txt").read_text(), target="Every statement is sup
 written = ModelOutput.from_content("mockllm", Path("summary.txt").read_text())
 task = Task([sample], scorer=model_graded_qa(model="openai/gpt-4.1"))
 logs = inspect_ai.eval(task, model=get_model("mockllm/model", custom_outputs=[written]), display="none")
-print(samples_df(logs)[["id", "score_model_graded_qa"]])
+print(samples_df(logs).filter(like="score"))

@@ -20,7 +20,7 @@ async def judge(state):
     written = ModelOutput.from_content("mockllm", state["summary"])
     task = Task([sample], scorer=model_graded_qa(model="openai/gpt-4.1"))
     [log] = await eval_async(task, model=get_model("mockllm/model", custom_outputs=[written]))
-    return {"score": log.samples[0].scores["model_graded_qa"].value}
+    return {"score": next(iter(log.samples[0].scores.values())).value}
 
 
 graph = StateGraph(State)

@@ -16,7 +16,7 @@ async def judge(document: str, summary: str) -> str:
     written = ModelOutput.from_content("mockllm", summary)
     task = Task([sample], scorer=model_graded_qa(model="openai/gpt-4.1"))
     [log] = await eval_async(task, model=get_model("mockllm/model", custom_outputs=[written]))
-    return log.samples[0].scores["model_graded_qa"].value
+    return next(iter(log.samples[0].scores.values())).value
 
 
 async def main():

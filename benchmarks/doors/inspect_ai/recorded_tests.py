@@ -12,4 +12,4 @@ for _ in range(2):
     written = ModelOutput.from_content("mockllm", Path("summary.txt").read_text())
     task = Task([sample], scorer=model_graded_qa(model=grader))
     [log] = inspect_ai.eval(task, model=get_model("mockllm/model", custom_outputs=[written]), display="none")
-    print(log.samples[0].scores["model_graded_qa"].value)
+    print([one.value for one in log.samples[0].scores.values()])

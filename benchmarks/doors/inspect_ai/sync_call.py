@@ -10,4 +10,4 @@ sample = Sample(Path("document.txt").read_text(), target="Every statement is sup
 written = ModelOutput.from_content("mockllm", Path("summary.txt").read_text())
 task = Task([sample], scorer=model_graded_qa(model="openai/gpt-4.1"))
 [log] = inspect_ai.eval(task, model=get_model("mockllm/model", custom_outputs=[written]), display="none")
-print(log.samples[0].scores["model_graded_qa"].value)
+print([one.value for one in log.samples[0].scores.values()])

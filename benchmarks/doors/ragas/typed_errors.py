@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from instructor.core.exceptions import InstructorRetryException
+from instructor.exceptions import InstructorRetryException
 from openai import AsyncOpenAI
 from ragas.llms import llm_factory
 from ragas.metrics.collections import SummaryScore

@@ -4,6 +4,6 @@ import redraft
 
 
 def test_summary():
-    redraft.assert_summary(
-        Path("document.txt"), Path("summary.txt").read_text(), consistency=0.9, judges=["openai:gpt-4.1"]
-    )
+    with redraft.Session(judges=["openai:gpt-4.1"]) as session:
+        summary = Path("summary.txt").read_text()
+        redraft.assert_summary(Path("document.txt"), summary, consistency=0.9, session=session)

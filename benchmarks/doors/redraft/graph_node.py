@@ -4,7 +4,7 @@ from langgraph.graph import START, StateGraph
 
 import redraft
 
-graph = StateGraph(redraft.graphs.Task, context_schema=redraft.Session, output_schema=redraft.graphs.Outcome)
+graph = StateGraph(redraft.graphs.Task, context_schema=redraft.Session, output_schema=redraft.graphs.GraphOutput)
 graph.add_node("judge", redraft.graphs.judge().compile())
 graph.add_edge(START, "judge")
 
