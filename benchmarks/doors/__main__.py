@@ -13,6 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from benchmarks.common import use_vocabulary
 from benchmarks.doors.server import judge
 from tests.chatserver import ChatServer, Fault, Reply, Seen
 from tests.judges import island, told
@@ -50,7 +51,7 @@ def lines(path: Path) -> int:
 
 def answer(seen: Seen) -> Reply:
     """Reply as a lenient judge; a model of this name rejects the key."""
-    if seen.body["model"] == "no-such-key":
+    if seen.body["model"].endswith("no-such-key"):
         return Fault("status", status=401, message="Incorrect API key provided.")
     return judge(seen)
 
@@ -90,6 +91,7 @@ def is_installed(library: str, python: str) -> bool:
 
 def main() -> None:
     """Print the table."""
+    use_vocabulary()
     elsewhere = dict(word.split("=", 1) for word in sys.argv[1:])
     pythons = {name: elsewhere.get(name, sys.executable) for name in LIBRARIES}
     with ChatServer(answer) as server:

@@ -21,6 +21,7 @@ def test_a_metric_of_redraft_scores_in_ragas(tmp_path: Path) -> None:
     assert (poor.value, good.value) == (0.5, 1.0)
     assert "Bob" in poor.reason
 
-    unheard = SummaryMetric("coverage", store=tmp_path / "redraft.db").score(**given)
+    other = given | {"response": "The summary says it in quite other words."}
+    unheard = SummaryMetric("coverage", store=tmp_path / "redraft.db").score(**other)
     assert math.isnan(unheard.value)
     assert unheard.reason.startswith("coverage has no score: no judge can tell")

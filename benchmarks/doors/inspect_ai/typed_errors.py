@@ -8,7 +8,7 @@ from inspect_ai.scorer import model_graded_qa
 
 sample = Sample(Path("document.txt").read_text(), target="Every statement is supported by the document")
 written = ModelOutput.from_content("mockllm", Path("summary.txt").read_text())
-task = Task([sample], scorer=model_graded_qa(model="openai/no-such-key"))
+task = Task([sample], scorer=model_graded_qa(model="openai/gpt-4.1-no-such-key"))
 [log] = inspect_ai.eval(task, model=get_model("mockllm/model", custom_outputs=[written]), display="none")
 assert log.status == "error"
 print(log.error.message)

@@ -1,7 +1,6 @@
 from pathlib import Path
 
-from instructor.exceptions import InstructorRetryException
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, AuthenticationError
 from ragas.llms import llm_factory
 from ragas.metrics.collections import SummaryScore
 
@@ -9,5 +8,5 @@ metric = SummaryScore(llm=llm_factory("no-such-key", client=AsyncOpenAI()))
 given = {"reference_contexts": [Path("document.txt").read_text()], "response": Path("summary.txt").read_text()}
 try:
     metric.score(**given)
-except InstructorRetryException as error:
+except AuthenticationError as error:
     print(error)

@@ -3,7 +3,10 @@ import subprocess
 import time
 from urllib.request import Request, urlopen
 
-API, HEAD = "http://127.0.0.1:8799/api/runs", {"authorization": "Bearer secret", "content-type": "application/json"}
+API, HEAD = (
+    "http://127.0.0.1:8799/api/runs",
+    {"authorization": "Bearer secret-token", "content-type": "application/json"},
+)
 
 
 def call(path="", body=None):
@@ -17,7 +20,7 @@ def status(run, *ends):
     return told
 
 
-studio = subprocess.Popen(["redraft", "studio", "--port", "8799", "--token", "secret"], stderr=subprocess.PIPE)
+studio = subprocess.Popen(["redraft", "studio", "--port", "8799", "--token", "secret-token"], stderr=subprocess.PIPE)
 studio.stderr.readline()
 texts = {"text": open("document.txt").read(), "summary": "The keeper number 2 is called Bob."}
 run = call(body={"kind": "refine", "goals": {"consistency": 0.9}, "review": True, "allow_self_check": True} | texts)[
