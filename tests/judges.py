@@ -469,6 +469,11 @@ class Saying(Keepers):
 _PLACE, _TELLING = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\n"), 12
 
 
+def shapes() -> frozenset[str]:
+    """The names of the schemas that redraft's prompts are replied to in."""
+    return frozenset(_SHAPES)
+
+
 def seen_on(wire: Seen) -> Sheet:
     """The sheet in a request that a server has received, in any of the ways of asking for a structured reply."""
     body, text = wire.body, text_of(wire.messages[0])

@@ -21,7 +21,7 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({"cli", "pytest_plugin"}),
     frozenset({"studio"}),
     frozenset({""}),  # the public names: the package itself
-    frozenset({"lab", "batches"}),
+    frozenset({"lab", "batches", "integrations"}),
     frozenset({"runs"}),
     frozenset({"report"}),
     frozenset({"graphs"}),

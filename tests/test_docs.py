@@ -19,7 +19,8 @@ from tests.support import SAMPLE
 
 ROOT = SAMPLE.parent.parent
 README = ROOT / "README.md"
-PAGES = [README, ROOT / "CHANGELOG.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+_BESIDE = ("CHANGELOG.md", "AGENTS.md", "llms.txt", "examples/README.md", "skills/redraft/SKILL.md")
+PAGES = [README, *(ROOT / name for name in _BESIDE), *sorted((ROOT / "docs").glob("*.md"))]
 LONGEST_README = 140
 
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -116,6 +116,7 @@ COMMANDS = {
     "doctor": Listed("doctor:doctor", "Test a judge on summaries with known faults."),
     "read": Listed("read:read", "Show what redraft reads of a file."),
     "studio": Listed("studio:studio", "Start, watch and review runs in the browser."),
+    "mcp": Listed("mcp:mcp", "Let agents start and read runs, as an MCP server."),
     "runs": Listed("runs:runs", "List the latest runs."),
     "show": Listed("show:show", "Show the result of a run."),
     "trace": Listed("trace:trace", "Show a run round by round."),

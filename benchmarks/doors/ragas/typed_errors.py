@@ -1,0 +1,12 @@
+from pathlib import Path
+
+from openai import AsyncOpenAI, AuthenticationError
+from ragas.llms import llm_factory
+from ragas.metrics.collections import SummaryScore
+
+metric = SummaryScore(llm=llm_factory("no-such-key", client=AsyncOpenAI()))
+given = {"reference_contexts": [Path("document.txt").read_text()], "response": Path("summary.txt").read_text()}
+try:
+    metric.score(**given)
+except AuthenticationError as error:
+    print(error)

@@ -1,0 +1,115 @@
+"""Scorers for Inspect AI: `redraft/consistency`, `redraft/coverage`, and `redraft/judged` for any other metric.
+
+Inspect's own models judge, so that its limits, its log and its `mockllm` apply.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageUser,
+    GenerateConfig,
+    Model,
+    get_model,
+)
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer, stderr
+from inspect_ai.solver import TaskState
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGeneration, ChatResult
+from pydantic import ConfigDict
+from pydantic_core import to_jsonable_python
+
+from redraft.integrations.judging import evaluated, explained
+from redraft.llm.chat import ChatModel
+
+_FINISHED = {"max_tokens": "length", "model_length": "length", "content_filter": "content_filter"}
+
+
+class InspectChat(BaseChatModel):
+    """A model of Inspect as a LangChain chat model."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    inspect: Model
+    temperature: float | None = None
+    max_tokens: int | None = None
+
+    @property
+    def _llm_type(self) -> str:
+        return "inspect"
+
+    def _generate(self, *_: Any, **__: Any) -> ChatResult:
+        raise NotImplementedError("Inspect's models are asynchronous")
+
+    async def _agenerate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:
+        asked: list[ChatMessage] = [
+            (ChatMessageAssistant if isinstance(one, AIMessage) else ChatMessageUser)(content=str(one.content))
+            for one in messages
+        ]
+        config = GenerateConfig(temperature=self.temperature, max_tokens=self.max_tokens)
+        output = await self.inspect.generate(asked, config=config)
+        usage, reason = output.usage, output.stop_reason
+        counted = usage and UsageMetadata(
+            input_tokens=usage.input_tokens, output_tokens=usage.output_tokens, total_tokens=usage.total_tokens
+        )
+        told = {"finish_reason": _FINISHED.get(reason, "stop"), "model_name": output.model}
+        message = AIMessage(output.completion, usage_metadata=counted or None, response_metadata=told)
+        return ChatResult(generations=[ChatGeneration(message=message)])
+
+
+def _scorer(metric: str, document: str, model: str | Model | None, store: str | Path | None, given: Any) -> Scorer:
+    async def score(state: TaskState, target: Target) -> Score:
+        del target
+        summary = state.output.completion
+        if not summary.strip():
+            return Score.unscored(reason="no_response", answer=summary, explanation="There is no summary.")
+        grader = get_model(model) if model else get_model(role="grader")
+        judge = ChatModel(InspectChat(inspect=grader), identity=f"inspect:{grader}", modes=["plain"])
+        text = str(state.metadata[document]) if document in state.metadata else state.input_text
+        evaluation = await evaluated(text, summary, metric, [judge], store, given)
+        told = {"findings": to_jsonable_python(evaluation.findings), "outcome": evaluation.outcome}
+        shared = {"answer": summary, "explanation": explained(evaluation), "metadata": told}
+        if evaluation.score is None:
+            reason = "grader_failed" if evaluation.outcome == "failed" else evaluation.outcome
+            return Score.unscored(reason=reason, **shared)
+        return Score(value=evaluation.score, **shared)
+
+    return score
+
+
+@scorer(metrics=[mean(), stderr()])
+def judged(
+    metric: str,
+    document: str = "document",
+    model: str | Model | None = None,
+    store: str | Path | None = None,
+    **options: Any,
+) -> Scorer:
+    """Score the summary that a task's model wrote by a metric of redraft.
+
+    The document is `metadata[document]` of the sample, or else its input. The judge is `model`, or the model in the
+    role `grader`. A summary that could not be judged is unscored. `options` are those of `redraft.Session.evaluate`.
+    """
+    return _scorer(metric, document, model, store, options)
+
+
+@scorer(metrics=[mean(), stderr()])
+def consistency(
+    document: str = "document", model: str | Model | None = None, store: str | Path | None = None, **options: Any
+) -> Scorer:
+    """Score whether the document supports the summary; arguments as for `judged`."""
+    return _scorer("consistency", document, model, store, options)
+
+
+@scorer(metrics=[mean(), stderr()])
+def coverage(
+    document: str = "document", model: str | Model | None = None, store: str | Path | None = None, **options: Any
+) -> Scorer:
+    """Score whether the summary has what matters in the document; arguments as for `judged`."""
+    return _scorer("coverage", document, model, store, options)

@@ -1,0 +1,59 @@
+"""redraft's metrics in deepeval: in its `assert_test`, and by themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("deepeval")
+
+from deepeval import assert_test
+from deepeval.metrics import BaseMetric
+from deepeval.test_case import LLMTestCase
+
+from redraft.errors import JudgingError
+from redraft.integrations.deepeval import SummaryMetric
+from tests.judges import Keepers, function_model, island, told
+
+pytestmark = [pytest.mark.nightly, pytest.mark.filterwarnings("ignore")]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """deepeval writes into the current folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DEEPEVAL_TELEMETRY_OPT_OUT", "1")
+
+
+def case(summary: str) -> LLMTestCase:
+    return LLMTestCase(input=island().text, actual_output=summary)
+
+
+def metric(folder: Path, name: str = "consistency") -> BaseMetric:
+    return SummaryMetric(name, 0.9, judges=[function_model(Keepers())], store=folder / "redraft.db")
+
+
+def test_deepeval_asserts_a_metric_of_redraft(tmp_path: Path) -> None:
+    assert_test(case(told(1, 2)), [metric(tmp_path)], run_async=False)
+    with pytest.raises(AssertionError, match="Bob"):
+        assert_test(case(told(1, wrong={2: "Bob"})), [metric(tmp_path)])
+
+
+def test_the_reason_has_the_findings(tmp_path: Path) -> None:
+    judged = metric(tmp_path)
+    judged.measure(case(told(1, wrong={2: "Bob"})))
+    assert judged.score is not None
+    assert judged.score < 0.9
+    assert not judged.is_successful()
+    assert judged.reason is not None
+    assert judged.reason.startswith("consistency 0.50, 1 findings\n- ")
+    assert "Bob" in judged.reason
+
+
+def test_without_a_score_there_is_an_error_and_no_zero(tmp_path: Path) -> None:
+    unheard = SummaryMetric("coverage", store=tmp_path / "redraft.db")
+    with pytest.raises(JudgingError, match="coverage has no score: no judge can tell"):
+        unheard.measure(case("The summary says it in quite other words."))
+    assert unheard.score is None
+    assert not unheard.is_successful()

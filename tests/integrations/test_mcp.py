@@ -1,0 +1,262 @@
+"""`redraft mcp`, tried with the client of the official SDK: in this process, and as the process that clients start."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+import redraft
+from redraft.domain import Usage
+from redraft.integrations.mcp_server import Desk, server
+from redraft.llm.base import Reply, Request
+from redraft.llm.budget import Budget
+from redraft.llm.fakes import FunctionModel
+from tests.judges import Keepers, function_model, island, told
+from tests.support import SAMPLE, obedient
+
+BOOK = "The keeper lit the lamp at dusk. Storms came in March. A ship was saved by the light. " * 5
+SUMMARY = "The keeper lit the lamp at dusk. Nobody was saved."
+
+
+class Slow(FunctionModel):
+    """A writer that answers only when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__(obedient, "slow")
+        self.may = asyncio.Event()
+
+    async def ask(self, request: Request[Any, Any]) -> Reply[Any]:
+        await self.may.wait()
+        text = obedient(request)
+        return Reply(text, str(text), Usage(1, 1))
+
+
+@asynccontextmanager
+async def connected(folder: Path, **given: Any) -> AsyncIterator[Client]:
+    """A client of a server on a folder with a book, in this process."""
+    root = folder / "root"
+    root.mkdir(exist_ok=True)
+    (root / "book.txt").write_text(BOOK, "utf-8")
+    async with redraft.Session(folder / "redraft.db", **given) as session:
+        desk = Desk(session, root.resolve())
+        async with Client(server(desk)) as client:
+            try:
+                yield client
+            finally:
+                await desk.aclose()
+
+
+async def call(client: Client, tool: str, **arguments: Any) -> Mapping[str, Any]:
+    result = await client.call_tool(tool, arguments)
+    told: Mapping[str, Any] = result.structured_content
+    assert result.is_error == ("error" in told and tool != "status" and isinstance(told["error"], dict)), told
+    return told
+
+
+async def error(client: Client, tool: str, **arguments: Any) -> str:
+    result = await client.call_tool(tool, arguments)
+    assert result.is_error, result.structured_content
+    return " | ".join((result.structured_content["error"]["message"], result.structured_content["error"]["hint"]))
+
+
+@pytest.mark.slow
+async def test_a_summary_is_started_polled_read_and_cited(tmp_path: Path) -> None:
+    async with connected(tmp_path) as client:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        assert {"start_summary", "start_refinement", "start_evaluation", "status", "result", "cite"} <= names
+
+        begun = await call(client, "start_summary", source="book.txt", words=20)
+        done = await call(client, "status", run=begun["run"], wait=30)
+        assert (done["status"], done["next"]) == ("done", "call result")
+
+        result = await call(client, "result", run=begun["run"])
+        assert "keeper" in result["summary"]
+        cited = await call(client, "cite", run=begun["run"])
+        assert cited["sentences"][0]["cites"] == [1]
+        assert cited["places"][0]["quote"] in BOOK
+
+        found = await call(client, "find_passages", source="book.txt", query="a ship saved", count=1)
+        assert found == await call(client, "find_passages", source=begun["run"], query="a ship saved", count=1)
+        passage = found["passages"][0]
+        assert passage["text"] == BOOK[passage["start"] : passage["end"]]
+
+
+@pytest.mark.slow
+async def test_a_summary_is_judged_and_its_findings_come_page_by_page(tmp_path: Path) -> None:
+    poor = told(1, 3, wrong={2: "Bob"})
+    async with connected(tmp_path, model=function_model(Keepers())) as client:
+        (tmp_path / "root" / "book.md").write_text(island().text, "utf-8")
+        begun = await call(client, "start_evaluation", source="book.md", summary=poor)
+        await call(client, "status", run=begun["run"], wait=30)
+        result = await call(client, "result", run=begun["run"], findings=1)
+        assert {*result["scores"]} == {"coverage", "consistency"}
+        rest = (await call(client, "result", run=begun["run"], first_finding=2))["findings"]
+        assert len(rest) == result["findings_in_all"] - 1 > 1
+        listed = [*result["findings"], *rest]
+        assert {one["id"] for one in listed if "Bob" in one["sentence"]} != set()
+        assert all(one["evidence"]["text"] in island().text for one in listed if one["evidence"])
+
+
+async def test_start_returns_at_once_and_a_run_can_be_stopped_and_resumed(tmp_path: Path) -> None:
+    model = Slow()
+    async with connected(tmp_path, model=model, settings=redraft.DraftConfig(strategy="direct")) as client:
+        begun = await call(client, "start_summary", source="book.txt", words=20)
+        assert begun["status"] == "running"
+        assert begun["next"] == "call status again, with wait"
+        assert "is running" in await error(client, "resume", run=begun["run"])
+        assert (await call(client, "stop", run=begun["run"]))["status"] == "interrupted"
+        assert "not running" in await error(client, "stop", run=begun["run"])
+        model.may.set()
+        await call(client, "resume", run=begun["run"])
+        assert (await call(client, "status", run=begun["run"], wait=30))["status"] == "done"
+
+
+async def test_four_runs_are_at_work_at_most(tmp_path: Path) -> None:
+    async with connected(tmp_path, model=Slow(), settings=redraft.DraftConfig(strategy="direct")) as client:
+        for words in (20, 21, 22, 23):
+            await call(client, "start_summary", source="book.txt", words=words)
+        assert (await error(client, "start_summary", source="book.txt", words=24)).startswith("4 runs are at work")
+
+
+async def test_all_runs_of_a_server_share_its_limits(tmp_path: Path) -> None:
+    given = {"model": FunctionModel(obedient), "settings": redraft.DraftConfig(strategy="direct")}
+    async with connected(tmp_path, **given, budget=Budget(max_calls=1, max_cost=None)) as client:
+        for words, status in ((20, "done"), (30, "failed")):
+            begun = await call(client, "start_summary", source="book.txt", words=words)
+            told = await call(client, "status", run=begun["run"], wait=30)
+            assert told["status"] in (status, "stopped" if status == "failed" else status)
+        assert "--max-calls 1 is used up" in told["error"]["message"]
+
+
+OUTSIDE = "not a file in the folder"
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("../secret.txt", OUTSIDE),
+        ("../nowhere.txt", OUTSIDE),
+        ("/etc/passwd", OUTSIDE),
+        ("way-out/secret.txt", OUTSIDE),
+        ("link.txt", OUTSIDE),
+        ("loop", OUTSIDE),
+        (".env", OUTSIDE),
+        (".git/config", OUTSIDE),
+        (".", OUTSIDE),
+        ("pipe", OUTSIDE),
+        ("-", OUTSIDE),
+        ("~/secret.txt", OUTSIDE),
+        ("a\0b", OUTSIDE),
+        ("x/" * 2000, OUTSIDE),
+        ("http://127.0.0.1:9/", OUTSIDE),
+        ("", "source: must not be empty"),
+        ("y" * 5000, "source"),
+        (7, "source: must be text"),
+        (None, "source: must be text"),
+        (["book.txt"], "source: must be text"),
+        ("0123abcd", "no run"),
+    ],
+)
+async def test_only_files_in_the_folder_are_read(tmp_path: Path, source: object, message: str) -> None:
+    (tmp_path / "secret.txt").write_text("The password is swordfish.")
+    root = tmp_path / "root"
+    (root / ".git").mkdir(parents=True)
+    for name in (".env", ".git/config"):
+        (root / name).write_text("KEY=swordfish and more words.")
+    (root / "way-out").symlink_to(tmp_path)
+    (root / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (root / "loop").symlink_to(root / "loop")
+    os.mkfifo(root / "pipe")
+    async with connected(tmp_path) as client:
+        for tool, more in (("find_passages", {"query": "password"}), ("start_summary", {})):
+            told = await error(client, tool, source=source, **more)
+            assert message in told
+            assert "swordfish" not in told
+            assert len(told) < 1000
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "message"),
+    [
+        ("start_summary", {"source": "book.txt", "model": "openai:gpt-5"}, "model: is not known here"),
+        ("start_summary", {"source": "book.txt", "words": "many"}, "words: must be a whole number"),
+        ("start_summary", {"source": "book.txt", "words": -1}, "words: must be"),
+        ("start_summary", {"source": "book.txt", "metrics": ["niceness"]}, "niceness"),
+        ("start_summary", {"source": "book.txt", "goals": {"coverage": 5}}, "goals"),
+        ("start_summary", {"source": "book.txt", "goals": {"coverage": 0.5}}, "judge"),
+        ("start_evaluation", {"source": "book.txt"}, "summary: is missing"),
+        ("start_evaluation", {"source": "book.txt", "summary": "x" * 300_000}, "summary"),
+        ("status", {"run": "01"}, "run: has characters"),
+        ("status", {"run": "01234567"}, "no run"),
+        ("status", {"run": "0123456g"}, "run: has characters"),
+        ("status", {"run": "01234567", "wait": 3600}, "wait: must be at most 45"),
+        ("find_passages", {"source": "book.txt", "query": "", "count": 1}, "query: must not be empty"),
+        ("find_passages", {"source": "book.txt", "query": "lamp", "count": 10_000}, "count: must be at most 10"),
+        ("rm", {"path": "/"}, "there is no tool 'rm'"),
+    ],
+)
+async def test_impossible_arguments_are_refused_in_a_sentence(
+    tmp_path: Path, tool: str, arguments: dict[str, Any], message: str
+) -> None:
+    async with connected(tmp_path) as client:
+        assert message in await error(client, tool, **arguments)
+        assert {path.name for path in (tmp_path / "root").iterdir()} == {"book.txt"}
+
+
+def parameters(folder: Path, *arguments: str) -> StdioServerParameters:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("REDRAFT_", "OPENAI_"))}
+    command = ["-m", "redraft", "mcp", "--db", str(folder / "redraft.db"), "--root", str(folder), *arguments]
+    return StdioServerParameters(command=sys.executable, args=command, env=kept, cwd=folder)
+
+
+@pytest.mark.nightly
+async def test_the_process_serves_a_client_and_stops_with_it(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(SAMPLE.read_text("utf-8"), "utf-8")
+    async with Client(stdio_client(parameters(tmp_path))) as client:
+        begun = await call(client, "start_summary", source="book.md", words=60)
+        assert (await call(client, "status", run=begun["run"], wait=45))["status"] == "done"
+        assert "Hester" in (await call(client, "result", run=begun["run"]))["summary"]
+        unfinished = await call(client, "start_evaluation", source="book.md", summary=SUMMARY)
+    async with redraft.Session(tmp_path / "redraft.db") as session:
+        left = await session.result(unfinished["run"])
+        assert left.status in ("interrupted", "done")
+
+
+@pytest.mark.nightly
+async def test_sigterm_stops_the_process_and_its_runs_can_be_resumed(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(SAMPLE.read_text("utf-8"), "utf-8")
+    given = parameters(tmp_path)
+    started = await asyncio.create_subprocess_exec(
+        given.command,
+        *given.args,
+        env=given.env,
+        cwd=tmp_path,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert started.stdin is not None
+    assert started.stdout is not None
+    assert started.stderr is not None
+    started.stdin.write(
+        b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
+        b'"clientInfo":{"name":"x","version":"1"}}}\n'
+    )
+    assert b'"serverInfo"' in await started.stdout.readline()
+    started.send_signal(signal.SIGTERM)
+    assert await asyncio.wait_for(started.wait(), 20) == 130
+    assert await started.stdout.read() == b""
+    assert b"stopped; finished work is kept" in await started.stderr.read()
