@@ -90,6 +90,8 @@ GAP = 300
 """Passages fewer characters apart than this are shown as one."""
 INSTRUCTION = "agent"
 """Replaces the metric for an instruction of the model that leads the revision."""
+_ACROSS = 4000
+"""How many tokens from all over the document are read for requests in a person's words."""
 # Tokens of the complaint about a flawed reply.
 _MARGIN = 180
 # Every round draws its own samples; the next sample of a run begins after this many rounds.
@@ -200,11 +202,22 @@ class Reviser:
                 wider = self.reader.joined([found, around])
                 if self._tokens(wider) <= room:
                     found = wider
+        if any(one.metric == REVIEW and not self._sought(one) for one in findings):
+            found = self._filled(found, min(room, self._tokens(found) + _ACROSS))
         # A sentence left out between two passages would leave the second without its subject.
         closed = self.reader.joined(
             [found, [Span(a.end, b.start) for a, b in pairwise(found) if b.start - a.end < GAP]]
         )
         return closed if self._tokens(closed) <= room else found
+
+    def _filled(self, found: list[Span], room: int) -> list[Span]:
+        """Add passages from all over the document: a request in a person's words may be about any part of it."""
+        for passage in self.reader.passages.across():
+            wider = self.reader.joined([found, [passage.span]])
+            if self._tokens(wider) > room:
+                break
+            found = wider
+        return found
 
     def _tokens(self, spans: Sequence[Span]) -> int:
         return sum(self.reader.tokenizer.count(self.reader.text(span)) for span in spans)
@@ -213,9 +226,12 @@ class Reviser:
         """Return the place of a finding's evidence; for a person's request, the nearest places."""
         span = finding.evidence.span if finding.evidence else None
         if span is None and finding.metric == REVIEW:
-            asked = f"{finding.sentence} {finding.question} {finding.expected}".strip() or finding.explanation
+            asked = self._sought(finding) or finding.explanation
             return [passage.span for passage in self.reader.passages.nearest(asked, NEAR)]
         return [span] if span else []
+
+    def _sought(self, finding: Finding) -> str:
+        return f"{finding.sentence} {finding.question} {finding.expected}".strip()
 
     async def revise(self, request: RevisionRequest, given: ReviseGiven, label: str) -> Revision:
         """Ask for a revision that fixes the findings and keeps the given sentences."""

@@ -124,18 +124,26 @@ class _Review:
                 self._answer.added.append(rest)
                 say(f"  added: {rest}")
             case "a":
-                say("  say what to change, such as: a Say more about the flood.")
+                self._request_asked()
             case "e":
                 say(f"  {self._edit()}")
             case "s":
                 self._answer.stop = True
+                if self._answer.added:
+                    say(f"  not carried out: {count(len(self._answer.added), 'request')} (the run stops here)")
             case "p":
                 self._show()
             case "?":
                 for line in render.aligned([("  KEY", "WHAT IT DOES"), *((f"  {key}", does) for key, does in _KEYS)]):
                     say(line)
             case _:
-                say(f"  {one_line(command, 20)!r} is not a key; ? lists them")
+                wanted = f"; to request it, type: a {one_line(f'{command} {rest}', 60)}" if " " in rest else ""
+                say(f"  {one_line(command, 20)!r} is not a key; ? lists them{wanted}")
+
+    def _request_asked(self) -> None:
+        click.echo("  what to change: ", err=True, nl=False)
+        if wanted := one_line(sys.stdin.buffer.readline().decode("utf-8", "replace")):
+            self._take("a", wanted.removeprefix("a "))
 
     def _edit(self) -> str:
         """Let the person edit the draft; return the reply to print."""

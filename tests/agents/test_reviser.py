@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -11,6 +12,7 @@ from redraft.agents.reviser import GAP, Reviser, RevisionRequest, _point
 from redraft.agents.structured_writer import Completion, StructuredWriter
 from redraft.domain import Document, Evidence, Finding, Span
 from redraft.llm.fakes import FunctionModel
+from redraft.readers.documents import parse
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.agents.translations import EXCUSES, SUMMARY, TRANSLATIONS
@@ -100,6 +102,23 @@ def test_a_judges_reason_is_no_answer_of_the_document() -> None:
     missing = Finding("keyfact_recall", "missing", "add", "Say it.", expected="Tom came.")
     points = [_point(1, one) for one in (reason, answer, missing)]
     assert [(one.answer, one.why) for one in points] == [("", "It was Tom."), ("Tom", ""), ("Tom came.", "")]
+
+
+def test_for_a_request_in_words_the_ends_of_the_last_sections_are_read_too() -> None:
+    chapters = [
+        "\n\n".join(f"In year {at} keeper {part} wrote of ship {at}." for at in range(150)) for part in range(5)
+    ]
+    text = "\n\n".join(f"Chapter {number + 1}\n\n{chapter}" for number, chapter in enumerate(chapters))
+    document, tokenizer = parse(text.encode(), name="book.txt", markdown=False), EstimatingTokenizer()
+    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 4000, tokenizer.count(text))
+    reviser = Reviser(StructuredWriter(FunctionModel(str), 2.0), reader)
+    shown = reviser._near([request("Say how the story ends.")], 3000)
+    read = " ".join(reader.text(span) for span in shown)
+    assert sum(tokenizer.count(reader.text(span)) for span in shown) <= 3000
+    for part in (2, 3, 4):
+        assert f"In year 149 keeper {part} wrote" in read
+    about = replace(request(), question="What did keeper 1 write in year 3?")
+    assert sum(tokenizer.count(reader.text(span)) for span in reviser._near([about], 3000)) < 2000
 
 
 def test_passages_with_little_between_them_are_shown_as_one() -> None:

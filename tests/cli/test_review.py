@@ -68,7 +68,7 @@ def test_findings_are_dropped_and_requests_are_added(command: Inside) -> None:
         "'what' is not a key",
     ):
         assert answer in done.err
-    assert "say what to change" in done.err
+    assert "what to change: " in done.err
     first = traced(command, done)[0]
     made = traced(command, done)[1]
     assert made["aims"] == ["review"]
@@ -92,6 +92,14 @@ def test_the_built_in_model_says_that_it_cannot_follow_a_request(tmp_path: Path)
     alone = Inside(tmp_path).run(*asked, "--allow-self-check", "--review", "--json", stdin=answers)
     said = " ".join(Inside(tmp_path).run("trace", alone.json["run"]).out.split())
     assert "request: Say how the story ends. · not met: the built-in model cannot follow requests in words" in said
+
+
+@pytest.mark.slow
+def test_a_request_without_its_key_is_explained_and_one_before_a_stop_is_named(command: Inside) -> None:
+    done = review(command, "say how it ends", "a Say how it ends.", "s")
+
+    assert "'say' is not a key; ? lists them; to request it, type: a say how it ends\n" in done.err
+    assert "not carried out: 1 request" in done.err
 
 
 @pytest.mark.slow

@@ -153,7 +153,7 @@ def show_plan(
     click.echo("\nRetries are not included.")
     most = spending.cost(with_reasoning=True)
     if limits.max_cost is not None and most is not None and most > limits.max_cost:
-        say(f"note: this is more than --max-cost {limits.max_cost:g}; the run would stop there")
+        say(f"note: this is more than --max-cost {limits.max_cost:g}; the run may stop there")
     return DONE
 
 
