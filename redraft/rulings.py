@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Became = Literal["mended", "kept", "left"]
+Became = Literal["fixed", "kept", "left", ""]
 """The reviser's answer: fixed, kept because the document says so, or left as it is."""
 RulingVerdict = Literal["supported", "contradicted", "absent", "unclear"]
 """What the document says about a claim of the summary; `absent` only after all of it was read."""
@@ -17,7 +17,7 @@ class PointAnswer:
 
     finding: str
     """The finding's id."""
-    became: Became = "mended"
+    became: Became = "fixed"
     said: str = ""
     """The quoted words where the sentence was kept; the reason where the point was left."""
 

@@ -73,7 +73,7 @@ def _lines(said: str) -> dict[str, tuple[Became, str]]:
 
 
 def _became(word: str) -> Became:
-    kinds: dict[str, Became] = {"fixed": "mended", "mended": "mended", "kept": "kept", "left": "left"}
+    kinds: dict[str, Became] = {"fixed": "fixed", "mended": "fixed", "kept": "kept", "left": "left"}
     return kinds[word.casefold()]
 
 
@@ -270,7 +270,7 @@ class Reviser:
         """Yield the outcome of each finding; a point kept without a quote that the document has counts as left."""
         tags = Tags(given)
         for point, finding in zip(given.points, request.findings, strict=False):
-            became, words_said = said.get(tags.tag("points", point.id), ("mended", ""))
+            became, words_said = said.get(tags.tag("points", point.id), ("", ""))
             words_said = one_line(words_said, _LONGEST_SAID)
             if became == "kept" and quoted_in(self.reader.document.text, words_said) is None:
                 became, words_said = "left", f"its quote is not in the document: {words_said or 'there is none'}"

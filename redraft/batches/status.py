@@ -119,7 +119,7 @@ def drive(store: Store, engine: Engine, terms: WorkerTerms, tell: Tell, watch: W
     """Have an engine's workers process a batch until it is finished or no longer open."""
     watching = BatchWatch(store, terms.batch)
     with WorkerPool(store, engine, terms, tell) as worker_pool:
-        while worker_pool.mend():
+        while worker_pool.repair():
             watch(*watching.look())
             time.sleep(_LOOK_AGAIN)
     return standing_of(store, terms.batch)

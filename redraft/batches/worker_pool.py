@@ -64,7 +64,7 @@ class WorkerPool:
             self._start(number)
         return self
 
-    def mend(self) -> bool:
+    def repair(self) -> bool:
         """Replace dead workers; returns whether any is working or waiting to start."""
         for worker in [*self._running]:
             ended = worker.handle.ended()

@@ -114,7 +114,7 @@ class _Reviser:
         stands = self._source.key(unit.text) in self._source.places
         if point.task == "correct" and self._whole and stands:
             return None  # the document itself says so
-        text = "" if point.task == "change" else mended(unit.text, point, self._source.language)
+        text = "" if point.task == "change" else corrected(unit.text, point, self._source.language)
         text = text or self._needed(point)
         if text:
             return [*self._units[:at], replace(unit, text=text, fixed=True), *self._units[at + 1 :]]
@@ -175,7 +175,7 @@ def _without(units: Sequence[_DraftSentence], at: int) -> list[_DraftSentence]:
     return left
 
 
-def mended(text: str, point: Point, language: str) -> str:
+def corrected(text: str, point: Point, language: str) -> str:
     """Return the sentence with the document's name or number in place of its own; empty where that is impossible. Names
     are recognized in English only."""
     found = words(point.answer)

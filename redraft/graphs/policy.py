@@ -218,16 +218,16 @@ def _gain(wanted: Sequence[str], aims: Aims, before: Judged, after: Judged) -> A
     """Return a revision's gain on the metrics it was made for."""
     had, has = scores_of(before), scores_of(after)
     gains: dict[str, float] = {}
-    mended: list[str] = []
+    scored: list[str] = []
     for metric in wanted:
         was, now = had.get(metric), has.get(metric)
         if was is not None and now is not None:
             gains[metric] = now - was
         elif _sure(after, metric, aims) > _sure(before, metric, aims):
-            mended.append(f"{metric}, which had no score, is certainly better")
+            scored.append(f"{metric}, which had no score, is certainly better")
     gained = [f"{metric} gained {gain:.3f}" for metric, gain in gains.items() if gain > 1e-9]
-    if mended or (sum(gains.values()) > 1e-9 and gained):
-        return AcceptanceDecision(True, ", ".join(gained + mended))
+    if scored or (sum(gains.values()) > 1e-9 and gained):
+        return AcceptanceDecision(True, ", ".join(gained + scored))
     return AcceptanceDecision(False, f"no gain on {' and '.join(wanted)}")
 
 

@@ -185,7 +185,7 @@ async def answer(request: Request) -> Response:
 
 def _answer_of(form: FormData) -> Review:
     """Parse the answer in a form. Findings that were shown but not ticked are dropped."""
-    shown, kept = form.getlist("shown"), form.getlist("mend")
+    shown, kept = form.getlist("shown"), form.getlist("fix")
     drop = [str(one) for one in shown if one not in kept]
     act = form.get("act", "")
     add = tuple(line.strip() for line in str(form.get("add", "")).splitlines() if line.strip())

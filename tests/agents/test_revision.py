@@ -20,7 +20,7 @@ Another paragraph.
 </revision>"""
 TEXT = "The first sentence. The second.\n\nAnother paragraph."
 POINTS = {
-    "bdfg": ("mended", ""),
+    "bdfg": ("fixed", ""),
     "ghjk": ("kept", "words of the document"),
     "kmnp": ("left", "the point is about another text"),
 }
@@ -28,7 +28,7 @@ POINTS = {
 BODIES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<"), max_size=200)
 TAGS = st.text("bcdfghjkmnpqrtvwx", min_size=4, max_size=5)
 WORDS = st.text("abc äß日 ,.", max_size=20).map(str.strip).filter(lambda text: text[:1].isalnum())
-SAID = st.one_of(st.just(("mended", "")), st.tuples(st.just("kept"), WORDS), st.tuples(st.just("left"), WORDS))
+SAID = st.one_of(st.just(("fixed", "")), st.tuples(st.just("kept"), WORDS), st.tuples(st.just("left"), WORDS))
 
 
 def test_a_reply_in_two_sections_is_taken_apart() -> None:
@@ -72,7 +72,7 @@ def test_where_the_points_come_last_the_text_is_before_them() -> None:
 
 
 def test_a_reply_that_is_cut_within_its_points_has_no_text() -> None:
-    assert read_reply("<points>\nbdfg: mended\nghjk: ke") == RevisionReply("", {"bdfg": ("mended", "")})
+    assert read_reply("<points>\nbdfg: mended\nghjk: ke") == RevisionReply("", {"bdfg": ("fixed", "")})
 
 
 @given(BODIES)
@@ -97,5 +97,5 @@ def test_every_point_and_every_character_comes_back(points: dict[str, tuple[str,
 @given(st.text(max_size=300))
 def test_nothing_that_a_model_writes_is_too_much(reply: str) -> None:
     said = {became for became, _ in read_reply(f"<points>{reply}").points.values()}
-    assert said <= {"mended", "kept", "left"}
+    assert said <= {"fixed", "kept", "left"}
     assert read_reply(reply).text in reply

@@ -101,6 +101,6 @@ def test_no_worker_is_put_in_the_place_of_one_that_ended_for_a_full_disk(
         pytest.raises(RedraftError, match="no worker can continue: disk is full"),
         WorkerPool(store, Processes(), WorkerTerms(str(store.path), "b", "", 0, 2), str) as worker_pool,
     ):
-        worker_pool.mend()
+        worker_pool.repair()
 
     assert len(started) == 2

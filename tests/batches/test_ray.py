@@ -73,7 +73,7 @@ def engine(cluster: str, store: Store) -> Iterator[Engine]:
 
 def watched(worker_pool: WorkerPool, meanwhile: Callable[[], object] = lambda: None, seconds: float = 120.0) -> None:
     until = time.monotonic() + seconds
-    while worker_pool.mend():
+    while worker_pool.repair():
         assert time.monotonic() < until, "the batch hangs"
         meanwhile()
         time.sleep(0.1)
@@ -139,7 +139,7 @@ def test_a_cancellation_ends_what_actors_are_at(engine: Engine, store: Store, fo
     with ChatServer(latency=lambda *_: 60.0) as server:
         opened(store, folder, server.base_url)
         with WorkerPool(store, engine, WorkerTerms(store.address, "b", "", 0, 2), lambda line: None) as worker_pool:
-            wait_for(lambda: worker_pool.mend() and server.in_flight >= 2)
+            wait_for(lambda: worker_pool.repair() and server.in_flight >= 2)
             pids = [place.pid for place in worker_pool.places()]
             store.batches.set_status("b", "cancelled")
             watched(worker_pool, seconds=20)
@@ -172,9 +172,9 @@ def test_where_there_is_no_room_at_all_nobody_waits_for_ever(
     others = [occupied(1.0) for _ in range(_CPUS)]
     terms = WorkerTerms(store.address, "b", "", 0, 2)
     with WorkerPool(store, engine, terms, lambda line: None) as worker_pool:
-        assert worker_pool.mend()
+        assert worker_pool.repair()
         store.batches.set_status("b", "cancelled")
-        assert not worker_pool.mend(), "what was cancelled waits for no room"
+        assert not worker_pool.repair(), "what was cancelled waits for no room"
     opened(store, folder, "http://127.0.0.1:9/v1")
     monkeypatch.setattr(crews, "_NO_ROOM", 1.0)
     with (

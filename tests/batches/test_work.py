@@ -214,7 +214,7 @@ def test_workers_that_are_killed_lose_nothing_and_pay_nothing_twice(store: Store
         terms = WorkerTerms(store.address, "b", "", 0, 2, prices=str(folder / "prices.toml"))
         with WorkerPool(store, Processes(), terms, lambda note: None) as worker_pool:
             began = time.monotonic()
-            while worker_pool.mend():
+            while worker_pool.repair():
                 assert time.monotonic() - began < 200
                 if kills < 3 and len(server.seen) > 4 * (kills + 1):
                     os.kill(chance.choice(worker_pool.places()).pid, signal.SIGKILL)
@@ -245,7 +245,7 @@ def test_a_batch_goes_on_through_a_restart_of_the_server(folder: Path) -> None:
         ) as worker_pool:
             began = time.monotonic()
             restarted = False
-            while worker_pool.mend():
+            while worker_pool.repair():
                 assert time.monotonic() - began < 120
                 if not restarted and len(server.answered) > 4:
                     restart()
@@ -276,7 +276,7 @@ def test_what_kills_its_worker_three_times_is_set_aside_and_the_rest_goes_on(
         put_in(store, "b", [str(folder / "in" / "deadly.poison")])
         terms = WorkerTerms(store.address, "b", "", 0, 1)
         with WorkerPool(store, Processes(), terms, lambda note: None) as worker_pool:
-            while worker_pool.mend():
+            while worker_pool.repair():
                 time.sleep(0.1)
         assert limits.concurrency == 4
     found = {Path(item.source).name: item for item in store.batches.items("b")}

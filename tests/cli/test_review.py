@@ -15,6 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from redraft.cli.views.history import _request
+from redraft.domain import Finding, Round
+from redraft.rulings import Became, PointAnswer
 from tests.cli.inside import Inside, keepers_court
 from tests.command import Done
 from tests.judges import told
@@ -74,15 +77,31 @@ def test_findings_are_dropped_and_requests_are_added(command: Inside) -> None:
     assert made["aims"] == ["review"]
     requests = [one for one in first["findings"] if one["metric"] == "review"]  # type: ignore[attr-defined]
     assert [one["explanation"] for one in requests] == ["Say more about the station."]
-    assert made["mending"] == [requests[0]["id"]]
+    assert made["to_fix"] == [requests[0]["id"]]
 
 
 @pytest.mark.slow
-def test_a_request_in_words_reaches_the_reviser_and_the_trace_says_whether_it_was_met(command: Inside) -> None:
+def test_a_request_in_words_reaches_the_reviser_and_the_trace_says_what_it_reported(command: Inside) -> None:
     done = review(command, "d 1 2", "a Say how the story ends.", "", "s")
 
     said = " ".join(command.run("trace", done.json["run"]).out.split())
-    assert "request: Say how the story ends. · met, as far as the reviser reports" in said
+    assert "request: Say how the story ends. · the reviser did not say whether it met this" in said
+
+
+@pytest.mark.parametrize(
+    ("became", "accepted", "says"),
+    [
+        ("fixed", True, "met, as far as the reviser reports"),
+        ("fixed", False, "not met: coverage fell"),
+        ("left", True, "not met: no room"),
+        ("", True, "the reviser did not say whether it met this"),
+    ],
+)
+def test_the_trace_says_whether_a_request_was_met(became: Became, accepted: bool, says: str) -> None:
+    asked = Finding("review", "request", "change", "Say how it ends.")
+    made = Round(1, "d", "b", ("review",), (asked.id,), accepted, "coverage fell", "")
+    said = " ".join(" ".join(_request(asked, PointAnswer(asked.id, became, "no room"), made)).split())
+    assert said == f"request: Say how it ends. · {says}"
 
 
 @pytest.mark.nightly

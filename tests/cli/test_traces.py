@@ -18,7 +18,7 @@ ROUND_KEYS = {
     "words",
     "text",
     "aims",
-    "mending",
+    "to_fix",
     "accepted",
     "reason",
     "why",
@@ -104,7 +104,7 @@ def test_the_json_of_a_trace_keeps_the_contract(command: Inside, refined: Any) -
     first, second, third = traced["rounds"]
     assert (first["base"], second["base"], third["base"]) == (None, first["draft"], second["draft"])
     assert second["aims"] == ["consistency"]
-    assert second["mending"] == [one["id"] for one in first["findings"] if one["metric"] == "consistency"]
+    assert second["to_fix"] == [one["id"] for one in first["findings"] if one["metric"] == "consistency"]
     assert third["text"] == refined["summary"]
     assert third["scores"] == refined["scores"]
     assert third["unjudged"] == {"coverage": 0, "consistency": 0}

@@ -65,7 +65,7 @@ def test_every_finding_of_the_run_has_one_number_and_a_state_that_its_rounds_bea
     assert [one.number for one in dossier.findings] == list(range(1, len(dossier.findings) + 1))
     result = next(one for one in dossier.rounds if one.result)
     assert {one.number for one in dossier.findings if one.state == "open"} == set(result.found)
-    mended = [one for one in dossier.findings if one.state == "mended"]
+    mended = [one for one in dossier.findings if one.state == "fixed"]
     assert mended
     assert all(result.number not in one.rounds for one in mended)
     aimed = {(one.number, told.round) for one in dossier.findings for told in one.aimed}

@@ -33,11 +33,11 @@ async def test_the_rounds_of_a_refinement_with_what_each_was_to_mend(court: Cour
     assert first.scores["consistency"] == 0.5
     # The consistency is to be mended, and there is room for every question that is open.
     open_questions = [named(number) for number in range(3, 7)]
-    assert [(one.metric, one.question) for one in second.mending] == [
+    assert [(one.metric, one.question) for one in second.to_fix] == [
         ("consistency", named(2)),
         *(("coverage", question) for question in open_questions),
     ]
-    assert all(finding in first.findings for finding in second.mending)
+    assert all(finding in first.findings for finding in second.to_fix)
     assert trace.number(result.run.draft) == len(result.rounds) - 1
     assert trace.turn(1) is second
     with pytest.raises(RunError, match="no round 99"):
@@ -75,7 +75,7 @@ async def test_a_persons_requests_are_findings_and_no_scores(court: Court) -> No
     assert isinstance(rounds, list)
     assert set(trace.turns[0].scores) == {"coverage", "consistency"}
     assert "Be kind." in [finding["explanation"] for finding in rounds[0]["findings"]]
-    assert trace.turns[1].mending[0].explanation == "Be kind."
+    assert trace.turns[1].to_fix[0].explanation == "Be kind."
 
 
 async def test_an_evaluation_is_a_trace_of_one_round(court: Court) -> None:

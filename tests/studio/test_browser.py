@@ -199,14 +199,14 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
     assert first >= 2
     assert serious(page) == []
     # A wrong answer is said, and what was filled in is still there.
-    findings.nth(0).locator("[name=mend]").uncheck()
+    findings.nth(0).locator("[name=fix]").uncheck()
     page.fill("[name=add]", "Name the auditor.")
     page.click("[data-mode=edit]")
     page.fill("[data-edited]", "  ")
     page.click("button:has-text('Use my edited draft')")
     page.wait_for_selector("[role=alert]")
     assert "the draft is empty" in page.inner_text("[role=alert]")
-    assert not page.locator("li.finding").nth(0).locator("[name=mend]").is_checked()
+    assert not page.locator("li.finding").nth(0).locator("[name=fix]").is_checked()
     assert page.input_value("[name=add]") == "Name the auditor."
     ready(page)
     page.click("button:has-text('Revise')")

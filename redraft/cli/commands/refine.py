@@ -1,4 +1,4 @@
-"""`redraft refine`: a summary mended until it meets its goals."""
+"""`redraft refine`: revise a summary until it meets its goals."""
 
 from __future__ import annotations
 

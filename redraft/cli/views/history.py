@@ -65,7 +65,7 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
     yield from _looked_up(turn.lookups)
     yield from _reasons(turn.made)
     if base is not None:
-        yield from _listed("to fix", turn.mending, few)
+        yield from _listed("to fix", turn.to_fix, few)
         yield from _answered(turn)
         if turn.draft.text == base.draft.text:
             return
@@ -89,12 +89,12 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
 
 def _answered(turn: Turn) -> Iterator[str]:
     """Yield the findings that were not simply fixed, with the reviser's reason."""
-    known = {finding.id: finding for finding in turn.mending}
+    known = {finding.id: finding for finding in turn.to_fix}
     for one in turn.made.answers:
         if one.finding in known and known[one.finding].metric == REVIEW:
             yield from _request(known[one.finding], one, turn.made)
             continue
-        if one.became == "mended" or one.finding not in known:
+        if one.became in ("fixed", "") or one.finding not in known:
             continue
         said = f"“{one.said}”" if one.became == "kept" else one.said or "no reason was given"
         about = f"{one.became}: {findings.brief(known[one.finding])} · {one_line(said, _LONGEST)}"
@@ -103,7 +103,9 @@ def _answered(turn: Turn) -> Iterator[str]:
 
 def _request(finding: Finding, answer: PointAnswer, made: Round) -> Iterator[str]:
     """Yield whether a person's request was met."""
-    if answer.became != "mended":
+    if not answer.became:
+        said = "the reviser did not say whether it met this"
+    elif answer.became != "fixed":
         said = f"not met: {answer.said or 'no reason was given'}"
     elif not made.accepted:
         said = f"not met: {made.reason or 'the revision was not judged'}"

@@ -129,7 +129,7 @@ def _rounds(trace: RunTrace, record: FindingRecord) -> Iterator[RoundEntry]:
             unjudged={
                 name: one.unjudged for name, one in turn.evaluations.items() if name not in FIGURES and one.unjudged
             },
-            findings=record.numbered(turn.mending),
+            findings=record.numbered(turn.to_fix),
             found=record.numbered(turn.findings),
             taken=made.accepted,
             looked_up=tuple(replace(one, asked=one_line(one.asked), said=one_line(one.said)) for one in turn.lookups),

@@ -18,8 +18,8 @@ from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sanitizer import scrubbed
 
 FORMAT = 1
-State = Literal["open", "mended", "set aside"]
-"""The state of a finding. `open`: it applies to the result; `mended`: it no longer applies; `set aside`: it was about a
+State = Literal["open", "fixed", "set aside"]
+"""The state of a finding. `open`: it applies to the result; `fixed`: it no longer applies; `set aside`: it was about a
 draft that was rejected."""
 
 
@@ -85,7 +85,7 @@ class FindingOutcome(DossierModel):
     after: str
     """The sentence that was changed because of it, if any."""
     became: str = ""
-    """What the reviser reports: mended, kept or left; empty if it reported nothing."""
+    """What the reviser reports: fixed, kept or left; empty if it reported nothing."""
     words: Line = ""
     """The document's words for which it was kept, or the reason why it was left."""
 

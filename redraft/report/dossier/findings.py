@@ -22,7 +22,7 @@ from redraft.text.positions import OriginMass, bins, density, shares, spread
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
 
-_ORDER: tuple[State, ...] = ("open", "mended", "set aside")
+_ORDER: tuple[State, ...] = ("open", "fixed", "set aside")
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class FindingRecord:
             if base is None:
                 continue
             answers = _answers(difference(base, turn))
-            for finding in turn.mending:
+            for finding in turn.to_fix:
                 one = known.setdefault(finding.id, _FindingHistory(finding))
                 said = {one.finding: one for one in turn.made.answers}.get(finding.id)
                 change = answers.get(finding.id)
@@ -84,7 +84,7 @@ class FindingRecord:
     def _state(self, one: _FindingHistory) -> State:
         if self._result is None or self._result.made.number in one.rounds:
             return "open"
-        return "mended" if any(number in self._line for number in one.rounds) else "set aside"
+        return "fixed" if any(number in self._line for number in one.rounds) else "set aside"
 
     def _about(self, one: _FindingHistory) -> int | None:
         """Return the number of the sentence it is about; None if that is not in the result."""

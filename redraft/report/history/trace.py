@@ -229,7 +229,7 @@ class Turn:
     made: Round
     draft: Draft
     evaluations: Mapping[str, Evaluation]
-    mending: tuple[Finding, ...]
+    to_fix: tuple[Finding, ...]
     certificates: Mapping[str, Certificate] = field(default_factory=dict)
     """The certificates of the draft's scores by metric."""
     lookups: tuple[Lookup, ...] = ()
@@ -320,7 +320,7 @@ def read_trace(store: Store, key: str) -> RunTrace:
             made,
             store.runs.draft(made.draft),
             _in_order(run, judged[made.draft]),
-            tuple(_mending(made, judged.get(made.base or "", {}))),
+            tuple(_to_fix(made, judged.get(made.base or "", {}))),
             certificates(store, run, {name: one for name, one in judged[made.draft].items() if name not in _UNSCORED}),
             tuple(looked_up.pop(made.number, ())),
         )
@@ -358,7 +358,7 @@ def _in_order(run: Run, judged: Mapping[str, T]) -> dict[str, T]:
     return {name: judged[name] for name in wanted if name in judged}
 
 
-def _mending(made: Round, judged: Mapping[str, Evaluation]) -> Iterator[Finding]:
+def _to_fix(made: Round, judged: Mapping[str, Evaluation]) -> Iterator[Finding]:
     known = {finding.id: finding for one in judged.values() for finding in one.findings}
     return (known[key] for key in made.findings if key in known)
 
@@ -370,7 +370,7 @@ def _turn_json(turn: Turn, document: Document) -> dict[str, object]:
         "base": made.base,
         "text": turn.draft.text,
         "aims": list(made.aims),
-        "mending": list(made.findings),
+        "to_fix": list(made.findings),
         "accepted": made.accepted,
         "reason": made.reason,
         "why": made.why,
