@@ -18,6 +18,8 @@ from redraft.store.store import Store
 WORDS = "words of the summary"
 """The first of the figures that are no scores."""
 _EXAMPLES = 12
+_MESSAGES, NAMED = 200, 3
+"""How many messages are counted apart, and how many documents are named with each."""
 _RESAMPLED = 500
 """How many values are kept for resampling. For more, the interval of the mean is computed from the normal distribution.
 """
@@ -64,14 +66,19 @@ class BatchTotals:
     goals: dict[str, Counter[str]] = field(default_factory=dict)
     self_checked: set[str] = field(default_factory=set)
     """The metrics by which the built-in model judged its own summaries."""
-    troubles: Counter[tuple[str, str]] = field(default_factory=Counter)
-    examples: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    troubles: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """The number of items by state, code and message."""
+    examples: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
 
     def add(self, item: BatchItem) -> None:
         if item.error:
-            which = (item.state, item.error["code"])
+            which = (item.state, item.error["code"], f"{item.error['message']}; {item.error['hint']}")
+            if which not in self.troubles and len(self.troubles) >= _MESSAGES:
+                which = (*which[:2], "various messages")
             self.troubles[which] += 1
-            self.examples.setdefault(which, (item.source, f"{item.error['message']}; {item.error['hint']}"))
+            named = self.examples.setdefault(which, [])
+            if len(named) < NAMED:
+                named.append(item.source)
         if item.state != "done" or item.title is None:
             return
         told = {WORDS: item.words, "calls": item.calls, "USD": item.cost_usd}
@@ -120,11 +127,12 @@ class BatchTotals:
 
     def _troubles(self) -> Table:
         rows = tuple(
-            (state, code, n, *self.examples[state, code]) for (state, code), n in self.troubles.most_common(_EXAMPLES)
+            (state, code, n, ", ".join(self.examples[state, code, says]), says)
+            for (state, code, says), n in self.troubles.most_common(_EXAMPLES)
         )
         columns = ("state", "code", "items", "such as", "which says")
         basis = "`redraft batch results` has the message of each."
-        return Table("troubles", "What went wrong", "By state and kind of error.", basis, columns, rows)
+        return Table("troubles", "What went wrong", "By state and message.", basis, columns, rows)
 
 
 def report_on(store: Store, standing: BatchStanding) -> Report:

@@ -57,3 +57,19 @@ def test_no_more_is_kept_of_many_than_of_few() -> None:
     for number in range(3000):
         tally.add(replace(ITEM, source=str(number), scores={"coverage": 0.5}))
     assert {len(one.first) for one in tally.figures.values()} == {500}
+
+
+def test_failures_are_named_by_message_and_messages_are_bounded() -> None:
+    tally = BatchTotals()
+    for number in range(900):
+        error = {
+            "code": "document",
+            "message": f"fault {number}" if number % 2 else "it is empty",
+            "hint": "get it again",
+        }
+        tally.add(replace(ITEM, source=f"{number}.txt", state="failed", error=error))
+    assert len(tally.troubles) == 201
+    standing = BatchStanding(Batch("b", {}, {}), ItemStates(failed=900), 1, 0.0)
+    first, second = tally.report(standing).tables[1].rows[:2]
+    assert first == ("failed", "document", 450, "0.txt, 2.txt, 4.txt", "it is empty; get it again")
+    assert second[-1] == "various messages"

@@ -55,16 +55,24 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
 
 
 def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) -> int:
+    from redraft.cli.hints import about
     from redraft.cli.views import calls, render
     from redraft.report.dossier.judged import call_of
     from redraft.report.dossier.judged import calls as calls_of
+    from redraft.report.history.results import read_result
 
     with store_to_read(db) as store:
         run = store.runs.get(run_id).id
         if number is None:
             found = [*calls_of(store, run)]
             content = {"run": run, "calls": [one.model_dump(mode="json") for one in found]}
-            render.show(content, calls.listed(found, run), as_json=as_json)
+            # The chapters are runs of their own.
+            chapters = [(one.title, one.result.run.id) for one in read_result(store, run).chapters if one.result]
+            lines = [
+                *calls.listed(found, run),
+                *(f"Calls of {t}: {about('trace', key, '--calls')}" for t, key in chapters),
+            ]
+            render.show(content, lines, as_json=as_json)
             return 0
         one = call_of(store, run, number)
     if one is None:

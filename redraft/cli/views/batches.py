@@ -10,7 +10,7 @@ import click
 
 from redraft.batches.folder import write_folder
 from redraft.batches.status import BatchStanding, Pace, Watcher
-from redraft.batches.tables import WORDS, report_on
+from redraft.batches.tables import NAMED, WORDS, report_on
 from redraft.cli import hints, terminal
 from redraft.cli.terminal import DONE, FAILED, SHORT, say
 from redraft.cli.views.progress import LineTimer, first_notes, live_line
@@ -134,8 +134,9 @@ def _outcome(standing: BatchStanding, report: Report) -> Iterator[str]:
         mean, least, most = (_mean(one[key]) for key in ("mean", "least", "most"))
         yield f"{name} {mean} on average ({least} to {most}){goals.get(name.partition(' ')[0], '')}"
     for one in rows.get("troubles", ()):
-        more = f" (and {one['items'] - 1:,} more)" if isinstance(one["items"], int) and one["items"] > 1 else ""
-        yield f"{one['state']}: {one['such as']}: {one['which says']}{more}"
+        unnamed = int(str(one["items"])) - NAMED
+        more = f" (and {unnamed:,} more)" if unnamed > 0 else ""
+        yield f"{one['state']}: {one['such as']}{more}: {one['which says']}"
 
 
 def _mean(value: Cell) -> str:
