@@ -47,22 +47,19 @@ html_theme_options = {
 }
 
 _SECTION = re.compile(r"^\*\*(.+)\*\*$", re.MULTILINE)
-_PAGE = re.compile(r"\]\((?:site:)?([\w/-]+)\.md\)")
+_PAGE = re.compile(r"\]\(([\w-]+)\.md\)")
 
 
 def contents(index: str) -> str:
     """Return the tables of contents for the sidebar: the sections of the index, with the pages that they link to."""
     _, *parts = _SECTION.split(index)
-    trees = []
-    for caption, text in zip(parts[::2], parts[1::2], strict=True):
-        pages = list(dict.fromkeys(_PAGE.findall(text)))
-        if caption == "Reference":
-            pages.insert(0, "api/index")
-        trees.append(f"```{{toctree}}\n:hidden:\n:caption: {caption}\n\n" + "\n".join(pages) + "\n```")
-    project = (
-        "```{toctree}\n:hidden:\n:caption: Project\n\nproject/changelog\nproject/security\nproject/contributing\n```"
-    )
-    return "\n\n".join([*trees, project])
+    sections = {
+        caption: list(dict.fromkeys(_PAGE.findall(text))) for caption, text in zip(parts[::2], parts[1::2], strict=True)
+    }
+    sections["Reference"].insert(0, "api/index")
+    sections["Project"] = [f"project/{path.stem}" for path in sorted((ROOT / "docs" / "project").glob("*.md"))]
+    trees = [f":caption: {caption}\n\n" + "\n".join(pages) for caption, pages in sections.items()]
+    return "\n\n".join(f"```{{toctree}}\n:hidden:\n{tree}\n```" for tree in trees)
 
 
 def _read(app: Sphinx, name: str, source: list[str]) -> None:
@@ -73,6 +70,8 @@ def _read(app: Sphinx, name: str, source: list[str]) -> None:
         text = re.sub(r"\]\(docs/([^)]+)\)", r"](../\1)", text)
         source[0] = re.sub(r"\]\(([A-Z]+)\.md\)", lambda found: f"]({found[1].lower()}.md)", text)
     elif not folder:
+        # The name of a file as the text of a link becomes the title of the page or section.
+        source[0] = re.sub(r"\[[\w-]+\.md\]\(([\w-]+\.md(?:#[\w-]+)?)\)", r"[](\1)", source[0])
         # Files outside this folder are read in the repository.
         source[0] = re.sub(r"\]\(\.\./([^)]+)\)", rf"]({_SOURCE}/blob/main/\1)", source[0])
         source[0] = re.sub(r"^```mermaid$", "```text", source[0], flags=re.MULTILINE)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from redraft.errors import StoreError
 from redraft.store.sqlite import SqliteConnection
 
-if TYPE_CHECKING:
-    from sqlite_utils import Database
-    from sqlite_utils.migrations import Migrations
-
 _NAME = "redraft"
-_RECORD = "_sqlite_migrations"  # as sqlite-utils calls it
+_RECORD = "_sqlite_migrations"  # table and index are those of sqlite-utils, by which databases were made
+_CREATE_RECORD = (
+    f"CREATE TABLE IF NOT EXISTS {_RECORD} (id INTEGER PRIMARY KEY, migration_set TEXT, name TEXT, applied_at TEXT)",
+    f"CREATE UNIQUE INDEX IF NOT EXISTS idx_{_RECORD}_migration_set_name ON {_RECORD} (migration_set, name)",
+)
+_ADD_TO_RECORD = f"INSERT INTO {_RECORD} (migration_set, name, applied_at) VALUES (?, ?, ?)"  # noqa: S608
 _OLD = re.compile(r"m\d{3}_|001_baseline$")
 
 
@@ -68,32 +70,17 @@ def migrate(connection: SqliteConnection) -> None:
     applied = _applied(connection)
     refuse_others(applied, connection.place)
     if len(applied) < len(STEPS):
-        # Imports NumPy, which would dominate the start-up of commands that only read.
-        from sqlite_utils import Database
-
         if connection.only_read:
             connection.move_to_memory()
         # Two processes may open a new database at once: the second finds nothing left to do.
-        with connection.writing():
+        with connection.writing() as transaction:
             _require_ours(connection)
-            steps().apply(Database(connection.raw))
-
-
-def steps() -> Migrations:
-    """Return the steps as sqlite-utils migrations."""
-    from sqlite_utils.migrations import Migrations
-
-    migrations = Migrations(_NAME)
-
-    def add(name: str, file: str) -> None:
-        @migrations(name=name)
-        def apply(database: Database) -> None:
-            for statement in statements(file):
-                database.execute(statement)
-
-    for name, step in STEPS.items():
-        add(name, step.sqlite)
-    return migrations
+            for statement in _CREATE_RECORD:
+                transaction.execute(statement)
+            for name in [name for name in STEPS if name not in _applied(connection)]:
+                for statement in statements(STEPS[name].sqlite):
+                    transaction.execute(statement)
+                transaction.execute(_ADD_TO_RECORD, (_NAME, name, str(datetime.now(UTC))))
 
 
 def _tables(connection: SqliteConnection) -> set[str]:
