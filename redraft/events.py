@@ -224,7 +224,9 @@ Event = (
     | PartDone
     | BatchProgress
 )
+"""Every kind of event; each is a dataclass with fields of its own."""
 Observer = Callable[[Event], None]
+"""What is called with each event."""
 
 
 def unobserved(event: Event) -> None:

@@ -23,6 +23,7 @@ class BatchResult:
 
     @property
     def name(self) -> str:
+        """Return the name of the batch."""
         return self.standing.batch.name
 
     @property

@@ -79,6 +79,7 @@ class Job:
 
     @property
     def judges(self) -> Panel:
+        """Return the judges of the run."""
         assert self.panel is not None, "only graphs that judge ask"
         return self.panel
 

@@ -100,7 +100,9 @@ class Model(Protocol):
         """Return the most completion tokens that a reply may be billed for, reasoning included."""
         ...
 
-    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]: ...
+    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+        """Answer a request."""
+        ...
 
 
 @runtime_checkable

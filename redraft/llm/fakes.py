@@ -28,6 +28,7 @@ class FunctionModel:
         self._function = function
 
     def most_tokens(self, sampling: Sampling) -> int:
+        """Return the limit of a reply."""
         return sampling.max_tokens or 0
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:

@@ -22,3 +22,4 @@ def _defined() -> Iterator[Prompt[Any, Any]]:
 
 
 PROMPTS: dict[str, Prompt[Any, Any]] = {prompt.name: prompt for prompt in _defined()}
+"""Every prompt by its name."""
