@@ -118,7 +118,7 @@ class Drafting(TypedDict, total=False):
     """How many partial summaries there are, by level."""
 
 
-class Progress(Drafting, total=False):
+class RunProgress(Drafting, total=False):
     """How far a run is."""
 
     run: str
@@ -148,7 +148,7 @@ class Progress(Drafting, total=False):
     """The deciding model's reason for these findings, or for stopping."""
 
 
-class GraphOutput(Progress, total=False):
+class GraphOutput(RunProgress, total=False):
     """The output of a graph. Everything else about the run, such as its rounds, is in the store:
     `Session.result(run)`."""
 
@@ -158,7 +158,7 @@ class GraphOutput(Progress, total=False):
     """What the metrics found in the summary, as JSON."""
 
 
-class State(Task, Progress, total=False):
+class State(Task, RunProgress, total=False):
     """The state of a run, for observers and for resuming; everything else is in the store under the ids."""
 
     asked: dict[str, Any]

@@ -58,31 +58,31 @@ SourceName = Annotated[
 ]
 
 
-class OfRun(_Arguments):
+class RunArguments(_Arguments):
     """A run."""
 
     run: str = Field(pattern=rf"^{_RUN.pattern}$", description="The id of the run, with all 8 characters.")
 
 
-class StatusOf(OfRun):
+class StatusOf(RunArguments):
     """A run, and how long to wait for it."""
 
     wait: float = Field(default=0, ge=0, le=_LONGEST_WAIT, description="Seconds to wait for it to end.")
 
 
-class ResultOf(OfRun):
+class ResultOf(RunArguments):
     """A run, and which of its findings to show."""
 
     first_finding: int = Field(default=1, ge=1, description="The number of the first finding to show.")
     findings: int = Field(default=20, ge=0, le=50, description="How many findings to show.")
 
 
-class _Judged(_Arguments):
+class _JudgingOrder(_Arguments):
     source: SourceName
     metrics: list[str] = Field(default=[], max_length=20, description="Such as coverage, consistency.")
 
 
-class _Revised(_Judged):
+class _Revised(_JudgingOrder):
     words: int | None = same(DraftConfig, "words")
     goals: dict[str, float] = Field(default={}, description='Revise until they are met, such as {"coverage": 0.8}.')
     rounds: int | None = Field(default=None, ge=1, le=20, description="Most revisions.")
@@ -104,7 +104,7 @@ class RefinementOrder(_Revised, _OfSummary):
     """Which summary to revise, and until when."""
 
 
-class EvaluationOrder(_Judged, _OfSummary):
+class EvaluationOrder(_JudgingOrder, _OfSummary):
     """Which summary to judge, and by what."""
 
 
@@ -149,7 +149,7 @@ class Desk:
         options = self._options(order, False)
         return await self._begin(lambda source: self.session.evaluate(source, order.summary, **options), order.source)
 
-    async def resume(self, of: OfRun) -> dict[str, Any]:
+    async def resume(self, of: RunArguments) -> dict[str, Any]:
         """Resume a run that stopped, failed or was interrupted; finished work is kept."""
         run = (await off_loop(self.session.store.runs.get, of.run)).id
         if self._is_at_work(run):
@@ -158,7 +158,7 @@ class Desk:
             self._check_room()
             return await self._begun(self.session.stream_resume(run), run)
 
-    async def stop(self, of: OfRun) -> dict[str, Any]:
+    async def stop(self, of: RunArguments) -> dict[str, Any]:
         """Stop a run of this server. Finished work is kept, and it can be resumed."""
         if not self._is_at_work(of.run):
             raise RunError(f"run {of.run} is not running in this server", hint="call status")
@@ -213,7 +213,7 @@ class Desk:
         found = await off_loop(find_passages, document, index, asked)
         return {"passages": [one.model_dump() for one in found]}
 
-    async def cite(self, of: OfRun) -> dict[str, Any]:
+    async def cite(self, of: RunArguments) -> dict[str, Any]:
         """Return the sentences of a run's summary with the places of the document that they come from."""
         lineage = await self.session.lineage(of.run)
         citations = await off_loop(cited, lineage)
@@ -229,7 +229,7 @@ class Desk:
             job.task.cancel()
         await asyncio.gather(*(job.task for job in self._jobs.values()), return_exceptions=True)
 
-    def _options(self, order: _Judged, refined: object) -> dict[str, Any]:
+    def _options(self, order: _JudgingOrder, refined: object) -> dict[str, Any]:
         given = order.model_dump(exclude_none=True, exclude_defaults=True, exclude={"source", "summary"})
         return given | ({"allow_self_check": True} if refined and self.allow_self_check else {})
 
@@ -360,10 +360,10 @@ _OFFERS = {
         _Offer(Desk.start_evaluation, EvaluationOrder, False),
         _Offer(Desk.status, StatusOf, True),
         _Offer(Desk.result, ResultOf, True),
-        _Offer(Desk.cite, OfRun, True),
+        _Offer(Desk.cite, RunArguments, True),
         _Offer(Desk.find_passages, PassageSearch, True),
-        _Offer(Desk.stop, OfRun, False),
-        _Offer(Desk.resume, OfRun, False),
+        _Offer(Desk.stop, RunArguments, False),
+        _Offer(Desk.resume, RunArguments, False),
     )
 }
 

@@ -1,4 +1,4 @@
-"""Metrics of redraft for ragas: `await SummaryMetric("consistency", judges=["openai:gpt-5"]).ascore(...)`."""
+"""Metrics of redraft for ragas: `await RedraftScore("consistency", judges=["openai:gpt-5"]).ascore(...)`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from redraft.settings import JudgeConfig
 from redraft.store.store import Store
 
 
-class SummaryMetric(BaseMetric):
+class RedraftScore(BaseMetric):
     """Judges `response` as a summary of `reference_contexts`, like ragas's own `SummaryScore`; the reason lists the
     findings. Where there is no score, the value is NaN, as for all metrics of ragas, and the reason says why."""
 

@@ -84,11 +84,10 @@ class Session:
     For every method: a source is a path, an id in the store, a `Document`, or a list of these, read as one document; a
     summary is its text, or the `Path` of a file with it. `options` are the fields of `redraft.Options`, such as
     `words=300, goals={"coverage": 0.7}`; they override `settings`, `judging` and `refinement`, which override the
-    session's. Invalid input, and an option that would make no difference, raises
-    `UsageError` before anything is paid for; a failed run raises `ModelError`, `StoreError` or another `RedraftError`;
-    a limit reached before there is a draft raises `BudgetError`. Whatever ends a run early, including cancellation, is
-    recorded with it, every answer is kept, and `resume` continues from there. Events go to the session's `observer`;
-    `stream` yields the same events.
+    session's. Invalid input, and an option that would make no difference, raises `UsageError` before anything is paid
+    for; a failed run raises `ModelError`, `StoreError` or another `RedraftError`; a limit reached before there is a
+    draft raises `BudgetError`. Whatever ends a run early, including cancellation, is recorded with it, every answer is
+    kept, and `resume` continues from there. Events go to the session's `observer`; `stream` yields the same events.
     """
 
     def __init__(
@@ -261,10 +260,7 @@ class Session:
         judging: JudgeConfig | None = None,
         **options: Unpack[CallOptions],
     ) -> Result:
-        """Ask which of two summaries is better, in both orders.
-
-        `redraft.compared(session.store, run)` reads the answer.
-        """
+        """Ask in both orders which summary is better. `redraft.compared(session.store, run)` reads the answer."""
         refuse_idle("compare", options)
         first, second = await self._text(first, "first"), await self._text(second, "second")
         check_summaries(first, second)
@@ -428,8 +424,7 @@ class Session:
         return await off_loop(self.store.documents.add_text, text)
 
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:
-        """Return the checkpoint saver of the store, for graphs that you compile yourself; it stays open as long as the
-        session."""
+        """Return the store's checkpoint saver, for graphs that you compile yourself; it is closed with the session."""
         return await self._driver.saver()
 
     # Used by graphs.

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict, Unpack
 from redraft.domain import Finding
 from redraft.evaluators.functions import Metric
 from redraft.events import Observer
-from redraft.graphs.state import Options
+from redraft.graphs.state import CallOptions
 from redraft.llm.prices import PriceTable
 from redraft.report.history.answers import Answer
 from redraft.report.history.results import Result
@@ -42,11 +42,11 @@ class SessionOptions(TypedDict, total=False):
     trace_to_langsmith: bool
 
 
-class CallOptions(SessionOptions, Options, total=False):
+class AllOptions(SessionOptions, CallOptions, total=False):
     """The arguments of `Session`, and those of its methods."""
 
 
-def summarize(source: Sources, **options: Unpack[CallOptions]) -> Result:
+def summarize(source: Sources, **options: Unpack[AllOptions]) -> Result:
     """Draft a summary, judge it if there are `metrics`, and refine it if there are `goals`:
     `redraft.summarize("book.md", model="openai:gpt-5-mini", words=300)`. The arguments are those of `Session` and
     `Session.summarize`. The run is stored in the default database, or in `store`, and can be resumed if it is
@@ -57,30 +57,28 @@ def summarize(source: Sources, **options: Unpack[CallOptions]) -> Result:
         return session.summarize(source, **again, **of_run)
 
 
-def evaluate(source: Sources, summary: str, **options: Unpack[CallOptions]) -> Result:
+def evaluate(source: Sources, summary: str, **options: Unpack[AllOptions]) -> Result:
     """Judge the text of a summary; the arguments are those of `Session` and `Session.evaluate`."""
     of_session, of_run = _divided(options)
     with Session(**of_session) as session:
         return session.evaluate(source, summary, **of_run)
 
 
-def refine(
-    source: Sources, summary: str, *, findings: Sequence[Finding] = (), **options: Unpack[CallOptions]
-) -> Result:
+def refine(source: Sources, summary: str, *, findings: Sequence[Finding] = (), **options: Unpack[AllOptions]) -> Result:
     """Refine a summary until it meets its goals; the arguments are those of `Session` and `Session.refine`."""
     of_session, of_run = _divided(options)
     with Session(**of_session) as session:
         return session.refine(source, summary, findings=findings, **of_run)
 
 
-def ask(source: Sources, question: str, **options: Unpack[CallOptions]) -> Answer:
+def ask(source: Sources, question: str, **options: Unpack[AllOptions]) -> Answer:
     """Answer a question about a document; the arguments are those of `Session` and `Session.ask`."""
     of_session, of_run = _divided(options)
     with Session(**of_session) as session:
         return session.ask(source, question, **of_run)
 
 
-def _divided(options: CallOptions) -> tuple[dict[str, Any], dict[str, Any]]:
+def _divided(options: AllOptions) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments of the session, and those of the run."""
     given = dict(options)
     of_session = {name: value for name, value in given.items() if name in SessionOptions.__annotations__}

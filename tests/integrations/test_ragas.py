@@ -12,16 +12,16 @@ pytestmark = [pytest.mark.nightly, pytest.mark.filterwarnings("ignore")]
 
 def test_a_metric_of_redraft_scores_in_ragas(tmp_path: Path) -> None:
     pytest.importorskip("ragas")
-    from redraft.integrations.ragas import SummaryMetric
+    from redraft.integrations.ragas import RedraftScore
     from tests.judges import Keepers, function_model, island, told
 
-    judged = SummaryMetric(judges=[function_model(Keepers())], store=tmp_path / "redraft.db")
+    judged = RedraftScore(judges=[function_model(Keepers())], store=tmp_path / "redraft.db")
     given = {"reference_contexts": [island().text], "response": told(1, wrong={2: "Bob"})}
     poor, good = judged.batch_score([given, given | {"response": told(1, 2)}])
     assert (poor.value, good.value) == (0.5, 1.0)
     assert "Bob" in poor.reason
 
     other = given | {"response": "The summary says it in quite other words."}
-    unheard = SummaryMetric("coverage", store=tmp_path / "redraft.db").score(**other)
+    unheard = RedraftScore("coverage", store=tmp_path / "redraft.db").score(**other)
     assert math.isnan(unheard.value)
     assert unheard.reason.startswith("coverage has no score: no judge can tell")
