@@ -38,6 +38,7 @@ run, summary = judged.run.id, judged.summary or ""
 """
 # What the sentences around the code say there is already.
 BEFORE = {
+    "embedding.md": "import pytest\ndef summarize(path: str) -> str: raise NotImplementedError\n",
     "lineage.md": f"{_RUN}chapter_one = chapter_two = redraft.load('book.txt').text\n",
     "presets.md": "import redraft\n",
     "refining.md": _RUN,

@@ -36,6 +36,7 @@ SHELL = ("cli", "studio", "lab", "batches")
         ("then `redraft resume` the run", "then `await session.resume(run)` the run"),
         ("`redraft runs` lists them", "`session.store.runs.latest(20)` lists them"),
         ("`redraft pack list` lists them", "`session.store.packs.all()` lists them"),
+        ("record it: pytest --redraft-record", "record it: pytest --redraft-record"),
         ("an en--dash and redraft itself stay", "an en--dash and redraft itself stay"),
     ],
 )
@@ -66,7 +67,8 @@ def texts_of_errors(tree: ast.Module) -> Iterator[str]:
 def test_every_setting_in_an_error_is_one_that_python_has() -> None:
     known = {*Limits.model_fields, *Options.__annotations__, *inspect.signature(Session).parameters}
     known |= {name for kind in (DraftConfig, JudgeConfig, RefineConfig, ModelSettings) for name in kind.model_fields}
-    known |= {"max_bytes", "partial", "wanted"} | inspect.signature(redraft.batch).parameters.keys()
+    known |= {"max_bytes", "partial", "wanted"}
+    known |= {name for of in (redraft.batch, redraft.Recording) for name in inspect.signature(of).parameters}
     # These are only on the command line.
     known |= {"chapters", "pages", "link", "metrics_port"}
     found = [
@@ -78,7 +80,7 @@ def test_every_setting_in_an_error_is_one_that_python_has() -> None:
     assert len(found) > 20
     for place, text in found:
         python = in_python(text)
-        assert not re.search(r"(?<![\w-])--[a-z]", python), (place, python)
+        assert not re.search(r"(?<![\w-])--(?!redraft-record\b)[a-z]", python), (place, python)
         names = re.findall(r"\b([a-z_]+)=(?!=)", python)
         assert {*names} <= known, (place, python)
 

@@ -495,7 +495,7 @@ def test_a_pack_with_holes_says_so_wherever_it_is_shown(tmp_path: Path) -> None:
     assert f"missing: {hole}" in again.out
     assert listed[0]["missing"][0].startswith(hole)
     assert exported.json["missing"] == listed[0]["missing"]
-    assert "1 hole" in exported.err
+    assert "with 1 gap\n" in exported.err
     assert f"\n  missing: {hole}" in judged.out
     assert refined.json["missing"] == {"coverage": exported.json["missing"]}
     for text in (shown.err, refined.err, judged.err):
