@@ -51,7 +51,7 @@ _COMMAND = re.compile(
 )
 # A value is a number, a placeholder, or the name of a model, of prompts, or of a form of replies.
 _VALUE = r"\d[\d.,]*(?<![.,])|[A-Z][A-Z|]*\b|[a-z]+:[\w.-]+|(?:extractive|simple|tools|plain)\b"
-_OPTION = re.compile(rf"(?<![\w-])--(?!upgrade\b)(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>{_VALUE}))?")
+_OPTION = re.compile(rf"(?<![\w-])--(?!upgrade\b|redraft-)(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>{_VALUE}))?")
 _on_command_line = False
 
 
