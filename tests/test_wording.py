@@ -67,6 +67,7 @@ def test_every_setting_in_an_error_is_one_that_python_has() -> None:
     known = {*Limits.model_fields, *Options.__annotations__, *inspect.signature(Session).parameters}
     known |= {name for kind in (DraftConfig, JudgeConfig, RefineConfig, ModelSettings) for name in kind.model_fields}
     known |= {"max_bytes", "partial", "wanted"} | inspect.signature(redraft.batch).parameters.keys()
+    known |= inspect.signature(redraft.Recording).parameters.keys()
     # These are only on the command line.
     known |= {"chapters", "pages", "link", "metrics_port"}
     found = [
