@@ -354,7 +354,7 @@ async def test_what_it_has_looked_up_stands_in_the_trace(court: Open) -> None:
     refused_ = trace.turns[1].lookups[1]
     assert trace.turns[0].lookups == ()
     assert trace.turns[1].lookups == (search, refused_)
-    assert (refused_.asked, refused_.found, refused_.said[:16]) == ("read: nowhere", 0, "that is not a place")
+    assert (refused_.asked, refused_.found, refused_.said[:19]) == ("read: nowhere", 0, "that is not a place")
     assert trace.lookups == (Lookup("read: 40 %", 1),)
     shown = trace.to_json()
     assert shown["lookups"] == [{"asked": "read: 40 %", "found": 1, "said": ""}]
