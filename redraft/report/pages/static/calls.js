@@ -1,7 +1,7 @@
 // The calls, a page at a time: there may be tens of thousands. Each can be opened.
 
 const AT_ONCE = 200;
-const LONG = 1500, MOST_MARKED = 1000;
+const LONG = 1500, MOST_HITS = 1000;
 const TITLES = { user: "Prompt", assistant: "Rejected reply", schema: "Schema of the reply" };
 const STAGE = 12, OUTCOME = 4, BORROWED = 11;
 
@@ -133,8 +133,8 @@ function finder(texts) {
     const wanted = input.value.trim();
     let many = 0;
     for (const { part, body, words } of texts) {
-      const pieces = wanted ? words.split(new RegExp(`(${wanted.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")})`, "giu"), 2 * MOST_MARKED) : [words];
-      const whole = pieces.length === 2 * MOST_MARKED ? [...pieces, words.slice(pieces.join("").length)] : pieces;
+      const pieces = wanted ? words.split(new RegExp(`(${wanted.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")})`, "giu"), 2 * MOST_HITS) : [words];
+      const whole = pieces.length === 2 * MOST_HITS ? [...pieces, words.slice(pieces.join("").length)] : pieces;
       body.replaceChildren(...whole.map((piece, at) => (at % 2 ? Object.assign(document.createElement("mark"), { textContent: piece }) : piece)));
       const found = Math.floor(whole.length / 2);
       if (found) part.open = true;
