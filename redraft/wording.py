@@ -28,6 +28,7 @@ _OTHERWISE = {
     "judge_base_url": "JudgeConfig(base_url={})",
     "max_source": "max_bytes={}",
     "metric": "metrics=[{}]",
+    "no_token": "guarded=False",
     "prices": "prices=redraft.price_table({})",
     "replies": "ModelSettings(replies={})",
     "trace": "model={}",
