@@ -27,7 +27,9 @@ from tests.judges import KEY, Court, Json, island, told
 
 # Of this one consistency is mended first, and coverage then: it revises twice.
 POOR = told(1, wrong={2: "Bob"})
-EVENTS: dict[str, type] = {kind.kind: kind for kind in (RunStarted, CallAnswered, RoundSettled, RunDone)}
+EVENTS: dict[str, type] = {
+    event.__dataclass_fields__["kind"].default: event for event in (RunStarted, CallAnswered, RoundSettled, RunDone)
+}
 _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload([__name__, "redraft.llm.openai"])
 
