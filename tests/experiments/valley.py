@@ -155,8 +155,8 @@ def over_wire(seen: Seen) -> dict[str, Any]:
 
 
 SIGNS = {
-    "abstractive": "takes putting together",
-    "extractive": "answer as they stand",
-    "binary": "answers with yes or with no",
-    "unanswerable": "that it does not: it asks",
+    "abstractive": "put together from several things",
+    "extractive": "a few words of the paragraph answer",
+    "binary": "answers with yes or no",
+    "unanswerable": "seems to answer but does not",
 }
