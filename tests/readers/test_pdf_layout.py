@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from redraft.errors import DocumentError
-from redraft.readers.pdf.file import _File, read
+from redraft.readers.pdf.file import _PdfReader, read
 from tests.readers import makers
 from tests.readers.webpages import texts
 
@@ -168,4 +168,4 @@ def test_an_outline_without_end_is_refused() -> None:
             return itertools.repeat(Entry())
 
     with pytest.raises(DocumentError, match="its outline has more than 30,000 entries"):
-        _File(cast(Any, Endless()), b"", "book.pdf")._outline()
+        _PdfReader(cast(Any, Endless()), b"", "book.pdf")._outline()
