@@ -289,7 +289,9 @@ def test_what_an_engine_elsewhere_cannot_do_is_refused(monkeypatch: pytest.Monke
         engine_named("ray", "ray://far.example:10001", "/home/me/redraft.db")
     with pytest.raises(UsageError, match="the database is at postgresql://me@localhost/x on this machine") as caught:
         engine_named("ray", "ray://far.example:10001", "postgresql://me:hunter2hunter2@localhost/x")
-    assert caught.value.hint.startswith("give --db postgresql://USER@HOST/DATABASE with a HOST that all machines reach")
+    assert caught.value.hint.startswith(
+        "give Session(...) postgresql://USER@HOST/DATABASE with a HOST that all machines reach"
+    )
     secret = "postgresql://me:hunter2hunter2@far.example/redraft"
     engine_named("ray", "ray://far.example:10001", secret)
     monkeypatch.setattr(sys, "orig_argv", ["redraft", "batch", "in", f"--db={secret}"])

@@ -129,7 +129,7 @@ async def test_a_draft_is_refined_by_the_next_node(session: Session) -> None:
     assert left["scores"] == {"consistency": 1.0}
     assert left["summary"] == (await session.result(drafted.id)).summary
     assert graph.get_context_jsonschema() is not None
-    with pytest.raises(UsageError, match="allow_self_check makes no difference"):
+    with pytest.raises(UsageError, match="allow_self_check has no effect"):
         await graphs.draft("direct").compile().ainvoke({**task}, context=session)
 
 
