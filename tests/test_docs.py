@@ -26,7 +26,8 @@ LONGEST_README = 140
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _INLINE = re.compile(r"`([^`\n]+)`")
-_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+# Options of pytest are the plugin's.
+_OPTION = re.compile(r"(?<![\w-])--(?!redraft-)[a-z][a-z-]+")
 # What stands before a command on its line, and what of the shell ends it.
 _BEFORE = re.compile(r"^(?:\$ |.*&& |uv run )?(redraft .*)$")
 _ENDS = {"|", ">", "&&", "#", ";"}

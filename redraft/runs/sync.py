@@ -12,6 +12,7 @@ from redraft.domain import Finding
 from redraft.evaluators.functions import Metric
 from redraft.events import Observer
 from redraft.graphs.state import CallOptions
+from redraft.graphs.strategies import Strategy
 from redraft.llm.prices import PriceTable
 from redraft.report.history.answers import Answer
 from redraft.report.history.results import Result
@@ -32,6 +33,7 @@ class SessionOptions(TypedDict, total=False):
     validator: ModelLike | None
     decider: ModelLike | None
     metrics: Sequence[Metric]
+    strategies: Sequence[Strategy]
     settings: DraftConfig | None
     judging: JudgeConfig | None
     refinement: RefineConfig | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -17,12 +18,15 @@ from tests.chatserver import ChatServer, Fault
 from tests.llm.support import RED, Desk, colour, story
 
 LATE = TimedOut("the model did not answer within 300 s")
-SAID = "the model did not answer within 300 s, twice: a longer --timeout, or a lower --concurrency, gives it more time"
+SAID = (
+    "the model did not answer within 300 s, twice: a longer limits=Limits(timeout=...), or a lower"
+    " limits=Limits(concurrency=...), gives it more time"
+)
 
 
 @pytest.mark.parametrize("request_", [colour(), story()], ids=["structured", "prose"])
 async def test_the_second_time_out_of_a_request_is_its_last(desk: Desk, request_: Request[Any, Any]) -> None:
-    with pytest.raises(ModelError, match=SAID) as caught:
+    with pytest.raises(ModelError, match=re.escape(SAID)) as caught:
         await desk.recorded(ScriptedModel([LATE, LATE])).ask(request_)
     assert len(desk.pauses) == 1
     assert desk.outcomes() == ["timed_out"] * 2

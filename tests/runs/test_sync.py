@@ -189,5 +189,5 @@ def test_every_public_coroutine_of_a_session_is_a_method_of_the_synchronous_one(
 def test_a_single_call_takes_what_a_session_takes() -> None:
     taken = SessionOptions.__annotations__.keys()
     # The limits of a single run are its budget.
-    assert inspect.signature(Session).parameters.keys() - {"budget"} == taken
+    assert inspect.signature(Session).parameters.keys() - {"budget", "config"} == taken
     assert Options.__annotations__.keys().isdisjoint(taken)
