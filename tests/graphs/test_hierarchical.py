@@ -325,7 +325,7 @@ async def test_each_stop_at_a_budget_leaves_the_best_text_there_is_by_then(tmp_p
         assert stopped.draft is not None
         assert f"when {covered} of {stopped.chunks} chunks were covered" in stopped.draft.notes[0]
     assert second.summary != first.summary
-    assert "max-calls 9" in second.draft.notes[0] if second.draft else False
+    assert "max_calls=9" in second.draft.notes[0] if second.draft else False
 
     done = await desk.resume(first.run.id, Limits())
     assert done.complete

@@ -138,7 +138,7 @@ async def test_all_runs_of_a_server_share_its_limits(tmp_path: Path) -> None:
             begun = await call(client, "start_summary", source="book.txt", words=words)
             told = await call(client, "status", run=begun["run"], wait=30)
             assert told["status"] in (status, "stopped" if status == "failed" else status)
-        assert "--max-calls 1 is used up" in told["error"]["message"]
+        assert "max_calls=1) is used up" in told["error"]["message"]
 
 
 OUTSIDE = "not a file in the folder"
