@@ -177,7 +177,7 @@ def test_synchronous_calls(tmp_path: Path, excerpt: Path) -> None:
 def test_functions_as_metrics(tmp_path: Path) -> None:
     assert ran(tmp_path, str(EMBED / "function_metric.py")).out.splitlines() == [
         "short 0.0 Change the summary so that this is true: The summary has at most 15 words.",
-        "dates 0.5 Change the summary so that this is true: Every date of the summary is in the document.",
+        "true_dates 0.5 Change the summary so that this is true: Every date of the summary is in the document.",
     ]
 
 

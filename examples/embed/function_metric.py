@@ -23,7 +23,7 @@ def short(case: redraft.Case) -> bool:
     return len(case.text.split()) <= 15
 
 
-def dates(case: redraft.Case) -> float | None:
+def true_dates(case: redraft.Case) -> float | None:
     """Every date of the summary is in the document."""
     named = _DATE.findall(case.text)
     return sum(date in case.document.text for date in named) / len(named) if named else None
@@ -31,8 +31,8 @@ def dates(case: redraft.Case) -> float | None:
 
 def main() -> None:
     summary = "The board met on 3 March 1924, and the crane will come on 8 May 1924."
-    result = redraft.evaluate(MINUTES, summary, store=":memory:", metrics=[short, dates])
-    for name in ("short", "dates"):
+    result = redraft.evaluate(MINUTES, summary, store=":memory:", metrics=[short, true_dates])
+    for name in ("short", "true_dates"):
         print(name, result.scores[name], *(finding.explanation for finding in result.evaluations[name].findings))
 
 
