@@ -94,21 +94,12 @@ POLICIES: dict[PolicyName, Policy] = {
 }
 
 
-def aim(
-    policy: Policy,
-    judged: Judged,
-    goals: Goals,
-    tried: Sequence[str],
-    aims: Aims,
-    free: int = 0,
-    *,
-    is_last: bool = False,
-) -> Aim | None:
+def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims, free: int = 0) -> Aim | None:
     """Return the findings to fix next, or None without any.
 
     A person's requests come first, then the untried findings of the first metric that misses its goal and has any;
     strictly as in the paper, only of the first. `free` is how many missing answers may be added as well, whether or not
-    their goals are met. The last revision is also for the other metrics that miss their goals, as far as it can be.
+    their goals are met.
     """
     scores = scores_of(judged)
     if asked := requests_open(judged, tried):
@@ -122,13 +113,6 @@ def aim(
             if policy.follows:
                 return Aim(tuple(metrics), tuple(findings))
             chosen = in_turn(offered)[:FINDINGS_AT_ONCE]
-            others = [metric for metric in missed if metric not in metrics and metric in judged] if is_last else []
-            known = {*tried, *(f.id for f in chosen)}
-            faulty = {f.sentence for f in chosen if f.sentence}
-            untried = [[f for f in judged[one].findings if not {f.id, f.sentence} & (known | faulty)] for one in others]
-            more = in_turn(untried)[: FINDINGS_AT_ONCE - len(chosen)]
-            metrics = [*metrics, *(metric for metric in others if any(f.metric == metric for f in more))]
-            chosen = [*chosen, *more]
             return Aim(tuple(metrics), (*chosen, *_besides(chosen, judged, goals, tried, aims, free)))
         if policy.follows:
             return None

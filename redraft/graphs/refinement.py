@@ -239,8 +239,8 @@ async def decide(state: State, job: Job) -> Update:
     judged = await job.judged(state["best"])
     policy = POLICIES[settings.policy]
     free = room_for_more((await job.draft(state["best"])).words, job.plan.words)
-    gone, is_last = [*state["tried"], *state["dropped"]], settings.rounds - state["round"] == 1
-    chosen = aim(policy, judged, settings.goals, gone, job.judges.aims, free, is_last=is_last)
+    gone = [*state["tried"], *state["dropped"]]
+    chosen = aim(policy, judged, settings.goals, gone, job.judges.aims, free)
     stop = reason_to_stop(
         policy,
         scores_of(judged),

@@ -403,24 +403,6 @@ def test_free_words_go_to_what_is_missing_beside_what_the_revision_is_for(
     assert chosen.findings == (*findings(CONSISTENCY, 3), *_adding(COVERAGE, 8)[:added])
 
 
-def test_the_last_revision_is_also_for_the_other_goals_that_are_missed() -> None:
-    said = judged(0.5, 0.5)
-    wrong = replace(findings(COVERAGE, 1)[0], sentence="Bob is the keeper.")
-    said[CONSISTENCY] = replace(
-        said[CONSISTENCY], findings=(*findings(CONSISTENCY, 2), replace(wrong, question="Who?"))
-    )
-    said[COVERAGE] = replace(said[COVERAGE], findings=(wrong, *_adding(COVERAGE, 8)))
-    chosen = aim(POLICIES["consistency-first"], said, GOALS, [], AIMS, is_last=True)
-
-    assert chosen is not None
-    assert chosen.metrics == (CONSISTENCY, COVERAGE)
-    assert chosen.findings == (*said[CONSISTENCY].findings, *_adding(COVERAGE, 8)[:3]), "a sentence is named once"
-    met = aim(
-        POLICIES["consistency-first"], {**said, COVERAGE: judged(0.9, 0.5)[COVERAGE]}, GOALS, [], AIMS, is_last=True
-    )
-    assert metrics_of(met) == (CONSISTENCY,)
-
-
 def test_free_words_never_take_the_place_of_what_misses_its_goal_and_the_paper_knows_none() -> None:
     said = judged(0.9, 0.5, 7)
     said[COVERAGE] = replace(said[COVERAGE], findings=_adding(COVERAGE, 8))
