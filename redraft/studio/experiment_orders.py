@@ -145,7 +145,7 @@ def _documents(store: Store, asked: ExperimentBody, files: tuple[tuple[bytes, st
         if not items:
             raise UsageError(f"no batch {asked.from_batch!r} has documents", hint="/batches lists them")
     for content, name in files:
-        found += _uploaded(content, name)
+        found += documents_in_file(content, name)
     documents = tuple({one.id: one for one in found}.values())
     if not documents:
         raise UsageError("no documents were given", hint="choose documents, upload files, or name a batch")
@@ -155,7 +155,7 @@ def _documents(store: Store, asked: ExperimentBody, files: tuple[tuple[bytes, st
     return documents
 
 
-def _uploaded(content: bytes, name: str) -> list[Document]:
+def documents_in_file(content: bytes, name: str) -> list[Document]:
     """Return the document in a file, or the documents of a set: for example JSON lines with id, title and text."""
     if form_suffix(Path(name)) not in SUFFIXES:
         return [load_bytes(content, name)]
