@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
@@ -29,6 +29,7 @@ from redraft.settings import (
     USUAL_METRICS,
     DraftConfig,
     JudgeConfig,
+    Limits,
     ModelSettings,
     RefineConfig,
     with_draft,
@@ -196,6 +197,16 @@ def judging_of(asked: SettingsBody, models: Models, wanted: tuple[str, ...], jud
 def refinement_of(asked: SettingsBody, goals: Mapping[str, float]) -> RefineConfig:
     """Return the settings of refining."""
     return checked(RefineConfig, {"goals": goals or DEFAULT_GOALS, **asked.said(_REFINING)})
+
+
+def refuse_unpriced(models: Sequence[str], limits: Limits) -> None:
+    """Refuse models without a price where the cost has a limit, which could not be kept."""
+    if models and limits.max_cost is not None:
+        raise UsageError(
+            f"the price of {' and '.join(models)} is unknown, so the limit of ${limits.max_cost:g} cannot be kept",
+            hint="add the price, such as price = { prompt = 0.25, completion = 2.0 } for US dollars per million tokens,"
+            " to its table in redraft.toml and restart the studio; or limit the number of calls instead",
+        )
 
 
 def document_named(store: Store, key: str) -> Document:

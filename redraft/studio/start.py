@@ -20,7 +20,7 @@ from redraft.readers.documents import finished
 from redraft.readers.parts import chapters
 from redraft.runs.dry_run import CostEstimate, spending_of
 from redraft.runs.plans import seconds_of
-from redraft.settings import EXTRACTIVE, Limits
+from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of, read
@@ -34,9 +34,19 @@ from redraft.studio.contracts import (
     PlanTotals,
     Start,
 )
-from redraft.studio.experiment_orders import documents_in_file
+from redraft.studio.experiment_orders import TEXTS, documents_in_file
 from redraft.studio.guard import MOST_BYTES
-from redraft.studio.orders import BatchBody, RunBody, WantedRuns, aims, batch_of, document_named, order_of, strategies
+from redraft.studio.orders import (
+    BatchBody,
+    RunBody,
+    WantedRuns,
+    aims,
+    batch_of,
+    document_named,
+    order_of,
+    refuse_unpriced,
+    strategies,
+)
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
 
@@ -83,7 +93,9 @@ async def sent_with(request: Request) -> Sent:
     async with request.form(max_files=MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
         files = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
         given = tuple([(await one.read(), plain_name(one.filename or "")) for one in files])
-        return Sent(fields_of(form), given, str(form.get(KEPT, "")))
+        texts = {name: one for name in TEXTS if isinstance(one := form.get(name), UploadFile) and one.filename}
+        fields = {name: (await one.read()).decode("utf-8-sig", "replace") for name, one in texts.items()}
+        return Sent(fields_of(form) | fields, given, str(form.get(KEPT, "")))
 
 
 async def json_of(request: Request) -> Any:
@@ -207,16 +219,6 @@ def _estimated(context: StudioContext, wanted: WantedRuns) -> BatchEstimate:
     found = estimate(wanted.read(), batch_of(wanted.asked, context.models), context.config.prices)
     refuse_unpriced(found.unpriced, context.config.limits)
     return found
-
-
-def refuse_unpriced(models: Sequence[str], limits: Limits) -> None:
-    """Refuse models without a price where the cost has a limit, which could not be kept."""
-    if models and limits.max_cost is not None:
-        raise UsageError(
-            f"the price of {' and '.join(models)} is unknown, so the limit of ${limits.max_cost:g} cannot be kept",
-            hint="add the price, such as price = { prompt = 0.25, completion = 2.0 } for US dollars per million tokens,"
-            " to its table in redraft.toml and restart the studio; or limit the number of calls instead",
-        )
 
 
 async def begun(context: StudioContext, wanted: WantedRuns) -> str:
