@@ -140,9 +140,10 @@ def plan_asked(
 ) -> ExperimentPlan:
     """Return a request with its documents, or with those of an earlier plan. It is checked as far as possible without a
     model."""
+    documents: tuple[Document, ...] = ()
     if asked.kind == "booookscore":
         kept = {name: getattr(before.asked, name) for name in TEXTS} if before and not asked.summaries else {}
-        asked, documents = asked.model_copy(update=kept), ()
+        asked = asked.model_copy(update=kept)
     elif before is not None and before.documents and not (asked.documents or asked.from_batch or files):
         documents = before.documents
     else:

@@ -14,7 +14,7 @@ from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import MEANINGS
 from redraft.fields import checked
 from redraft.report.dossier.comparison.build import read_beside
-from redraft.report.history.certificates import self_checked
+from redraft.report.history.certificates import in_words, packaged, self_checked
 from redraft.report.pages import comparison
 from redraft.report.pages.assets import template
 from redraft.store.connection import off_loop
@@ -181,7 +181,10 @@ async def keyfacts(request: Request) -> Response:
 
 async def model_list(request: Request) -> Response:
     """Show the models; a script searches for those on this machine."""
-    return page(request, "models", "models", models=models.known(context_of(request)).models)
+    kept = await read(request, lambda store: store.agreements.all())
+    shown: dict[str, Any] = {"models": models.known(context_of(request)).models}
+    shown["certificates"] = [(one, in_words(one)) for one in (*kept, *packaged())]
+    return page(request, "models", "models", **shown)
 
 
 async def api(request: Request) -> Response:

@@ -131,8 +131,8 @@ def forked(store: Store, run: Run, asked: Fork, work: Work, models: Models) -> P
     said |= {"rounds": asked.rounds} if asked.rounds is not None else {}
     judging = run.judging or JudgeConfig()
     if asked.judge:
-        own = {} if asked.judge == EXTRACTIVE else {asked.judge: known_model(asked.judge, models)}
-        judging = judging.model_copy(update={"judges": (asked.judge,), "models": {**judging.models, **own}})
+        tables = {} if asked.judge == EXTRACTIVE else {asked.judge: known_model(asked.judge, models)}
+        judging = judging.model_copy(update={"judges": (asked.judge,), "models": {**judging.models, **tables}})
     wanted = RunRequest(run.settings, judging, checked(RefineConfig, known | said))
     found = requests([one for one in asked.requests if one.strip()])
     settings, spec = wanted.order("refine", work.session.terms.model_roles, given=given, parent=run.id, findings=found)
