@@ -39,6 +39,7 @@ PAPERS: dict[str, dict[str, Any]] = {
     "booookscore": {
         "strategy": "hierarchical",
         "words": 585,
+        "words_as": "target",
         "chunk_tokens": 2048,
         "chunking": "fixed",
         "top_p": 1.0,
