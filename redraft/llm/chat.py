@@ -41,6 +41,7 @@ from redraft.text.reply_cleanup import ends_in_loop
 from redraft.text.sanitizer import clean, one_line
 
 if TYPE_CHECKING:
+    from langchain_core.decisions import BaseDecisionModel
     from langchain_core.language_models import BaseChatModel
 
 
@@ -142,12 +143,19 @@ _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
 _NO_WAY = "the provider rejects every form of structured reply (--replies); see its message"
 
 
-def as_model(given: Model | BaseChatModel, *, seconds: float | None = None) -> Model:
-    """Return a model as it is, or a LangChain chat model wrapped, with `seconds` as its time limit."""
+_DECISION_MODELS = ("BaseDecisionModel", "OpenAIDecisions")
+
+
+def as_model(given: Model | BaseChatModel | BaseDecisionModel, *, seconds: float | None = None) -> Model:
+    """Return a model as it is, or a LangChain chat or decision model wrapped, with `seconds` as its time limit."""
     if isinstance(given, BaseChatModel):
         return ChatModel(given, seconds=seconds)
+    if any(kind.__name__ in _DECISION_MODELS for kind in type(given).__mro__):
+        from redraft.llm.decision_clients import as_decision_model
+
+        return as_decision_model(given, seconds)
     if all(hasattr(given, name) for name in ("identity", "most_tokens", "ask")):
-        return given
+        return cast(Model, given)
     raise UsageError(
         f"an object of the type {type(given).__name__} is neither a LangChain chat model nor a redraft.Model",
         hint="pass the chat model itself, with nothing bound to it or piped into it",
