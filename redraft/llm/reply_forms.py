@@ -178,8 +178,8 @@ class _Field:
 
 @cache
 def _fields(shape: type[BaseModel]) -> dict[str, _Field]:
-    fields = shape.model_fields.items()
-    return {name: _field(name, field.annotation, field.metadata) for name, field in fields if NotAsked() not in field.metadata}
+    asked = {name: field for name, field in shape.model_fields.items() if NotAsked() not in field.metadata}
+    return {name: _field(name, field.annotation, field.metadata) for name, field in asked.items()}
 
 
 def _field(name: str, annotation: Any, metadata: Sequence[Any]) -> _Field:
