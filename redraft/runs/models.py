@@ -23,6 +23,7 @@ from redraft.llm.addresses import (
 )
 from redraft.llm.base import LateModel, Model
 from redraft.llm.claim_questions import DECIDED
+from redraft.llm.decision_clients import open_systemone
 from redraft.llm.nli import SERVES, open_entailment
 from redraft.llm.prices import FREE, PriceTable
 from redraft.llm.reasoning_budget import usual_room
@@ -182,15 +183,16 @@ async def open_model(
 
 
 def _open_decision_model(settings: DraftConfig, seconds: float, closing: AsyncExitStack, *, usual_key: bool) -> Model:
-    from redraft.llm.decision_clients import open_decisions, open_systemone
-
     name, url = name_of(settings.model), settings.base_url
     assert url is not None
     openais = provider_of(settings.model) == DECISIONS
-    key = openai_key(name, url, settings.key_env, usual=usual_key and openais)
-    opening = open_decisions if openais else open_systemone
+    key = openai_key(settings.model, url, settings.key_env, usual=usual_key and openais)
     identity = f"{settings.model}@{url}"
-    return opening(name, url, key=key, seconds=seconds, closing=closing, identity=identity)
+    if not openais:
+        return open_systemone(name, url, key=key, seconds=seconds, closing=closing, identity=identity)
+    from redraft.llm.openai import open_decisions
+
+    return open_decisions(name, url, key=key, seconds=seconds, closing=closing, identity=identity)
 
 
 def load_openai() -> None:
@@ -203,7 +205,7 @@ def _late_openai(
 ) -> Model:
     name, url = name_of(settings.model), settings.base_url
     assert url is not None
-    key = openai_key(name, url, settings.key_env, usual=usual_key)
+    key = openai_key(settings.model, url, settings.key_env, usual=usual_key)
 
     def opened() -> Model:
         from redraft.llm.openai import open_openai
