@@ -95,15 +95,13 @@ summaries = typed_option(
 )
 
 
-def reference(does: str) -> Callable[[F], F]:
-    """The option for the documents' reference summaries."""
-    return typed_option(
-        "--reference",
-        section="summary",
-        metavar="FILE|DIR|dataset",
-        help="Somebody else's summary of SOURCE; for several documents DIR/DOCUMENT.txt, JSONL with document and"
-        f" summary, or dataset for the first that SOURCE itself has: {does}.",
-    )
+reference = typed_option(
+    "--reference",
+    section="summary",
+    metavar="FILE|DIR|dataset",
+    help="Somebody else's summary of SOURCE: the length without --words, the baseline, and in view of a judge that asks"
+    " questions. For several documents DIR/DOCUMENT.txt, JSONL with document and summary, or dataset: SOURCE's own.",
+)
 
 
 def corpus(given: Mapping[str, Any], sources: Sequence[str]) -> Corpus:

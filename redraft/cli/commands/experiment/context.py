@@ -66,7 +66,7 @@ measuring = options.grouped(
 @common.sets
 @common.steps
 @common.strategies
-@common.reference("their length without --words, and a baseline")
+@common.reference
 @options.of_field(
     JudgeConfig,
     "judges",

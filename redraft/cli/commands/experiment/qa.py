@@ -70,7 +70,7 @@ asking = options.grouped(
     "What models answer from: everything that was read (direct), or their own summary of it (hierarchical,"
     " incremental); may be repeated.",
 )
-@common.reference("the judge has it in view as it asks")
+@common.reference
 @asking
 @options.embeddings
 @options.words

@@ -39,7 +39,7 @@ used up. Repeat the command, with a higher limit, to continue.
 @common.sets
 @common.steps
 @common.strategies_of("direct")
-@common.reference("their length without --words, a baseline, and in view of the judge as it asks")
+@common.reference
 @context.measuring
 @qa.asking
 @options.embeddings
