@@ -243,7 +243,7 @@ def test_both_experiments_are_one_run(tmp_path: Path) -> None:
         count = len(server.answered)
         again = command.run(*asked, "-o", "results", "--json")
         assert (again.out, len(server.answered)) == (done.out, count)
-        limits = {one.model: one.body.get("max_tokens", one.body.get("max_completion_tokens")) for one in server.seen}
+        limits = {one.model: one.body["max_completion_tokens"] for one in server.seen}
     tables = {table["name"]: table["rows"] for table in done.json["tables"]}
     for name in ("position_halves", "places", "fact_steps", "similarities", "type_and_third"):
         assert {row["set"] for row in tables[name]} == {"tales", "news"}

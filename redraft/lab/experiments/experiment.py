@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Generic, Protocol, TypeVar, TypeVarTuple
 
@@ -89,7 +89,7 @@ def _without_embeddings(design: D) -> D:
     """Return a design, and those in it, without embeddings: they call no model and only take time."""
     changes: dict[str, object] = {"embeddings": None} if getattr(design, "embeddings", None) else {}
     changes |= {"similarity": "rouge1"} if changes and hasattr(design, "similarity") else {}
-    parts = {one.name: getattr(design, one.name) for one in fields(design)}  # type: ignore[arg-type] - it is a dataclass
+    parts = {name: getattr(design, name) for name in getattr(design, "__dataclass_fields__", ())}
     changes |= {name: _without_embeddings(part) for name, part in parts.items() if hasattr(part, "embeddings")}
     return replace(design, **changes) if changes else design  # type: ignore[type-var]
 

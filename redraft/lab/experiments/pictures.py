@@ -312,7 +312,7 @@ def _position_curves(table: Table) -> dict[str, Plot]:
     references = {name: curves.pop(name) for name in names if name in curves}
     title = "Where in the text read the summaries come from"
     only_one = next(iter(references.values())) if len(references) == 1 else None
-    drawn = {"position_densities": Densities(list(curves.values()), only_one, title, "what was read")}
+    drawn: dict[str, Plot] = {"position_densities": Densities(list(curves.values()), only_one, title, "what was read")}
     for at, who in enumerate(curves, 1):
         own = only(records, system=who)
         parts = [Curve(str(part), [number(one["density"]) for one in only(own, steps=part)])

@@ -97,7 +97,7 @@ def _references(place: str, documents: Sequence[Document]) -> dict[str, str]:
         files = [one for one in sorted(path.iterdir()) if one.suffix in _SUFFIXES]
         named = [(one.stem, read_text(str(one)).text) for one in files]
     elif path.exists() and form_suffix(path) == LINES:
-        named = list(_of_fields(path, ("document", "summary"), _SHAPE_OF_REFERENCE))
+        named = [(one, text) for one, text in _of_fields(path, ("document", "summary"), _SHAPE_OF_REFERENCE)]
     elif len(documents) == 1:
         return {documents[0].id: read_text(place).text}
     else:

@@ -66,7 +66,9 @@ async def context(documents: Sequence[Document], design: ContextDesign, runner: 
     """Run what is not done yet, within the limits. A failure is recorded and does not stop the rest."""
     design.check(runner)
     runner.draw_on(CONTEXT, repr(design), *(document.id for document in documents))
-    courses = [await asyncio.to_thread(_course, document, design) for document in documents]
+    measures = [await asyncio.to_thread(design.placing, document) for document in documents]
+    courses = [await asyncio.to_thread(_course, *each, design) for each in zip(documents, measures, strict=True)]
+    placing = {document.id: measure for document, measure in zip(documents, measures, strict=True)}
     todo = [
         (document, course, contestant, step)
         for document, course in zip(documents, courses, strict=True)
@@ -80,7 +82,7 @@ async def context(documents: Sequence[Document], design: ContextDesign, runner: 
     batch = RunBatch(runner, len(todo))
 
     items = await gather_all(
-        _drafted(document, course, item, design, batch)
+        _drafted(document, course, item, design, placing[document.id], batch)
         for (document, course, _, _), item in zip(todo, blank, strict=True)
     )
     measure = ""
@@ -114,11 +116,11 @@ def _certificates(
     )
 
 
-def _course(document: Document, design: ContextDesign) -> Course:
+def _course(document: Document, placing: SentenceSimilarity | None, design: ContextDesign) -> Course:
     course = design.course(document)
     if not (text := design.references.get(document.id)):
         return course
-    told = placed(reference_told(document, text, design.encoder()), document.text, design.placing(document))
+    told = placed(reference_told(document, text, design.encoder()), document.text, placing)
     return replace(course, reference=BaselineSummary(count_words(text), told, len(document.text)))
 
 
@@ -177,6 +179,7 @@ async def _drafted(
     course: Course,
     item: ContextItem,
     design: ContextDesign,
+    placing: SentenceSimilarity | None,
     batch: RunBatch,
 ) -> ContextItem:
     if item.failure is None:
@@ -187,19 +190,13 @@ async def _drafted(
             item = replace(item, run=made.run, usage=used_by(runner, made.run), failure=made.failure)
             if (result := made.result) is not None:
                 with GuardedStage(DRAFTING) as tried:
-                    told = await off_loop(_told, runner.store, result.run.id, document, item.end, design)
+                    told = await off_loop(read_told, runner.store, result.run.id, design.encoder())
+                    told = await asyncio.to_thread(placed, told, document.text[: item.end], placing)
                     words = result.draft.words if result.draft else None
                     item = replace(item, told=told, words=words, gaps=len(result.gaps))
                 item = replace(item, failure=tried.failure)
     batch.tell(f"{item.title}, {named(item)}: {item.status}")
     return item
-
-
-def _told(
-    store: Store, run: str, document: Document, end: int, design: ContextDesign
-) -> tuple[SummarySentencePlaces, ...]:
-    told = read_told(store, run, design.encoder())
-    return placed(told, document.text[:end], design.placing(document))
 
 
 def read_told(store: Store, run: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
