@@ -46,6 +46,8 @@ PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agen
 LEVEL_RATIO = 0.65  # the paper's ratio of words to tokens, and of one level's limit to the next
 NLI = "nli"
 """The provider of entailment models as judges."""
+DECISIONS, SYSTEMONE = "decisions", "systemone"
+"""The providers of decision models as judges: OpenAI's Decisions API, and servers with `/v1/systemone`."""
 LANGUAGE_NAME = r"^[^\W\d_][\w ()'’-]{1,39}$"
 """The format of language names. They are inserted into prompts, so they cannot hold a sentence."""
 NO_KEY = ""  # in place of the variable with a key, for a model that is to get none
@@ -60,6 +62,16 @@ def reads_prompts(model: str) -> bool:
 def is_entailment(model: str) -> bool:
     """Return whether a model is an entailment model, by its name."""
     return model.startswith(f"{NLI}:")
+
+
+def is_decision(model: str) -> bool:
+    """Return whether a model is a decision model, by its name. It reads a window of text, and writes nothing."""
+    return model.startswith((f"{DECISIONS}:", f"{SYSTEMONE}:"))
+
+
+def writes(model: str) -> bool:
+    """Return whether a model is a language model: one that reads prompts and writes text."""
+    return reads_prompts(model) and not is_decision(model)
 
 
 # What makes no difference to what is asked, or shows in the prompts' hashes, or in what is read.
