@@ -14,6 +14,7 @@ from redraft.cli.given import store_to_read
 from redraft.cli.output_files import put
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import DONE, SHORT, reading, say
+from redraft.errors import UsageError
 from redraft.plugins import require_agreement
 
 if TYPE_CHECKING:
@@ -76,7 +77,10 @@ def _formats() -> str:
     help="Number of items, of documents drawn at random (always the same).  [default: all]",
 )
 @options.typed_option(
-    "--metric", section="judging", metavar="NAME", default="consistency", help="Metric to compare with people."
+    "--metric",
+    section="judging",
+    metavar="NAME",
+    help="Metric to compare with people.  [default: consistency, or the --rubric]",
 )
 @options.typed_option(
     "--sweep",
@@ -140,9 +144,14 @@ def with_(
 
 
 def _design(dataset: Dataset, given: Mapping[str, Any]) -> AgreementDesign:
+    from redraft.cli.settings_file import rubrics_given
     from redraft.lab.agreement.trial import AgreementDesign, human_field, sweep_of
 
-    metric = given["metric"]
+    stated = rubrics_given(given["rubric"])
+    metric = given["metric"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
+    if stated and metric not in stated:
+        hint = f"say which one is compared with people: --metric {next(iter(stated))}"
+        raise UsageError(f"--rubric is not used by --metric {metric}", hint=hint)
     settings, judging = asked.settings(given), asked.judging({**given, "metric": (metric,)})
     return AgreementDesign(
         metric,
