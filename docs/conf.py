@@ -12,6 +12,10 @@ from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "docs"))
+
+from draw_graphs import pictures  # noqa: E402
+
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 _SOURCE = _PROJECT["urls"]["Source"]
 
@@ -29,8 +33,6 @@ autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 90
 add_module_names = False
-# `mermaid` is drawn where the pages are read in the repository; here its source is shown.
-suppress_warnings = ["misc.highlighting_failure"]
 
 html_theme = "furo"
 html_title = f"redraft {release}"
@@ -74,7 +76,9 @@ def _read(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] = re.sub(r"\[[\w-]+\.md\]\(([\w-]+\.md(?:#[\w-]+)?)\)", r"[](\1)", source[0])
         # Files outside this folder are read in the repository.
         source[0] = re.sub(r"\]\(\.\./([^)]+)\)", rf"]({_SOURCE}/blob/main/\1)", source[0])
-        source[0] = re.sub(r"^```mermaid$", "```text", source[0], flags=re.MULTILINE)
+        for drawn, (_, picture) in pictures(source[0]).items():
+            shown = f"```{{raw}} html\n{picture.read_text('utf-8')}```"
+            source[0] = source[0].replace(f"```mermaid\n{drawn}```", shown)
     if name == "index":
         source[0] += "\n" + contents(source[0])
 
