@@ -23,7 +23,8 @@ project = "redraft"
 author = "The redraft authors"
 release = version = _PROJECT["version"]
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
-exclude_patterns = ["pictures"]
+exclude_patterns = ["pictures", "drawings"]
+smartquotes = False
 
 myst_heading_anchors = 3
 autodoc_default_options = {"members": True, "undoc-members": True, "exclude-members": "model_config, model_post_init"}

@@ -1,6 +1,6 @@
 """Writes docs/graphs.md, which shows every public graph as it is: python docs/draw_graphs.py
 
-Its drawings are in Mermaid. The site has them as pictures, docs/pictures/graph-*.svg. To draw those that are missing,
+Its drawings are in Mermaid. The site has them as pictures, docs/drawings. To draw those that are missing,
 fetch Mermaid (npm install mermaid), and: python docs/draw_graphs.py node_modules/mermaid/dist/mermaid.min.js
 """
 
@@ -19,7 +19,7 @@ from langgraph.graph import StateGraph
 import redraft
 
 PAGE = Path(__file__).with_name("graphs.md")
-PICTURES = PAGE.with_name("pictures")
+PICTURES = PAGE.with_name("drawings")
 STRATEGIES = {
     "hierarchical": "One step summarizes the chunks and merges their summaries, all levels at once. Each piece is\n"
     "streamed as an event and counted in the state.",
@@ -137,7 +137,7 @@ def draw(mermaid: str) -> None:
     from tests.browser import browser
 
     wanted = pictures(page())
-    for stale in set(PICTURES.glob("graph-*.svg")) - {path for _, path in wanted.values()}:
+    for stale in set(PICTURES.iterdir()) - {path for _, path in wanted.values()}:
         stale.unlink()
     with browser() as started:
         shown = started.new_page()
