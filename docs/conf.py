@@ -8,6 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
@@ -113,7 +114,15 @@ def _remember(app: Sphinx, what: str, name: str, obj: Any, options: Any, signatu
 _fields: dict[str, dict[str, Any]] = {}
 
 
+def _keep_together(app: Sphinx, doctree: nodes.document) -> None:
+    """Mark short code, such as an option, so that no line ends within it."""
+    for code in doctree.findall(nodes.literal):
+        if len(code.astext()) <= 24:
+            code["classes"].append("short")
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("doctree-read", _keep_together)
     app.connect("source-read", _read)
     app.connect("autodoc-process-docstring", _describe)
     app.connect("autodoc-process-signature", _remember)
