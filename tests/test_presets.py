@@ -28,7 +28,8 @@ PAPERS: dict[str, dict[str, Any]] = {
         "questions": (6, 12),
         "stretch_tokens": 1_000_000,
         "second_look": False,
-        "claims": 10,
+        "claims": (4, 10),
+        "free_length": True,
         "evidence": "whole",
         "similarity": "rouge1",
         "threshold": 0.6,
@@ -128,7 +129,7 @@ def test_drafts_are_judged_and_redrafted_as_the_preset_has_it(command: Inside) -
     assert run.refinement is not None
     assert run.judging is not None
     assert (run.refinement.policy, run.refinement.rounds) == ("paper", 1)
-    assert (run.judging.questions, run.judging.claims) == ((6, 12), 10)
+    assert (run.judging.questions, run.judging.claims) == ((6, 12), (4, 10))
     assert (run.judging.stretch_tokens, run.judging.second_look) == (1_000_000, False)
 
 

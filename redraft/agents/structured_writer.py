@@ -184,15 +184,18 @@ class StructuredWriter:
         sign: Callable[[str], bool] | None = None,
         at_worst: int = 0,
         source: str = "",
+        *,
+        free: bool = False,
     ) -> Completion:
         """Ask until the reply has at most `words` (or `most`) words and ends a sentence, or is the `sign` that there is
         nothing to write; else keep the closest, or one of up to `at_worst` words. With a `source` the text has to be
-        a summary of it."""
+        a summary of it. A `free` text may be longer: `words` is what it usually needs."""
 
         def examine(text: str) -> Flaw | None:
             if sign and sign(text):
                 return None
-            return self.foreign(text, source, words) or too_long(text, words, most) or unfinished(text)
+            long = None if free else too_long(text, words, most)
+            return self.foreign(text, source, words) or long or unfinished(text)
 
         room = self.tokens(max(words, most)) + self.beside
         return await self.tries(prompt, given, shrinking(words), examine, words, room, label, at_worst)

@@ -60,8 +60,9 @@ def _values(preset: Preset) -> dict[str, Any]:
     values = {names.get(field, field): value for field, value in preset.set_fields.items()}
     if goals := values.get("goal"):
         values["goal"] = [f"{metric}={least}" for metric, least in goals.items()]
-    if isinstance(questions := values.get("questions"), tuple):
-        values["questions"] = "-".join(str(end) for end in questions)
+    for name in ("questions", "claims"):
+        if isinstance(ends := values.get(name), tuple):
+            values[name] = "-".join(str(end) for end in ends)
     return values
 
 
