@@ -12,6 +12,7 @@ from redraft.cli import delivery, options
 from redraft.cli import given as asked
 from redraft.cli.given import store_to_read
 from redraft.cli.output_files import put
+from redraft.cli.presets import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import DONE, SHORT, reading, say
 from redraft.plugins import require_agreement
@@ -99,6 +100,7 @@ def _formats() -> str:
     help="Name of the annotations.  [default: format and file]",
 )
 @options.judging_options
+@preset_option
 @options.model_options
 @delivery.run_options
 @options.dry_run
