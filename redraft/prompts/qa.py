@@ -18,6 +18,7 @@ from redraft.prompts.contract import (
     Fence,
     GivenModel,
     Lines,
+    Odds,
     OutlineText,
     Passages,
     Prompt,
@@ -213,6 +214,7 @@ class Comparison(ReplyModel):
     id: Annotated[int, Names("pairs"), IDS]
     reason: Reason
     verdict: Annotated[Verdict, BeforeValidator(lenient(Verdict, None, _VERDICTS)), Also(*LABELS)]
+    odds: Odds = None
 
 
 class Comparisons(ReplyModel):
@@ -273,6 +275,7 @@ class DocumentAnswer(ReplyModel):
     quote: Quote
     answered: Answered
     answer: Aside
+    odds: Odds = None
 
 
 class DocumentAnswers(ReplyModel):

@@ -22,7 +22,7 @@ from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
 from redraft.runs.models import tokenizer_of
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
-from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig, SimilarityName, is_entailment, reads_prompts
+from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig, SimilarityName, reads_prompts, writes
 from redraft.text.vectors import load_encoder
 from redraft.text.words import count_words
 
@@ -129,7 +129,7 @@ class QaDesign(ModelsDesign):
     def check(self, runner: ExperimentRunner) -> None:
         """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
         for one in (*self.models, self.judge):
-            if is_entailment(one.settings.model):
+            if not (one.settings.model == EXTRACTIVE or writes(one.settings.model)):
                 raise UsageError(f"{one.name} neither asks nor answers questions", hint="name a language model")
         if self.similarity == "judge":
             raise UsageError("--similarity judge is not a measure: the judge gives its verdicts anyway")
