@@ -355,7 +355,7 @@ class Keepers:
     def revise(self, sheet: Sheet) -> Said:
         text = sheet.within("summary")
         for point in sheet.items("points").values():
-            text = self.mended(text, _looked_up(point, text, sheet.shown))
+            text = self.mended(text, looked_up(point, text, sheet.shown))
         return text
 
     def criticize(self, sheet: Sheet) -> Said:
@@ -411,7 +411,7 @@ def _ruled(point: Mapping[str, str], known: Mapping[int, str]) -> Json:
     return {"reason": "It is so.", "quote": fact_of(*next(iter(told_of.items())))[:-1], "verdict": "supported"}
 
 
-def _looked_up(point: dict[str, str], summary: str, shown: str) -> dict[str, str]:
+def looked_up(point: dict[str, str], summary: str, shown: str) -> dict[str, str]:
     """A point with what a question by itself leaves to be found: the answer, and the sentence that is wrong."""
     if "question" not in point or "sentence" in point or "evidence" in point:
         return point

@@ -7,6 +7,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import OPEN, mean
@@ -53,12 +54,12 @@ def _blanc(model: str) -> Scorer:
     """Return BLANC-help of the package `blanc`: how much a summary helps a masked language model to fill the document's
     gaps."""
     try:
-        from blanc import BlancHelp
+        package = import_module("blanc")
     except ImportError as error:
         raise UsageError("--baseline blanc needs the package blanc", hint="pip install blanc") from error
 
     def scores(items: Sequence[HumanItem]) -> list[float | None]:
-        scored = BlancHelp(model_name=model, device="cpu", show_progress_bar=False).eval_pairs(
+        scored = package.BlancHelp(model_name=model, device="cpu", show_progress_bar=False).eval_pairs(
             [item.source for item in items], [item.summary for item in items]
         )
         return [float(one) for one in scored]
@@ -89,7 +90,7 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
+class AgreementOverview:
     """Every set of annotations by every metric that its people's figures measure."""
 
     outcomes: tuple[AgreementOutcome, ...]
@@ -127,7 +128,7 @@ async def compared(
     base: AgreementDesign,
     scorers: Mapping[str, Scorer],
     runner: ExperimentRunner,
-) -> Overview:
+) -> AgreementOverview:
     """Judge all sets, within the limits, and correlate the scores with people's."""
     done = [(name, await tried(dataset, design, runner)) for name, dataset, design in designs(sets, metrics, base)]
     found: dict[Method, dict[str, Correlation]] = defaultdict(dict)
@@ -138,7 +139,7 @@ async def compared(
             found[Method(method, metric, setting, SUMMARIES)][name] = correlate(one.ours, one.people, one.documents)
             if one.has_systems:
                 found[Method(method, metric, setting, SYSTEMS)][name] = systems_correlation(one)
-    return Overview(tuple(one for _, one in done), sets, found)
+    return AgreementOverview(tuple(one for _, one in done), sets, found)
 
 
 def _scored(
@@ -168,7 +169,7 @@ def _token_f1(said: ItemOutcome, metric: str, store: Store) -> float | None:
     return mean([rouge1(one["found"], one["expected"]) for one in judged])
 
 
-def overview_report(done: Overview) -> Report:
+def overview_report(done: AgreementOverview) -> Report:
     """Return the report: the table, and a record for each of its figures."""
     design = done.outcomes[0].design
     names = list(dict.fromkeys(name for method in done.found for name, _ in method.setting))
@@ -210,7 +211,7 @@ def overview_report(done: Overview) -> Report:
     return Report("overview", "Agreement with people", tuple(about), settings, (table,), items, (_basis(done),))
 
 
-def _basis(done: Overview) -> str:
+def _basis(done: AgreementOverview) -> str:
     said = [one.status for outcome in done.outcomes for column in outcome.columns for one in column.said]
     counts = ", ".join(f"{said.count(status)} {status}" for status in ("scored", "unjudged", "failed", "not made"))
     return f"Based on {len(said)} judgments: {counts}."
