@@ -38,7 +38,7 @@ def _lay_under(context: click.Context, _: click.Parameter, name: str | None) -> 
         return
     from redraft.presets import preset
 
-    known, values = _options(context), _values(preset(name))
+    known, values = _options(context), _values_in(context, preset(name))
     found = {str(known[key].name): _fitting(known[key], value) for key, value in values.items() if key in known}
     if "metric" not in (context.default_map or {}):
         context.meta[given.METRICS_OF_A_PRESET] = values.get("metric", ())
@@ -65,7 +65,7 @@ def _check(context: click.Context, chosen: Preset) -> None:
     """Refuse a preset that the command does not use. One that the environment or a file names for all commands is
     noted."""
     known, unrefined = _options(context), context.params.get("refine") is False
-    used = chosen.settings.model_fields_set if unrefined else _values(chosen).keys()
+    used = chosen.settings.model_fields_set if unrefined else _values_in(context, chosen).keys()
     if (used & known.keys()) - _ANY or chosen.name in (context.command.name, _PAPER.get(str(context.command.name))):
         return
     hint = "add --refine" if unrefined else "leave out --preset"
@@ -74,6 +74,12 @@ def _check(context: click.Context, chosen: Preset) -> None:
         raise UsageError(said, hint=hint)
     if not context.params.get("quiet"):
         say(f"note: {said}")
+
+
+def _values_in(context: click.Context, preset: Preset) -> dict[str, Any]:
+    """Return the preset's settings by parameter name; in experiments, with those that only experiments have."""
+    own = preset.experiment if context.parent and context.parent.info_name == "experiment" else {}
+    return {**_values(preset), **own}
 
 
 def _values(preset: Preset) -> dict[str, Any]:
