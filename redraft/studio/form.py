@@ -110,7 +110,7 @@ def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> Form
     annotation: Any = field.annotation
     ends = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     kind = next(one for one in ends if one is not type(None))
-    default = _default(field) if kind is bool else option.default or _default(field)
+    default = _default(field) if kind is bool else _in_words(option.default or _default(field))
     if get_origin(kind) is Literal:
         return FormField(name, label, text, "choice", default, tuple(map(str, get_args(kind))))
     if kind is bool:
