@@ -13,6 +13,7 @@ from typing import NamedTuple
 import click
 
 from redraft.cli.interrupts import exit_at_second_interrupt
+from redraft.cli.sections import NearestGroup
 from redraft.cli.settings_file import read_config
 from redraft.cli.terminal import DONE, FAILED, INTERRUPTED, SHORT, WRONG_USAGE, clean_streams, json_text, say
 from redraft.errors import BudgetError, RedraftError, UsageError
@@ -84,7 +85,7 @@ class Commands(MutableMapping[str, click.Command]):
         return len(self.listed)
 
 
-class Overview(click.Group):
+class Overview(NearestGroup):
     """The group of all commands, in the order of the list."""
 
     def list_commands(self, _: click.Context) -> list[str]:
