@@ -136,7 +136,7 @@ def plan_table(sources: Sequence[str], asked: BatchRequest, prices: PriceTable) 
     """Return the estimated cost of all documents, read one after the other. Of documents of similar size, one is
     planned by a dry run, and the others count in proportion to their tokens."""
     sums: Counter[str] = Counter()
-    dollars: float | None = 0.0
+    costs: list[tuple[float, float | None, float | None]] = []
     sampled = SampledDryRuns(prices)
     troubles: Counter[str] = Counter()
     for _, source in documents_in(sources):
@@ -150,9 +150,13 @@ def plan_table(sources: Sequence[str], asked: BatchRequest, prices: PriceTable) 
             troubles[error.message] += 1
             continue
         sums.update(_numbers(prepared, like, share))
-        cost = like.cost(with_reasoning=True)
-        dollars = None if dollars is None or cost is None else dollars + share * cost
-    rows: list[tuple[Cell, ...]] = [*sums.items(), ("USD", dollars)]
+        costs.append((share, like.cost(with_reasoning=False), like.cost(with_reasoning=True)))
+    unknown = any(cost is None for _, cost, _ in costs)
+    rows: list[tuple[Cell, ...]] = [
+        *sums.items(),
+        ("USD, without reasoning", None if unknown else sum(share * (cost or 0) for share, cost, _ in costs)),
+        ("USD, at most", None if unknown else sum(share * (most or 0) for share, _, most in costs)),
+    ]
     rows += [(f"cannot be read: {message}", n) for message, n in troubles.most_common()]
     return Table(
         "plan",
@@ -173,5 +177,5 @@ def _numbers(prepared: PreparedDocument, like: CostEstimate, share: float) -> di
         "calls": round(share * like.calls),
         "prompt tokens": round(share * like.prompt_tokens),
         "reply tokens": round(share * like.completion_tokens),
-        "reasoning tokens": round(share * like.reasoning),
+        "reasoning tokens, at most": round(share * like.reasoning),
     }

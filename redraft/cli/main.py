@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import click
 
+from redraft.cli.hints import NearestGroup
 from redraft.cli.interrupts import exit_at_second_interrupt
-from redraft.cli.sections import NearestGroup
 from redraft.cli.settings_file import read_config
 from redraft.cli.terminal import DONE, FAILED, INTERRUPTED, SHORT, WRONG_USAGE, clean_streams, json_text, say
 from redraft.errors import BudgetError, RedraftError, UsageError

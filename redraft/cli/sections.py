@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import click
@@ -156,20 +155,7 @@ def write_sections(records: Sequence[tuple[Section, Record]], formatter: click.H
             )
 
 
-class NearestGroup(click.Group):
-    """A group that names the nearest command for an unknown one, as click itself does since 8.5."""
-
-    def resolve_command(
-        self, context: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        word = args[0]
-        if not word.startswith("-") and self.get_command(context, word) is None:
-            near = get_close_matches(word, self.list_commands(context), 1)
-            context.fail(f"No such command {word!r}." + "".join(f" Did you mean {one!r}?" for one in near))
-        return super().resolve_command(context, args)
-
-
-class CommandGroup(NearestGroup):
+class CommandGroup(hints.NearestGroup):
     """A group of commands in the order they were added; `usual` runs if none is named."""
 
     command_class = Command

@@ -52,7 +52,9 @@ class PlanTotals(BaseModel):
     completion_tokens: int
     reasoning_tokens: int
     cost_usd: float | None
-    """None if a price is unknown."""
+    """Without reasoning; None if a price is unknown."""
+    max_cost_usd: float | None
+    """With as much reasoning as there is room for."""
     seconds: float | None = None
     """About how long it takes; None if a model has never answered here."""
     stages: list[Stage]

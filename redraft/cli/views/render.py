@@ -278,6 +278,15 @@ def over(usd: float) -> str:
     return f"${usd:.4f} over --max-cost, because replies were longer than requested"
 
 
+def cost_line(cost: float | None, most: float | None) -> str:
+    """Return an estimated cost without reasoning, and the most that it can be with it."""
+    if cost is None or most is None:
+        return "unknown (set the model's price with --prices)"
+    if not most:
+        return "none"
+    return f"about ${cost:.4f}" + (f" without reasoning, at most ${most:.4f} with it" if most > cost else "")
+
+
 def aligned(rows: Sequence[Sequence[str]], *, right: bool = False) -> list[str]:
     """Return rows in aligned columns; with `right`, all but the first column are right-aligned."""
     widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
