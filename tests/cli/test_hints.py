@@ -169,7 +169,7 @@ def test_the_suggested_limit_of_cost_is_enough_for_the_rest(command: Inside) -> 
     with ChatServer(summarizer()) as server:
         asked = ("-m", "openai:gpt-5-mini", "--base-url", server.base_url, "--chunk-tokens", "150")
         asked += ("--strategy", "incremental", "--reasoning-tokens", "2000")
-        stopped = command.run("summarize", "book.md", "-w", "60", *asked, "--max-cost", "0.02")
+        stopped = command.run("summarize", "book.md", "-w", "60", *asked, "--max-cost", "0.01")
         assert stopped.code == 3, stopped.err
         arguments = hinted(stopped.err)
         assert hinted(command.run("show", arguments[1]).err) == arguments
