@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from redraft.builtin.draft import standing_alone
+from redraft.builtin.identity import NOT_UNDERSTOOD
 from redraft.builtin.prose import LAST_RESORT, cut, read
 from redraft.builtin.references import details
 from redraft.prompts.revision import Point, ReviseGiven
@@ -62,11 +63,8 @@ def revise(given: ReviseGiven) -> str:
     if not (asked := [point for point in given.points if _is_in_words(point)]):
         return text
     tags = Tags(given)
-    left = "\n".join(f"{tags.tag('points', point.id)}: left: {_NOT_UNDERSTOOD}" for point in asked)
+    left = "\n".join(f"{tags.tag('points', point.id)}: left: {NOT_UNDERSTOOD}" for point in asked)
     return f"<points>\n{left}\n</points>\n<revision>\n{text}\n</revision>"
-
-
-_NOT_UNDERSTOOD = "the built-in model cannot follow requests in words"
 
 
 def _is_in_words(point: Point) -> bool:

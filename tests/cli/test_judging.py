@@ -523,9 +523,9 @@ def test_what_the_built_in_judge_can_tell_nothing_of_is_refined_to_nothing_and_s
     assert "a language model or a local entailment model as judge (--judge openai:MODEL, --judge nli:MODEL)" in said
     assert "too few items have a verdict to tell whether every goal is met" in said
     evaluated = Inside(tmp_path).run("evaluate", str(SAMPLE), "retold.md", "--metric", "consistency").err
-    for told in (said, " ".join(evaluated.split())):
-        assert "Repeat the command with a language model as --judge. Details: redraft trace" in told
-        assert "redraft resume" not in told, "the built-in model would say the same again"
+    for shown in (said, " ".join(evaluated.split())):
+        assert "Repeat the command with a language model as --judge. Details: redraft trace" in shown
+        assert "redraft resume" not in shown, "the built-in model would say the same again"
     as_json = Inside(tmp_path).run(*asked, "--json").json
     assert (as_json["stop_reason"], as_json["goals"]["consistency"]["met"]) == ("unsure", None)
     assert "name a language model" in as_json["unscored"]["consistency"]
