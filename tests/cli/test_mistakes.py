@@ -84,7 +84,9 @@ def test_runs_without_scores_are_compared(command: Inside) -> None:
     page = command.run("compare-runs", *runs, "--format", "markdown")
     assert page.code == 0, page.err
     assert "No metric has scored two of these runs" in page.out
+    assert "## Scores" not in page.out, "an empty table says nothing"
     assert command.run("compare-runs", *runs, "-o", "beside.html").code == 0
+    assert 'id="scores"' not in (command.folder / "beside.html").read_text("utf-8")
 
 
 @pytest.mark.slow
