@@ -188,8 +188,11 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _likely(option: str, known: Sequence[str]) -> list[str]:
-    """Return the known options that start with the unknown one, else the nearest one."""
-    return [one for one in known if one.startswith(option)] or get_close_matches(option, known, 1, 0.0)
+    """Return the known options that start with the unknown one, or only the one that has a letter more; else the nearest
+    one."""
+    begun = [one for one in known if one.startswith(option)]
+    whole = [one for one in begun if len(one) == len(option) + 1]
+    return whole or begun or get_close_matches(option, known, 1, 0.0)
 
 
 def _as_json(words: Sequence[str]) -> bool:
