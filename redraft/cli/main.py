@@ -188,8 +188,7 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _likely(option: str, known: Sequence[str]) -> list[str]:
-    """Return the known options that start with the unknown one, or only the one that has a letter more; else the nearest
-    one."""
+    """Return the known options that start with the unknown one, or only that with a letter more; else the nearest."""
     begun = [one for one in known if one.startswith(option)]
     whole = [one for one in begun if len(one) == len(option) + 1]
     return whole or begun or get_close_matches(option, known, 1, 0.0)

@@ -100,7 +100,7 @@ _STAGES: Mapping[str, tuple[str, Role]] = {
     asking.WRITE_ANSWER.name: (_ANSWERING, "writer"),
     decision.DECIDE.name: ("deciding", "decider"),
     arbitration.RULE_ON_FINDINGS.name: ("second looks", "judge"),
-    revision.REVISE.name: ("revising", "writer"),
+    **{one.name: ("revising", "writer") for one in (revision.CRITICIZE, revision.REVISE)},
 }
 """The stage and role of each prompt that no metric sends by itself."""
 
@@ -241,6 +241,11 @@ class CostEstimate:
             thinking = one.calls * reasoning_reserve(one.settings) if with_reasoning else 0
             total += price.of(Usage(one.prompt_tokens, one.completion_tokens + thinking))
         return total
+
+    def unpriced(self) -> tuple[str, ...]:
+        """Return the models whose price is unknown."""
+        unknown = (one.settings.model for one in self._all_work() if price_of(one.settings, self.prices) is None)
+        return tuple(dict.fromkeys(unknown))
 
     def _all_work(self) -> Iterator[StageUsage]:
         yield from self.work
