@@ -18,7 +18,20 @@ from redraft.store.records import evidence_in, evidence_values, insert, record_i
 _AT_ONCE = 500
 _OF_EVALUATION = ("metric", "version", "outcome", "score", "judged", "unjudged", "reason", "held", "details")
 _OF_FINDING = (
-    *("id", "kind", "task", "explanation", "sentence", "question", "found", "expected", "said_by", "read", "value"),
+    *(
+        "id",
+        "kind",
+        "task",
+        "explanation",
+        "sentence",
+        "question",
+        "found",
+        "expected",
+        "said_by",
+        "read",
+        "value",
+        "probability",
+    ),
 )
 _OF_A_ROUND = ("draft", "base", "aims", "findings", "accepted", "reason", "why", "instruction", "answers")
 

@@ -318,5 +318,5 @@ async def test_a_page_shows_how_sure_the_judge_is(server: DecisionServer, tmp_pa
     async with redraft.Session(tmp_path / "a.db", judges=[named("systemone:small", server.address)]) as session:
         result = await session.evaluate(DOCUMENT, SUMMARY, metrics=["faithfulness"])
         page = dossier_page(read_dossier(session.store, result.run.id))
-    assert "98 % that this finding is right" in page
-    assert "<small>(0.00 to 0.67)</small>" in page
+    assert "98% that this finding is right" in page
+    assert "<small>(0.00 to 0.66)</small>" in page
