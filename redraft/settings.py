@@ -38,10 +38,13 @@ PerspectiveName = Literal["both", "analytical", "narrative"]
 Chunking = Literal["natural", "fixed"]
 """Whether chunks end at chapters, scenes and paragraphs and leave out surrounding matter, or are as large as possible.
 """
+WordsAs = Literal["limit", "target"]
+"""Whether `words` are the most that a summary has, or what is asked for, with a cap in tokens."""
 Merging = Literal["summaries", "source"]
 """Whether a merge sees only the summaries, or also the paragraphs that they are based on."""
 Role = Literal["writer", "judge", "validator", "decider"]
 PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agent"]
+FeedbackName = Literal["findings", "questions", "generic"]
 
 LEVEL_RATIO = 0.65  # the paper's ratio of words to tokens, and of one level's limit to the next
 NLI = "nli"
@@ -93,6 +96,12 @@ class DraftConfig(Settings):
     """Why this strategy was chosen automatically."""
     words: int | None = setting(
         None, "Maximum words in the summary.", "summary", "N", "--words", "-w", said="chosen for the document", ge=10
+    )
+    words_as: WordsAs = setting(
+        "limit",
+        "limit: a summary has at most --words; target: it is asked for --words, and may have a token for every 0.65 of"
+        " them, as in the BooookScore paper.",
+        "summary",
     )
     by_chapter: bool = setting(
         False,
@@ -190,6 +199,10 @@ class DraftConfig(Settings):
         """Return the tokens of a chunk; a direct summary has a single chunk."""
         return self.context_tokens if self.strategy == "direct" else self.chunk_tokens
 
+    def cap(self, words: int) -> int:
+        """Return the most tokens of a summary that is asked for this many words; 0 if `words` is the limit itself."""
+        return round(words / LEVEL_RATIO) if self.words_as == "target" else 0
+
     @property
     def drafting(self) -> str:
         """Return the strategy for the summary itself; summaries of chapters are always merged."""
@@ -197,7 +210,9 @@ class DraftConfig(Settings):
 
     def identity(self, document: str, tokenizer: str, prompt_hashes: dict[str, str]) -> str:
         """Return the identity: equal for two runs exactly if they ask the same of the same text."""
-        kept = self.model_dump(mode="json", exclude=_NO_MATTER)
+        # Runs from before there were targets keep their identity.
+        unset = {"words_as"} if self.words_as == "limit" else set()
+        kept = self.model_dump(mode="json", exclude=_NO_MATTER | unset)
         material = [kept, document, tokenizer, prompt_hashes]
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -276,7 +291,13 @@ class JudgeConfig(Settings):
     stretch_tokens: int = setting(
         6144, "Maximum tokens of a part that questions are written about at once.", "judging", "N", ge=256
     )
-    claims: int = setting(120, "Maximum number of questions about one summary.", "judging", "N", ge=1, le=10_000)
+    claims: Questions = setting(
+        120,
+        "Maximum number of questions about one summary, spread over its sentences. Or from A to B, the most important"
+        " ones of all, such as 4-10.",
+        "judging",
+        "N|A-B",
+    )
     batch: int = setting(10, "Sentences per request for booookscore; the paper uses 1.", "judging", "N", ge=1, le=100)
     top_k: int | None = setting(None, "Use only the K most important questions.", "judging", "K", ge=1)
     similarity: SimilarityName = setting(
@@ -352,7 +373,22 @@ class RefineConfig(Settings):
         "-g",
     )
     policy: PolicyName = setting("consistency-first", "What to fix first; with agent a model decides.", "refining")
+    feedback: FeedbackName | None = setting(
+        None,
+        "What the reviser is told. findings: each with its sentence, both answers and the place in the document;"
+        " questions: as in LongSumEval, unanswered questions alone, and wrong answers with the document's; generic: the"
+        " writer's own criticism, as in Self-Refine.",
+        "refining",
+        said="questions with --policy paper, else findings",
+    )
     rounds: int = setting(4, "Maximum number of revisions.", "refining", "N", ge=1, le=100)
+    free_length: bool = setting(
+        False,
+        "Let a revision be as long as it needs, instead of at most --words, or as long as the given summary.",
+        "refining",
+        None,
+        "--free-length/--no-free-length",
+    )
     tolerance: float = setting(
         0.02, "How far the score of another goal may fall in an accepted revision.", "refining", "X", ge=0, le=1
     )
@@ -386,6 +422,16 @@ class RefineConfig(Settings):
     decider: str | None = setting(
         None, "Model that decides with --policy agent, instead of --model.", "refining", "NAME"
     )
+
+    @property
+    def told(self) -> FeedbackName:
+        """Return what the reviser is told."""
+        return self.feedback or ("questions" if self.policy == "paper" else "findings")
+
+    def asks(self) -> dict[str, object]:
+        """Return the settings that change what is asked; those that came later only where they are set."""
+        unset = {name for name in ("feedback", "free_length") if not getattr(self, name)}
+        return self.model_dump(mode="json", exclude={"allow_self_check", *unset})
 
 
 _ALL_OF_A_WAVE = 50_000  # more than a provider takes in one job

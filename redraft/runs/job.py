@@ -225,6 +225,7 @@ class JobFactory:
             settings.language,
             in_characters(settings.language, prepared.document.text),
             prepared.book.instructions,
+            count=prepared.tokenizer.count,
         )
 
 

@@ -288,6 +288,13 @@ def _by_length(name: str, row: str, third: str) -> Draw:
     return draw
 
 
+def _scores_by_length(table: Table) -> dict[str, Plot]:
+    """Draw the mean score of each system's summaries by their length."""
+    parts = [one for one in records_of(table) if one["part"] != ALL]
+    said = ("tokens of the summary", "score", "BooookScore by length")
+    return {"by_length": lines(parts, ["system"], "tokens", "score", said)} if parts else {}
+
+
 def _between_models(table: Table) -> dict[str, Plot]:
     """Draw for each pair of models the difference in accuracy, over all questions and by type."""
     records = records_of(table)
@@ -455,6 +462,7 @@ def _carried(table: Table) -> Sequence[str]:
 
 DRAWN: Mapping[tuple[str, str], Draw] = {
     ("agree", "risk"): _risk,
+    ("booookscore", "by_length"): _scores_by_length,
     ("booookscore", "scores"): _systems,
     ("booookscore", "types"): Heat(
         *("types", "", "type", "system", "% of sentences"),
