@@ -54,15 +54,15 @@ judges = of_field(
 
 
 def strategies_of(
-    usual: str = "hierarchical",
+    usual: str,
     text: str = "How summaries are drafted: hierarchical, incremental, direct; may be repeated.",
-    **more: Any,
+    of: Callable[..., Callable[[F], F]] = typed_option,
 ) -> Callable[[F], F]:
     """The option for the strategies that are compared."""
-    return option("--strategy", section="summary", multiple=True, metavar="NAME", default=(usual,), help=text, **more)
+    return of("--strategy", section="summary", multiple=True, metavar="NAME", default=(usual,), help=text)
 
 
-strategies = strategies_of()
+strategies = strategies_of("hierarchical", of=option)
 steps = typed_option(
     "--until",
     "steps",
