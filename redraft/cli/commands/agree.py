@@ -90,7 +90,10 @@ _sweep = options.typed_option(
 )
 @_items
 @options.typed_option(
-    "--metric", section="judging", metavar="NAME", default="consistency", help="Metric to compare with people."
+    "--metric",
+    section="judging",
+    metavar="NAME",
+    help="Metric to compare with people.  [default: consistency, or the --rubric]",
 )
 @_sweep
 @options.typed_option(
@@ -98,6 +101,12 @@ _sweep = options.typed_option(
     section="output",
     is_flag=True,
     help="Store the agreement, to show it with these judges' scores from now on.",
+)
+@options.typed_option(
+    "--fit",
+    section="output",
+    is_flag=True,
+    help="With --save: fit a calibration of these judges' probabilities, and apply it from now on.",
 )
 @options.typed_option(
     "--title",
@@ -116,6 +125,7 @@ def with_(
     documents: str | None,
     items: int | None,
     save: bool,
+    fit: bool,
     title: str | None,
     as_json: bool,
     quiet: bool,
@@ -130,21 +140,36 @@ def with_(
     from redraft.lab.agreement.trial import chosen, format_named, human_field, plan_table, tried
     from redraft.store.store import Store
 
+    if fit and not save:
+        raise UsageError("--fit stores a calibration", hint="add --save")
     limits, table = asked.limits(given), asked.prices(given)
     dataset = chosen(format_named(format_).read(file, documents), items)
     dataset = replace(dataset, name=title or dataset.name)
-    design = _design(given["metric"], human_field(dataset, given["metric"], given["human"]), given)
+    metric = _metric(given)
+    design = _design(metric, human_field(dataset, metric, given["human"]), given)
     if given["dry_run"]:
         return delivery.show_plan(plan_table(dataset, design, table), as_json=as_json)
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
         outcome = delivery.work(lambda runner: tried(dataset, design, runner), store, limits, table, quiet=quiet)
-        kept = saved(outcome, store) if save else []
+        kept = saved(outcome, store, fit=fit) if save else []
     delivery.deliver(agree_report(outcome), folder, as_json=as_json, quiet=quiet)
     if save and not quiet:
         say(f"{len(kept)} figures stored" if kept else "nothing stored: stopped early, or too few verdicts")
     done = any(said.outcome for column in outcome.columns for said in column.said)
     return delivery.closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
+
+
+def _metric(given: Mapping[str, Any]) -> str:
+    """Return the metric that is compared: the named one, or that of the only rubric."""
+    from redraft.cli.settings_file import rubrics_given
+
+    stated = rubrics_given(given["rubric"])
+    metric: str = given["metric"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
+    if stated and metric not in stated:
+        hint = f"say which one is compared with people: --metric {next(iter(stated))}"
+        raise UsageError(f"--rubric is not used by --metric {metric}", hint=hint)
+    return metric
 
 
 def _design(metric: str, human: str, given: Mapping[str, Any]) -> AgreementDesign:
