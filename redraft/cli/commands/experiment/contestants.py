@@ -56,13 +56,15 @@ judges = of_field(
 def strategies_of(
     usual: str,
     text: str = "How summaries are drafted: hierarchical, incremental, direct; may be repeated.",
-    of: Callable[..., Callable[[F], F]] = typed_option,
+    *,
+    environment: bool = False,
 ) -> Callable[[F], F]:
     """The option for the strategies that are compared."""
-    return of("--strategy", section="summary", multiple=True, metavar="NAME", default=(usual,), help=text)
+    make = option if environment else typed_option
+    return make("--strategy", section="summary", multiple=True, metavar="NAME", default=(usual,), help=text)
 
 
-strategies = strategies_of("hierarchical", of=option)
+strategies = strategies_of("hierarchical", environment=True)
 steps = typed_option(
     "--until",
     "steps",
