@@ -31,7 +31,7 @@ from redraft.studio.run_actions import settings_given
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.studio.start import KEPT, Sent, asked_from, begun, offer_of, plan_of, planned, sent_with
 
-Here = Literal["runs", "new", "batches", "packs", "models", "experiments", "api", ""]
+Here = Literal["runs", "new", "batches", "packs", "models", "experiments", "sheets", "api", ""]
 _MOST_COMPARED = 6
 _EMPTY = dict.fromkeys(
     (
