@@ -24,6 +24,7 @@ from redraft.prompts.contract import (
     Prompt,
     ReplyModel,
     Silent,
+    SummaryText,
     Tagged,
     Text,
     Unsure,
@@ -344,8 +345,9 @@ def yes_or_no(answer: str) -> Literal["yes", "no"] | None:
 
 
 class AskTypedGiven(GivenModel):
-    """A paragraph, what stands before it, and which type of question is wanted."""
+    """A paragraph, what stands before it, which type of question is wanted, and a summary of the document, if any."""
 
+    summary: SummaryText = ""
     context: Context = ""
     excerpt: Excerpt
     type: QuestionType
