@@ -44,6 +44,7 @@ Merging = Literal["summaries", "source"]
 """Whether a merge sees only the summaries, or also the paragraphs that they are based on."""
 Role = Literal["writer", "judge", "validator", "decider"]
 PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agent"]
+FeedbackName = Literal["findings", "questions", "generic"]
 
 LEVEL_RATIO = 0.65  # the paper's ratio of words to tokens, and of one level's limit to the next
 NLI = "nli"
@@ -290,7 +291,13 @@ class JudgeConfig(Settings):
     stretch_tokens: int = setting(
         6144, "Maximum tokens of a part that questions are written about at once.", "judging", "N", ge=256
     )
-    claims: int = setting(120, "Maximum number of questions about one summary.", "judging", "N", ge=1, le=10_000)
+    claims: Questions = setting(
+        120,
+        "Maximum number of questions about one summary, spread over its sentences. Or from A to B, the most important"
+        " ones of all, such as 4-10.",
+        "judging",
+        "N|A-B",
+    )
     batch: int = setting(10, "Sentences per request for booookscore; the paper uses 1.", "judging", "N", ge=1, le=100)
     top_k: int | None = setting(None, "Use only the K most important questions.", "judging", "K", ge=1)
     similarity: SimilarityName = setting(
@@ -366,7 +373,22 @@ class RefineConfig(Settings):
         "-g",
     )
     policy: PolicyName = setting("consistency-first", "What to fix first; with agent a model decides.", "refining")
+    feedback: FeedbackName | None = setting(
+        None,
+        "What the reviser is told. findings: each with its sentence, both answers and the place in the document;"
+        " questions: as in LongSumEval, unanswered questions alone, and wrong answers with the document's; generic: the"
+        " writer's own criticism, as in Self-Refine.",
+        "refining",
+        said="questions with --policy paper, else findings",
+    )
     rounds: int = setting(4, "Maximum number of revisions.", "refining", "N", ge=1, le=100)
+    free_length: bool = setting(
+        False,
+        "Let a revision be as long as it needs, instead of at most --words, or as long as the given summary.",
+        "refining",
+        None,
+        "--free-length/--no-free-length",
+    )
     tolerance: float = setting(
         0.02, "How far the score of another goal may fall in an accepted revision.", "refining", "X", ge=0, le=1
     )
@@ -400,6 +422,16 @@ class RefineConfig(Settings):
     decider: str | None = setting(
         None, "Model that decides with --policy agent, instead of --model.", "refining", "NAME"
     )
+
+    @property
+    def told(self) -> FeedbackName:
+        """Return what the reviser is told."""
+        return self.feedback or ("questions" if self.policy == "paper" else "findings")
+
+    def asks(self) -> dict[str, object]:
+        """Return the settings that change what is asked; those that came later only where they are set."""
+        unset = {name for name in ("feedback", "free_length") if not getattr(self, name)}
+        return self.model_dump(mode="json", exclude={"allow_self_check", *unset})
 
 
 _ALL_OF_A_WAVE = 50_000  # more than a provider takes in one job

@@ -228,7 +228,11 @@ def refinement(given: Given, run: Run | None = None) -> RefineConfig:
     known = run.refinement.model_dump() if run and run.refinement else {}
     own = with_rubrics(run.judging if run else JudgeConfig(rubrics=rubric_tables()), ())
     goals = {**known.get("goals", {}), **_goals(given.get("goal", ()))} or _usual_goals()
-    made = _checked(RefineConfig, {**known, **_named(given, REFINEMENT), "goals": goals}, REFINEMENT)
+    values = {**known, **_named(given, REFINEMENT), "goals": goals}
+    if typed(given, ("words",)) and not typed(given, ("free_length",)):
+        # A limit that is typed holds for revisions too, whatever the preset.
+        values["free_length"] = False
+    made = _checked(RefineConfig, values, REFINEMENT)
     if made.decider and made.policy != "agent" and typed(given, ("decider",)):
         raise UsageError(f"--decider is not used by --policy {made.policy}", hint="add --policy agent")
     with _said_of("--goal"):

@@ -312,7 +312,8 @@ keyfact_options = grouped(of_field(JudgeConfig, "perspective"), validator)
 repeat = of_field(JudgeConfig, "repeat")
 verdict_options = grouped(
     repeat,
-    *(of_field(JudgeConfig, name) for name in ("claims", "batch", "top_k", "similarity", "evidence", "second_look")),
+    of_field(JudgeConfig, "claims", type=Count(MOST_QUESTIONS)),
+    *(of_field(JudgeConfig, name) for name in ("batch", "top_k", "similarity", "evidence", "second_look")),
     of_field(JudgeConfig, "threshold"),
     embeddings,
     of_field(JudgeConfig, "pack"),
@@ -336,11 +337,16 @@ findings = option(
 )
 decider = of_field(RefineConfig, "decider")
 rounds = of_field(RefineConfig, "rounds")
+final_comparison = of_field(RefineConfig, "final_comparison")
+free_length = of_field(RefineConfig, "free_length")
 goal_options = grouped(
     of_field(RefineConfig, "goals"),
     rounds,
     of_field(RefineConfig, "policy"),
     decider,
-    *(of_field(RefineConfig, name) for name in ("tolerance", "judged_share", "allow_self_check", "final_comparison")),
+    *(of_field(RefineConfig, name) for name in ("tolerance", "judged_share", "allow_self_check")),
+    final_comparison,
+    of_field(RefineConfig, "feedback"),
+    free_length,
 )
 refining_options = grouped(goal_options, of_field(RefineConfig, "review"))

@@ -100,7 +100,7 @@ _STAGES: Mapping[str, tuple[str, Role]] = {
     asking.WRITE_ANSWER.name: (_ANSWERING, "writer"),
     decision.DECIDE.name: ("deciding", "decider"),
     arbitration.RULE_ON_FINDINGS.name: ("second looks", "judge"),
-    revision.REVISE.name: ("revising", "writer"),
+    **{one.name: ("revising", "writer") for one in (revision.CRITICIZE, revision.REVISE)},
 }
 """The stage and role of each prompt that no metric sends by itself."""
 

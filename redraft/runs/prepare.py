@@ -28,7 +28,7 @@ from redraft.prompts.decision import DECIDE
 from redraft.prompts.factual import FACTUAL
 from redraft.prompts.origins import TRACE_SENTENCES
 from redraft.prompts.qa import JUDGING
-from redraft.prompts.revision import REVISE
+from redraft.prompts.revision import CRITICIZE, REVISE
 from redraft.readers.documents import load_all
 from redraft.readers.parts import DocumentStretch, parted
 from redraft.report.history.results import document_read
@@ -340,7 +340,7 @@ def _identity(of_settings: str, order: RunSpec) -> str:
         of_settings,
         order.purpose.kind,
         order.judging.asks(),
-        order.refinement.model_dump(mode="json", exclude={"allow_self_check"}) if order.refinement else None,
+        order.refinement.asks() if order.refinement else None,
         content_id(order.given) if order.given is not None else None,
         *([content_id(order.other)] if order.other is not None else []),
         *([[asdict(one) for one in order.findings]] if order.findings else []),
@@ -398,6 +398,7 @@ def prompts_used(
 
 def _of_refining(refinement: RefineConfig) -> Iterator[Prompt[Any, Any]]:
     yield REVISE
+    yield from (CRITICIZE,) if refinement.told == "generic" else ()
     if refinement.policy != "paper":
         yield RULE_ON_FINDINGS
         yield from (PREFER_SUMMARY,) if refinement.final_comparison else ()

@@ -108,7 +108,8 @@ def _outcome(result: Result, output: str | None) -> str:
 def _length(result: Result) -> str:
     assert result.draft is not None
     first = f"the first {result.tokens:,} tokens of " if result.settings.until is not None else ""
-    limit = f" (limit {result.settings.words})" if result.run.kind == "refine" and result.settings.words else ""
+    held = result.run.refinement is not None and not result.run.refinement.free_length
+    limit = f" (limit {result.settings.words})" if held and result.settings.words else ""
     return f"{count(result.draft.words, 'word')}{limit} of {first}{one_line(result.title, _TITLE)}"
 
 

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 
 from redraft.evaluators.consensus import Interval
 from redraft.lab.agreement.correlation import between_systems, correlate, sentence_series, series, told
-from redraft.lab.agreement.tables import agreement_tables, best_of, right_and_said
+from redraft.lab.agreement.tables import SUMMARIES, SYSTEMS, agreement_tables, best_of, right_and_said
 from redraft.lab.agreement.trial import AgreementOutcome, Column
 from redraft.lab.experiments.frames import number, records_of
 from redraft.report.history.certificates import standing_of
@@ -82,7 +82,7 @@ def _item(outcome: AgreementOutcome, n: int) -> dict[str, object]:
 
 
 TAU, BALANCED = "tau-b", "balanced accuracy"
-SUMMARIES, SYSTEMS, SENTENCES = "summaries", "systems", "sentences"
+SENTENCES = "sentences"
 
 
 def saved(outcome: AgreementOutcome, store: Store) -> list[Agreement]:
