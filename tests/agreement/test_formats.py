@@ -281,7 +281,7 @@ REAL: list[tuple[str, str, str | None, int, int, str, float]] = [
     ("summeval", "summeval/summaries.jsonl", None, 1600, 100, "consistency", 4.660),
     ("realsumm", "realsumm/documents.jsonl", None, 1080, 45, "recall", 0.472),
     ("summedits", "summedits/news.jsonl", None, 819, 25, "consistency", 0.392),
-    ("booookscore", "booookscore/human/summary-gpt4-4096-hier.json", None, 100, 100, "coherence", 0.869),
+    ("booookscore", "booookscore/human/summary-gpt4-4096-hier.json", None, 100, 100, "coherence", 0.868),
     (
         "booookscore",
         "booookscore/annotations/gpt4-2048-hier.v2.json",
