@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from redraft.batches.sources import documents_in, put_in
-from redraft.domain import content_id
+from redraft.domain import Document, content_id
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import refuse_self_check
 from redraft.llm.prices import PriceTable
@@ -132,13 +132,40 @@ def _called(source: str | NewItem) -> str:
     return source if isinstance(source, str) else source.document or source.source
 
 
-def plan_table(sources: Sequence[str], asked: BatchRequest, prices: PriceTable) -> Table:
+@dataclass(frozen=True, slots=True)
+class BatchEstimate:
+    """The estimated cost of all documents of a batch."""
+
+    sums: Mapping[str, int]
+    cost_usd: float | None
+    """None if a price is unknown."""
+    troubles: Mapping[str, int]
+    """Why documents cannot be read, and how many."""
+    unpriced: tuple[str, ...] = ()
+    """The models whose price is unknown."""
+
+    def table(self) -> Table:
+        """Return the estimate as a table."""
+        rows: list[tuple[Cell, ...]] = [*self.sums.items(), ("USD", self.cost_usd)]
+        rows += [(f"cannot be read: {message}", n) for message, n in self.troubles.items()]
+        return Table(
+            "plan",
+            "Estimated cost",
+            "Estimate, if nothing is cached.",
+            "No model was called and nothing was stored. Retries are not included.",
+            ("what", "all documents"),
+            tuple(rows),
+        )
+
+
+def estimate(sources: Sequence[str | Document], asked: BatchRequest, prices: PriceTable) -> BatchEstimate:
     """Return the estimated cost of all documents, read one after the other. Of documents of similar size, one is
     planned by a dry run, and the others count in proportion to their tokens."""
     sums: Counter[str] = Counter()
     dollars: float | None = 0.0
     sampled = SampledDryRuns(prices)
     troubles: Counter[str] = Counter()
+    unpriced: dict[str, None] = {}
     for _, source in documents_in(sources):
         try:
             document = load(source, wanted=asked.reading) if isinstance(source, str) else source
@@ -152,16 +179,8 @@ def plan_table(sources: Sequence[str], asked: BatchRequest, prices: PriceTable) 
         sums.update(_numbers(prepared, like, share))
         cost = like.cost(with_reasoning=True)
         dollars = None if dollars is None or cost is None else dollars + share * cost
-    rows: list[tuple[Cell, ...]] = [*sums.items(), ("USD", dollars)]
-    rows += [(f"cannot be read: {message}", n) for message, n in troubles.most_common()]
-    return Table(
-        "plan",
-        "Estimated cost",
-        "Estimate, if nothing is cached.",
-        "No model was called and nothing was stored. Retries are not included.",
-        ("what", "all documents"),
-        tuple(rows),
-    )
+        unpriced |= dict.fromkeys(like.unpriced())
+    return BatchEstimate(sums, dollars, dict(troubles.most_common()), tuple(unpriced))
 
 
 def _numbers(prepared: PreparedDocument, like: CostEstimate, share: float) -> dict[str, int]:

@@ -175,9 +175,12 @@ def check(sources: Iterable[str | NewItem], folder: str | Path | None = None) ->
     return found
 
 
-def documents_in(sources: Iterable[str]) -> Iterator[tuple[str, str | Document]]:
+def documents_in(sources: Iterable[str | Document]) -> Iterator[tuple[str, str | Document]]:
     """Yield each document with its title and place, to estimate the cost."""
     for source in sources:
+        if isinstance(source, Document):
+            yield source.title, source
+            continue
         for path in _files(source):
             if path is None:
                 yield STDIN, load(STDIN)

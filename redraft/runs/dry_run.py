@@ -242,6 +242,11 @@ class CostEstimate:
             total += price.of(Usage(one.prompt_tokens, one.completion_tokens + thinking))
         return total
 
+    def unpriced(self) -> tuple[str, ...]:
+        """Return the models whose price is unknown."""
+        unknown = (one.settings.model for one in self._all_work() if price_of(one.settings, self.prices) is None)
+        return tuple(dict.fromkeys(unknown))
+
     def _all_work(self) -> Iterator[StageUsage]:
         yield from self.work
         for part in (*self.chapters, *self.others):

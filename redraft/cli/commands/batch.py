@@ -137,13 +137,13 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
     """
     reading(*sources[:3], *(["..."] if len(sources) > 3 else []), quiet=given["quiet"])
     from redraft.batches.folder import folder_named
-    from redraft.batches.request import open_batch, plan_table
+    from redraft.batches.request import estimate, open_batch
     from redraft.batches.sources import check
     from redraft.store.store import Store
 
     asked, limits = _asked(given), asked_for.limits(given)
     if given["dry_run"]:
-        plan = plan_table(sources, asked, asked_for.prices(given))
+        plan = estimate(sources, asked, asked_for.prices(given)).table()
         return delivery.show_plan(plan, as_json=given["as_json"])
     check(sources, given["output"])
     folder = folder_named(given["output"], dossiers=given["dossiers"])
