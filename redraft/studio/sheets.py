@@ -25,7 +25,7 @@ _LONG = 400
 _UNSAFE = re.compile(r"[^\w.-]+")
 
 
-class _Shown(NamedTuple):
+class _ShownRow(NamedTuple):
     """A row as the page shows it."""
 
     number: int
@@ -77,14 +77,14 @@ def _column(sheet: Sheet, person: str) -> str:
     return named
 
 
-def _rows(sheet: Sheet, column: str) -> Iterator[_Shown]:
+def _rows(sheet: Sheet, column: str) -> Iterator[_ShownRow]:
     names = [name for name in sheet.columns if name not in (ID, ASKED, "of", *sheet.answers)]
     about = asked = ""
     for number, row in enumerate(sheet.rows):
         texts = [(name, row[name]) for name in names if row[name] and row[name] != AS_ABOVE]
         head, question = row.get("of", ""), row.get(ASKED, "")
         columns = [column] if column else sheet.answers
-        yield _Shown(
+        yield _ShownRow(
             number,
             head if head != about else "",
             question if question != asked else "",

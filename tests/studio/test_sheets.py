@@ -16,7 +16,7 @@ import pytest
 from redraft.lab.agreement.annotations import AnnotatedSentence, Annotations, ConfusionVerdict, Summaries
 from redraft.lab.agreement.coherence_sheets import annotation_rows, coherence_sheet, mark_rows, preference_rows
 from tests.browser import browser, serious
-from tests.studio.served import Served, served
+from tests.studio.served import Served, served, until
 
 EVIL = "<img src=x onerror=\"document.title='pwned'\">"
 TEXT = f"Tom sleeps. Ann eats {EVIL}. =Bob reads."
@@ -128,8 +128,9 @@ def test_a_person_marks_selected_words_and_downloads_the_sheet(
     page.locator('[name="1.question"]').fill("Who is Ann?")
     assert "1 of 3 marked" in page.inner_text("[data-done]")
     page.locator("summary").first.click()
-    assert page.input_value('[name="0.span"]') == "Tom sleeps."
+    until(lambda: page.input_value('[name="0.span"]') == "Tom sleeps.")
     page.locator("summary").first.click()
+    until(lambda: page.input_value('[name="0.span"]') == "")
     with page.expect_download() as waiting:
         page.click("button.go")
     found = rows(Path(waiting.value.path()).read_text("utf-8"))
