@@ -109,13 +109,17 @@ def _subsets(refined: Sequence[Refined], lows: dict[str, float]) -> Iterator[tup
         yield f"{metric} < {least:g}", low
 
 
+def change(first: float | None, last: float | None) -> float | None:
+    """Return the change in % of the first score."""
+    return 100 * (last - first) / first if first and last is not None else None
+
+
 def _gained(refined: Sequence[Refined], metric: str) -> Row:
     pairs = _pairs(refined, metric)
     (first, last), gains = _means(pairs), _gains(pairs)
     spread = deviation([one for _, one, _ in pairs]), deviation([one for _, _, one in pairs])
-    change = 100 * (last - first) / first if first and last is not None else None
     rests = (len(gains), len(pairs), len(refined))
-    return (first, spread[0], last, spread[1], change, *_over_documents(gains), *rests)
+    return (first, spread[0], last, spread[1], change(first, last), *_over_documents(gains), *rests)
 
 
 @table(
