@@ -45,7 +45,7 @@ def store_to_read(db: str | None) -> Store:
     return Store(db, must_exist=here, to_read=True)
 
 
-def typed(given: Given, names: Collection[str] = (*JUDGING, *REFINEMENT)) -> dict[str, Any]:
+def typed(given: Given, names: Collection[str] = ("rubric", *JUDGING, *REFINEMENT)) -> dict[str, Any]:
     """Return those of the named options that were given on the command line itself."""
     context = click.get_current_context()
     here = ParameterSource.COMMANDLINE
@@ -113,13 +113,16 @@ def encoder(name: str | None) -> Encoder | None:
 
 def judging(given: Given, refinement: RefineConfig | None = None) -> JudgeConfig:
     """Return the judging settings: with the given metrics and those of the goals, else the usual ones."""
-    from redraft.cli.settings_file import rubric_tables
+    from redraft.cli.settings_file import rubric_tables, rubrics_given
     from redraft.evaluators.catalog import evaluators
     from redraft.evaluators.similarity import similarity
 
     named = {**_named(given, JUDGING), "models": models_named(given)}
-    metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *(refinement.goals if refinement else ())]))
-    named["rubrics"] = {name: one for name, one in rubric_tables().items() if name in metrics}
+    stated = rubrics_given(given.get("rubric", ()))
+    if missing := [name for name in stated if refinement and name not in refinement.goals]:
+        raise UsageError(f"--rubric: {missing[0]} is no goal", hint=f"add --goal {missing[0]}=0.75")
+    metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *stated, *(refinement.goals if refinement else ())]))
+    named["rubrics"] = {name: one for name, one in {**rubric_tables(), **stated}.items() if name in metrics}
     made = _checked(JudgeConfig, {**named, "metrics": metrics or USUAL_METRICS}, JUDGING)
     with _said_of("--metric"):
         evaluators(made)
@@ -222,11 +225,12 @@ def _tell(source: str, notes: Collection[str], *, quiet: bool) -> None:
 
 def refinement(given: Given, run: Run | None = None) -> RefineConfig:
     """Return the refinement settings: the given ones, then those of an earlier run, then the defaults."""
-    from redraft.cli.settings_file import rubric_tables
+    from redraft.cli.settings_file import rubric_tables, rubrics_given
     from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 
     known = run.refinement.model_dump() if run and run.refinement else {}
-    own = with_rubrics(run.judging if run else JudgeConfig(rubrics=rubric_tables()), ())
+    stated = {**rubric_tables(), **rubrics_given(given.get("rubric", ()))}
+    own = with_rubrics(run.judging if run else JudgeConfig(rubrics=stated), ())
     goals = {**known.get("goals", {}), **_goals(given.get("goal", ()))} or _usual_goals()
     values = {**known, **_named(given, REFINEMENT), "goals": goals}
     if typed(given, ("words",)) and not typed(given, ("free_length",)):

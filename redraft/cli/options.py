@@ -319,7 +319,15 @@ verdict_options = grouped(
     of_field(JudgeConfig, "pack"),
     of_field(JudgeConfig, "keyfacts"),
 )
-judging_options = grouped(judge_options, questions, keyfact_options, verdict_options)
+rubric = typed_option(
+    "--rubric",
+    section="judging",
+    multiple=True,
+    metavar="NAME=TEXT",
+    help="Also judge how far the summary meets the requirement TEXT; a FILE with [rubrics.NAME] tables instead can"
+    " define levels. May be repeated.",
+)
+judging_options = grouped(judge_options, rubric, questions, keyfact_options, verdict_options)
 metric_option = of_field(JudgeConfig, "metrics", listing=_metrics)
 reference = option(
     "--reference",

@@ -90,7 +90,10 @@ _sweep = options.typed_option(
 )
 @_items
 @options.typed_option(
-    "--metric", section="judging", metavar="NAME", default="consistency", help="Metric to compare with people."
+    "--metric",
+    section="judging",
+    metavar="NAME",
+    help="Metric to compare with people.  [default: consistency, or the --rubric]",
 )
 @_sweep
 @options.typed_option(
@@ -133,7 +136,8 @@ def with_(
     limits, table = asked.limits(given), asked.prices(given)
     dataset = chosen(format_named(format_).read(file, documents), items)
     dataset = replace(dataset, name=title or dataset.name)
-    design = _design(given["metric"], human_field(dataset, given["metric"], given["human"]), given)
+    metric = _metric(given)
+    design = _design(metric, human_field(dataset, metric, given["human"]), given)
     if given["dry_run"]:
         return delivery.show_plan(plan_table(dataset, design, table), as_json=as_json)
     folder = delivery.folder(given["output"])
@@ -145,6 +149,18 @@ def with_(
         say(f"{len(kept)} figures stored" if kept else "nothing stored: stopped early, or too few verdicts")
     done = any(said.outcome for column in outcome.columns for said in column.said)
     return delivery.closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
+
+
+def _metric(given: Mapping[str, Any]) -> str:
+    """Return the metric that is compared: the named one, or that of the only rubric."""
+    from redraft.cli.settings_file import rubrics_given
+
+    stated = rubrics_given(given["rubric"])
+    metric: str = given["metric"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
+    if stated and metric not in stated:
+        hint = f"say which one is compared with people: --metric {next(iter(stated))}"
+        raise UsageError(f"--rubric is not used by --metric {metric}", hint=hint)
+    return metric
 
 
 def _design(metric: str, human: str, given: Mapping[str, Any]) -> AgreementDesign:
