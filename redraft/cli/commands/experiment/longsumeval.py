@@ -68,8 +68,8 @@ used up. Repeat the command, with a higher limit, to continue.
     RefineConfig,
     "feedback",
     multiple=True,
-    help="What the reviser is told: findings, questions (as in the paper) or its own generic criticism (as in"
-    " Self-Refine); may be repeated, to compare them.  [default: questions with the order paper, else findings]",
+    help="What the reviser is told, as in `redraft refine`; may be repeated, to compare.  [default: questions with the"
+    " order paper, else findings]",
 )
 @options.rounds
 @options.free_length
