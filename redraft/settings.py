@@ -251,6 +251,13 @@ class RubricSettings(BaseModel):
     aim: Literal["truth", "content", "form"] = "form"
 
 
+class Calibration(Settings):
+    """How a judge's probabilities become those that hold: the log odds times a slope, plus an intercept."""
+
+    slope: float = Field(gt=0)
+    intercept: float
+
+
 class JudgeConfig(Settings):
     """How drafts are judged."""
 
@@ -345,11 +352,14 @@ class JudgeConfig(Settings):
     validator: str | None = setting(
         None, "Model that validates key facts, instead of the first judge.", "judging", "NAME"
     )
+    calibrations: dict[str, dict[str, Calibration]] = Field(default={})
+    """By judge and metric, the calibrations in force when the run was started: see `redraft agree --fit`."""
 
     def asks(self) -> dict[str, object]:
         """Return the settings that change what is asked."""
         kept = self.model_dump(
-            mode="json", exclude={"models", "reference"} | ({"rubrics"} if not self.rubrics else set())
+            mode="json",
+            exclude={"models", "reference"} | {n for n in ("rubrics", "calibrations") if not getattr(self, n)},
         )
         models = {name: one.model_dump(mode="json", exclude=_NO_MATTER) for name, one in self.models.items()}
         return {**kept, "models": models} if models else kept

@@ -8,6 +8,7 @@ from typing import TypedDict
 
 from redraft.domain import REVIEW, Evaluation, Finding
 from redraft.evaluators.metric_info import MetricAim, standing
+from redraft.rulings import PointAnswer
 from redraft.settings import FIGURES, FeedbackName, PolicyName, RefineConfig
 
 Scores = Mapping[str, float | None]
@@ -154,6 +155,13 @@ def _besides(
 def requests_open(judged: Judged, tried: Sequence[str]) -> list[Finding]:
     """Return a person's requests that no revision has tried to fix yet."""
     return [one for one in judged[REVIEW].findings if one.id not in tried] if REVIEW in judged else []
+
+
+def requests_refused(judged: Judged, answers: Sequence[PointAnswer]) -> bool:
+    """Return whether the reviser says of every request that it tried that it did not meet it."""
+    asked = {one.id for one in judged[REVIEW].findings} if REVIEW in judged else set()
+    became = [one.became for one in answers if one.finding in asked]
+    return bool(became) and all(one == "left" for one in became)
 
 
 def sentences_to_keep(judged: Judged, aims: Aims, dropped: Sequence[str] = ()) -> list[str]:

@@ -45,6 +45,7 @@ from redraft.graphs.policy import (
     metric_scores,
     reason_to_stop,
     requests_open,
+    requests_refused,
     room_for_more,
     scores_of,
     sentences_to_keep,
@@ -230,7 +231,12 @@ async def _rule_on_revision(state: State, job: Job, policy: Policy) -> Acceptanc
         failed = f"the revision could not be used: {flaws[0]}" if flaws else ""
         return AcceptanceDecision(policy.follows and not failed, failed or "nothing was changed")
     before, start, after = [await job.judged(one) for one in (base.id, state["first"], revised.id)]
-    return acceptance(policy, state["aims"], settings.goals, job.judges.aims, before, start, after, settings.tolerance)
+    aims = state["aims"]
+    if REVIEW in aims and requests_refused(before, await _answers(job, state["round"])):
+        aims = [one for one in aims if one != REVIEW]
+        if not aims:
+            return AcceptanceDecision(policy.follows, "no request was met")
+    return acceptance(policy, aims, settings.goals, job.judges.aims, before, start, after, settings.tolerance)
 
 
 async def decide(state: State, job: Job) -> Update:
