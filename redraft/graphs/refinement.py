@@ -32,6 +32,7 @@ from redraft.graphs.evaluation import compare
 from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.policy import (
+    ACCUSING,
     FINDINGS_AT_ONCE,
     POLICIES,
     AcceptanceDecision,
@@ -97,12 +98,9 @@ async def _rule_on_shortened(state: State, job: Job, policy: Policy) -> tuple[Ac
     return AcceptanceDecision(ruling.accepted, reason), fitting
 
 
-_ACCUSING = ("remove", "correct")
-
-
 def is_accusing(finding: Finding) -> bool:
     """Return whether a finding says that the document does not support the draft."""
-    return finding.task in _ACCUSING and finding.metric != REVIEW
+    return finding.task in ACCUSING and finding.metric != REVIEW
 
 
 def arbiter_of(job: Job) -> Arbiter | None:
