@@ -298,7 +298,8 @@ async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluatio
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     left = job.refinement.rounds - state["round"]
     open_goals = unsure(judged, goals, job.refinement.judged_share)
-    return DecisionInput(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, open_goals)
+    most = job.plan.words
+    return DecisionInput(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, most, open_goals)
 
 
 def _aimed(metrics: Sequence[str], findings: Sequence[Finding]) -> Update:
