@@ -195,7 +195,8 @@ class Reviser:
     def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
         """Return the passages that hold the evidence of each finding, then their neighbours, as far as they fit. Where
         a request is in a person's words, half of the room is for passages from all over the document."""
-        places = [place for one in findings for place in self._places(one)]
+        each = [self._places(one) for one in findings]
+        places = [place for rank in range(NEAR) for those in each for place in those[rank : rank + 1]]
         across = any(one.metric == REVIEW and not self._sought(one) for one in findings)
         most = room - min(_ACROSS, room // 2) if across else room
         found: list[Span] = []

@@ -123,6 +123,10 @@ def test_for_a_request_in_words_the_ends_of_the_last_sections_are_read_too() -> 
     read = " ".join(reader.text(span) for span in reviser._near(worded, 2000))
     assert "In year 149 keeper 4 wrote" in read, "what the words are near to leaves room for the end"
     assert "In year 99 keeper 1 wrote" in read
+    place = text.index("In year 77 keeper 2")
+    wrong = replace(request(), metric="consistency", evidence=Evidence("x", Span(place, place + 5)))
+    read = " ".join(reader.text(span) for span in reviser._near([*worded, wrong], 1200))
+    assert "In year 77 keeper 2 wrote" in read, "evidence comes before what is second nearest to a request"
     about = replace(request(), question="What did keeper 1 write in year 3?")
     assert sum(tokenizer.count(reader.text(span)) for span in reviser._near([about], 3000)) < 2000
 
