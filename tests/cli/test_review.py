@@ -113,7 +113,7 @@ def test_the_built_in_model_says_that_it_cannot_follow_a_request(tmp_path: Path)
     said = " ".join(Inside(tmp_path).run("trace", alone.json["run"]).out.split())
     assert f"request: Say how the story ends. · not met: {why}" in said
     assert said.count("Say how the story ends.") == 1
-    assert f"request not met: “Say how the story ends.”: {why}\n" in alone.err
+    assert f"request not met: “Say how the story ends.” in revision 1: {why}\n" in alone.err
 
 
 @pytest.mark.slow

@@ -470,7 +470,8 @@ def _unmet(store: Store, rounds: Sequence[Round]) -> Iterator[str]:
         asked = {one.id: one for one in store.judgments.of(made.base)[REVIEW].findings}
         for answer in made.answers:
             if answer.finding in asked and (why := not_met(answer, made)):
-                yield f"“{one_line(asked[answer.finding].explanation, 100)}”: {one_line(why, 200)}"
+                wanted = one_line(asked[answer.finding].explanation, 100)
+                yield f"“{wanted}” in revision {made.number}: {one_line(why, 200)}"
 
 
 def lost_rounds(store: Store, run: Run) -> list[int]:
