@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from pathlib import Path
 from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from redraft.domain import Usage
 from redraft.errors import UsageError
 from redraft.fields import Settings, same, setting
+from redraft.model_settings import EXTRACTIVE as EXTRACTIVE
+from redraft.model_settings import ModelSettings as ModelSettings
+from redraft.model_settings import PathOrName as PathOrName
+from redraft.model_settings import Price as Price
+from redraft.model_settings import ReplyForm as ReplyForm
 
 MERGING = "hierarchical"  # the strategy that merges summaries
 AUTO = "auto"  # in place of a strategy that is found out when the document is known, and then is on record
@@ -35,24 +38,23 @@ PerspectiveName = Literal["both", "analytical", "narrative"]
 Chunking = Literal["natural", "fixed"]
 """Whether chunks end at chapters, scenes and paragraphs and leave out surrounding matter, or are as large as possible.
 """
+WordsAs = Literal["limit", "target"]
+"""Whether `words` are the most that a summary has, or what is asked for, with a cap in tokens."""
 Merging = Literal["summaries", "source"]
 """Whether a merge sees only the summaries, or also the paragraphs that they are based on."""
-ReplyForm = Literal["schema", "tools", "plain"]
-"""The mode of structured output."""
 Role = Literal["writer", "judge", "validator", "decider"]
 PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agent"]
-PathOrName = Annotated[str, BeforeValidator(lambda given: str(given) if isinstance(given, Path) else given)]
-"""Also accepts a `Path`, which is stored as text."""
+FeedbackName = Literal["findings", "questions", "generic"]
 
 LEVEL_RATIO = 0.65  # the paper's ratio of words to tokens, and of one level's limit to the next
-EXTRACTIVE = "extractive"
 NLI = "nli"
 """The provider of entailment models as judges."""
+DECISIONS, SYSTEMONE = "decisions", "systemone"
+"""The providers of decision models as judges: OpenAI's Decisions API, and servers with `/v1/systemone`."""
 LANGUAGE_NAME = r"^[^\W\d_][\w ()'’-]{1,39}$"
 """The format of language names. They are inserted into prompts, so they cannot hold a sentence."""
 NO_KEY = ""  # in place of the variable with a key, for a model that is to get none
 ASSUMED_WINDOW = 8192  # the tokens that a model has room for where nobody knows better
-_MILLION = 1_000_000
 
 
 def reads_prompts(model: str) -> bool:
@@ -65,81 +67,14 @@ def is_entailment(model: str) -> bool:
     return model.startswith(f"{NLI}:")
 
 
-class Price(Settings):
-    """US dollars per million tokens."""
-
-    prompt: float = Field(ge=0)
-    completion: float = Field(ge=0)
-    cached_prompt: float | None = Field(default=None, ge=0)
-
-    def of(self, usage: Usage) -> float:
-        """Return the price of one call."""
-        cached = min(usage.cached_prompt_tokens, usage.prompt_tokens)
-        rate = self.prompt if self.cached_prompt is None else self.cached_prompt
-        fresh = usage.prompt_tokens - cached
-        return (fresh * self.prompt + cached * rate + usage.completion_tokens * self.completion) / _MILLION
-
-    def half(self) -> Price:
-        """Return half the price."""
-        return Price(**{name: rate / 2 for name, rate in self.model_dump(exclude_none=True).items()})
+def is_decision(model: str) -> bool:
+    """Return whether a model is a decision model, by its name. It reads a window of text, and writes nothing."""
+    return model.startswith((f"{DECISIONS}:", f"{SYSTEMONE}:"))
 
 
-class ModelSettings(Settings):
-    """The settings of a model in any role: a table `[models.NAME]` of `redraft.toml`. Unset fields are detected or take
-    the usual defaults."""
-
-    model: str = Field(min_length=1)
-    base_url: str | None = setting(
-        None, "Address of the model's server; for openai:NAME the default is OPENAI_BASE_URL.", "model", "URL"
-    )
-    key_env: str | None = setting(
-        None,
-        "Environment variable with the key for openai:NAME, instead of OPENAI_API_KEY.",
-        "model",
-        "VARIABLE",
-    )
-    """For the model's own address only, or `NO_KEY`."""
-    context_tokens: int | None = Field(default=None, ge=64)
-    """The token limit of a prompt and its reply."""
-    temperature: float | None = setting(
-        None, "The writer's temperature, instead of each prompt's own.", "model", "T", ge=0, le=2
-    )
-    top_p: float | None = setting(
-        None,
-        "The writer samples from the likeliest tokens that together have this probability.",
-        "model",
-        "P",
-        said="the model's own",
-        gt=0,
-        le=1,
-    )
-    max_tokens: int | None = Field(default=None, ge=16)
-    """The maximum tokens of a reply."""
-    reasoning_tokens: int | None = setting(
-        None,
-        "Maximum reasoning tokens per call, not counting the reply.",
-        "model",
-        "N",
-        said="from the model's name and replies",
-        ge=0,
-    )
-    prompts: PathOrName | None = None
-    """A set of prompts or a directory; by default the run's."""
-    replies: ReplyForm | None = setting(
-        None,
-        "How structured replies are requested: JSON schema, function calling, or plain text.",
-        "model",
-        said="the first that the server supports",
-    )
-    price: Price | None = None
-    """The price of the model, overriding price tables."""
-
-    @field_validator("model")
-    @classmethod
-    def _has_settings(cls, model: str) -> str:
-        if model == EXTRACTIVE:
-            raise ValueError("the built-in model has no settings of its own; name it as it is")
-        return model
+def writes(model: str) -> bool:
+    """Return whether a model is a language model: one that reads prompts and writes text."""
+    return reads_prompts(model) and not is_decision(model)
 
 
 # What makes no difference to what is asked, or shows in the prompts' hashes, or in what is read.
@@ -161,6 +96,12 @@ class DraftConfig(Settings):
     """Why this strategy was chosen automatically."""
     words: int | None = setting(
         None, "Maximum words in the summary.", "summary", "N", "--words", "-w", said="chosen for the document", ge=10
+    )
+    words_as: WordsAs = setting(
+        "limit",
+        "limit: a summary has at most --words; target: it is asked for --words, and may have a token for every 0.65 of"
+        " them, as in the BooookScore paper.",
+        "summary",
     )
     by_chapter: bool = setting(
         False,
@@ -258,6 +199,10 @@ class DraftConfig(Settings):
         """Return the tokens of a chunk; a direct summary has a single chunk."""
         return self.context_tokens if self.strategy == "direct" else self.chunk_tokens
 
+    def cap(self, words: int) -> int:
+        """Return the most tokens of a summary that is asked for this many words; 0 if `words` is the limit itself."""
+        return round(words / LEVEL_RATIO) if self.words_as == "target" else 0
+
     @property
     def drafting(self) -> str:
         """Return the strategy for the summary itself; summaries of chapters are always merged."""
@@ -265,7 +210,9 @@ class DraftConfig(Settings):
 
     def identity(self, document: str, tokenizer: str, prompt_hashes: dict[str, str]) -> str:
         """Return the identity: equal for two runs exactly if they ask the same of the same text."""
-        kept = self.model_dump(mode="json", exclude=_NO_MATTER)
+        # Runs from before there were targets keep their identity.
+        unset = {"words_as"} if self.words_as == "limit" else set()
+        kept = self.model_dump(mode="json", exclude=_NO_MATTER | unset)
         material = [kept, document, tokenizer, prompt_hashes]
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -302,6 +249,13 @@ class RubricSettings(BaseModel):
     levels: Annotated[int, Field(ge=2, le=10)] | _LevelTexts = 5
     """The number of levels, or what each of them means, from the worst to the best."""
     aim: Literal["truth", "content", "form"] = "form"
+
+
+class Calibration(Settings):
+    """How a judge's probabilities become those that hold: the log odds times a slope, plus an intercept."""
+
+    slope: float = Field(gt=0)
+    intercept: float
 
 
 class JudgeConfig(Settings):
@@ -344,7 +298,13 @@ class JudgeConfig(Settings):
     stretch_tokens: int = setting(
         6144, "Maximum tokens of a part that questions are written about at once.", "judging", "N", ge=256
     )
-    claims: int = setting(120, "Maximum number of questions about one summary.", "judging", "N", ge=1, le=10_000)
+    claims: Questions = setting(
+        120,
+        "Maximum number of questions about one summary, spread over its sentences. Or from A to B, the most important"
+        " ones of all, such as 4-10.",
+        "judging",
+        "N|A-B",
+    )
     batch: int = setting(10, "Sentences per request for booookscore; the paper uses 1.", "judging", "N", ge=1, le=100)
     top_k: int | None = setting(None, "Use only the K most important questions.", "judging", "K", ge=1)
     similarity: SimilarityName = setting(
@@ -393,11 +353,14 @@ class JudgeConfig(Settings):
     validator: str | None = setting(
         None, "Model that validates key facts, instead of the first judge.", "judging", "NAME"
     )
+    calibrations: dict[str, dict[str, Calibration]] = Field(default={})
+    """By judge and metric, the calibrations in force when the run was started: see `redraft agree --fit`."""
 
     def asks(self) -> dict[str, object]:
         """Return the settings that change what is asked."""
         kept = self.model_dump(
-            mode="json", exclude={"models", "reference"} | ({"rubrics"} if not self.rubrics else set())
+            mode="json",
+            exclude={"models", "reference"} | {n for n in ("rubrics", "calibrations") if not getattr(self, n)},
         )
         models = {name: one.model_dump(mode="json", exclude=_NO_MATTER) for name, one in self.models.items()}
         return {**kept, "models": models} if models else kept
@@ -420,7 +383,22 @@ class RefineConfig(Settings):
         "-g",
     )
     policy: PolicyName = setting("consistency-first", "What to fix first; with agent a model decides.", "refining")
+    feedback: FeedbackName | None = setting(
+        None,
+        "What the reviser is told. findings: each with its sentence, both answers and the place in the document;"
+        " questions: as in LongSumEval, unanswered questions alone, and wrong answers with the document's; generic: the"
+        " writer's own criticism, as in Self-Refine.",
+        "refining",
+        said="questions with --policy paper, else findings",
+    )
     rounds: int = setting(4, "Maximum number of revisions.", "refining", "N", ge=1, le=100)
+    free_length: bool = setting(
+        False,
+        "Let a revision be as long as it needs, instead of at most --words, or as long as the given summary.",
+        "refining",
+        None,
+        "--free-length/--no-free-length",
+    )
     tolerance: float = setting(
         0.02, "How far the score of another goal may fall in an accepted revision.", "refining", "X", ge=0, le=1
     )
@@ -454,6 +432,16 @@ class RefineConfig(Settings):
     decider: str | None = setting(
         None, "Model that decides with --policy agent, instead of --model.", "refining", "NAME"
     )
+
+    @property
+    def told(self) -> FeedbackName:
+        """Return what the reviser is told."""
+        return self.feedback or ("questions" if self.policy == "paper" else "findings")
+
+    def asks(self) -> dict[str, object]:
+        """Return the settings that change what is asked; those that came later only where they are set."""
+        unset = {name for name in ("feedback", "free_length") if not getattr(self, name)}
+        return self.model_dump(mode="json", exclude={"allow_self_check", *unset})
 
 
 _ALL_OF_A_WAVE = 50_000  # more than a provider takes in one job

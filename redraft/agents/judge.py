@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from redraft.agents.accounts import FIRST, Account, Attempt
+from redraft.agents.certainty import Odds, calibrated, decides
 from redraft.agents.evidence import USUAL, EntryBudget, TokenRates
 from redraft.builtin.facade import IDENTITY, reads
 from redraft.errors import ReplyError
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Prompt, Value_
+from redraft.settings import Calibration
 from redraft.store.connection import off_loop
 from redraft.store.judgments import Judgments
 
@@ -52,6 +54,8 @@ class Judge:
     """How many tokens the language of its replies takes."""
     document: str = ""
     """The id of the document, so that verdicts are deleted with it."""
+    calibrations: Mapping[str, Calibration] = field(default_factory=dict)
+    """By prompt, the calibration of its probabilities, where one was fitted for this judge."""
     visit: int = 0
     """The number of times a finished run was continued: undecided items are asked about once more."""
 
@@ -64,6 +68,14 @@ class Judge:
     def drawn(self) -> list[float | None]:
         """Return the sampling settings that are part of every key."""
         return [self.temperature] if self.top_p is None else [self.temperature, self.top_p]
+
+    def decides(self, prompt: Prompt[Any, Any], odds: Odds | None, fine: str) -> bool:
+        """Return whether an answer with these probabilities is a verdict, `fine` being the answer without fault."""
+        return decides(odds, fine, self.calibrations.get(prompt.name))
+
+    def probability(self, prompt: Prompt[Any, Any], odds: Odds, fine: str) -> float:
+        """Return the calibrated probability of the answer without fault."""
+        return calibrated(odds[fine], self.calibrations.get(prompt.name))
 
     def reads(self, language: str) -> bool:
         """Return whether the judge can read a language."""
@@ -148,7 +160,9 @@ class Judge:
 
     def keys(self, prompt: Prompt[Any, Any], items: Sequence[list[Any]]) -> list[str]:
         """Return the keys under which verdicts on some items are stored."""
-        frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.drawn]
+        fitted = self.calibrations.get(prompt.name)
+        own = [fitted.slope, fitted.intercept] if fitted else []
+        frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.drawn, *own]
         return [hashlib.sha256(json.dumps([*frame, *item]).encode()).hexdigest() for item in items]
 
     def needs(self, entry: EntryBudget) -> int:

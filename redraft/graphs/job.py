@@ -78,6 +78,11 @@ class Job:
         return self.run.refinement or RefineConfig(goals={name: 1.0 for name, aim in aims.items() if aim})
 
     @property
+    def revision_words(self) -> int | None:
+        """Return the word limit of revisions; None if they may be as long as they need."""
+        return None if self.refinement.free_length else self.plan.words
+
+    @property
     def judges(self) -> Panel:
         """Return the judges of the run."""
         assert self.panel is not None, "only graphs that judge ask"
@@ -151,6 +156,11 @@ class Job:
             what = f"level {level}, summary {index + 1}: kept the best of {written.attempts} tries"
             self.observe(Noted(f"{what} ({written.flaw})"))
         return piece
+
+    def is_too_long(self, piece: Piece) -> bool:
+        """Return whether a text exceeds what the whole summary may have."""
+        cap = self.run.settings.cap(self.plan.words)
+        return piece.tokens > cap if cap else piece.words > self.plan.words
 
     async def gap(self, chunk: int, error: RedraftError) -> None:
         """Record a chunk, or a chapter, that cannot be summarized."""
@@ -231,7 +241,8 @@ class Job:
 
     def keeps_to_the_limit(self, draft: Draft) -> bool:
         """Return whether a draft may be returned: only revisions by a model are held to the limit."""
-        return draft.words <= self.plan.words or not draft.node.startswith(REVISION_OF)
+        limit = self.revision_words
+        return limit is None or draft.words <= limit or not draft.node.startswith(REVISION_OF)
 
     async def latest_within_limit(self) -> str | None:
         """Return the latest accepted draft that may be returned; None before there is one."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from redraft.domain import REVIEW, Evaluation, Finding
 from redraft.evaluators.metric_info import MetricAim, standing
-from redraft.settings import FIGURES, PolicyName, RefineConfig
+from redraft.rulings import PointAnswer
+from redraft.settings import FIGURES, FeedbackName, PolicyName, RefineConfig
 
 Scores = Mapping[str, float | None]
 """The scores of a draft by metric; None if it could not be scored."""
@@ -23,6 +24,7 @@ FINDINGS_AT_ONCE = 6
 ACCUSING = ("remove", "correct")
 """The tasks of findings that say that the document does not support the draft."""
 _STALLS = 2
+_WRONG_ANSWER = ("coverage", "contradicted")
 # The share of the limit that must be free to add content, and the usual words of an answer.
 _FREE_SHARE, _FREE_WORDS = 0.1, 15
 
@@ -123,8 +125,21 @@ def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims
     return None
 
 
-def room_for_more(words: int, limit: int) -> int:
+def told_of(judged: Judged, feedback: FeedbackName) -> Judged:
+    """Return the evaluations with the findings that the reviser is told of. LongSumEval's feedback on coverage holds
+    unanswered questions only: an answer that the document contradicts is an answer."""
+    if feedback != "questions":
+        return judged
+    return {
+        metric: replace(said, findings=tuple(one for one in said.findings if (one.metric, one.kind) != _WRONG_ANSWER))
+        for metric, said in judged.items()
+    }
+
+
+def room_for_more(words: int, limit: int | None) -> int:
     """Return how many answers fit into a draft of this many words under its limit."""
+    if limit is None:
+        return FINDINGS_AT_ONCE
     left = limit - words
     return left // _FREE_WORDS if left >= max(_FREE_WORDS, _FREE_SHARE * limit) else 0
 
@@ -148,6 +163,13 @@ def _besides(
 def requests_open(judged: Judged, tried: Sequence[str]) -> list[Finding]:
     """Return a person's requests that no revision has tried to fix yet."""
     return [one for one in judged[REVIEW].findings if one.id not in tried] if REVIEW in judged else []
+
+
+def requests_refused(judged: Judged, answers: Sequence[PointAnswer]) -> bool:
+    """Return whether the reviser says of every request that it tried that it did not meet it."""
+    asked = {one.id for one in judged[REVIEW].findings} if REVIEW in judged else set()
+    became = [one.became for one in answers if one.finding in asked]
+    return bool(became) and all(one == "left" for one in became)
 
 
 def sentences_to_keep(judged: Judged, aims: Aims, dropped: Sequence[str] = ()) -> list[str]:

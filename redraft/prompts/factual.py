@@ -15,6 +15,7 @@ from redraft.prompts.contract import (
     Excerpt,
     Fence,
     GivenModel,
+    Odds,
     Prompt,
     ReplyModel,
     Silent,
@@ -238,6 +239,7 @@ class Alignment(ReplyModel):
         Also("is stated", "verdict", *LABELS),
     ]
     sentences: SentenceNames
+    odds: Odds = None
 
 
 class Alignments(ReplyModel):
@@ -264,6 +266,7 @@ class Verification(ReplyModel):
         as_asked(Category),
         Also("error", "error type", "error category", "type", "verdict", *LABELS),
     ]
+    odds: Odds = None
 
 
 class Verifications(ReplyModel):

@@ -85,6 +85,7 @@ GIVEN: dict[str, BaseModel] = {
         passages=["The lamp went out.", "It was 1924."],
         questions=[qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")],
     ),
+    "criticize": revision.CriticizeGiven(summary="Hester came.", document="Ann came in."),
     "revise": revision.ReviseGiven(
         summary="Hester came.",
         points=[

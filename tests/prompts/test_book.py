@@ -33,7 +33,7 @@ _OTHERS = (WRITE_ANSWER, FIND_CONFUSION, PREFER_SUMMARY, RULE_ON_FINDINGS, TRACE
 JUDGED = sorted(prompt.name for prompt in (*JUDGING, *FACTUAL, *_OTHERS))
 # In their replies there are no words.
 WORDLESS = {"align_facts", "find_confusion", "prefer_summary", "rank_questions", "trace_sentences"}
-WRITING = sorted(set(PROMPTS) - {"tidy", "outline", "revise", "decide", "judge_chunk", *JUDGED})
+WRITING = sorted(set(PROMPTS) - {"tidy", "outline", "criticize", "revise", "decide", "judge_chunk", *JUDGED})
 
 
 def override(folder: Path, **templates: str) -> PromptBook:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,13 +13,15 @@ from redraft.cli import delivery, options
 from redraft.cli import given as asked
 from redraft.cli.given import store_to_read
 from redraft.cli.output_files import put
+from redraft.cli.presets import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import DONE, SHORT, reading, say
+from redraft.errors import UsageError
 from redraft.plugins import require_agreement
 
 if TYPE_CHECKING:
-    from redraft.lab.agreement.people import Dataset
     from redraft.lab.agreement.trial import AgreementDesign
+    from redraft.report.tables import Report
 
 
 _WITH_EPILOG = """\b
@@ -38,6 +41,23 @@ def _formats() -> str:
     from redraft.lab.agreement.formats import FORMATS
 
     return ", ".join(FORMATS)
+
+
+_items = options.typed_option(
+    "--items",
+    section="summary",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of items, of documents drawn at random (always the same).  [default: all]",
+)
+_sweep = options.typed_option(
+    "--sweep",
+    section="judging",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="Compare several values of similarity, threshold, questions, claims, top-k, ..., such as"
+    " threshold=0.2:0.7:0.1; may be repeated.",
+)
 
 
 @command(
@@ -68,29 +88,25 @@ def _formats() -> str:
     metavar="FIELD",
     help="Which of the annotations to use.  [default: what the metric measures]",
 )
+@_items
 @options.typed_option(
-    "--items",
-    section="summary",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Number of items, of documents drawn at random (always the same).  [default: all]",
-)
-@options.typed_option(
-    "--metric", section="judging", metavar="NAME", default="consistency", help="Metric to compare with people."
-)
-@options.typed_option(
-    "--sweep",
+    "--metric",
     section="judging",
-    multiple=True,
-    metavar="NAME=VALUES",
-    help="Compare several values of similarity, threshold, questions, claims, top-k, ..., such as"
-    " threshold=0.2:0.7:0.1; may be repeated.",
+    metavar="NAME",
+    help="Metric to compare with people.  [default: consistency, or the --rubric]",
 )
+@_sweep
 @options.typed_option(
     "--save",
     section="output",
     is_flag=True,
     help="Store the agreement, to show it with these judges' scores from now on.",
+)
+@options.typed_option(
+    "--fit",
+    section="output",
+    is_flag=True,
+    help="With --save: fit a calibration of these judges' probabilities, and apply it from now on.",
 )
 @options.typed_option(
     "--title",
@@ -99,6 +115,7 @@ def _formats() -> str:
     help="Name of the annotations.  [default: format and file]",
 )
 @options.judging_options
+@preset_option
 @options.model_options
 @delivery.run_options
 @options.dry_run
@@ -108,6 +125,7 @@ def with_(
     documents: str | None,
     items: int | None,
     save: bool,
+    fit: bool,
     title: str | None,
     as_json: bool,
     quiet: bool,
@@ -119,19 +137,22 @@ def with_(
     reading(file, quiet=quiet)
     require_agreement("redraft agree")
     from redraft.lab.agreement.report import agree_report, saved
-    from redraft.lab.agreement.trial import chosen, format_named, plan_table, tried
+    from redraft.lab.agreement.trial import chosen, format_named, human_field, plan_table, tried
     from redraft.store.store import Store
 
+    if fit and not save:
+        raise UsageError("--fit stores a calibration", hint="add --save")
     limits, table = asked.limits(given), asked.prices(given)
     dataset = chosen(format_named(format_).read(file, documents), items)
     dataset = replace(dataset, name=title or dataset.name)
-    design = _design(dataset, given)
+    metric = _metric(given)
+    design = _design(metric, human_field(dataset, metric, given["human"]), given)
     if given["dry_run"]:
         return delivery.show_plan(plan_table(dataset, design, table), as_json=as_json)
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
         outcome = delivery.work(lambda runner: tried(dataset, design, runner), store, limits, table, quiet=quiet)
-        kept = saved(outcome, store) if save else []
+        kept = saved(outcome, store, fit=fit) if save else []
     delivery.deliver(agree_report(outcome), folder, as_json=as_json, quiet=quiet)
     if save and not quiet:
         say(f"{len(kept)} figures stored" if kept else "nothing stored: stopped early, or too few verdicts")
@@ -139,26 +160,107 @@ def with_(
     return delivery.closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
 
 
-def _design(dataset: Dataset, given: Mapping[str, Any]) -> AgreementDesign:
-    from redraft.lab.agreement.trial import AgreementDesign, human_field, sweep_of
+def _metric(given: Mapping[str, Any]) -> str:
+    """Return the metric that is compared: the named one, or that of the only rubric."""
+    from redraft.cli.settings_file import rubrics_given
 
-    metric = given["metric"]
+    stated = rubrics_given(given["rubric"])
+    metric: str = given["metric"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
+    if stated and metric not in stated:
+        hint = f"say which one is compared with people: --metric {next(iter(stated))}"
+        raise UsageError(f"--rubric is not used by --metric {metric}", hint=hint)
+    return metric
+
+
+def _design(metric: str, human: str, given: Mapping[str, Any]) -> AgreementDesign:
+    from redraft.lab.agreement.trial import AgreementDesign, sweep_of
+
     settings, judging = asked.settings(given), asked.judging({**given, "metric": (metric,)})
     return AgreementDesign(
-        metric,
-        human_field(dataset, metric, given["human"]),
-        judging.judges or (settings.model,),
-        settings,
-        judging,
-        sweep_of(given["sweep"]),
+        metric, human, judging.judges or (settings.model,), settings, judging, sweep_of(given["sweep"])
     )
 
 
-_WHAT = ("facts", "queries", "alignment", "verification", "claims")
+_TABLE = """\b
+Examples:
+  redraft agree table summeval=summaries.jsonl qags=mturk_cnndm.jsonl \\
+      --preset longsumeval --judge openai:a --sweep similarity=exact,rouge1
+  redraft agree table summeval=summaries.jsonl --metric coverage \\
+      --preset longsumeval --judge openai:a --sweep questions=3-6,6-12,9-15
+"""
+
+
+@command("table", short_help="Compare judges with people on several sets at once.", epilog=_TABLE)
+@click.argument("files", nargs=-1, required=True, metavar="FORMAT=FILE...")
+@options.typed_option(
+    "--metric",
+    "metrics",
+    section="judging",
+    metavar="NAME",
+    multiple=True,
+    default=("consistency", "coverage"),
+    help="Metric to compare with people, where they were asked about it; may be repeated.",
+)
+@options.typed_option(
+    "--baseline",
+    "baselines_",
+    section="judging",
+    metavar="NAME",
+    multiple=True,
+    help="Another method in the table: blanc, or blanc:MODEL (pip install blanc).",
+)
+@_items
+@_sweep
+@options.judging_options
+@preset_option
+@options.model_options
+@delivery.run_options
+@options.dry_run
+def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quiet: bool, **given: Any) -> int:
+    """Compare judges with people's annotations in several FILEs, each after its format, in one table: as LongSumEval's
+    table II does, and with --sweep its tables V to VII.
+    """
+    require_agreement("redraft agree table")
+    from redraft.lab.agreement.overview import baselines, compared, overview_report, plan_of
+    from redraft.lab.agreement.trial import chosen, format_named
+    from redraft.store.store import Store
+
+    parts = [word.partition("=")[::2] for word in files]
+    if wrong := [name for name, file in parts if not file]:
+        raise UsageError(f"{wrong[0]!r} has no format", hint="write FORMAT=FILE, such as qags=mturk_cnndm.jsonl")
+    reading(*(file for _, file in parts), quiet=quiet)
+    limits, prices, scorers = asked.limits(given), asked.prices(given), baselines(given["baselines_"])
+    sets = {
+        name if [one for one, _ in parts].count(name) == 1 else f"{name} {Path(file).stem}": chosen(
+            format_named(name).read(file), given["items"]
+        )
+        for name, file in parts
+    }
+    base = _design(metrics[0], "", given)
+    if given["dry_run"]:
+        return delivery.show_plan(plan_of(sets, metrics, base, prices), as_json=as_json)
+    folder = delivery.folder(given["output"])
+    with Store(given["db"]) as store:
+        done = delivery.work(
+            lambda runner: compared(sets, metrics, base, scorers, runner), store, limits, prices, quiet=quiet
+        )
+    delivery.deliver(overview_report(done), folder, as_json=as_json, quiet=quiet)
+    stopped = next((one.stopped for one in done.outcomes if one.stopped), None)
+    is_some = any(said.outcome for one in done.outcomes for column in one.columns for said in column.said)
+    return delivery.closed(done.complete, stopped, done=is_some, quiet=quiet)
+
+
+_COHERENCE = ("annotations", "marks", "preferences")
+_WHAT = ("facts", "queries", "alignment", "verification", "claims", *_COHERENCE)
 _SHEET = """\b
 Examples:
   redraft agree sheet 3fa2c1d0 --what facts --sample 600 -o facts.csv
   redraft agree sheet 3fa2 77b0 --what verification --people 3 -o sheet.csv
+  redraft agree sheet --what annotations --summaries summaries.json \\
+      --annotations people.json --annotations gpt4.json -o sheet.csv
+  redraft agree sheet --what marks --summaries summaries.json -o marks.csv
+  redraft agree sheet --what preferences --summaries one.json \\
+      --summaries other.json -o sheet.csv
 
 The judge's verdicts are not in the sheet. People fill in yes or no, each in a
 column, or each in a copy; `redraft agree read` takes one file or several. Answers
@@ -168,18 +270,58 @@ _READ = """\b
 Examples:
   redraft agree read facts.csv
   redraft agree read anna.csv ben.csv carla.csv -o results
+  redraft agree read sheet.csv --annotations people.json --annotations gpt4.json
+  redraft agree read marks.csv --summaries summaries.json -o results
+
+Sheets of annotations, marks and preferences are read with the files that they
+were written from. With -o, marks are written as a file of annotations as well.
 """
 
 
+_summaries = options.typed_option(
+    "--summaries",
+    section="summary",
+    multiple=True,
+    metavar="FILE",
+    help="JSON file of summaries, for sheets on coherence; two files for preferences.",
+)
+_annotations = options.typed_option(
+    "--annotations",
+    section="summary",
+    multiple=True,
+    metavar="FILE",
+    help="JSON file of annotations to be checked; may be repeated.",
+)
+
+
+def _of_coherence(
+    what: str, summaries: tuple[str, ...], annotations: tuple[str, ...], *, reading: bool
+) -> tuple[list[Any], list[Any]]:
+    """Return the files that a sheet on coherence is made of; raise if there are others than it needs."""
+    from redraft.lab.agreement.annotations import read_annotations, read_summaries
+
+    least = {"annotations": 0 if reading else 1, "marks": 1, "preferences": 2}[what]
+    if len(summaries) != least or bool(annotations) != (what == "annotations"):
+        needs = {"annotations": "--annotations" if reading else "--summaries and --annotations"}
+        raise UsageError(
+            f"a sheet of {what} needs {needs.get(what, f'--summaries ({least} of them)')} and nothing else",
+            hint="`redraft agree sheet --help` has an example of each",
+        )
+    return [read_summaries(one) for one in summaries], [read_annotations(one) for one in annotations]
+
+
 @command("sheet", short_help="Write a sheet for people to fill in.", epilog=_SHEET)
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@_summaries
+@_annotations
 @options.typed_option(
     "--what",
     section="summary",
     type=click.Choice(_WHAT),
     required=True,
     help="What people are asked about: whether key facts and queries are valid, whether a fact is in the summary"
-    " (alignment), whether a sentence (verification) or an answer (claims) is supported.",
+    " (alignment), whether a sentence (verification) or an answer (claims) is supported; on coherence, whether"
+    " annotations are right, what confuses (marks), which of two summaries is better (preferences).",
 )
 @options.typed_option(
     "--sample",
@@ -202,8 +344,24 @@ Examples:
 @options.typed_option("--output", "-o", section="output", metavar="FILE", help="Write to this file instead of stdout.")
 @options.db
 @options.quiet
-def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool, **given: Any) -> int:
-    """Write a CSV sheet on which people mark what RUNs built or judged as right or wrong."""
+def sheet(
+    runs: tuple[str, ...],
+    summaries: tuple[str, ...],
+    annotations: tuple[str, ...],
+    output: str | None,
+    db: str | None,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Write a CSV sheet on which people mark what RUNs built or judged as right or wrong, or what confuses in
+    summaries.
+    """
+    if given["what"] in _COHERENCE:
+        if runs:
+            raise UsageError(f"a sheet of {given['what']} is made of files, not of runs", hint="leave out the runs")
+        return _coherence_sheet(summaries, annotations, output, quiet, **given)
+    if summaries or annotations or not runs:
+        raise UsageError(f"a sheet of {given['what']} needs a run, and no files", hint="`redraft runs` lists the runs")
     from redraft.lab.agreement.sheets import answers, drawn, margin_of, questions, written
 
     with store_to_read(db) as store:
@@ -218,21 +376,82 @@ def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool
     return 0
 
 
+def _coherence_sheet(
+    summaries: tuple[str, ...], annotations: tuple[str, ...], output: str | None, quiet: bool, **given: Any
+) -> int:
+    from redraft.lab.agreement.coherence_sheets import (
+        annotation_rows,
+        coherence_sheet,
+        mark_rows,
+        preference_rows,
+        sampled,
+    )
+
+    kind = given["what"]
+    texts, known = _of_coherence(kind, summaries, annotations, reading=False)
+    made = {"annotations": lambda: annotation_rows(texts[0], known), "marks": lambda: mark_rows(texts[0])}
+    rows = made.get(kind, lambda: preference_rows(*texts))()
+    if not rows:
+        raise UsageError("there is nothing to ask about", hint="give summaries with sentences, and their annotations")
+    chosen = sampled(rows, given["size"], given["seed"], kind)
+    put(coherence_sheet(chosen, kind, given["people"]), output)
+    if not quiet:
+        say(f"{len(chosen)} of {len(rows)} rows")
+    return 0
+
+
 @command("read", short_help="Read filled-in sheets.", epilog=_READ)
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@_summaries
+@_annotations
 @delivery.output
 @options.store_options
-def read(files: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool) -> int:
+def read(
+    files: tuple[str, ...],
+    summaries: tuple[str, ...],
+    annotations: tuple[str, ...],
+    output: str | None,
+    db: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
     """Read filled-in sheets, and compare the majority with the judge."""
     require_agreement("redraft agree read")
+    from redraft.lab.agreement.coherence_sheets import kind_of_sheet
     from redraft.lab.agreement.sheets import read_sheets, sheet_report
 
     folder = delivery.folder(output)
+    if kind := kind_of_sheet(files[0]):
+        report, marks = _coherence_report(kind, files, *_of_coherence(kind, summaries, annotations, reading=True))
+        for name, text in marks.items():
+            if folder:
+                put(text, str(folder / f"{name}.json"))
+        delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
+        return SHORT if any(one.name == "troubles" and one.rows for one in report.tables) else DONE
     answers = read_sheets(files)
     with store_to_read(db) as store:
         report = sheet_report(store, answers)
     delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
     return SHORT if answers.troubles else DONE
+
+
+def _coherence_report(
+    kind: str, files: tuple[str, ...], texts: list[Any], known: list[Any]
+) -> tuple[Report, dict[str, str]]:
+    """Return the report of a sheet on coherence, and what people marked by the name of their sheet."""
+    from redraft.lab.agreement.coherence_sheets import annotation_report, preference_report, read_marks
+
+    if kind == "annotations":
+        return annotation_report(files, known), {}
+    if kind == "preferences":
+        return preference_report(files, *texts), {}
+    from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measured
+    from redraft.lab.experiments.booookscore.tables import EXPERIMENT
+
+    read = [read_marks(one, texts[0]) for one in files]
+    people = [annotations for annotations, _ in read]
+    found = measured(texts[0], people[0], CoherenceDesign(), beside=people[1:])
+    return EXPERIMENT.report(found), {one.name.partition(".")[0]: text for one, text in read}
 
 
 @command("list", short_help="List stored agreements.")
@@ -277,5 +496,5 @@ def agree() -> None:
     """
 
 
-for each in (with_, sheet, read, list_):
+for each in (with_, table_, sheet, read, list_):
     agree.add_command(each)

@@ -9,15 +9,19 @@ from typing import Any, Generic, Protocol, TypeVar, TypeVarTuple
 
 from redraft.domain import Document
 from redraft.errors import BudgetError
+from redraft.evaluators.metric_info import NOT_QUALITY
 from redraft.lab.experiments.frames import Row
 from redraft.lab.experiments.plan import plan_steps, table_of
 from redraft.llm.prices import PriceTable
 from redraft.report.tables import Report, Table, plain
 from redraft.runs.experiment_runner import ExperimentRunner
+from redraft.settings import EXTRACTIVE
 
 Ts = TypeVarTuple("Ts")
 AGAIN = "Repeat the command to try it again; finished work is not repeated."
 """The caption of a table of failures."""
+SET = "set"
+"""The column of the dataset, where datasets are told apart."""
 
 
 def table(
@@ -42,10 +46,39 @@ def table(
     return declared
 
 
+def by_set(
+    sets: Mapping[str, str], made: Callable[..., Table], records: Sequence[Sequence[Any]], *more: object
+) -> Table:
+    """Return a table of all records; if `sets` has the datasets of documents, each by itself, in a first column."""
+    whole = made(*records, *more)
+    if not sets:
+        return whole
+    rows = [
+        (name, *row)
+        for name in dict.fromkeys(sets.values())
+        for row in made(*([one for one in some if sets[one.document] == name] for some in records), *more).rows
+    ]
+    return replace(whole, columns=(SET, *whole.columns), rows=tuple(rows))
+
+
 def and_more(count: int, most: int, what: str) -> Iterator[str]:
     """Yield the line of a headline that says how many entries are not listed."""
     if count > most:
         yield f"and {count - most} more {what}"
+
+
+def judged_own(writers: Iterable[str], judges: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence about each model that judged texts of its own."""
+    wrote = frozenset(writers)
+    for name in dict.fromkeys(judges):
+        if name in wrote:
+            own = f"{plain(name)} judged texts of its own, too, and may favor them."
+            yield NOT_QUALITY if name == EXTRACTIVE else own
+
+
+def models_and_judge(outcome: Any) -> tuple[Iterable[str], Iterable[str]]:
+    """Return the models of a `ModelsDesign`, and its judge."""
+    return [one.name for one in outcome.design.models], [outcome.design.judge.name]
 
 
 class ExperimentOutcome(Protocol):
@@ -68,6 +101,15 @@ D = TypeVar("D")
 O = TypeVar("O", bound=ExperimentOutcome)  # noqa: E741
 
 
+def _without_embeddings(design: D) -> D:
+    """Return a design, and those in it, without embeddings: they call no model and only take time."""
+    changes: dict[str, object] = {"embeddings": None} if getattr(design, "embeddings", None) else {}
+    changes |= {"similarity": "rouge1"} if changes and hasattr(design, "similarity") else {}
+    parts = {name: getattr(design, name) for name in getattr(design, "__dataclass_fields__", ())}
+    changes |= {name: _without_embeddings(part) for name, part in parts.items() if hasattr(part, "embeddings")}
+    return replace(design, **changes) if changes else design  # type: ignore[type-var]
+
+
 @dataclass(frozen=True, slots=True)
 class Experiment(Generic[D, O]):
     """An experiment: runs a design on documents, and reports the outcome."""
@@ -84,13 +126,12 @@ class Experiment(Generic[D, O]):
     items: Callable[[O], Iterable[Mapping[str, object]]]
     headline: Callable[[O, Sequence[Table]], Iterable[str]]
     """Returns the main results, in at most ten lines."""
+    who: Callable[[O], tuple[Iterable[str], Iterable[str]]] = lambda _: ((), ())
+    """Returns the names of the models that wrote, and of those that judged."""
 
     def plan(self, documents: Sequence[Document], design: D, prices: PriceTable) -> Table:
         """Return the approximate cost, for `--dry-run`."""
-        # Embeddings call no model and only take time.
-        changes: dict[str, object] = {"embeddings": None} if getattr(design, "embeddings", None) else {}
-        changes |= {"similarity": "rouge1"} if changes and hasattr(design, "similarity") else {}
-        planned: D = replace(design, **changes) if changes else design  # type: ignore[type-var]
+        planned = _without_embeddings(design)
         outcome, steps = plan_steps(lambda runner: self.run(documents, planned, runner), documents, prices)
         skipped: list[str] = []
         if not outcome.complete:
@@ -101,7 +142,8 @@ class Experiment(Generic[D, O]):
     def report(self, outcome: O) -> Report:
         """Return the report of an outcome."""
         tables, stopped = tuple(self.tables(outcome)), outcome.stopped
-        about, headline = list(self.about(outcome)), list(self.headline(outcome, tables))
+        partial = [*judged_own(*self.who(outcome))]
+        about, headline = [*self.about(outcome), *partial], [*self.headline(outcome, tables), *partial]
         if stopped is not None:
             headline.append(f"stopped: {plain(stopped.message)}")
             about.append(

@@ -30,7 +30,7 @@ from redraft.evaluators.metric_info import PREFERENCE, standing, withdrawn
 from redraft.report.frames import data_frame, escaped, markdown_rows
 from redraft.report.history.certificates import Certificate, certificates, self_checked
 from redraft.rulings import FinalComparison, PointAnswer
-from redraft.settings import FIGURES, STATISTICS, DraftConfig
+from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig
 from redraft.store.runs import Run, damage_named
 from redraft.store.store import Store
 from redraft.text.languages import reading, with_language
@@ -227,6 +227,14 @@ class Result:
     def unscored(self) -> dict[str, str]:
         """The reason for each metric that was judged but has no score."""
         return {metric: one.reason for metric, one in self.evaluations.items() if one.outcome == "failed"}
+
+    @property
+    def may_gain(self) -> bool:
+        """Whether resuming the finished run may improve it. Replies that were read are cached, and the built-in model
+        always gives the same ones, so an item that a judge left open stays open."""
+        judged = self.evaluations.values() if set(self.judges) != {EXTRACTIVE} else ()
+        troubled = any(one.details.get("trouble") or (one.outcome == "failed" and not one.unjudged) for one in judged)
+        return bool(self.gaps or self.missing or troubled or (self.lost and self.settings.model != EXTRACTIVE))
 
     @property
     def missing(self) -> dict[str, list[str]]:

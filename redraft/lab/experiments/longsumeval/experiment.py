@@ -91,7 +91,7 @@ class LongSumEvalDesign:
     @property
     def needs(self) -> list[PackPart]:
         """What is needed about a document before its summaries can be judged."""
-        return parts_for(self.metrics)
+        return parts_for(self.metrics, self.judging)
 
     def drafting(self, writer: NamedModel) -> DraftConfig:
         """Return a writer's drafting settings."""

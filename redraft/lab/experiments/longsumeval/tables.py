@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
-from redraft.evaluators.metric_info import NOT_QUALITY
 from redraft.lab.experiments.experiment import AGAIN, Experiment, table
 from redraft.lab.experiments.frames import (
     ENDS,
@@ -29,7 +28,6 @@ from redraft.lab.experiments.longsumeval.experiment import (
 )
 from redraft.lab.experiments.runner import failed
 from redraft.report.tables import Table, figure, mean, plain
-from redraft.settings import EXTRACTIVE
 
 ALL = "all"
 _QUARTERS = 4
@@ -263,10 +261,7 @@ def _about(outcome: RefinedOutcome) -> Iterator[str]:
     systems = "; ".join(plain(system) for system in dict.fromkeys(system for system, _ in outcome.groups))
     yield f"first drafts by: {systems}"
     yield f"refined by: {'; '.join(plain(one.name) for one in design.writers)}"
-    own = " (its own drafts too)" if design.judge.name in {name for group in outcome.groups for name in group} else ""
-    yield f"judged by: {plain(design.judge.name)}{own}"
-    if design.judge.name == EXTRACTIVE and EXTRACTIVE in {one.name for one in design.writers}:
-        yield NOT_QUALITY
+    yield f"judged by: {plain(design.judge.name)}"
     yield f"thresholds: {'; '.join(dict.fromkeys(way.thresholds for way in design.ways))}"
     yield f"order of the goals: {', '.join(design.orders)}"
     yield f"documents: {', '.join(plain(title) for _, title in outcome.documents)}"
@@ -298,4 +293,5 @@ EXPERIMENT: Experiment[LongSumEvalDesign, RefinedOutcome] = Experiment(
     tables=_tables,
     items=lambda outcome: [one.to_json() for one in outcome.refined],
     headline=_headline,
+    who=lambda outcome: ([one.name for one in outcome.design.writers], [outcome.design.judge.name]),
 )
