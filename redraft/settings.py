@@ -300,8 +300,7 @@ class JudgeConfig(Settings):
     )
     claims: Questions = setting(
         120,
-        "Maximum number of questions about one summary, spread over its sentences. Or from A to B, the most important"
-        " ones of all, such as 4-10.",
+        "Maximum number of questions about one summary. Or A-B, the most important ones, such as 4-10.",
         "judging",
         "N|A-B",
     )
@@ -389,16 +388,15 @@ class RefineConfig(Settings):
     policy: PolicyName = setting("consistency-first", "What to fix first; with agent a model decides.", "refining")
     feedback: FeedbackName | None = setting(
         None,
-        "What the reviser is told. findings: each with its sentence, both answers and the place in the document;"
-        " questions: as in LongSumEval, unanswered questions alone, and wrong answers with the document's; generic: the"
-        " writer's own criticism, as in Self-Refine.",
+        "What the reviser is told: findings, with answers and places; questions, as in LongSumEval; or generic, its own"
+        " criticism, as in Self-Refine.",
         "refining",
         said="questions with --policy paper, else findings",
     )
     rounds: int = setting(4, "Maximum number of revisions.", "refining", "N", ge=1, le=100)
     free_length: bool = setting(
         False,
-        "Let a revision be as long as it needs, instead of at most --words, or as long as the given summary.",
+        "Let revisions be longer than --words or the given summary.",
         "refining",
         None,
         "--free-length/--no-free-length",
