@@ -22,7 +22,7 @@ SETTINGS: tuple[type[BaseModel], ...] = (DraftConfig, JudgeConfig, RefineConfig)
 _NEVER = frozenset({"base_url", "key_env", "source_language"})
 _APART = frozenset({"strategy", "model", "metrics", "judges", "goals", "words", "query", "rounds", "review"})
 """Fields that the studio's forms have outside the groups."""
-_OF_MODELS = frozenset({"validator", "decider"})
+_OF_MODELS = frozenset({"validator", "confirm", "decider"})
 _GROUPS: Mapping[Section, tuple[str, str]] = {
     "summary": ("Summary", "summarize evaluate refine"),
     "model": ("Model", "summarize evaluate refine"),
