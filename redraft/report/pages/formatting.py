@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from markupsafe import Markup, escape
+
 from redraft.report.dossier.contents import (
     CallEntry,
     Dossier,
@@ -165,6 +167,14 @@ def sentence_label(sentence: SentenceEntry) -> str:
     return f"Sentence {sentence.number}: {', '.join(parts)}"
 
 
+def coded(text: str) -> Markup:
+    """Return a sentence in which commands in backquotes are code."""
+    parts = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if at % 2 else escape(part) for at, part in enumerate(parts)
+    )
+
+
 FILTERS: dict[str, Callable[..., str]] = {"many": count} | {
     one.__name__: one
     for one in (
@@ -187,6 +197,7 @@ FILTERS: dict[str, Callable[..., str]] = {"many": count} | {
         came_up,
         on_pages,
         unmarked,
+        coded,
     )
 }
 

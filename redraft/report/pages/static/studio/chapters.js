@@ -34,7 +34,8 @@ export function chaptersOf(form) {
     input.type = "checkbox";
     input.value = number;
     input.dataset.chapter = "";
-    text.append(element("span", `${number}. `), element("bdi", title), " ", element("span", `${words.toLocaleString("en")} words`, "line"));
+    const named = new RegExp(`\\b${number}\\b`).test(title);
+    text.append(named ? "" : `${number}. `, element("bdi", title), " ", element("span", `${words.toLocaleString("en")} words`, "line"));
     label.append(input, text);
     return label;
   }
