@@ -90,7 +90,9 @@ def setting(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(map(setting, value))
-    return clean(json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value))
+    if isinstance(value, dict):
+        return "; ".join(f"{spaced(str(name))} {setting(one)}" for name, one in value.items())
+    return clean(str(value))
 
 
 _STAGES = {
