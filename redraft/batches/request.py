@@ -138,7 +138,9 @@ class BatchEstimate:
 
     sums: Mapping[str, int]
     cost_usd: float | None
-    """None if a price is unknown."""
+    """Without reasoning; None if a price is unknown."""
+    max_cost_usd: float | None
+    """With as much reasoning as there is room for."""
     troubles: Mapping[str, int]
     """Why documents cannot be read, and how many."""
     unpriced: tuple[str, ...] = ()
@@ -146,7 +148,8 @@ class BatchEstimate:
 
     def table(self) -> Table:
         """Return the estimate as a table."""
-        rows: list[tuple[Cell, ...]] = [*self.sums.items(), ("USD", self.cost_usd)]
+        rows: list[tuple[Cell, ...]] = [*self.sums.items(), ("USD, without reasoning", self.cost_usd)]
+        rows += [("USD, at most", self.max_cost_usd)]
         rows += [(f"cannot be read: {message}", n) for message, n in self.troubles.items()]
         return Table(
             "plan",
@@ -162,7 +165,7 @@ def estimate(sources: Sequence[str | Document], asked: BatchRequest, prices: Pri
     """Return the estimated cost of all documents, read one after the other. Of documents of similar size, one is
     planned by a dry run, and the others count in proportion to their tokens."""
     sums: Counter[str] = Counter()
-    dollars: float | None = 0.0
+    costs: list[tuple[float, float | None, float | None]] = []
     sampled = SampledDryRuns(prices)
     troubles: Counter[str] = Counter()
     unpriced: dict[str, None] = {}
@@ -177,10 +180,12 @@ def estimate(sources: Sequence[str | Document], asked: BatchRequest, prices: Pri
             troubles[error.message] += 1
             continue
         sums.update(_numbers(prepared, like, share))
-        cost = like.cost(with_reasoning=True)
-        dollars = None if dollars is None or cost is None else dollars + share * cost
+        costs.append((share, like.cost(with_reasoning=False), like.cost(with_reasoning=True)))
         unpriced |= dict.fromkeys(like.unpriced())
-    return BatchEstimate(sums, dollars, dict(troubles.most_common()), tuple(unpriced))
+    cost, most = (
+        None if unpriced else sum(share * (one[whole] or 0.0) for share, *one in costs) for whole in (False, True)
+    )
+    return BatchEstimate(sums, cost, most, dict(troubles.most_common()), tuple(unpriced))
 
 
 def _numbers(prepared: PreparedDocument, like: CostEstimate, share: float) -> dict[str, int]:
@@ -192,5 +197,5 @@ def _numbers(prepared: PreparedDocument, like: CostEstimate, share: float) -> di
         "calls": round(share * like.calls),
         "prompt tokens": round(share * like.prompt_tokens),
         "reply tokens": round(share * like.completion_tokens),
-        "reasoning tokens": round(share * like.reasoning),
+        "reasoning tokens, at most": round(share * like.reasoning),
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from redraft.builtin.draft import standing_alone
+from redraft.builtin.identity import NOT_UNDERSTOOD
 from redraft.builtin.prose import LAST_RESORT, cut, read
 from redraft.builtin.references import details
 from redraft.prompts.revision import CriticizeGiven, Point, ReviseGiven
@@ -67,16 +68,13 @@ def revise(given: ReviseGiven) -> str:
     if not (asked := [point for point in given.points if _is_in_words(point)]):
         return text
     tags = Tags(given)
-    left = "\n".join(f"{tags.tag('points', point.id)}: left: {_NOT_UNDERSTOOD}" for point in asked)
+    left = "\n".join(f"{tags.tag('points', point.id)}: left: {NOT_UNDERSTOOD}" for point in asked)
     return f"<points>\n{left}\n</points>\n<revision>\n{text}\n</revision>"
 
 
 def criticize(given: CriticizeGiven) -> str:  # noqa: ARG001 - every prompt has a handler of its text
     """Return a criticism that fits every summary."""
     return "Say more of what matters in the document, and nothing that it does not say."
-
-
-_NOT_UNDERSTOOD = "the built-in model cannot follow requests in words"
 
 
 def _is_in_words(point: Point) -> bool:

@@ -148,13 +148,14 @@ def judging_no_draft(given: Given) -> JudgeConfig:
     return judging(given).model_copy(update={"metrics": ()})
 
 
-def check_query(given: Given, judging: JudgeConfig) -> None:
-    """Raise if the command line has a query that none of the metrics uses."""
+def check_query(given: Given, judging: JudgeConfig, writer: str = "") -> None:
+    """Raise if the command line has a query that none of the metrics uses, nor the `writer`."""
     from redraft.evaluators.catalog import BUILT_IN, evaluators
 
     if typed(given, ("query",)) and not any(one.heeds_query for one in evaluators(judging)):
         heeding = (f"--metric {name}" for name, one in BUILT_IN.items() if one.heeds_query)
-        raise UsageError(f"--query is not used by {' and '.join(judging.metrics)}", hint=f"add {', or '.join(heeding)}")
+        hint = f"{'name another --model, or ' if writer else ''}add {', or '.join(heeding)}"
+        raise UsageError(f"--query is not used by {writer or ' and '.join(judging.metrics)}", hint=hint)
 
 
 def draft(

@@ -160,7 +160,7 @@ def write_sections(records: Sequence[tuple[Section, Record]], formatter: click.H
             )
 
 
-class CommandGroup(click.Group):
+class CommandGroup(hints.NearestGroup):
     """A group of commands in the order they were added; `usual` runs if none is named."""
 
     command_class = Command

@@ -149,6 +149,14 @@ def aggregate(panel_verdicts: Sequence[JudgeVerdicts], items: Iterable[int]) -> 
     return result
 
 
+def shown_verdict(items: Mapping[int, ItemVotes], panel_verdicts: Sequence[JudgeVerdicts], n: int) -> dict[str, object]:
+    """Return the verdict on an item as it is shown; without one, the probability that its judges gave, if any."""
+    if n in items:
+        return items[n].shown()
+    odds = mean([one.odds[n] for one in panel_verdicts if n in one.odds])
+    return {**UNJUDGED, **({} if odds is None else {"probability": round(odds, 4)})}
+
+
 def objected(items: Mapping[int, ItemVotes], fine: str, order: Iterable[int] | None = None) -> list[int]:
     """Return the items that any judge objects to: those with a majority first."""
     found = [n for n in (items if order is None else order) if items[n].against(fine)[0]]

@@ -14,7 +14,7 @@ from redraft.agents.examiner import Examiner, RememberedAnswer, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion, Span
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, objected
+from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, aggregate, objected, shown_verdict
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
 from redraft.llm.claim_questions import SUPPORTED
@@ -184,7 +184,11 @@ class Consistency(Evaluator):
         by_item = {n: self._verdict(like, answers[n]) for n, like in likeness.items()}
         # Algorithm 1, line 11: similarities up to the threshold count 0, others count as they are.
         points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
-        odds = {n: told[SUPPORTED] for n in likeness if (told := answers[n].odds)}
+        odds = {
+            n: judge.probability(ANSWER_FROM_DOCUMENT, one.odds, SUPPORTED)
+            for n, one in found.answers.items()
+            if one.odds
+        }
         return _DocumentAnswers(
             answers, likeness, JudgeVerdicts(judge.name, by_item, points, found.trouble or settled.trouble, odds)
         )
@@ -284,6 +288,7 @@ def _finding(n: int, claim: _Claim, panel: Sequence[_DocumentAnswers], item: Ite
         said_by=item.said_against(CONSISTENT),
         read=read,
         value=item.value,
+        probability=item.probability,
     )
 
 
@@ -297,5 +302,5 @@ def _shown(n: int, claim: _Claim, panel: Sequence[_DocumentAnswers], item: ItemV
         "expected": answers[0].answers[n].answer if answers else "",
         "place": answers[0].answers[n].place if answers else None,
         "likeness": round(answers[0].likeness[n], 4) if answers and n in answers[0].likeness else None,
-        **(item.shown() if item else UNJUDGED),
+        **shown_verdict({n: item} if item else {}, [one.judge_verdicts for one in panel], n),
     }

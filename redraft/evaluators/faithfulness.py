@@ -11,11 +11,20 @@ from redraft.agents.fact_checker import SUPPORTED, FactChecker, SentenceVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, Span
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import DISPUTED, UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, mean, objected, total
+from redraft.evaluators.consensus import (
+    DISPUTED,
+    ItemVotes,
+    JudgeVerdicts,
+    aggregate,
+    mean,
+    objected,
+    shown_verdict,
+    total,
+)
 from redraft.evaluators.keyfact_recall import align
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
-from redraft.prompts.factual import FACTUAL
+from redraft.prompts.factual import FACTUAL, VERIFY_SENTENCES
 from redraft.prompts.qa import Statement
 
 _NOT_SAID = "out_of_article"
@@ -97,7 +106,7 @@ async def _sit(judge: Judge, case: Case, within: Span | None) -> _SentenceVerdic
     verdicts = {n: one for n, one in sorted(found.verdicts.items()) if by_chunk or _is_settled(one)}
     by_item = {n: str(one.category) for n, one in verdicts.items()}
     points = {n: float(verdict == SUPPORTED) for n, verdict in by_item.items()}
-    odds = {n: one.odds[SUPPORTED] for n, one in verdicts.items() if one.odds}
+    odds = {n: judge.probability(VERIFY_SENTENCES, one.odds, SUPPORTED) for n, one in found.answers.items() if one.odds}
     return _SentenceVerdicts(verdicts, JudgeVerdicts(judge.name, by_item, points, found.trouble, odds))
 
 
@@ -149,6 +158,7 @@ def _finding(statement: Statement, poll: ItemVotes, said: Sequence[SentenceVerdi
         said_by=poll.said_against(SUPPORTED),
         read=read,
         value=poll.value,
+        probability=poll.probability,
     )
 
 
@@ -162,7 +172,7 @@ def _shown(
     said = [seat.verdicts[n] for seat in panel if poll and seat.judge_verdicts.by_item.get(n) == poll.verdict]
     shown: dict[str, object] = {
         "id": statement.id,
-        **(poll.shown() if poll else UNJUDGED),
+        **shown_verdict({n: poll} if poll else {}, [seat.judge_verdicts for seat in panel], n),
         "reason": said[0].reason if said else "",
         "place": said[0].place if said else None,
     }

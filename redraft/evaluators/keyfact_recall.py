@@ -10,7 +10,7 @@ from redraft.agents.fact_checker import FactAlignment, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, mean, objected, total
+from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, aggregate, mean, objected, shown_verdict, total
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import FACTUAL
 from redraft.text.words import words_key
@@ -53,7 +53,8 @@ async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[JudgeVer
     known = {n: found.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in found.verdicts}
     by_item = {n: STATED if told.stated else MISSING for n, told in known.items()}
     points = {n: float(verdict == STATED) for n, verdict in by_item.items()}
-    odds = {n: told.odds for n, told in known.items() if told.odds is not None}
+    answers = {n: found.answers.get(place[text]) for n, text in enumerate(texts)}
+    odds = {n: told.odds for n, told in answers.items() if told is not None and told.odds is not None}
     return JudgeVerdicts(judge.name, by_item, points, found.trouble, odds), known
 
 
@@ -144,7 +145,7 @@ def _shown(n: int, item: ListedFact, aligned: PanelAlignment) -> dict[str, objec
         "id": item.fact.id,
         "level": item.fact.level,
         "fact": item.fact.text,
-        **(aligned.items[n].shown() if n in aligned.items else UNJUDGED),
+        **shown_verdict(aligned.items, aligned.panel_verdicts, n),
         "sentences": aligned.where(n),
     }
 
@@ -164,6 +165,7 @@ def _findings(items: Sequence[ListedFact], aligned: PanelAlignment) -> list[Find
             evidence=items[n].fact.evidence,
             said_by=aligned.items[n].said_against(STATED),
             value=aligned.items[n].value,
+            probability=aligned.items[n].probability,
         )
         for n in missing
         if n in once

@@ -32,6 +32,7 @@ from redraft.graphs.evaluation import compare
 from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.policy import (
+    ACCUSING,
     FINDINGS_AT_ONCE,
     POLICIES,
     AcceptanceDecision,
@@ -45,6 +46,7 @@ from redraft.graphs.policy import (
     metric_scores,
     reason_to_stop,
     requests_open,
+    requests_refused,
     room_for_more,
     scores_of,
     sentences_to_keep,
@@ -100,12 +102,9 @@ async def _rule_on_shortened(state: State, job: Job, policy: Policy) -> tuple[Ac
     return AcceptanceDecision(ruling.accepted, reason), fitting
 
 
-_ACCUSING = ("remove", "correct")
-
-
 def is_accusing(finding: Finding) -> bool:
     """Return whether a finding says that the document does not support the draft."""
-    return finding.task in _ACCUSING and finding.metric != REVIEW
+    return finding.task in ACCUSING and finding.metric != REVIEW
 
 
 def arbiter_of(job: Job) -> Arbiter | None:
@@ -230,7 +229,12 @@ async def _rule_on_revision(state: State, job: Job, policy: Policy) -> Acceptanc
         failed = f"the revision could not be used: {flaws[0]}" if flaws else ""
         return AcceptanceDecision(policy.follows and not failed, failed or "nothing was changed")
     before, start, after = [await job.judged(one) for one in (base.id, state["first"], revised.id)]
-    return acceptance(policy, state["aims"], settings.goals, job.judges.aims, before, start, after, settings.tolerance)
+    aims = state["aims"]
+    if REVIEW in aims and requests_refused(before, await _answers(job, state["round"])):
+        aims = [one for one in aims if one != REVIEW]
+        if not aims:
+            return AcceptanceDecision(policy.follows, "no request was met")
+    return acceptance(policy, aims, settings.goals, job.judges.aims, before, start, after, settings.tolerance)
 
 
 async def decide(state: State, job: Job) -> Update:
@@ -309,7 +313,8 @@ async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluatio
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     left = job.refinement.rounds - state["round"]
     open_goals = unsure(judged, goals, job.refinement.judged_share)
-    return DecisionInput(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, open_goals)
+    most = job.plan.words
+    return DecisionInput(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, most, open_goals)
 
 
 def _aimed(metrics: Sequence[str], findings: Sequence[Finding]) -> Update:

@@ -228,11 +228,11 @@ class CostEstimate:
 
     @property
     def reasoning(self) -> int:
-        """The additional tokens that models may use for reasoning."""
+        """The most tokens that models may use for reasoning, besides the replies."""
         return sum(one.calls * reasoning_reserve(one.settings) for one in self._all_work())
 
     def cost(self, *, with_reasoning: bool) -> float | None:
-        """Return the cost in US dollars; None if a price is unknown."""
+        """Return the cost in US dollars, `with_reasoning` the most it can be; None if a price is unknown."""
         total = 0.0
         for one in self._all_work():
             price = price_of(one.settings, self.prices)
@@ -273,7 +273,8 @@ class CostEstimate:
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens,
             "reasoning_tokens": self.reasoning,
-            "cost_usd": self.cost(with_reasoning=True),
+            "cost_usd": self.cost(with_reasoning=False),
+            "max_cost_usd": self.cost(with_reasoning=True),
             "warnings": list(prepared.warnings),
         } | ({"chapters": [one.to_json() for one in self.chapters]} if self.chapters else {})
 

@@ -47,7 +47,9 @@ class BatchPlan(BaseModel):
     prompt_tokens: int
     completion_tokens: int
     cost_usd: float | None
-    """None if a price is unknown."""
+    """Without reasoning; None if a price is unknown."""
+    max_cost_usd: float | None
+    """With as much reasoning as there is room for."""
     unpriced: tuple[str, ...]
     """The models whose price is unknown."""
     left_out: tuple[str, ...]
@@ -75,7 +77,9 @@ class PlanTotals(BaseModel):
     completion_tokens: int
     reasoning_tokens: int
     cost_usd: float | None
-    """None if a price is unknown."""
+    """Without reasoning; None if a price is unknown."""
+    max_cost_usd: float | None
+    """With as much reasoning as there is room for."""
     unpriced: tuple[str, ...] = ()
     """The models whose price is unknown."""
     seconds: float | None = None

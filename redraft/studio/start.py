@@ -210,6 +210,7 @@ async def plan_of_batch(context: StudioContext, wanted: WantedRuns) -> BatchPlan
         prompt_tokens=sums.get("prompt_tokens", 0),
         completion_tokens=sums.get("reply_tokens", 0),
         cost_usd=found.cost_usd,
+        max_cost_usd=found.max_cost_usd,
         unpriced=found.unpriced,
         left_out=(*wanted.left_out, *found.troubles),
     )

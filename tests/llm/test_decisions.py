@@ -16,7 +16,7 @@ import pytest
 from langchain_core.decisions import BaseDecisionModel, ClassifierResponse, Noul
 
 import redraft
-from redraft.agents.certainty import Cuts
+from redraft.agents.certainty import decides
 from redraft.domain import Evaluation
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import interval_of_mean
@@ -27,6 +27,8 @@ from redraft.prompts.contract import reply_schema
 from redraft.prompts.factual import Verifications, VerifyGiven
 from redraft.prompts.qa import Statement
 from redraft.prompts.tags import Tags
+from redraft.report.dossier.build import read_dossier
+from redraft.report.pages.dossier import dossier_page
 from tests.decisionserver import DecisionServer, Json, decision_server
 
 TEXT = (
@@ -274,11 +276,10 @@ def test_no_prompt_asks_a_language_model_for_probabilities_and_none_is_taken() -
     assert (read.category, read.odds) == ("none", None)
 
 
-def test_cuts_leave_open_what_lies_between_them() -> None:
-    cuts = Cuts(0.3, 0.6)
-    decided = [cuts.decide({"yes": one}, "yes") for one in (0.0, 0.3, 0.31, 0.59, 0.6, 1.0)]
+def test_what_lies_between_the_cuts_is_left_open() -> None:
+    decided = [decides({"yes": one}, "yes", None) for one in (0.0, 0.2, 0.21, 0.79, 0.8, 1.0)]
     assert decided == [True, True, False, False, True, True]
-    assert cuts.decide(None, "yes")
+    assert decides(None, "yes", None)
 
 
 def test_every_confusion_is_described() -> None:
@@ -311,3 +312,11 @@ async def test_a_real_server_with_a_tiny_model_judges(tmp_path: Path) -> None:
     finally:
         process.kill()
         await process.wait()
+
+
+async def test_a_page_shows_how_sure_the_judge_is(server: DecisionServer, tmp_path: Path) -> None:
+    async with redraft.Session(tmp_path / "a.db", judges=[named("systemone:small", server.address)]) as session:
+        result = await session.evaluate(DOCUMENT, SUMMARY, metrics=["faithfulness"])
+        page = dossier_page(read_dossier(session.store, result.run.id))
+    assert "98% that this finding is right" in page
+    assert "<small>(0.00 to 0.66)</small>" in page

@@ -109,8 +109,8 @@ def _warnings(metrics: Sequence[str], groups: Sequence[RunGroup], documents: Seq
     times = Counter(metric for side in sides.values() for metric in side.scored)
     if all(number < 2 for number in times.values()):
         yield (
-            "No metric has scored two of these runs, so their scores cannot be compared. To score a summary:"
-            " `redraft evaluate SOURCE SUMMARY --metric NAME`"
+            "No metric has scored two of these runs. Score each summary with `redraft evaluate SOURCE SUMMARY`, and"
+            " compare those runs."
         )
     yield from warnings(metrics, sides)
     for group in groups:
