@@ -41,6 +41,7 @@ ReplyForm = Literal["schema", "tools", "plain"]
 """The mode of structured output."""
 Role = Literal["writer", "judge", "validator", "decider"]
 PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agent"]
+FeedbackName = Literal["findings", "questions", "generic"]
 PathOrName = Annotated[str, BeforeValidator(lambda given: str(given) if isinstance(given, Path) else given)]
 """Also accepts a `Path`, which is stored as text."""
 
@@ -420,7 +421,22 @@ class RefineConfig(Settings):
         "-g",
     )
     policy: PolicyName = setting("consistency-first", "What to fix first; with agent a model decides.", "refining")
+    feedback: FeedbackName | None = setting(
+        None,
+        "What the reviser is told. findings: each with its sentence, both answers and the place in the document;"
+        " questions: as in LongSumEval, unanswered questions alone, and wrong answers with the document's; generic: the"
+        " writer's own criticism, as in Self-Refine.",
+        "refining",
+        said="questions with --policy paper, else findings",
+    )
     rounds: int = setting(4, "Maximum number of revisions.", "refining", "N", ge=1, le=100)
+    free_length: bool = setting(
+        False,
+        "Let a revision be as long as it needs, instead of at most --words, or as long as the given summary.",
+        "refining",
+        None,
+        "--free-length/--no-free-length",
+    )
     tolerance: float = setting(
         0.02, "How far the score of another goal may fall in an accepted revision.", "refining", "X", ge=0, le=1
     )
@@ -454,6 +470,16 @@ class RefineConfig(Settings):
     decider: str | None = setting(
         None, "Model that decides with --policy agent, instead of --model.", "refining", "NAME"
     )
+
+    @property
+    def told(self) -> FeedbackName:
+        """Return what the reviser is told."""
+        return self.feedback or ("questions" if self.policy == "paper" else "findings")
+
+    def asks(self) -> dict[str, object]:
+        """Return the settings that change what is asked; those that came later only where they are set."""
+        unset = {name for name in ("feedback", "free_length") if not getattr(self, name)}
+        return self.model_dump(mode="json", exclude={"allow_self_check", *unset})
 
 
 _ALL_OF_A_WAVE = 50_000  # more than a provider takes in one job

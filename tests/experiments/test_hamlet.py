@@ -22,13 +22,24 @@ from redraft.lab.experiments.hamlet.experiment import HamletOutcome
 from redraft.llm.prices import PriceTable
 from redraft.settings import Price
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
+from redraft.lab.experiments.hamlet.tables import EXPERIMENT
+from tests.experiments.made import rows
 from tests.experiments.world import ALL_KNOWING, HALF_KNOWING, Lab, answer, asked_about, files, sent, serving
 from tests.judges import KEY, island, keepers_in, seen_on
 
 _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload([__name__, "redraft.llm.openai"])
 # Of the tables all but what depends on who was first to ask what both models ask.
-MEASURES = ("summaries.csv", "recall.csv", "gaps.csv", "faithfulness.csv", "errors.csv", "length.csv", "sizes.csv")
+MEASURES = (
+    "summaries.csv",
+    "recall.csv",
+    "gaps.csv",
+    "faithfulness.csv",
+    "errors.csv",
+    "length.csv",
+    "sizes.csv",
+    "paths.csv",
+)
 PRICES = PriceTable({}, {name: Price(prompt=1, completion=2) for name in ("whole", "half", "judge")})
 
 
@@ -247,6 +258,30 @@ async def test_an_item_that_fails_is_recorded_and_stops_no_other(tmp_path: Path)
         assert statuses(await lab.run()) == {"done": 4}
         again = sent(server) - before
         assert not [body for body in again if '"whole"' in body], "what was done is not done again"
+
+
+@pytest.mark.slow
+async def test_an_answer_of_nothing_is_recall_0_and_no_sentence(tmp_path: Path) -> None:
+    with serving(Broken("revise", "half", "NOTHING")) as server:
+        lab = Lab(tmp_path, server.base_url)
+        outcome = await lab.run()
+        assert outcome.complete
+        for item in (one for one in outcome.items if one.model == HALF_KNOWING):
+            assert item.nothing
+            assert item.recall
+            assert (item.recall.score, item.recall.levels["all"].part) == (0, 0)
+            assert item.recall.levels["all"].whole > 0
+            assert item.faithfulness
+            assert (item.faithfulness.score, item.faithfulness.levels) == (None, {})
+        written = files(outcome)
+        table = next(one for one in EXPERIMENT.report(outcome).tables if one.name == "summaries")
+        assert rows(
+            table, "recall", "faithfulness", "for recall", "for faithfulness", "nothing", model=HALF_KNOWING
+        ) == [(0, None, 2, 0, 2)]
+        assert "0 failed, 2 answered NOTHING" in written["report.md"]
+        asked = len(server.seen)
+        assert files(await lab.run()) == written
+        assert len(server.seen) == asked
 
 
 @pytest.mark.nightly

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_args
 
 from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Evaluation, KeyFacts, Outcome, Perspective, Totals, Tree
-from redraft.errors import BudgetError
+from redraft.errors import BudgetError, NothingSaidError
 from redraft.evaluators.consensus import total
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
@@ -71,6 +71,8 @@ class HamletScore:
     unjudged: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
     """The numbers of unfaithful sentences by error category."""
+    paths: Mapping[str, PooledShare] = field(default_factory=dict)
+    """The shares of facts that are stated together with all facts above them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,8 @@ class HamletItem:
     recall: HamletScore | None = None
     faithfulness: HamletScore | None = None
     failure: Failure | None = None
+    nothing: bool = False
+    """Whether the model answered that the document does not help: recall is 0, and there is no sentence to verify."""
 
     @property
     def bin(self) -> str:
@@ -110,7 +114,7 @@ class HamletItem:
         return json_of(
             self,
             "document title chunk position bin perspective query model status runs words gaps keyfact_recall:"
-            " faithfulness: usage failure",
+            " faithfulness: nothing usage failure",
             keyfact_recall=_measured_json(self.recall),
             faithfulness=_measured_json(self.faithfulness),
         )
@@ -153,7 +157,7 @@ def judged(item: HamletItem, evaluations: Mapping[str, Evaluation]) -> HamletIte
         levels[ALL] = PooledShare(total([round(faithfulness.score * faithfulness.judged, 9)]), faithfulness.judged)
     return replace(
         item,
-        recall=_measured(recall, _levels(recall, "stated")),
+        recall=replace(_measured(recall, _levels(recall, "stated")), paths=_levels(recall, "stated", "along_path")),
         faithfulness=_measured(faithfulness, levels),
         failure=Failure(JUDGING, "judging", f"{failed.metric}: {one_line(failed.reason)}") if failed else None,
     )
@@ -165,9 +169,16 @@ def _measured(evaluation: Evaluation, levels: Mapping[str, PooledShare]) -> Haml
     return HamletScore(evaluation.outcome, evaluation.score, levels, evaluation.unjudged, errors)
 
 
-def _levels(evaluation: Evaluation, counted: str) -> dict[str, PooledShare]:
+def given_up(item: HamletItem, tree: Tree) -> HamletItem:
+    """Return the item of a model that answered NOTHING: no fact of the tree is stated, and no sentence is there."""
+    levels = {level: PooledShare(0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS}
+    recall, faithfulness = HamletScore("scored", 0.0, levels, paths=levels), HamletScore("not_applicable")
+    return replace(item, recall=recall, faithfulness=faithfulness, words=0, failure=None, nothing=True)
+
+
+def _levels(evaluation: Evaluation, counted: str, shares: str = "by_level") -> dict[str, PooledShare]:
     details: Mapping[str, Any] = evaluation.details
-    found = details.get("by_level") or {}
+    found = details.get(shares) or {}
     return {
         level: PooledShare(one[counted], one["judged"])
         for level, one in found.items()
@@ -179,7 +190,8 @@ def _measured_json(measured: HamletScore | None) -> dict[str, object] | None:
     if measured is None:
         return None
     levels = {level: {"value": one.value, **one._asdict()} for level, one in measured.levels.items()}
-    return json_of(measured, "outcome score unjudged levels: errors", levels=levels)
+    paths = {level: one.value for level, one in measured.paths.items()}
+    return json_of(measured, "outcome score unjudged levels: paths: errors", levels=levels, paths=paths)
 
 
 HAMLET = "hamlet"
@@ -308,7 +320,7 @@ async def hamlet(documents: Sequence[Document], design: HamletDesign, runner: Ex
 
 def _certificates(items: Sequence[HamletItem], runner: ExperimentRunner) -> tuple[Certificate, ...]:
     """Return the certificates of the scores: one judge gives all of them, with the same prompts."""
-    judged = [item for item in items if item.recall is not None and item.faithfulness is not None]
+    judged = [item for item in items if item.recall is not None and item.faithfulness is not None and not item.nothing]
     if not judged:
         return ()
     run = runner.store.runs.get(judged[0].runs[JUDGING])
@@ -359,6 +371,9 @@ async def _done(subject: HamletSubject, item: HamletItem, design: HamletDesign, 
     document, drafting = subject.document, design.drafting(item.model, item.query)
     made = await batch.quietly(DRAFTING, DRAFTING, _name(item), document, drafting, RunSpec(experiment=HAMLET))
     item = _noted(item, DRAFTING, made, batch.runner)
+    if item.failure is not None and item.failure.code == NothingSaidError.code:
+        place = (item.chunk, item.perspective)
+        return given_up(item, next(one for one in subject.keyfacts.trees if (one.chunk, one.perspective) == place))
     if (drafted := made.result) is None:
         return item
     item = replace(item, gaps=len(drafted.gaps), words=drafted.draft.words if drafted.draft else None)

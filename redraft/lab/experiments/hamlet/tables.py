@@ -78,9 +78,10 @@ class HamletTally:
         scores, failed = self.scores, sum(item.failure is not None for item in self.items)
         return len(scores), len(self.items), failed, sum(one.unjudged for one in scores)
 
-    def share(self, level: str) -> PooledShare:
+    def share(self, level: str, of: Literal["levels", "paths"] = "levels") -> PooledShare:
         """Return equation 1 or 2 over all the facts, or the sentences, of these items together."""
-        shares = [one.levels[level] for one in self.scores if level in one.levels]
+        found = [getattr(one, of) for one in self.scores]
+        shares = [one[level] for one in found if level in one]
         return PooledShare(sum(share.part for share in shares), sum(share.whole for share in shares))
 
     def values(self, levels: Iterable[str]) -> list[float | None]:
@@ -106,8 +107,10 @@ class HamletTally:
     def basis(self) -> str:
         """What a table is based on, in a sentence or two."""
         scored, asked, failed, unjudged = self.counts
-        silent = sum(item.failure is None for item in self.items) - scored
+        nothing = sum(item.nothing for item in self.items)
+        silent = sum(item.failure is None for item in self.items) - scored - nothing * (self.metric == "faithfulness")
         left = f", {silent} without a score" if silent > 0 else ""
+        left += f", {nothing} answered NOTHING" if nothing else ""
         return (
             f"Based on {scored} of {asked} item{'s' * (asked != 1)}; {failed} failed{left}; {unjudged} of"
             f" {self.share(ALL).whole + unjudged} verdicts are missing."
@@ -142,9 +145,10 @@ def _on_faithfulness(items: Sequence[HamletItem]) -> str:
     "summaries",
     "Recall and faithfulness by summary (HAMLET, table 7)",
     "Means over summaries of their recall and faithfulness, and the mean of the two. Tokens and USD are the mean"
-    " cost of drafting a summary; where a price is unknown, so is the cost.",
+    " cost of drafting a summary; where a price is unknown, so is the cost. Nothing: answers that the document does"
+    " not help, which have recall 0 and no sentence to verify.",
     ("model", "recall", "faithfulness", "mean", "words", "tokens each", "USD each", "for recall", "for faithfulness",
-     "of", *COUNTS[2:]),
+     "of", *COUNTS[2:], "nothing"),
     lambda items: f"Recall: {_on_recall(items)} Faithfulness: {_on_faithfulness(items)}",
 )  # fmt: skip
 def summary_table(items: Sequence[HamletItem]) -> Iterator[Row]:
@@ -155,7 +159,8 @@ def summary_table(items: Sequence[HamletItem]) -> Iterator[Row]:
         taken = tokens_and_price([one.usage.get(DRAFTING) for one in own])
         (recalls, _, _, open_), (verdicts, of, failed, unjudged) = (tally.counts for tally in tallies)
         words = mean([item.words for item in own])
-        yield (model, *scores, both, words, *taken, recalls, verdicts, of, failed, open_ + unjudged)
+        nothing = sum(item.nothing for item in own)
+        yield (model, *scores, both, words, *taken, recalls, verdicts, of, failed, open_ + unjudged, nothing)
 
 
 @table(
@@ -175,6 +180,23 @@ def recall_table(items: Sequence[HamletItem]) -> Iterator[Row]:
                 values = _by_model(there, lambda some: some.values(LEVEL_KEYS))[model]
                 found = tally.where(bin=place)
                 yield (perspective, model, place, *values, found.share(ALL).whole, *found.counts)
+
+
+@table(
+    "paths",
+    "Recall along the path (not in the paper)",
+    "A fact counts only where all facts above it are stated too: a leaf with its branch and its root. Alone: the share"
+    " of the stated leaves whose branch or root is missing.",
+    ("perspective", "model", *LEVEL_COLUMNS, "alone", *COUNTS),
+    _on_recall,
+)
+def path_table(items: Sequence[HamletItem]) -> Iterator[Row]:
+    for perspective, own in _recall(items).perspectives:
+        for model, tally in own.models(ALL_MODELS).items():
+            along, stated = tally.share("leaf", "paths"), tally.share("leaf")
+            alone = share(stated.part - along.part, int(stated.part)) if along.whole == stated.whole else None
+            shares = [tally.share(level, "paths").value for level in LEVEL_KEYS]
+            yield (perspective, model, *shares, alone, *tally.counts)
 
 
 @table(
@@ -220,7 +242,8 @@ def faithfulness_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     "errors",
     "Kinds of unfaithful sentences (HAMLET, tables 12 and 14)",
     "Sentences that the chunk does not support, pooled over summaries. Extrinsic: the chunk does not mention it"
-    " (out of article). Intrinsic: the chunk contradicts a relation, an entity, or the whole sentence.",
+    " (out of article). Intrinsic: the chunk contradicts a relation, an entity, or the whole sentence. The mean of"
+    " models, as in the paper, weights all models equally; all models are pooled.",
     ("model", "error", "sentences", "of all errors", "of intrinsic errors", *COUNTS),
     _on_faithfulness,
 )
@@ -228,6 +251,10 @@ def error_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     for model, tally in _faithfulness(items).models(ALL_MODELS).items():
         for row in _error_rows(tally):
             yield (model, *(row if tally.scores else (row[0], None, None, None)), *tally.counts)
+    models = _faithfulness(items).models()
+    for rows in zip(*map(_error_rows, models.values()), strict=False) if len(models) > 1 else ():
+        means = [mean([number(row[at]) for row in rows]) for at in (2, 3)]
+        yield (MODELS_MEAN, rows[0][0], None, *means, *_faithfulness(items).counts)
 
 
 def _error_rows(tally: HamletTally) -> Iterator[Row]:
@@ -432,6 +459,7 @@ def _tables(outcome: HamletOutcome) -> Iterator[Table]:
     yield cost_table(subjects, items)
     yield size_table(subjects, perspectives)
     yield pruning_table(subjects, perspectives)
+    yield path_table(items)
     if len(outcome.design.models) > 1:
         yield difference_table(items)
     yield failure_table(subjects, items)
