@@ -41,7 +41,6 @@ ReplyForm = Literal["schema", "tools", "plain"]
 """The mode of structured output."""
 Role = Literal["writer", "judge", "validator", "decider"]
 PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agent"]
-FeedbackName = Literal["findings", "questions", "generic"]
 PathOrName = Annotated[str, BeforeValidator(lambda given: str(given) if isinstance(given, Path) else given)]
 """Also accepts a `Path`, which is stored as text."""
 
@@ -291,6 +290,23 @@ def _counted(given: int | tuple[int, int]) -> int | tuple[int, int]:
 Questions = Annotated[int | tuple[int, int], BeforeValidator(_questions), AfterValidator(_counted)]
 """The number of questions: a maximum, or a range per stretch."""
 
+LEAST_KEYFACT_CHUNK = 256
+
+
+def _chunks_of(given: str) -> str:
+    if not int(given.removesuffix("+")) >= LEAST_KEYFACT_CHUNK:
+        raise ValueError(f"{LEAST_KEYFACT_CHUNK} tokens or more")
+    return given
+
+
+KeyfactChunks = Annotated[
+    str,
+    BeforeValidator(lambda given: str(given) if isinstance(given, int) else given),
+    Field(pattern=r"^[1-9]\d{2,6}\+?$"),
+    AfterValidator(_chunks_of),
+]
+"""The tokens of a chunk for key facts: at most N, or with a plus sign N and the rest of the sentence begun."""
+
 _LevelTexts = Annotated[tuple[Annotated[str, Field(max_length=300)], ...], Field(min_length=2, max_length=10)]
 
 
@@ -303,6 +319,9 @@ class RubricSettings(BaseModel):
     levels: Annotated[int, Field(ge=2, le=10)] | _LevelTexts = 5
     """The number of levels, or what each of them means, from the worst to the best."""
     aim: Literal["truth", "content", "form"] = "form"
+
+
+_NEWER = ("keyfact_chunks", "keyfact_overlap", "against")
 
 
 class JudgeConfig(Settings):
@@ -394,11 +413,31 @@ class JudgeConfig(Settings):
     validator: str | None = setting(
         None, "Model that validates key facts, instead of the first judge.", "judging", "NAME"
     )
+    keyfact_chunks: KeyfactChunks = setting(
+        "4096",
+        "Tokens of a chunk for key facts: at most N, or as in HAMLET N and the rest of the sentence (4000+).",
+        "judging",
+        "N|N+",
+    )
+    keyfact_overlap: int = setting(
+        0,
+        "Tokens of the text before that a chunk for key facts also has, for facts that span two chunks.",
+        "judging",
+        "N",
+        ge=0,
+        le=8192,
+    )
+    against: Literal["chunk", "document"] = setting(
+        "chunk",
+        "What faithfulness compares an answer to a key-fact query with: its chunk, or the document, as FineSurE does.",
+        "judging",
+    )
 
     def asks(self) -> dict[str, object]:
-        """Return the settings that change what is asked."""
+        """Return the settings that change what is asked; newer ones only if set, since runs are identified by them."""
+        unset = {name for name in _NEWER if getattr(self, name) == type(self).model_fields[name].get_default()}
         kept = self.model_dump(
-            mode="json", exclude={"models", "reference"} | ({"rubrics"} if not self.rubrics else set())
+            mode="json", exclude={"models", "reference"} | unset | ({"rubrics"} if not self.rubrics else set())
         )
         models = {name: one.model_dump(mode="json", exclude=_NO_MATTER) for name, one in self.models.items()}
         return {**kept, "models": models} if models else kept
@@ -421,22 +460,7 @@ class RefineConfig(Settings):
         "-g",
     )
     policy: PolicyName = setting("consistency-first", "What to fix first; with agent a model decides.", "refining")
-    feedback: FeedbackName | None = setting(
-        None,
-        "What the reviser is told. findings: each with its sentence, both answers and the place in the document;"
-        " questions: as in LongSumEval, unanswered questions alone, and wrong answers with the document's; generic: the"
-        " writer's own criticism, as in Self-Refine.",
-        "refining",
-        said="questions with --policy paper, else findings",
-    )
     rounds: int = setting(4, "Maximum number of revisions.", "refining", "N", ge=1, le=100)
-    free_length: bool = setting(
-        False,
-        "Let a revision be as long as it needs, instead of at most --words, or as long as the given summary.",
-        "refining",
-        None,
-        "--free-length/--no-free-length",
-    )
     tolerance: float = setting(
         0.02, "How far the score of another goal may fall in an accepted revision.", "refining", "X", ge=0, le=1
     )
@@ -470,16 +494,6 @@ class RefineConfig(Settings):
     decider: str | None = setting(
         None, "Model that decides with --policy agent, instead of --model.", "refining", "NAME"
     )
-
-    @property
-    def told(self) -> FeedbackName:
-        """Return what the reviser is told."""
-        return self.feedback or ("questions" if self.policy == "paper" else "findings")
-
-    def asks(self) -> dict[str, object]:
-        """Return the settings that change what is asked; those that came later only where they are set."""
-        unset = {name for name in ("feedback", "free_length") if not getattr(self, name)}
-        return self.model_dump(mode="json", exclude={"allow_self_check", *unset})
 
 
 _ALL_OF_A_WAVE = 50_000  # more than a provider takes in one job

@@ -340,7 +340,7 @@ def _identity(of_settings: str, order: RunSpec) -> str:
         of_settings,
         order.purpose.kind,
         order.judging.asks(),
-        order.refinement.asks() if order.refinement else None,
+        order.refinement.model_dump(mode="json", exclude={"allow_self_check"}) if order.refinement else None,
         content_id(order.given) if order.given is not None else None,
         *([content_id(order.other)] if order.other is not None else []),
         *([[asdict(one) for one in order.findings]] if order.findings else []),

@@ -19,10 +19,10 @@ from redraft import Limits, Store
 from redraft.errors import PlanError, UsageError
 from redraft.events import CallAnswered, Event, PartDone
 from redraft.lab.experiments.hamlet.experiment import HamletOutcome
+from redraft.lab.experiments.hamlet.tables import EXPERIMENT
 from redraft.llm.prices import PriceTable
 from redraft.settings import Price
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
-from redraft.lab.experiments.hamlet.tables import EXPERIMENT
 from tests.experiments.made import rows
 from tests.experiments.world import ALL_KNOWING, HALF_KNOWING, Lab, answer, asked_about, files, sent, serving
 from tests.judges import KEY, island, keepers_in, seen_on

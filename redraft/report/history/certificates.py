@@ -24,8 +24,8 @@ from redraft.text.sanitizer import one_line
 _TERMS: Mapping[str, tuple[str, ...]] = {
     "coverage": ("questions", "stretch_tokens", "top_k", "evidence", "second_look", "embeddings", "repeat"),
     "consistency": ("similarity", "threshold", "claims", "top_k", "evidence", "second_look", "embeddings", "repeat"),
-    "keyfact_recall": ("perspective", "validator", "embeddings", "repeat"),
-    "faithfulness": ("evidence", "embeddings", "repeat"),
+    "keyfact_recall": ("perspective", "validator", "keyfact_chunks", "keyfact_overlap", "embeddings", "repeat"),
+    "faithfulness": ("evidence", "against", "embeddings", "repeat"),
     "booookscore": ("batch", "repeat"),
 }
 _NEVER = {"metrics", "judges", "models", "base_url", "pack", "keyfacts", "reference"}

@@ -26,6 +26,7 @@ from redraft.lab.experiments.frames import (
 )
 from redraft.lab.experiments.hamlet.experiment import (
     FIFTHS,
+    FULL_TEXT,
     HAMLET,
     KEYFACTS,
     LEVEL_COLUMNS,
@@ -452,24 +453,75 @@ def failure_table(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]
             yield (item.title, item.chunk, item.perspective, item.model, *failed(item.failure))
 
 
+@table(
+    "judges",
+    "Judges of the same summaries (HAMLET, table 3, without people)",
+    "Means over the summaries that all of them have judged, by the same key facts. Full text: faithfulness against the"
+    " whole document, as in FineSurE. `agree read --experiment` compares their verdicts with people's.",
+    ("judge", "reference", "recall", "faithfulness", "summaries", "of"),
+    _on_recall,
+)
+def judge_table(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -> Iterator[Row]:
+    everyone = [{"": (item.recall, item.faithfulness), **item.second} for item in items]
+    whole = [one for one in everyone if all(name in one and _both(one[name]) for name in names)]
+    for name in names:
+        means = [
+            mean([score.score if score else None for score in column])
+            for column in zip(*(one[name] for one in whole), strict=True)
+        ]
+        full = name.endswith(f", {FULL_TEXT}")
+        who = name.removesuffix(f", {FULL_TEXT}") or judge
+        yield (who, FULL_TEXT if full else "chunk", *(means or (None, None)), len(whole), len(items))
+
+
+def _both(scores: tuple[HamletScore | None, HamletScore | None]) -> bool:
+    return all(one is not None and one.score is not None for one in scores)
+
+
+@table(
+    "chunks",
+    "Chunk size, down to recall and faithfulness",
+    "For every size of chunks its own key facts, queries and summaries. Recall and faithfulness are pooled; the gap is"
+    " the mean of models of the recall gap between fifths; all other tables are about the first size.",
+    ("size", "trees", "facts", "pruned", *(f"recall {one}" for one in LEVEL_COLUMNS), "faithfulness", "gap", *COUNTS),
+    lambda subjects, items, perspectives: f"{_documents(subjects)} {_on_recall(items)}",  # noqa: ARG005  (of the table)
+)
+def chunk_table(
+    subjects: Sequence[HamletSubject], items: Sequence[HamletItem], perspectives: Sequence[Perspective]
+) -> Iterator[Row]:
+    for size in distinct(subjects, "size"):
+        trees, own = _trees(where(subjects, size=size), perspectives), where(items, size=size)
+        facts, tally = [fact for tree in trees for fact in tree.facts], _recall(own)
+        pruned = sum(not fact.kept for fact in facts)
+        gap = mean([_gaps(one)[-1] for one in tally.models().values()])
+        shares = (*tally.values(LEVEL_KEYS), _faithfulness(own).share(ALL).value)
+        yield (size, len(trees), len(facts) - pruned, share(pruned, len(facts)), *shares, gap, *tally.counts)
+
+
 def _tables(outcome: HamletOutcome) -> Iterator[Table]:
-    subjects, items, perspectives = outcome.subjects, outcome.items, outcome.design.perspectives
+    design, perspectives = outcome.design, outcome.design.perspectives
+    subjects, items = (where(one, size=design.sizes[0]) for one in (outcome.subjects, outcome.items))
     for of_items in (summary_table, recall_table, gap_table, faithfulness_table, error_table, length_table):
         yield of_items(items)
     yield cost_table(subjects, items)
     yield size_table(subjects, perspectives)
     yield pruning_table(subjects, perspectives)
     yield path_table(items)
-    if len(outcome.design.models) > 1:
+    if len(design.judgings) > 1:
+        yield judge_table(items, design.judge.name, list(design.judgings))
+    if len(design.sizes) > 1:
+        yield chunk_table(outcome.subjects, outcome.items, perspectives)
+    if len(design.models) > 1:
         yield difference_table(items)
-    yield failure_table(subjects, items)
+    yield failure_table(outcome.subjects, outcome.items)
 
 
 def _settings(outcome: HamletOutcome) -> Mapping[str, object]:
     design = outcome.design
-    keys = "models: judge=judge.name validator perspective queries seed"
+    keys = "models: judge=judge.name others: full_text sizes overlap validator perspective queries seed"
+    models, others = ([one.name for one in some] for some in (design.models, design.others))
     return {
-        **json_of(design, keys, models=[one.name for one in design.models]),
+        **json_of(design, keys, models=models, others=others),
         "drafting": {one.name: one.to_json() for one in design.models},
         "documents": [subject.to_json() for subject in outcome.subjects],
         "certificates": [one.to_json() for one in outcome.certificates],
@@ -477,7 +529,8 @@ def _settings(outcome: HamletOutcome) -> Mapping[str, object]:
 
 
 def _headline(outcome: HamletOutcome, tables: Sequence[Table]) -> Iterator[str]:
-    models, gaps = group_by(outcome.items, "model"), next(one for one in tables if one.name == "gaps")
+    own = where(outcome.items, size=outcome.design.sizes[0])
+    models, gaps = group_by(own, "model"), next(one for one in tables if one.name == "gaps")
     for model, items in list(models.items())[:_MOST_MODELS]:
         by_place = [number(row[gaps.columns.index(WHOLE)]) for row in gaps.rows if row[1] == model]
         gap = max((one for one in by_place if one is not None), default=None)
@@ -499,7 +552,8 @@ def _about(outcome: HamletOutcome) -> Iterator[str]:
     yield f"models: {', '.join(plain(one.name) for one in design.models)}"
     yield f"judge: {plain(design.judge.name)}; key facts validated by {plain(design.validator or design.judge.name)}"
     yield from (f"{one.metric} is judged by {unmarked(one.line())}" for one in outcome.certificates)
-    yield f"documents: {', '.join(plain(subject.document.title) for subject in outcome.subjects)}"
+    yield f"documents: {', '.join(plain(one.title) for one in dict.fromkeys(one.document for one in outcome.subjects))}"
+    yield f"chunks for key facts, in tokens: {', '.join(design.sizes)}"
     limit = f"at most {settings.words} words" if settings.words else "as long as suits the document"
     yield f"summaries: {settings.strategy}, {limit}, each of the whole document and answering one query"
     yield _counted(outcome)
