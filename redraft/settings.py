@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from pathlib import Path
 from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from redraft.domain import Usage
 from redraft.errors import UsageError
 from redraft.fields import Settings, same, setting
+from redraft.model_settings import EXTRACTIVE as EXTRACTIVE
+from redraft.model_settings import ModelSettings as ModelSettings
+from redraft.model_settings import PathOrName as PathOrName
+from redraft.model_settings import Price as Price
+from redraft.model_settings import ReplyForm as ReplyForm
 
 MERGING = "hierarchical"  # the strategy that merges summaries
 AUTO = "auto"  # in place of a strategy that is found out when the document is known, and then is on record
@@ -37,22 +40,16 @@ Chunking = Literal["natural", "fixed"]
 """
 Merging = Literal["summaries", "source"]
 """Whether a merge sees only the summaries, or also the paragraphs that they are based on."""
-ReplyForm = Literal["schema", "tools", "plain"]
-"""The mode of structured output."""
 Role = Literal["writer", "judge", "validator", "decider"]
 PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agent"]
-PathOrName = Annotated[str, BeforeValidator(lambda given: str(given) if isinstance(given, Path) else given)]
-"""Also accepts a `Path`, which is stored as text."""
 
 LEVEL_RATIO = 0.65  # the paper's ratio of words to tokens, and of one level's limit to the next
-EXTRACTIVE = "extractive"
 NLI = "nli"
 """The provider of entailment models as judges."""
 LANGUAGE_NAME = r"^[^\W\d_][\w ()'’-]{1,39}$"
 """The format of language names. They are inserted into prompts, so they cannot hold a sentence."""
 NO_KEY = ""  # in place of the variable with a key, for a model that is to get none
 ASSUMED_WINDOW = 8192  # the tokens that a model has room for where nobody knows better
-_MILLION = 1_000_000
 
 
 def reads_prompts(model: str) -> bool:
@@ -63,83 +60,6 @@ def reads_prompts(model: str) -> bool:
 def is_entailment(model: str) -> bool:
     """Return whether a model is an entailment model, by its name."""
     return model.startswith(f"{NLI}:")
-
-
-class Price(Settings):
-    """US dollars per million tokens."""
-
-    prompt: float = Field(ge=0)
-    completion: float = Field(ge=0)
-    cached_prompt: float | None = Field(default=None, ge=0)
-
-    def of(self, usage: Usage) -> float:
-        """Return the price of one call."""
-        cached = min(usage.cached_prompt_tokens, usage.prompt_tokens)
-        rate = self.prompt if self.cached_prompt is None else self.cached_prompt
-        fresh = usage.prompt_tokens - cached
-        return (fresh * self.prompt + cached * rate + usage.completion_tokens * self.completion) / _MILLION
-
-    def half(self) -> Price:
-        """Return half the price."""
-        return Price(**{name: rate / 2 for name, rate in self.model_dump(exclude_none=True).items()})
-
-
-class ModelSettings(Settings):
-    """The settings of a model in any role: a table `[models.NAME]` of `redraft.toml`. Unset fields are detected or take
-    the usual defaults."""
-
-    model: str = Field(min_length=1)
-    base_url: str | None = setting(
-        None, "Address of the model's server; for openai:NAME the default is OPENAI_BASE_URL.", "model", "URL"
-    )
-    key_env: str | None = setting(
-        None,
-        "Environment variable with the key for openai:NAME, instead of OPENAI_API_KEY.",
-        "model",
-        "VARIABLE",
-    )
-    """For the model's own address only, or `NO_KEY`."""
-    context_tokens: int | None = Field(default=None, ge=64)
-    """The token limit of a prompt and its reply."""
-    temperature: float | None = setting(
-        None, "The writer's temperature, instead of each prompt's own.", "model", "T", ge=0, le=2
-    )
-    top_p: float | None = setting(
-        None,
-        "The writer samples from the likeliest tokens that together have this probability.",
-        "model",
-        "P",
-        said="the model's own",
-        gt=0,
-        le=1,
-    )
-    max_tokens: int | None = Field(default=None, ge=16)
-    """The maximum tokens of a reply."""
-    reasoning_tokens: int | None = setting(
-        None,
-        "Maximum reasoning tokens per call, not counting the reply.",
-        "model",
-        "N",
-        said="from the model's name and replies",
-        ge=0,
-    )
-    prompts: PathOrName | None = None
-    """A set of prompts or a directory; by default the run's."""
-    replies: ReplyForm | None = setting(
-        None,
-        "How structured replies are requested: JSON schema, function calling, or plain text.",
-        "model",
-        said="the first that the server supports",
-    )
-    price: Price | None = None
-    """The price of the model, overriding price tables."""
-
-    @field_validator("model")
-    @classmethod
-    def _has_settings(cls, model: str) -> str:
-        if model == EXTRACTIVE:
-            raise ValueError("the built-in model has no settings of its own; name it as it is")
-        return model
 
 
 # What makes no difference to what is asked, or shows in the prompts' hashes, or in what is read.

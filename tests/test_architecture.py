@@ -45,6 +45,7 @@ RANKS: tuple[frozenset[str], ...] = (
             "presets",
             "questions",
             "rulings",
+            "model_settings",
             "settings",
             "sources",
             "wording",
