@@ -210,21 +210,16 @@ def _counted(given: int | tuple[int, int]) -> int | tuple[int, int]:
 Questions = Annotated[int | tuple[int, int], BeforeValidator(_questions), AfterValidator(_counted)]
 """The number of questions: a maximum, or a range per stretch."""
 
-LEAST_KEYFACT_CHUNK = 256
+_KEYFACT_CHUNKS = re.compile(r"(?:25[6-9]|2[6-9]\d|[3-9]\d\d|[1-9]\d{3,6})\+?")
 
 
-def _chunks_of(given: str) -> str:
-    if not int(given.removesuffix("+")) >= LEAST_KEYFACT_CHUNK:
-        raise ValueError(f"{LEAST_KEYFACT_CHUNK} tokens or more")
-    return given
+def _chunks_of(given: object) -> object:
+    if not _KEYFACT_CHUNKS.fullmatch(str(given)):
+        raise ValueError("a number of tokens, 256 or more, such as 4096, or 4000+ for 4000 and the sentence begun")
+    return str(given)
 
 
-KeyfactChunks = Annotated[
-    str,
-    BeforeValidator(lambda given: str(given) if isinstance(given, int) else given),
-    Field(pattern=r"^[1-9]\d{2,6}\+?$"),
-    AfterValidator(_chunks_of),
-]
+KeyfactChunks = Annotated[str, BeforeValidator(_chunks_of)]
 """The tokens of a chunk for key facts: at most N, or with a plus sign N and the rest of the sentence begun."""
 
 _LevelTexts = Annotated[tuple[Annotated[str, Field(max_length=300)], ...], Field(min_length=2, max_length=10)]

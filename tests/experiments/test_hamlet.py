@@ -285,6 +285,56 @@ async def test_an_answer_of_nothing_is_recall_0_and_no_sentence(tmp_path: Path) 
 
 
 @pytest.mark.nightly
+async def test_further_judges_and_the_full_text_stand_beside_the_first(tmp_path: Path) -> None:
+    def script(seen: Seen) -> str | Answer | Fault:
+        """A second judge that finds no fact in any summary."""
+        if seen.model == "other" and seen_on(seen).prompt == "align_facts":
+            said = json.loads(str(answer(seen)))
+            return json.dumps({"facts": [{**one, "stated": "no", "sentences": []} for one in said["facts"]]})
+        return answer(seen)
+
+    with serving(script) as server:
+        lab = Lab(tmp_path, server.base_url)
+        outcome = await lab.run(others=lab.seats("openai:other"), full_text=True, queries=1)
+        building = {seen_on(seen).prompt for seen in server.seen if seen.model == "other"}
+        assert building == {"align_facts", "verify_sentences"}, "the key facts are the first judge's"
+        assert outcome.complete
+        table = next(one for one in EXPERIMENT.report(outcome).tables if one.name == "judges")
+        assert table.rows == (
+            ("openai:judge", "chunk", *([mean_of(outcome, "recall"), mean_of(outcome, "faithfulness")]), 2, 2),
+            ("openai:other", "chunk", 0, mean_of(outcome, "faithfulness"), 2, 2),
+            ("openai:judge", "full text", mean_of(outcome, "recall"), mean_of(outcome, "faithfulness"), 2, 2),
+            ("openai:other", "full text", 0, mean_of(outcome, "faithfulness"), 2, 2),
+        )
+        written, asked = files(outcome), len(server.seen)
+        assert files(await lab.run(others=lab.seats("openai:other"), full_text=True, queries=1)) == written
+        assert len(server.seen) == asked
+
+
+def mean_of(outcome: HamletOutcome, metric: str) -> float:
+    scores = [getattr(item, metric).score for item in outcome.items]
+    return pytest.approx(sum(scores) / len(scores))  # type: ignore[no-any-return]
+
+
+@pytest.mark.nightly
+async def test_sizes_of_chunks_are_compared_down_to_recall(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    outcome = await lab.run(sizes=("1000", "600"), queries=2)
+    assert outcome.complete
+    report = EXPERIMENT.report(outcome)
+    found = {one.name: one for one in report.tables}
+    assert [row[:2] for row in found["chunks"].rows] == [("1000", 6), ("600", 10)]
+    own = [item for item in outcome.items if item.size == "600"]
+    shares = [item.recall.levels["all"] for item in own if item.recall]
+    stated, whole = sum(one.part for one in shares), sum(one.whole for one in shares)
+    assert rows(found["chunks"], "recall whole", "items", size="600") == [(stated / whole, 4)]
+    first = await lab.run(sizes=("1000",), queries=2)
+    alone = {one.name: one for one in EXPERIMENT.report(first).tables}
+    assert "chunks" not in alone
+    assert alone["recall"] == found["recall"], "the other tables are about the first size"
+
+
+@pytest.mark.nightly
 async def test_a_verdict_that_fails_leaves_the_rest_standing(tmp_path: Path) -> None:
     with serving(Broken("verify_sentences")) as server:
         lab = Lab(tmp_path, server.base_url)

@@ -159,7 +159,9 @@ def test_recall_along_the_path_stands_beside_leaves_that_stand_alone() -> None:
         "all": PooledShare(3, 7),
     }
     scored = replace(recall((1, 1), (1, 2), (3, 4)), paths=paths)
-    assert rows(path_table([item(recall=scored)]), *LEVELS, "alone") == [(1, 1 / 2, 1 / 4, 3 / 7, 2 / 3)]
+    assert rows(path_table([item(recall=scored)]), *LEVELS, "leaf alone", "facts") == [
+        (1, 1 / 2, 1 / 4, 3 / 7, 3 / 4, 7)
+    ]
 
 
 def test_length_is_correlated_with_recall_over_summaries() -> None:

@@ -108,7 +108,7 @@ def _design(given: Mapping[str, Any]) -> HamletDesign:
         others=tuple(judges[1:]),
         full_text=given["full_text"],
         sizes=tuple(dict.fromkeys(given["keyfact_chunks"])),
-        overlap=given["keyfact_overlap"],
+        overlap=given["keyfact_overlap"] or 0,
         validator=given["validator"],
         own=asked.models_named(given),
         perspective=given["perspective"] or "both",

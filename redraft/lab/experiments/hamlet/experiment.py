@@ -132,12 +132,12 @@ class HamletSubject:
     """A document of the experiment, its key facts once they are found, and the usage of finding them."""
 
     document: Document
-    size: str = ""
     tokens: int = 0
     keyfacts: KeyFacts | None = None
     run: str | None = None
     usage: Totals | None = None
     failure: Failure | None = None
+    size: str = ""
 
     def to_json(self) -> dict[str, object]:
         """Return the document as JSON."""
@@ -410,7 +410,7 @@ async def _count_what_is_known(documents: Sequence[Document], design: HamletDesi
 async def _subject(document: Document, size: str, design: HamletDesign, runner: ExperimentRunner) -> HamletSubject:
     """Return the document with its key facts: imported, found before or found now."""
     tokenizer, _ = tokenizer_of(design.judging(query=None))
-    subject = HamletSubject(document, size, await asyncio.to_thread(tokenizer.count, document.text))
+    subject = HamletSubject(document, await asyncio.to_thread(tokenizer.count, document.text), size=size)
     if imported := runner.store.keyfacts.imported(document.id):
         return replace(subject, keyfacts=imported)
     batch = RunBatch(runner, 0)

@@ -186,18 +186,17 @@ def recall_table(items: Sequence[HamletItem]) -> Iterator[Row]:
 @table(
     "paths",
     "Recall along the path (not in the paper)",
-    "A fact counts only where all facts above it are stated too: a leaf with its branch and its root. Alone: the share"
-    " of the stated leaves whose branch or root is missing.",
-    ("perspective", "model", *LEVEL_COLUMNS, "alone", *COUNTS),
+    "A fact counts only where all facts above it are stated too: a leaf with its branch and its root. Leaf alone is"
+    " recall of leaves whatever is above them. A fact below one without a verdict is left out.",
+    ("perspective", "model", *LEVEL_COLUMNS, "leaf alone", "facts", *COUNTS),
     _on_recall,
 )
 def path_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     for perspective, own in _recall(items).perspectives:
         for model, tally in own.models(ALL_MODELS).items():
-            along, stated = tally.share("leaf", "paths"), tally.share("leaf")
-            alone = share(stated.part - along.part, int(stated.part)) if along.whole == stated.whole else None
-            shares = [tally.share(level, "paths").value for level in LEVEL_KEYS]
-            yield (perspective, model, *shares, alone, *tally.counts)
+            along = [tally.share(level, "paths") for level in LEVEL_KEYS]
+            shares = [one.value for one in (*along, tally.share("leaf"))]
+            yield (perspective, model, *shares, along[-1].whole, *tally.counts)
 
 
 @table(
@@ -459,7 +458,7 @@ def failure_table(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]
     "Means over the summaries that all of them have judged, by the same key facts. Full text: faithfulness against the"
     " whole document, as in FineSurE. `agree read --experiment` compares their verdicts with people's.",
     ("judge", "reference", "recall", "faithfulness", "summaries", "of"),
-    _on_recall,
+    lambda items, judge, names: _on_recall(items),  # noqa: ARG005  (of the table)
 )
 def judge_table(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -> Iterator[Row]:
     everyone = [{"": (item.recall, item.faithfulness), **item.second} for item in items]
