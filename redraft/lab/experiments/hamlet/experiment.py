@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Evaluation, KeyFacts, Outcome, Perspective, Totals, Tree
 from redraft.errors import BudgetError, NothingSaidError, UsageError
+from redraft.evaluators.base import Evaluator
 from redraft.evaluators.consensus import total
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
@@ -377,7 +378,10 @@ def _certificates(items: Sequence[HamletItem], runner: ExperimentRunner) -> tupl
     if not judged:
         return ()
     run = runner.store.runs.get(judged[0].runs[JUDGING])
-    measured = {KeyfactRecall: [item.recall for item in judged], Faithfulness: [item.faithfulness for item in judged]}
+    measured: dict[type[Evaluator], list[HamletScore | None]] = {
+        KeyfactRecall: [item.recall for item in judged],
+        Faithfulness: [item.faithfulness for item in judged],
+    }
     return tuple(certified(runner, run, one.name, one.version, *_counted(some)) for one, some in measured.items())
 
 

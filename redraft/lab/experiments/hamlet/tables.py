@@ -499,7 +499,8 @@ def chunk_table(
 
 def _tables(outcome: HamletOutcome) -> Iterator[Table]:
     design, perspectives = outcome.design, outcome.design.perspectives
-    subjects, items = (where(one, size=design.sizes[0]) for one in (outcome.subjects, outcome.items))
+    subjects = where(outcome.subjects, size=design.sizes[0])
+    items = where(outcome.items, size=design.sizes[0])
     for of_items in (summary_table, recall_table, gap_table, faithfulness_table, error_table, length_table):
         yield of_items(items)
     yield cost_table(subjects, items)
