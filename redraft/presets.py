@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -23,6 +24,8 @@ class Preset:
     judging: JudgeConfig = field(default_factory=JudgeConfig)
     refinement: RefineConfig | None = None
     """None where the paper does not refine."""
+    experiment: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the paper's own experiment, by the names of their parameters."""
 
     @property
     def set_fields(self) -> dict[str, Any]:
@@ -56,10 +59,12 @@ def _made(
     settings: dict[str, Any] | None = None,
     judging: dict[str, Any],
     refinement: dict[str, Any] | None = None,
+    experiment: Mapping[str, Any] | None = None,
 ) -> Preset:
     return Preset(
         name,
         DraftConfig.model_validate(settings or {}),
         JudgeConfig.model_validate(judging),
         RefineConfig.model_validate(refinement) if refinement else None,
+        experiment or {},
     )

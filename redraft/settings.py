@@ -38,6 +38,8 @@ PerspectiveName = Literal["both", "analytical", "narrative"]
 Chunking = Literal["natural", "fixed"]
 """Whether chunks end at chapters, scenes and paragraphs and leave out surrounding matter, or are as large as possible.
 """
+WordsAs = Literal["limit", "target"]
+"""Whether `words` are the most that a summary has, or what is asked for, with a cap in tokens."""
 Merging = Literal["summaries", "source"]
 """Whether a merge sees only the summaries, or also the paragraphs that they are based on."""
 Role = Literal["writer", "judge", "validator", "decider"]
@@ -46,6 +48,8 @@ PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agen
 LEVEL_RATIO = 0.65  # the paper's ratio of words to tokens, and of one level's limit to the next
 NLI = "nli"
 """The provider of entailment models as judges."""
+DECISIONS, SYSTEMONE = "decisions", "systemone"
+"""The providers of decision models as judges: OpenAI's Decisions API, and servers with `/v1/systemone`."""
 LANGUAGE_NAME = r"^[^\W\d_][\w ()'’-]{1,39}$"
 """The format of language names. They are inserted into prompts, so they cannot hold a sentence."""
 NO_KEY = ""  # in place of the variable with a key, for a model that is to get none
@@ -60,6 +64,16 @@ def reads_prompts(model: str) -> bool:
 def is_entailment(model: str) -> bool:
     """Return whether a model is an entailment model, by its name."""
     return model.startswith(f"{NLI}:")
+
+
+def is_decision(model: str) -> bool:
+    """Return whether a model is a decision model, by its name. It reads a window of text, and writes nothing."""
+    return model.startswith((f"{DECISIONS}:", f"{SYSTEMONE}:"))
+
+
+def writes(model: str) -> bool:
+    """Return whether a model is a language model: one that reads prompts and writes text."""
+    return reads_prompts(model) and not is_decision(model)
 
 
 # What makes no difference to what is asked, or shows in the prompts' hashes, or in what is read.
@@ -81,6 +95,12 @@ class DraftConfig(Settings):
     """Why this strategy was chosen automatically."""
     words: int | None = setting(
         None, "Maximum words in the summary.", "summary", "N", "--words", "-w", said="chosen for the document", ge=10
+    )
+    words_as: WordsAs = setting(
+        "limit",
+        "limit: a summary has at most --words; target: it is asked for --words, and may have a token for every 0.65 of"
+        " them, as in the BooookScore paper.",
+        "summary",
     )
     by_chapter: bool = setting(
         False,
@@ -178,6 +198,10 @@ class DraftConfig(Settings):
         """Return the tokens of a chunk; a direct summary has a single chunk."""
         return self.context_tokens if self.strategy == "direct" else self.chunk_tokens
 
+    def cap(self, words: int) -> int:
+        """Return the most tokens of a summary that is asked for this many words; 0 if `words` is the limit itself."""
+        return round(words / LEVEL_RATIO) if self.words_as == "target" else 0
+
     @property
     def drafting(self) -> str:
         """Return the strategy for the summary itself; summaries of chapters are always merged."""
@@ -185,7 +209,9 @@ class DraftConfig(Settings):
 
     def identity(self, document: str, tokenizer: str, prompt_hashes: dict[str, str]) -> str:
         """Return the identity: equal for two runs exactly if they ask the same of the same text."""
-        kept = self.model_dump(mode="json", exclude=_NO_MATTER)
+        # Runs from before there were targets keep their identity.
+        unset = {"words_as"} if self.words_as == "limit" else set()
+        kept = self.model_dump(mode="json", exclude=_NO_MATTER | unset)
         material = [kept, document, tokenizer, prompt_hashes]
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 

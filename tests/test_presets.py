@@ -11,6 +11,7 @@ import pytest
 import redraft
 from redraft.cli import given
 from redraft.cli.commands.evaluate import evaluate
+from redraft.cli.commands.experiment.thesis import thesis
 from redraft.cli.commands.summarize import summarize
 from redraft.presets import presets
 from redraft.prompts.coherence import FIND_CONFUSION
@@ -39,6 +40,7 @@ PAPERS: dict[str, dict[str, Any]] = {
     "booookscore": {
         "strategy": "hierarchical",
         "words": 585,
+        "words_as": "target",
         "chunk_tokens": 2048,
         "chunking": "fixed",
         "top_p": 1.0,
@@ -54,6 +56,19 @@ PAPERS: dict[str, dict[str, Any]] = {
         "evidence": "whole",
         "keyfact_chunks": "4000+",
     },
+    "thesis": {
+        "strategy": "direct",
+        "context_tokens": 131_072,
+        "embeddings": "sentence-transformers/all-MiniLM-L6-v2",
+        "similarity": "cosine",
+        "steps": "10000:128000:10000",
+        "places": "embeddings",
+        "fact_threshold": 0.7,
+        "per_third": 1,
+        "reference": "dataset",
+        "min_tokens": 128_000,
+        "by_source": True,
+    },
 }
 
 
@@ -66,7 +81,8 @@ def command(tmp_path: Path) -> Inside:
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_a_preset_sets_what_its_paper_says_and_nothing_else(name: str) -> None:
-    assert redraft.preset(name).set_fields == PAPERS[name]
+    preset = redraft.preset(name)
+    assert {**preset.set_fields, **preset.experiment} == PAPERS[name]
 
 
 def test_every_preset_is_held_against_its_paper() -> None:
@@ -88,7 +104,7 @@ def test_a_name_that_means_nothing_is_answered_with_those_that_there_are(command
     refused = command.run("evaluate", "book.md", "summary.md", "--preset", "hamlett")
     assert refused.code == 2
     assert "there is no preset 'hamlett'" in refused.err
-    assert "longsumeval, booookscore, hamlet" in refused.err
+    assert "longsumeval, booookscore, hamlet, thesis" in refused.err
 
 
 @pytest.mark.slow
@@ -175,6 +191,7 @@ def test_every_field_of_a_preset_is_an_option() -> None:
     named = {**given.JUDGING, **given.REFINEMENT}
     options = {named.get(str(one.name), str(one.name)) for one in [*summarize.params, *evaluate.params]}
     assert {field for name in presets() for field in redraft.preset(name).set_fields} <= options
+    assert redraft.preset("thesis").experiment.keys() <= {one.name for one in thesis.params}
 
 
 def asked_by(command: Inside, *arguments: str) -> list[tuple[str, dict[str, Any]]]:

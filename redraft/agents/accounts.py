@@ -73,9 +73,14 @@ class Account(Generic[Verdict_]):
 
     def decided(self, is_verdict: Callable[[Verdict_], bool]) -> Account[Verdict_]:
         """Return a copy without the verdicts of a judge that cannot tell."""
-        return replace(self, verdicts={n: one for n, one in self.verdicts.items() if is_verdict(one)})
+        decided = {n: one for n, one in self.verdicts.items() if is_verdict(one)}
+        dropped = (one for n, one in self.verdicts.items() if n not in decided)
+        between = sum(getattr(one, "odds", None) is not None for one in dropped)
+        unsure = _BETWEEN.format(f"{between} item" if between == 1 else f"{between} items") if between else ""
+        return replace(self, verdicts=decided, trouble=self.trouble or unsure)
 
 
+_BETWEEN = "the judge cannot tell about {}: the probability is too close to one half"
 _CUT = "the reply was cut off at the token limit"
 MOST_TIMES = 4
 """The largest multiple of the usual room that an entry may get."""

@@ -15,6 +15,7 @@ from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPla
 from redraft.domain import Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.llm.base import Reply
+from redraft.llm.claim_questions import SUPPORTED
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.qa import Candidate, Comparison, Pair, QuestionItem, Statement, SummaryLine, Verdict
@@ -77,6 +78,7 @@ class RememberedAnswer(CitedPlace):
 
     answered: bool | Unsure
     answer: str
+    odds: dict[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,8 +290,15 @@ class Examiner:
         reply = await asked(reading.numbers, "read more for" if reading.wide else "looked up", again=False)
         found = await answers.settled(reply.value.answers, doubted)
         return Entries.of(
-            reply, ((number - 1, _remembered(one, reader, spans) if one else None) for number, one in found)
+            reply,
+            ((number - 1, self._decided(_remembered(one, reader, spans)) if one else None) for number, one in found),
         )
+
+    def _decided(self, answer: RememberedAnswer) -> RememberedAnswer:
+        """Return the answer, left open where its probability is between the judge's cuts."""
+        if self.judge.decides(qa.ANSWER_FROM_DOCUMENT, answer.odds, SUPPORTED):
+            return answer
+        return answer.model_copy(update={"answered": UNSURE, "answer": ""})
 
 
 def _asked(stored: str | None) -> list[AskedSentence]:
@@ -320,10 +329,10 @@ def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:
 
 def _remembered(answer: qa.DocumentAnswer, reader: EvidenceReader, spans: Sequence[Span]) -> RememberedAnswer:
     if answer.answered is not True:
-        return RememberedAnswer(answered=UNSURE if answer.answered == UNSURE else False, answer="")
+        return RememberedAnswer(answered=UNSURE if answer.answered == UNSURE else False, answer="", odds=answer.odds)
     words = one_line(answer.answer, _LONGEST_ANSWER)
     cited = CitedPlace.fields_of(reader.sentence(answer.quote or words, spans))
-    return RememberedAnswer(answered=True, answer=words, **cited)
+    return RememberedAnswer(answered=True, answer=words, odds=answer.odds, **cited)
 
 
 @dataclass(frozen=True, slots=True)

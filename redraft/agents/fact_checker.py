@@ -58,6 +58,7 @@ class SentenceVerdict(CitedPlace):
 
     category: factual.Category | Unsure
     reason: str
+    odds: dict[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,8 @@ class FactAlignment:
     stated: bool | None
     """None if the judge cannot tell."""
     sentences: frozenset[int]
+    odds: float | None = None
+    """The probability that it does, if the judge gives one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +143,9 @@ class FactChecker:
             said = [part.verdicts[n] for part in parts if n in part.verdicts]
             stated = any(one.stated for one in said)
             if stated or (len(said) == len(parts) and all(one.stated is False for one in said)):
-                verdicts[n] = FactAlignment(stated, frozenset().union(*(one.sentences for one in said)))
+                likely = [one.odds for one in said if one.odds is not None]
+                sentences = frozenset[int]().union(*(one.sentences for one in said))
+                verdicts[n] = FactAlignment(stated, sentences, max(likely, default=None))
         return Account(verdicts, first_trouble(parts))
 
     async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> Account[FactAlignment]:
@@ -148,8 +153,10 @@ class FactChecker:
 
         def told(one: factual.Alignment) -> FactAlignment:
             """Return the alignment. Only the answer counts, as in the paper; the sentences are optional."""
-            stated = None if one.stated == UNSURE else one.stated == "yes"
-            return FactAlignment(stated, frozenset(known.intersection(one.sentences)) if stated else frozenset())
+            sure = self.judge.decides(factual.ALIGN_FACTS, one.odds, "yes")
+            stated = None if one.stated == UNSURE or not sure else one.stated == "yes"
+            sentences = frozenset(known.intersection(one.sentences)) if stated else frozenset[int]()
+            return FactAlignment(stated, sentences, one.odds["yes"] if one.odds else None)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactAlignment]:
             listed = [factual.Fact(id=n + 1, fact=facts[n]) for n in numbers]
@@ -173,7 +180,8 @@ class FactChecker:
                 factual.VERIFY_SENTENCES, given, some, VERIFICATION, label, reading.attempt
             )
             return Entries.of(
-                reply, ((one.id - 1, sentence_verdict(one, reader, spans)) for one in reply.value.sentences)
+                reply,
+                ((one.id - 1, self._decided(sentence_verdict(one, reader, spans))) for one in reply.value.sentences),
             )
 
         fitting = batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION))
@@ -189,6 +197,12 @@ class FactChecker:
             search.verdicts,
         )
         return found.decided(lambda one: one.category != UNSURE)
+
+    def _decided(self, verdict: SentenceVerdict) -> SentenceVerdict:
+        """Return the verdict, left open where its probability is between the judge's cuts."""
+        if self.judge.decides(factual.VERIFY_SENTENCES, verdict.odds, SUPPORTED):
+            return verdict
+        return verdict.model_copy(update={"category": UNSURE})
 
     async def mark(self, excerpt: str, label: str) -> factual.ChunkMarks:
         """Return how well a chunk lends itself to drawing key facts from it."""
@@ -246,4 +260,4 @@ def _is_faulty(verdict: SentenceVerdict) -> bool:
 def sentence_verdict(one: factual.Verification, reader: EvidenceReader, spans: Sequence[Span]) -> SentenceVerdict:
     """Return the verdict on a sentence, with its quote located in the document."""
     cited = CitedPlace.fields_of(reader.quoted(one.quote, spans))
-    return SentenceVerdict(category=one.category, reason=_reason(one.reason), **cited)
+    return SentenceVerdict(category=one.category, reason=_reason(one.reason), odds=one.odds, **cited)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from redraft.agents.accounts import FIRST, Account, Attempt
+from redraft.agents.certainty import USUAL_CUTS, Cuts, Odds
 from redraft.agents.evidence import USUAL, EntryBudget, TokenRates
 from redraft.builtin.facade import IDENTITY, reads
 from redraft.errors import ReplyError
@@ -52,6 +53,8 @@ class Judge:
     """How many tokens the language of its replies takes."""
     document: str = ""
     """The id of the document, so that verdicts are deleted with it."""
+    cuts: Mapping[str, Cuts] = field(default_factory=dict)
+    """By prompt, when a probability is a verdict, where that was fitted for this judge."""
     visit: int = 0
     """The number of times a finished run was continued: undecided items are asked about once more."""
 
@@ -64,6 +67,10 @@ class Judge:
     def drawn(self) -> list[float | None]:
         """Return the sampling settings that are part of every key."""
         return [self.temperature] if self.top_p is None else [self.temperature, self.top_p]
+
+    def decides(self, prompt: Prompt[Any, Any], odds: Odds | None, fine: str) -> bool:
+        """Return whether an answer with these probabilities is a verdict, `fine` being the answer without fault."""
+        return self.cuts.get(prompt.name, USUAL_CUTS).decide(odds, fine)
 
     def reads(self, language: str) -> bool:
         """Return whether the judge can read a language."""
@@ -148,7 +155,8 @@ class Judge:
 
     def keys(self, prompt: Prompt[Any, Any], items: Sequence[list[Any]]) -> list[str]:
         """Return the keys under which verdicts on some items are stored."""
-        frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.drawn]
+        cuts = self.cuts.get(prompt.name, ())
+        frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.drawn, *cuts]
         return [hashlib.sha256(json.dumps([*frame, *item]).encode()).hexdigest() for item in items]
 
     def needs(self, entry: EntryBudget) -> int:

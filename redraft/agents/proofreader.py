@@ -12,7 +12,14 @@ from redraft.agents.evidence import USUAL, EntryBudget
 from redraft.agents.judge import Judge, batch_size
 from redraft.domain import content_id
 from redraft.prompts.book import PromptBook
-from redraft.prompts.coherence import FIND_CONFUSION, Confusion, ConfusionGiven, ErrorType, SummarySentence
+from redraft.prompts.coherence import (
+    FIND_CONFUSION,
+    NO_CONFUSION,
+    Confusion,
+    ConfusionGiven,
+    ErrorType,
+    SummarySentence,
+)
 from redraft.prompts.qa import Statement
 from redraft.prompts.tags import NOBODY
 from redraft.text.sanitizer import one_line
@@ -35,6 +42,7 @@ class SentenceConfusion(BaseModel):
     confusing: bool | None
     questions: tuple[str, ...] = ()
     types: tuple[ErrorType, ...] = ()
+    odds: dict[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +67,8 @@ class Proofreader:
             given = ConfusionGiven(summary=beside, sentences=asked)
             reply = await self.judge.ask_items(FIND_CONFUSION, given, numbers, CONFUSION, "coherence", attempt)
             place = {statements[n].id: n for n in numbers}
-            return Entries.of(reply, ((place.get(one.id, NOBODY), _confused(one)) for one in reply.value.sentences))
+            said = ((one, self.judge.decides(FIND_CONFUSION, one.odds, NO_CONFUSION)) for one in reply.value.sentences)
+            return Entries.of(reply, ((place.get(one.id, NOBODY), _confused(one, sure=sure)) for one, sure in said))
 
         async def judged(numbers: Sequence[int]) -> Account[SentenceConfusion]:
             batches = [numbers[at : at + size] for at in range(0, len(numbers), size)]
@@ -107,9 +116,12 @@ def _frame(book: PromptBook, tokenizer: Tokenizer) -> int:
     return tokenizer.count(book.source(FIND_CONFUSION.name)) + _FRAME
 
 
-def _confused(one: Confusion) -> SentenceConfusion | None:
+def _confused(one: Confusion, *, sure: bool) -> SentenceConfusion | None:
     """Return the verdict of an entry; None if it gives none, or contradicts itself."""
+    if not sure:
+        return SentenceConfusion(confusing=None, odds=one.odds)
     if one.is_confusing is None and not one.is_left_open:
         return None
     questions = tuple(one_line(question, _LONGEST_QUESTION) for question in one.asked)
-    return SentenceConfusion(confusing=one.is_confusing, questions=questions, types=tuple(one.errors))
+    types = tuple(one.errors)
+    return SentenceConfusion(confusing=one.is_confusing, questions=questions, types=types, odds=one.odds)

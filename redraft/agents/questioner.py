@@ -47,9 +47,11 @@ class Questioner:
 
     judge: Judge
 
-    async def ask(self, context: str, paragraph: str, of_type: QuestionType, label: str) -> qa.TypedReply:
-        """Return one question of a type about a paragraph."""
-        given = qa.AskTypedGiven(context=context, excerpt=paragraph, type=of_type)
+    async def ask(
+        self, context: str, paragraph: str, of_type: QuestionType, label: str, summary: str = ""
+    ) -> qa.TypedReply:
+        """Return one question of a type about a paragraph, preferably about what a summary of the document mentions."""
+        given = qa.AskTypedGiven(summary=summary, context=context, excerpt=paragraph, type=of_type)
         return (await self.judge.ask(qa.ASK_TYPED, given, self.judge.needs(QUESTION), label)).value
 
     async def answer(self, text: str, questions: Sequence[str], at_once: int, label: str) -> Account[Response]:

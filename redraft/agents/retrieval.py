@@ -186,7 +186,7 @@ Verdict = TypeVar("Verdict", bound=CitedPlace)
 
 _LEFT_OPEN = "the passages that were read do not settle it, and the reading limit was reached"
 # Fields in which equal verdicts may differ.
-_BESIDES = {"evidence", "start", "end", "scope", "reason"}
+_BESIDES = {"evidence", "start", "end", "scope", "reason", "odds"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,6 +173,8 @@ class StructuredWriter:
     """Extracts the text from a reply; nothing else is counted or checked."""
     beside: int = 0
     """The tokens that a reply may have in addition to its text."""
+    count: Callable[[str], int] = len
+    """Counts the tokens of a text that is held to a cap."""
 
     async def within(
         self,
@@ -184,17 +186,18 @@ class StructuredWriter:
         sign: Callable[[str], bool] | None = None,
         at_worst: int = 0,
         source: str = "",
+        cap: int = 0,
     ) -> Completion:
-        """Ask until the reply has at most `words` (or `most`) words and ends a sentence, or is the `sign` that there is
-        nothing to write; else keep the closest, or one of up to `at_worst` words. With a `source` the text has to be
-        a summary of it."""
+        """Ask until the reply has at most `words` (or `most`) words, or `cap` tokens if there is a cap, and ends a
+        sentence, or is the `sign` that there is nothing to write; else keep the closest, or one of up to `at_worst`
+        words. With a `source` the text has to be a summary of it."""
 
         def examine(text: str) -> Flaw | None:
             if sign and sign(text):
                 return None
-            return self.foreign(text, source, words) or too_long(text, words, most) or unfinished(text)
+            return self.foreign(text, source, words) or self.too_long(text, words, most, cap) or unfinished(text)
 
-        room = self.tokens(max(words, most)) + self.beside
+        room = max(self.tokens(max(words, most)), cap) + self.beside
         return await self.tries(prompt, given, shrinking(words), examine, words, room, label, at_worst)
 
     async def complete(
@@ -295,6 +298,13 @@ class StructuredWriter:
         strange = source and is_no_summary(text, source, words, self.language)
         return Flaw("foreign", "has almost nothing in common with its source") if strange else None
 
+    def too_long(self, text: str, words: int, most: int = 0, cap: int = 0) -> Flaw | None:
+        """Return the flaw of a text that has more than `cap` tokens, or without a cap more than its words."""
+        if not cap:
+            return too_long(text, words, most)
+        tokens = self.count(text)
+        return Flaw("long", f"{tokens} tokens, over the limit of {cap}") if tokens > cap else None
+
     def temperature_of(self, prompt: Prompt[Any, str]) -> float:
         """Return the temperature of a prompt."""
         return prompt.temperature if self.temperature is None else self.temperature
@@ -389,7 +399,7 @@ def _complaint_about(flaw: Flaw, words: int, limit: int, characters: bool) -> st
         case "foreign":
             return f"it is not a summary of the text above; summarize that text, in at most {limit} {unit}"
         case "long":
-            return f"it has {words} {unit}, {words - limit} too many; {keep}"
+            return f"it has {words} {unit}, {words - limit} too many; {keep}" if words > limit else f"too long; {keep}"
         case "short":
             return f"it has {words} {unit}, {limit - words} too few; {keep}"
         case "cut":

@@ -61,16 +61,17 @@ class Writer:
         return self._sign is not None and self._sign(text)
 
     async def summarize_chunk(
-        self, excerpt: str, words: int, label: str, most: int = 0, *, place: str = "", before: str = ""
+        self, excerpt: str, words: int, label: str, most: int = 0, *, place: str = "", before: str = "", cap: int = 0
     ) -> Completion:
-        """Summarize one chunk within `words`, or `most` if that is more. `place` describes its position in the
-        document, and `before` holds the preceding lines."""
+        """Summarize one chunk within `words`, or `most` if that is more, or `cap` tokens. `place` describes its
+        position in the document, and `before` holds the preceding lines."""
         given = {"excerpt": excerpt, "place": place, "before": before}
-        return await self._within(summarization.SUMMARIZE_CHUNK, given, words, label, most, source=excerpt)
+        return await self._within(summarization.SUMMARIZE_CHUNK, given, words, label, most, source=excerpt, cap=cap)
 
-    async def summarize_whole(self, document: str, words: int, label: str) -> Completion:
-        """Summarize a whole document within `words`."""
-        return await self._within(summarization.SUMMARIZE_WHOLE, {"document": document}, words, label, source=document)
+    async def summarize_whole(self, document: str, words: int, label: str, *, cap: int = 0) -> Completion:
+        """Summarize a whole document within `words`, or `cap` tokens."""
+        given = {"document": document}
+        return await self._within(summarization.SUMMARIZE_WHOLE, given, words, label, source=document, cap=cap)
 
     async def merge(
         self,
@@ -82,23 +83,32 @@ class Writer:
         *,
         outline: Outline | None = None,
         sources: Sequence[str] = (),
+        cap: int = 0,
     ) -> Completion:
-        """Merge consecutive summaries within `words`, or `most` if that is more. `context` is the merged summary before
-        them; `sources` are the paragraphs that each is based on, if they are shown."""
+        """Merge consecutive summaries within `words`, or `most` if that is more, or `cap` tokens. `context` is the
+        merged summary before them; `sources` are the paragraphs that each is based on, if they are shown."""
         source = "\n".join([context, *summaries, *sources])
         given: dict[str, Any] = {"summaries": list(summaries), "sources": list(sources)}
         if outline is not None:
             given |= {"outline": outline_text(outline), "kind": outline.kind}
         if not context:
-            return await self._within(summarization.MERGE, given, words, label, most, source=source)
+            return await self._within(summarization.MERGE, given, words, label, most, source=source, cap=cap)
         given["context"] = context
-        return await self._within(summarization.MERGE_ONWARD, given, words, label, most, source=source)
+        return await self._within(summarization.MERGE_ONWARD, given, words, label, most, source=source, cap=cap)
 
     async def _within(
-        self, prompt: Prompt[Any, str], given: dict[str, Any], words: int, label: str, most: int = 0, *, source: str
+        self,
+        prompt: Prompt[Any, str],
+        given: dict[str, Any],
+        words: int,
+        label: str,
+        most: int = 0,
+        *,
+        source: str,
+        cap: int,
     ) -> Completion:
         return await self._structured_writer.within(
-            prompt, self._given(prompt, given), words, label, most, self._sign, source=source
+            prompt, self._given(prompt, given), words, label, most, self._sign, source=source, cap=cap
         )
 
     def _given(self, prompt: Prompt[Any, str], given: dict[str, Any]) -> Callable[[int], BaseModel]:
@@ -122,14 +132,14 @@ class Writer:
             summarization.UPDATE, given, words, room, label, self._sign, source
         )
 
-    async def compress(self, summary: str, target: int, limit: int, label: str) -> Completion:
+    async def compress(self, summary: str, target: int, limit: int, label: str, *, cap: int = 0) -> Completion:
         """Shorten a running summary to within a fifth of `target` words; the closest of six tries is kept."""
         current = count_words(summary)
 
         def examine(text: str) -> Flaw | None:
             if (
                 problem := self._structured_writer.foreign(text, summary, target)
-                or too_long(text, limit)
+                or self._structured_writer.too_long(text, limit, cap=cap)
                 or unfinished(text)
             ):
                 return problem

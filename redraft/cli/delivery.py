@@ -48,7 +48,18 @@ run_options = options.grouped(
     options.quiet,
 )
 """The options that every experiment has; `carry_out` takes them as given."""
-writer_options = options.grouped(options.setup_options, options.dry_run, run_options)
+writer_options = options.grouped(
+    options.setup_options,
+    options.option(
+        "--max-tokens",
+        section="model",
+        type=click.IntRange(16),
+        metavar="N",
+        help="Maximum tokens of a writer's reply, not counting its reasoning.",
+    ),
+    options.dry_run,
+    run_options,
+)
 """`run_options`, `--dry-run` and the settings of the writing models."""
 
 

@@ -191,7 +191,8 @@ until = of_field(DraftConfig, "until")
 by_chapter = of_field(DraftConfig, "by_chapter")
 merge = of_field(DraftConfig, "merge")
 drafting_options = grouped(
-    strategy, length_options, chunk_tokens, chunking, until, merge, of_field(DraftConfig, "drafts")
+    *(strategy, length_options, of_field(DraftConfig, "words_as"), chunk_tokens, chunking, until, merge),
+    of_field(DraftConfig, "drafts"),
 )
 
 

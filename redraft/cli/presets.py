@@ -32,6 +32,8 @@ def _lay_under(context: click.Context, _: click.Parameter, name: str | None) -> 
 
     known = {one.name: one for one in context.command.params}
     values = _values(preset(name))
+    if context.parent and context.parent.info_name == "experiment":
+        values |= preset(name).experiment
     found = {key: _several(known[key], value) for key, value in values.items() if key in known}
     if "metric" not in (context.default_map or {}):
         context.meta[given.METRICS_OF_A_PRESET] = values.get("metric", ())

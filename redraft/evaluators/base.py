@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Span, Tree
-from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, agreement, mean, spread
+from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, agreement, interval_of_mean, mean, spread
 from redraft.evaluators.metric_info import MetricAim
 from redraft.evaluators.reference.keyfacts import trees_for
 from redraft.evaluators.reference.questions import cited_for
@@ -206,6 +206,9 @@ def concluded(
         reason = trouble or "no judge gave a verdict on any item"
         return replace(evaluation, outcome="failed", score=None, findings=(), held=(), reason=reason)
     details = dict(evaluation.details)
+    likely = [item.probability for item in items.values() if item.probability is not None]
+    if len(likely) == len(items):
+        details["interval"] = [round(one, 4) for one in interval_of_mean(likely)]
     if len(panel_verdicts) > 1:
         details["judges"] = [
             {"judge": judge_verdicts.judge, "score": judge_verdicts.score, "judged": len(judge_verdicts.by_item)}

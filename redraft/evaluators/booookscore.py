@@ -19,7 +19,7 @@ from redraft.errors import UsageError
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, objected
 from redraft.prompts.book import PromptBook
-from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, ErrorType
+from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, NO_CONFUSION, ErrorType
 from redraft.prompts.qa import Statement
 from redraft.settings import JudgeConfig
 from redraft.text.sentences import is_heading
@@ -116,7 +116,8 @@ class Booookscore(Evaluator):
         found = await reader.read(case.text, statements)
         by_item = {n: CONFUSING if one.confusing else CLEAR for n, one in sorted(found.verdicts.items())}
         points = {n: float(verdict == CLEAR) for n, verdict in by_item.items()}
-        return _ConfusionVerdicts(found.verdicts, JudgeVerdicts(judge.name, by_item, points, found.trouble))
+        odds = {n: one.odds[NO_CONFUSION] for n, one in found.verdicts.items() if one.odds}
+        return _ConfusionVerdicts(found.verdicts, JudgeVerdicts(judge.name, by_item, points, found.trouble, odds))
 
 
 def _scored(evaluation: Evaluation, panel_verdicts: Sequence[JudgeVerdicts]) -> Evaluation:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import fsum
 from random import Random
@@ -90,6 +90,8 @@ class JudgeVerdicts:
     by_item: ItemVerdicts
     points: Mapping[int, float]
     trouble: str = ""
+    odds: Mapping[int, float] = field(default_factory=dict)
+    """The probability that each item is without fault, as far as the judge gives one."""
 
     @property
     def score(self) -> float | None:
@@ -106,6 +108,8 @@ class ItemVotes:
     value: float
     """The mean of the judges' values. Every score is a mean of such values."""
     votes: Counter[str]
+    probability: float | None = None
+    """The mean probability that the item is without fault, where judges give one."""
 
     def against(self, fine: str) -> tuple[int, int]:
         """Return how many judges object, and how many judged."""
@@ -122,7 +126,8 @@ class ItemVotes:
     def shown(self) -> dict[str, object]:
         """Return the verdict and its value and, where several judges voted, the votes."""
         votes = {"votes": dict(self.votes)} if self.votes.total() > 1 else {}
-        return {"verdict": self.verdict, "value": self.value, **votes}
+        likely = {} if self.probability is None else {"probability": round(self.probability, 4)}
+        return {"verdict": self.verdict, "value": self.value, **likely, **votes}
 
 
 UNJUDGED: Mapping[str, object] = {"verdict": "unjudged", "value": None}
@@ -138,7 +143,9 @@ def aggregate(panel_verdicts: Sequence[JudgeVerdicts], items: Iterable[int]) -> 
     for item, verdict in verdicts.items():
         said = [judge_verdicts for judge_verdicts in panel_verdicts if item in judge_verdicts.by_item]
         value = fmean(judge_verdicts.points[item] for judge_verdicts in said)
-        result[item] = ItemVotes(verdict, value, Counter(judge_verdicts.by_item[item] for judge_verdicts in said))
+        votes = Counter(judge_verdicts.by_item[item] for judge_verdicts in said)
+        odds = mean([one.odds[item] for one in said if item in one.odds])
+        result[item] = ItemVotes(verdict, value, votes, odds)
     return result
 
 
@@ -146,6 +153,17 @@ def objected(items: Mapping[int, ItemVotes], fine: str, order: Iterable[int] | N
     """Return the items that any judge objects to: those with a majority first."""
     found = [n for n in (items if order is None else order) if items[n].against(fine)[0]]
     return sorted(found, key=lambda n: 2 * items[n].against(fine)[0] <= items[n].votes.total())
+
+
+def interval_of_mean(probabilities: Sequence[float]) -> Interval:
+    """Return the 95 % interval of the mean of independent items that are 1 with these probabilities, from the exact
+    distribution of their sum."""
+    distribution = np.ones(1)
+    for one in probabilities:
+        distribution = np.convolve(distribution, (1 - one, one))
+    cumulative = np.cumsum(distribution)
+    low, high = (int(np.searchsorted(cumulative, share / 100)) for share in _OUTER)
+    return Interval(low / len(probabilities), min(high, len(probabilities)) / len(probabilities))
 
 
 def mean(values: Collection[float]) -> float | None:

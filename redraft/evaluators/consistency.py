@@ -17,6 +17,7 @@ from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, objected
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
+from redraft.llm.claim_questions import SUPPORTED
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
@@ -172,8 +173,9 @@ class Consistency(Evaluator):
         by_item = {n: self._verdict(like, answers[n]) for n, like in likeness.items()}
         # Algorithm 1, line 11: similarities up to the threshold count 0, others count as they are.
         points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
+        odds = {n: told[SUPPORTED] for n in likeness if (told := answers[n].odds)}
         return _DocumentAnswers(
-            answers, likeness, JudgeVerdicts(judge.name, by_item, points, found.trouble or settled.trouble)
+            answers, likeness, JudgeVerdicts(judge.name, by_item, points, found.trouble or settled.trouble, odds)
         )
 
     def _is_to_be_asked(self, claim: _Claim, answer: RememberedAnswer, likeness: float) -> bool:

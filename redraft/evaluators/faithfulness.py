@@ -109,7 +109,8 @@ async def _sit(judge: Judge, case: Case, within: Span | None) -> _SentenceVerdic
     verdicts = {n: one for n, one in sorted(found.verdicts.items()) if by_chunk or _is_settled(one)}
     by_item = {n: str(one.category) for n, one in verdicts.items()}
     points = {n: float(verdict == SUPPORTED) for n, verdict in by_item.items()}
-    return _SentenceVerdicts(verdicts, JudgeVerdicts(judge.name, by_item, points, found.trouble))
+    odds = {n: one.odds[SUPPORTED] for n, one in verdicts.items() if one.odds}
+    return _SentenceVerdicts(verdicts, JudgeVerdicts(judge.name, by_item, points, found.trouble, odds))
 
 
 def _is_settled(one: SentenceVerdict) -> bool:

@@ -52,11 +52,9 @@ async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[JudgeVer
     found = await FactChecker(judge).align(case.statements, list(place), case.reader)
     known = {n: found.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in found.verdicts}
     by_item = {n: STATED if told.stated else MISSING for n, told in known.items()}
-    return _judge_verdicts(judge, by_item, found.trouble), known
-
-
-def _judge_verdicts(judge: Judge, by_item: dict[int, str], trouble: str) -> JudgeVerdicts:
-    return JudgeVerdicts(judge.name, by_item, {n: float(verdict == STATED) for n, verdict in by_item.items()}, trouble)
+    points = {n: float(verdict == STATED) for n, verdict in by_item.items()}
+    odds = {n: told.odds for n, told in known.items() if told.odds is not None}
+    return JudgeVerdicts(judge.name, by_item, points, found.trouble, odds), known
 
 
 Shares = dict[str, dict[str, float | int | None]]

@@ -290,7 +290,10 @@ class SummaryTree:
         place = f"chunk {chunk.index + 1}/{len(job.chunks)}"
         try:
             written = await job.writer.summarize_chunk(
-                excerpt, limit, place, self._most(limit, "leaf"), place=job.place(chunk), before=job.before(chunk)
+                *(excerpt, limit, place, self._most(limit, "leaf")),
+                place=job.place(chunk),
+                before=job.before(chunk),
+                cap=job.run.settings.cap(job.plan.levels[0].words),
             )
             if not written.text:
                 raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
@@ -374,7 +377,7 @@ class SummaryTree:
         top = await self._merge(level, silent, group, None, words, outline)
         if top is None:
             raise await self._job.nothing_written()
-        if top.words > plan.words:
+        if self._job.is_too_long(top):
             # A text that is as short as was asked for need not be shorter than its source.
             self._require_shorter(level)
         self._top.set_result(top)
@@ -399,7 +402,10 @@ class SummaryTree:
         most = self._most(limit, "merge")
         with self._scheduler.merging():
             texts = [piece.text for piece in group]
-            written = await job.writer.merge(texts, before, limit, place, most, outline=outline, sources=sources)
+            cap = job.run.settings.cap(words)
+            written = await job.writer.merge(
+                texts, before, limit, place, most, outline=outline, sources=sources, cap=cap
+            )
         if not written.text:
             raise IncompleteError(
                 "every reply to a merge was empty", place=place, hint="try another --model, then resume the run"

@@ -152,6 +152,11 @@ class Job:
             self.observe(Noted(f"{what} ({written.flaw})"))
         return piece
 
+    def is_too_long(self, piece: Piece) -> bool:
+        """Return whether a text exceeds what the whole summary may have."""
+        cap = self.run.settings.cap(self.plan.words)
+        return piece.tokens > cap if cap else piece.words > self.plan.words
+
     async def gap(self, chunk: int, error: RedraftError) -> None:
         """Record a chunk, or a chapter, that cannot be summarized."""
         await off_loop(self.store.runs.add_gap, self.run.id, Gap(chunk, error.code, error.message))

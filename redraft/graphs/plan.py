@@ -41,6 +41,8 @@ _MIN_LEVEL_WORDS = 15
 _FEWEST_OF_CHAPTER = 10
 # Summaries use rarer words than what they summarize.
 _REPLY_SLACK = 1.15
+# The tokens of a summary by which BooookScore's released code estimates the number of levels.
+_ASSUMED_SUMMARY = 450
 _TEXT = "."
 
 
@@ -165,7 +167,10 @@ class Planner:
 
     def hierarchical(self) -> Plan:
         """Return the plan of a tree."""
-        levels = self._lowest_tree(whole_limit=True) or self._lowest_tree(whole_limit=False)
+        if self.settings.words_as == "target" and not self.settings.by_chapter:
+            levels = self._ladder()
+        else:
+            levels = self._lowest_tree(whole_limit=True) or self._lowest_tree(whole_limit=False)
         if levels is None:
             raise PlanError(
                 f"{len(self.chunks):,} summaries cannot be merged into one of {self.words} words in a window of"
@@ -214,6 +219,25 @@ class Planner:
             if levels := self._levels(height, whole_limit):
                 return levels
         return None
+
+    def _ladder(self) -> tuple[Level, ...] | None:
+        """Return levels with the limits of BooookScore's released code, which estimates the number of levels; where
+        there are more, the further ones have the whole limit."""
+        room = self.settings.context_tokens - self._overheads.merge - MARGIN
+        limits, pieces, size = [self.settings.cap(self.words)], len(self.chunks), self.settings.chunk_tokens
+        while (pieces := ceil(pieces / max(2, room // size))) > 1:
+            limits.insert(0, int(limits[0] * LEVEL_RATIO))
+            size = _ASSUMED_SUMMARY
+        words = [max(_MIN_LEVEL_WORDS, round(limit * LEVEL_RATIO)) for limit in limits]
+        levels = [self._level(words[0], len(self.chunks))]
+        while levels[-1].pieces > 1 and len(levels) < MAX_LEVELS:
+            level = self._level(words[min(len(levels), len(words) - 1)], 0)
+            each = levels[-1].reply_tokens + self._overheads.label
+            pieces = self._merged(levels[-1].pieces, each, level.reply_tokens, level.room)
+            if not pieces:
+                return None
+            levels.append(replace(level, pieces=pieces))
+        return tuple(levels) if levels[-1].pieces == 1 else None
 
     def _levels(self, height: int, whole_limit: bool) -> tuple[Level, ...] | None:
         """Return the levels of a tree with `height` levels of merges, or None if that is too low for one summary. A

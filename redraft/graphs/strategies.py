@@ -31,7 +31,8 @@ from redraft.text.words import count_words
 
 async def summarize(state: State, job: Job) -> Update:
     """Ask once for a summary of everything."""
-    written = await job.writer.summarize_whole(job.document.text[slice(*job.read)], job.plan.words, "document")
+    text, words = job.document.text[slice(*job.read)], job.plan.words
+    written = await job.writer.summarize_whole(text, words, "document", cap=job.run.settings.cap(words))
     if not written.text:
         raise IncompleteError("every reply was empty", hint="try another --model, or another --strategy")
     if job.writer.says_nothing(written.text):
@@ -96,7 +97,7 @@ async def read_chunk(state: RunningState, job: Job) -> Command[str]:
     running = [await job.as_parent(state["running"], "running")] if state["running"] else []
     parents = [*running, job.part(job.chunks[index])]
     piece = await job.piece(written, 0, index, (0, index), target, parents)
-    onward = "compress" if piece.words > job.plan.words else _onward(index + 1, job)
+    onward = "compress" if job.is_too_long(piece) else _onward(index + 1, job)
     update = {**passed, "running": await job.keep_text(piece.text), "pieces": {"0": index + 1}}
     return Command(update=update, goto=onward)
 
@@ -106,7 +107,8 @@ async def compress(state: RunningState, job: Job) -> Command[str]:
     index, count = state["read"] - 1, len(job.chunks)
     target = running_target(job.plan.words, index, count)
     place = f"compress after chunk {index + 1}/{count}"
-    written = await job.writer.compress(await job.text(state["running"]), target, job.plan.words, place)
+    text, limit = await job.text(state["running"]), job.plan.words
+    written = await job.writer.compress(text, target, limit, place, cap=job.run.settings.cap(limit))
     running = await job.as_parent(state["running"], "running")
     piece = await job.piece(written, 0, index, (0, index), target, [running], step=1)
     return Command(update={"running": await job.keep_text(piece.text)}, goto=_onward(state["read"], job))

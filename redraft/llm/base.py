@@ -115,6 +115,15 @@ class Withdrawable(Protocol):
 
 
 @runtime_checkable
+class OwnRequests(Protocol):
+    """A model that is sent something else than the prompt's text."""
+
+    def sent(self, request: Request[Any, Any]) -> str:
+        """Return what is sent for a request; empty where nothing is."""
+        ...
+
+
+@runtime_checkable
 class ReasoningModel(Protocol):
     """A model that learns how long its reasoning is."""
 

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, cast
 from redraft.domain import Usage
 from redraft.errors import ProviderError
 from redraft.llm.base import LateModel, Model, Reply, Request, Sampling
+from redraft.llm.claim_questions import NOT_SO, claim_in, claims_asked, compared, nearest_sentence
 from redraft.prompts.contract import UNSURE, Given_, ReplyModel, Value_
 from redraft.prompts.factual import (
     ALIGN_FACTS,
@@ -32,18 +33,11 @@ from redraft.prompts.qa import (
     ASK_SUMMARY,
     COMPARE_ANSWERS,
     AnswerFromDocumentGiven,
-    AskSummaryGiven,
     CompareGiven,
-    Comparison,
     Comparisons,
     DocumentAnswer,
     DocumentAnswers,
-    SentenceQuestions,
-    SummaryLine,
-    SummaryQuestion,
-    SummaryQuestions,
 )
-from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
 from redraft.text.units import words
 from redraft.text.vectors import check_name, folder_of, load, not_loaded
@@ -229,22 +223,12 @@ def _premises(model: Entailment, claim: str, passages: Sequence[str]) -> list[_P
     return found
 
 
-def nearest_sentence(claim: str, text: str) -> str:
-    """Return the sentence of a text that shares the most words with a claim."""
-    said = set(words(claim))
-    found = [text[start:end] for start, end in sentences(text)] or [text]
-    return max(found, key=lambda one: len(said & set(words(one))))
-
-
 VERSION = 2
 """Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
 SERVES = ("consistency", "faithfulness", "keyfact_recall")
 """The metrics that it can judge; the last one only with existing key facts."""
 
-_BEFORE, _AFTER = "Is this so: “", "”?"
-_NOT_SO = "No"
 _NOT_SURE = "The entailment model is not sure of any of its classes."
-_USUAL_IMPORTANCE = 3
 _CATEGORIES: Mapping[str, Category] = {"entailed": "none", "contradicted": "sentence", "neither": "out_of_article"}
 
 
@@ -274,7 +258,7 @@ class EntailmentModel:
         self._model = model
         self._alone = asyncio.Lock()
         self._answers: dict[str, Callable[[Any], ReplyModel]] = {
-            ASK_SUMMARY.name: _asked,
+            ASK_SUMMARY.name: claims_asked,
             ANSWER_FROM_DOCUMENT.name: self._answered,
             COMPARE_ANSWERS.name: _compared,
             VERIFY_SENTENCES.name: self._verified,
@@ -299,14 +283,14 @@ class EntailmentModel:
 
     def _answered(self, given: AnswerFromDocumentGiven) -> DocumentAnswers:
         """Return whether claims hold; other questions are left open."""
-        claims = {one.id: claim for one in given.questions if (claim := _claim(one.question))}
+        claims = {one.id: claim for one in given.questions if (claim := claim_in(one.question))}
         held = self._held(claims, given.texts)
-        answers = {"contradicted": _NOT_SO, "neither": ""}
+        answers = {"contradicted": NOT_SO, "neither": ""}
         return DocumentAnswers(
             answers=[
                 DocumentAnswer(
                     id=n,
-                    quote=nearest_sentence(claims[n], one.premise),
+                    quote=nearest_sentence(claims[n], [one.premise]),
                     answered=one.verdict != "neither",
                     answer=answers.get(one.verdict, claims[n]),
                 )
@@ -323,7 +307,7 @@ class EntailmentModel:
                 Verification(
                     id=n,
                     reason=f"The verdict of the entailment model: {one.verdict} ({one.odds:.2f}).",
-                    quote=nearest_sentence(claims[n], one.premise),
+                    quote=nearest_sentence(claims[n], [one.premise]),
                     category=_CATEGORIES[one.verdict],
                 )
                 if one
@@ -354,42 +338,5 @@ class EntailmentModel:
         return dict(zip(claims, check_claims(self._model, list(claims.values()), passages), strict=True))
 
 
-def _asked(given: AskSummaryGiven) -> SummaryQuestions:
-    """Return one question per sentence: whether it is true."""
-    return SummaryQuestions(
-        sentences=[
-            SentenceQuestions(
-                id=one.id,
-                questions=[
-                    SummaryQuestion(
-                        question=f"{_BEFORE}{one_line(one.sentence)}{_AFTER}",
-                        answer=one_line(one.sentence),
-                        search="",
-                        importance=_USUAL_IMPORTANCE,
-                    )
-                ],
-            )
-            for one in given.sentences
-            if isinstance(one, SummaryLine) and (not given.only or one.id in given.only)
-        ]
-    )
-
-
-def _claim(question: str) -> str:
-    """Return the claim that a question asks to confirm; empty for any other question."""
-    if not (question.startswith(_BEFORE) and question.endswith(_AFTER)):
-        return ""
-    return question.removeprefix(_BEFORE).removesuffix(_AFTER)
-
-
 def _compared(given: CompareGiven) -> Comparisons:
-    """Return the comparison: what the document denies contradicts the summary; other answers cannot be compared."""
-    return Comparisons(
-        comparisons=[
-            Comparison(id=one.id, reason="by entailment", verdict="contradicts" if contradicted else "agrees")
-            for one in given.pairs
-            for contradicted in [one.document == _NOT_SO]
-            # A long answer is stored by its beginning.
-            if contradicted or one.summary.startswith(one.document.removesuffix("…"))
-        ]
-    )
+    return Comparisons(comparisons=compared(given.pairs, "by entailment"))

@@ -30,7 +30,7 @@ from redraft.errors import (
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted, Noted, Observer, unobserved
 from redraft.llm import structured_output
-from redraft.llm.base import ATTEMPT, Complaint, Model, ReasoningModel, Reply, Request, Sampling
+from redraft.llm.base import ATTEMPT, Complaint, Model, OwnRequests, ReasoningModel, Reply, Request, Sampling
 from redraft.llm.budget import Budget
 from redraft.llm.envelope import plausible_usage
 from redraft.llm.prices import FREE
@@ -370,9 +370,12 @@ class RecordedModel:
     def _blank(self, request: Request[Any, Any], key: str, attempt: int, most: Usage) -> Call:
         """Return an attempt with its maximum cost."""
         sampling = request.sampling
-        messages = [*structured_output.messages_of(request, stated=False)]
-        if schema := structured_output.prompt_schema(request):
-            messages.append(Message("schema", schema))
+        if isinstance(self._inner, OwnRequests):
+            messages = [Message("user", said)] if (said := self._inner.sent(request)) else []
+        else:
+            messages = [*structured_output.messages_of(request, stated=False)]
+            if schema := structured_output.prompt_schema(request):
+                messages.append(Message("schema", schema))
         return Call(
             run=self._run,
             key=key,

@@ -13,7 +13,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from redraft.prompts.contract import Also, AtMost, EachAlone, Silent, label
+from redraft.prompts.contract import Also, AtMost, EachAlone, NotAsked, Silent, label
 from redraft.prompts.tags import NOBODY, Names, Tags, Wire, asked_about, has_tag
 
 # The beginning of an object, of a list of them, or of a list of texts.
@@ -178,7 +178,8 @@ class _Field:
 
 @cache
 def _fields(shape: type[BaseModel]) -> dict[str, _Field]:
-    return {name: _field(name, field.annotation, field.metadata) for name, field in shape.model_fields.items()}
+    asked = {name: field for name, field in shape.model_fields.items() if NotAsked() not in field.metadata}
+    return {name: _field(name, field.annotation, field.metadata) for name, field in asked.items()}
 
 
 def _field(name: str, annotation: Any, metadata: Sequence[Any]) -> _Field:

@@ -13,6 +13,7 @@ from redraft.prompts.contract import (
     AtMost,
     Fence,
     GivenModel,
+    Odds,
     Prompt,
     ReplyModel,
     Silent,
@@ -103,6 +104,7 @@ class Confusion(ReplyModel):
         Also("type", "error types", "categories"),
         AtMost(len(ERROR_TYPES)),
     ]
+    odds: Odds = None
 
     @property
     def asked(self) -> list[str]:

@@ -18,7 +18,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
-from pydantic.json_schema import JsonSchemaValue
+from pydantic.json_schema import JsonSchemaValue, SkipJsonSchema
 from pydantic_core import CoreSchema
 
 from redraft.settings import LANGUAGE_NAME
@@ -221,6 +221,15 @@ def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] = _NONE
         return (None if found and has_sides and is_denied(value, found) else found) or otherwise or value
 
     return read
+
+
+@dataclass(frozen=True, slots=True)
+class NotAsked:
+    """Marks a reply field that no prompt asks for: what a language model says of it is dropped."""
+
+
+Odds = Annotated[dict[str, float] | None, NotAsked(), SkipJsonSchema(), Field(exclude_if=lambda odds: odds is None)]
+"""The probability of each answer to an item."""
 
 
 Unsure = Literal["unsure"]

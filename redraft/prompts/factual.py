@@ -15,6 +15,7 @@ from redraft.prompts.contract import (
     Excerpt,
     Fence,
     GivenModel,
+    Odds,
     Prompt,
     ReplyModel,
     Silent,
@@ -236,6 +237,7 @@ class Alignment(ReplyModel):
         Also("is stated", "verdict", *LABELS),
     ]
     sentences: SentenceNames
+    odds: Odds = None
 
 
 class Alignments(ReplyModel):
@@ -262,6 +264,7 @@ class Verification(ReplyModel):
         as_asked(Category),
         Also("error", "error type", "error category", "type", "verdict", *LABELS),
     ]
+    odds: Odds = None
 
 
 class Verifications(ReplyModel):

@@ -18,11 +18,13 @@ from redraft.prompts.contract import (
     Fence,
     GivenModel,
     Lines,
+    Odds,
     OutlineText,
     Passages,
     Prompt,
     ReplyModel,
     Silent,
+    SummaryText,
     Tagged,
     Text,
     Unsure,
@@ -213,6 +215,7 @@ class Comparison(ReplyModel):
     id: Annotated[int, Names("pairs"), IDS]
     reason: Reason
     verdict: Annotated[Verdict, BeforeValidator(lenient(Verdict, None, _VERDICTS)), Also(*LABELS)]
+    odds: Odds = None
 
 
 class Comparisons(ReplyModel):
@@ -273,6 +276,7 @@ class DocumentAnswer(ReplyModel):
     quote: Quote
     answered: Answered
     answer: Aside
+    odds: Odds = None
 
 
 class DocumentAnswers(ReplyModel):
@@ -341,8 +345,9 @@ def yes_or_no(answer: str) -> Literal["yes", "no"] | None:
 
 
 class AskTypedGiven(GivenModel):
-    """A paragraph, what stands before it, and which type of question is wanted."""
+    """A paragraph, what stands before it, which type of question is wanted, and a summary of the document, if any."""
 
+    summary: SummaryText = ""
     context: Context = ""
     excerpt: Excerpt
     type: QuestionType

@@ -38,7 +38,7 @@ from redraft.report.history.lineage import KeptEncoder
 from redraft.runs.model_names import least_window
 from redraft.runs.model_pool import ModelPool, WorkingModel
 from redraft.runs.prepare import PreparedDocument
-from redraft.settings import FIGURES, YARDSTICKS, DraftConfig, EvidenceName, JudgeConfig, reads_prompts
+from redraft.settings import FIGURES, YARDSTICKS, DraftConfig, EvidenceName, JudgeConfig, reads_prompts, writes
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -117,7 +117,7 @@ class JobFactory:
 
     def outliner(self, worker: WorkingModel, sample: int) -> Outliner | None:
         """Return the outliner, with a model whose window suffices."""
-        if not reads_prompts(worker.settings.model):
+        if not writes(worker.settings.model):
             return None
         window, language = worker.settings.context_tokens, self.run.settings.language
         return Outliner(self._judge(worker, sample), self.prepared.tokenizer, window, language)
@@ -154,14 +154,14 @@ class JobFactory:
         return [
             Referee(self._judge(worker, turn), self.prepared.tokenizer, worker.window)
             for worker in self.pool.judges
-            if not in_words or reads_prompts(worker.settings.model)
+            if not in_words or writes(worker.settings.model)
             for turn in self._turns(judging)
         ]
 
     def _arbiter(self, panel: Panel | None) -> Arbiter | None:
         """Return the judge for second looks: the last language model, so that with several judges it is not the one
         that wrote the questions."""
-        able = [worker for worker in self.pool.judges if reads_prompts(worker.settings.model)]
+        able = [worker for worker in self.pool.judges if writes(worker.settings.model)]
         if panel is None or self.run.judging is None or not able:
             return None
         reader = replace(panel.reader, window=able[-1].settings.context_tokens)
@@ -225,6 +225,7 @@ class JobFactory:
             settings.language,
             in_characters(settings.language, prepared.document.text),
             prepared.book.instructions,
+            count=prepared.tokenizer.count,
         )
 
 

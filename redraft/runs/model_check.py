@@ -16,7 +16,7 @@ from redraft.prompts.factual import VERIFY_SENTENCES, VerifyGiven
 from redraft.prompts.qa import Statement
 from redraft.runs.models import open_model
 from redraft.runs.roster import RosterEntry, identity_of
-from redraft.settings import EXTRACTIVE, DraftConfig, ReplyForm, is_entailment
+from redraft.settings import EXTRACTIVE, DraftConfig, ReplyForm, writes
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 
@@ -87,7 +87,7 @@ class ModelCheckResult:
     @property
     def works(self) -> bool:
         """Return whether the model can write and judge."""
-        judges = self.form is not None or is_entailment(self.entry.settings.model)
+        judges = self.form is not None or not writes(self.entry.settings.model)
         return self.built_in or (not self.words.trouble and judges)
 
     @property
@@ -120,7 +120,7 @@ async def check(entry: RosterEntry, store: Store, seconds: float) -> ModelCheckR
     """Ask a model two short questions. What is learned of its replies is remembered for the runs to come."""
     if entry.settings.model == EXTRACTIVE:
         return ModelCheckResult(entry, CheckResult("", 0.0), {})
-    if is_entailment(entry.settings.model):
+    if not writes(entry.settings.model):
         judged, _ = await _asked(entry, entry.settings, VERIFY_SENTENCES, IN_PASSAGE, seconds)
         return ModelCheckResult(entry, judged, {})
     words, _ = await _asked(entry, entry.settings, IN_WORDS, NothingGiven(), seconds)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Protocol
 
+from langchain_core.decisions import BaseDecisionModel
 from langchain_core.language_models import BaseChatModel
 
 from redraft.domain import Document
@@ -23,7 +24,17 @@ from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.runs.model_names import NOBODY, as_judge, named_in, under_name
 from redraft.runs.models import exact_tokenizer, open_model, price_of, resolve
-from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, Price, RefineConfig, Role, reads_prompts
+from redraft.settings import (
+    DECISIONS,
+    DraftConfig,
+    JudgeConfig,
+    Limits,
+    ModelSettings,
+    Price,
+    RefineConfig,
+    Role,
+    reads_prompts,
+)
 from redraft.store.batches import ByJob
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -152,15 +163,19 @@ def _with_keys(assigned: Sequence[ModelRole]) -> list[ModelRole]:
     """Return which roles may use OPENAI_API_KEY: those at the one server that it is for."""
 
     def wants(one: ModelRole) -> bool:
-        return one.model is None and provider_of(one.settings.model) == OPENAI and one.settings.key_env is None
+        return one.model is None and _speaks_openai(one.settings.model) and one.settings.key_env is None
 
     home = key_server([one.settings.base_url or "" for one in assigned if wants(one)])
     return [replace(one, usual_key=wants(one) and server_at(one.settings.base_url or "") == home) for one in assigned]
 
 
+def _speaks_openai(model: str) -> bool:
+    return provider_of(model) in (OPENAI, DECISIONS)
+
+
 def without_key(assigned: Sequence[ModelRole]) -> list[str]:
     """Return the models without a key although another has one: remote servers usually need one."""
-    there = [one for one in assigned if one.model is None and provider_of(one.settings.model) == OPENAI]
+    there = [one for one in assigned if one.model is None and _speaks_openai(one.settings.model)]
     keyless = [one.settings for one in there if one.settings.key_env is None and not one.usual_key]
     return [
         f"{it.model} at {it.base_url} gets no key: OPENAI_API_KEY is for another server"
@@ -343,8 +358,9 @@ def _settled(given: ModelSettings) -> ModelSettings:
     return given.model_copy(update={"base_url": there.base_url, "key_env": there.key_env, "prompts": prompts})
 
 
-ModelLike = str | ModelSettings | Model | BaseChatModel
-"""A model by name as on the command line, its settings, or an object: a `Model` or any LangChain chat model."""
+ModelLike = str | ModelSettings | Model | BaseChatModel | BaseDecisionModel
+"""A model by name as on the command line, its settings, or an object: a `Model`, or any chat model or decision model of
+LangChain."""
 # Settings that belong to a model, whatever a run's settings are.
 _ITS_OWN = frozenset({"model", "base_url", "key_env"})
 

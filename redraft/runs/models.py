@@ -11,21 +11,36 @@ from redraft import plugins
 from redraft.builtin.facade import IDENTITY
 from redraft.builtin.facade import opened as open_extractive
 from redraft.errors import UsageError
-from redraft.llm.addresses import OPENAI, address_in, base_url, name_of, openai_key, plain_address, provider_of
+from redraft.llm.addresses import (
+    OPENAI,
+    address_in,
+    base_url,
+    is_here,
+    name_of,
+    openai_key,
+    plain_address,
+    provider_of,
+)
 from redraft.llm.base import LateModel, Model
+from redraft.llm.claim_questions import DECIDED
+from redraft.llm.decision_clients import open_systemone
 from redraft.llm.nli import SERVES, open_entailment
 from redraft.llm.prices import FREE, PriceTable
 from redraft.llm.reasoning_budget import usual_room
 from redraft.runs.model_names import judging_under, named_in, under_name
 from redraft.settings import (
+    DECISIONS,
     EXTRACTIVE,
     GIVEN_STRATEGY,
+    SYSTEMONE,
     DraftConfig,
     JudgeConfig,
     Price,
     RefineConfig,
+    is_decision,
     is_entailment,
     reads_prompts,
+    writes,
 )
 from redraft.store.batches import ByJob
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
@@ -47,11 +62,25 @@ def resolve(settings: DraftConfig) -> DraftConfig:
         return settings.model_copy(update={"base_url": None, "key_env": None})
     if provider == OPENAI and name:
         return settings.model_copy(update={"base_url": base_url(given)})
+    if is_decision(model) and name:
+        return _resolved_decisions(settings, provider)
     if settings.key_env:
         raise UsageError(f"{model} takes its key from its provider's own variable", hint="leave out --key-env")
     if not (named and provider in plugins.names("models")):
         _check_provider(provider, model, name)
     return settings.model_copy(update={"base_url": plain_address(given) if given else None})
+
+
+def _resolved_decisions(settings: DraftConfig, provider: str) -> DraftConfig:
+    """Return the settings of a decision model with its address. Only OpenAI's API has a usual one."""
+    if provider == DECISIONS:
+        return settings.model_copy(update={"base_url": base_url(settings.base_url)})
+    if not settings.base_url:
+        raise UsageError(
+            f"{settings.model} needs the address of its server",
+            hint="give it with --judge-base-url, for example http://localhost:8080",
+        )
+    return settings.model_copy(update={"base_url": plain_address(settings.base_url)})
 
 
 def _check_provider(provider: str, model: str, name: str) -> None:
@@ -61,7 +90,8 @@ def _check_provider(provider: str, model: str, name: str) -> None:
         own = plugins.names("models")
         meant = _meant(model, provider, name, (OPENAI, *own, *providers()))
         others = "".join(f"{plugin}:NAME, " for plugin in own)
-        usual = f"openai:NAME, {others}PROVIDER:NAME ({_SOME}, ...), nli:MODEL as a judge, or extractive"
+        judges = "nli:MODEL, decisions:NAME or systemone:NAME as a judge"
+        usual = f"openai:NAME, {others}PROVIDER:NAME ({_SOME}, ...), {judges}, or extractive"
         raise UsageError(f"there is no model {model!r}", hint=f"did you mean {meant}?" if meant else f"use {usual}")
     check_provider(provider, model)
 
@@ -108,17 +138,19 @@ def price_of(settings: DraftConfig, table: PriceTable) -> Price | None:
         return FREE
     if settings.price is not None:
         return settings.price
+    if provider_of(settings.model) == SYSTEMONE and is_here(settings.base_url or ""):
+        return FREE
     return table.price(name_of(settings.model) or settings.model, at_openai=_is_at_openai(settings))
 
 
 def _is_at_openai(settings: DraftConfig) -> bool:
     address = address_in(settings.model) or settings.base_url or ""
-    return provider_of(settings.model) == OPENAI and address.startswith("https://api.openai.com/")
+    return provider_of(settings.model) in (OPENAI, DECISIONS) and address.startswith("https://api.openai.com/")
 
 
 def reasoning_reserve(settings: DraftConfig) -> int:
     """Return the tokens that a model may use for reasoning in each call, besides its reply."""
-    if not reads_prompts(settings.model):
+    if not writes(settings.model):
         return 0
     if settings.reasoning_tokens is not None:
         return settings.reasoning_tokens
@@ -137,6 +169,9 @@ async def open_model(
         yield LateModel(IDENTITY, open_extractive)
     elif is_entailment(settings.model):
         yield open_entailment(name_of(settings.model))
+    elif is_decision(settings.model):
+        async with AsyncExitStack() as closing:
+            yield _open_decision_model(settings, seconds, closing, usual_key=usual_key)
     elif provider == OPENAI:
         async with AsyncExitStack() as closing:
             yield _late_openai(settings, seconds, closing, usual_key=usual_key, by_job=by_job)
@@ -145,6 +180,19 @@ async def open_model(
 
         known = provider in plugins.names("models")
         yield (open_plugged if known else open_provided)(settings, seconds=seconds)
+
+
+def _open_decision_model(settings: DraftConfig, seconds: float, closing: AsyncExitStack, *, usual_key: bool) -> Model:
+    name, url = name_of(settings.model), settings.base_url
+    assert url is not None
+    openais = provider_of(settings.model) == DECISIONS
+    key = openai_key(settings.model, url, settings.key_env, usual=usual_key and openais)
+    identity = f"{settings.model}@{url}"
+    if not openais:
+        return open_systemone(name, url, key=key, seconds=seconds, closing=closing, identity=identity)
+    from redraft.llm.openai import open_decisions
+
+    return open_decisions(name, url, key=key, seconds=seconds, closing=closing, identity=identity)
 
 
 def load_openai() -> None:
@@ -157,7 +205,7 @@ def _late_openai(
 ) -> Model:
     name, url = name_of(settings.model), settings.base_url
     assert url is not None
-    key = openai_key(name, url, settings.key_env, usual=usual_key)
+    key = openai_key(settings.model, url, settings.key_env, usual=usual_key)
 
     def opened() -> Model:
         from redraft.llm.openai import open_openai
@@ -176,14 +224,24 @@ def _late_openai(
     return LateModel(f"{settings.model}@{url}", opened)
 
 
-_WHAT = "only says whether one text follows from another"
-_HINT = f"name it as --judge, for --metric {SERVES[0]} or --metric {SERVES[1]}"
+def _what(model: str) -> str:
+    return "answers typed questions only" if is_decision(model) else "only says whether one text follows from another"
+
+
+def _serves(model: str) -> tuple[str, ...]:
+    return DECIDED if is_decision(model) else SERVES
+
+
+def _hint(model: str) -> str:
+    first, second, *_ = _serves(model)
+    return f"name it as --judge, for --metric {first} or --metric {second}"
 
 
 def check_writer(settings: DraftConfig, refinement: RefineConfig | None) -> None:
-    """Refuse an entailment model as one that writes."""
-    if is_entailment(settings.model) and (settings.strategy != GIVEN_STRATEGY or refinement):
-        raise UsageError(f"{settings.model} cannot write: it {_WHAT}", hint=_HINT)
+    """Refuse a model that only judges as one that writes."""
+    model = settings.model
+    if _only_judges(model) and (settings.strategy != GIVEN_STRATEGY or refinement):
+        raise UsageError(f"{model} cannot write: it {_what(model)}", hint=_hint(model))
 
 
 def check_judges(
@@ -193,31 +251,34 @@ def check_judges(
     known: Sequence[Evaluator],
     has_facts: bool,
 ) -> None:
-    """Refuse what the entailment models among the judges do not serve. `has_facts` says whether there are key facts."""
+    """Refuse what the judges that write no text do not serve. `has_facts` says whether there are key facts."""
     judges = judging_under(settings, judging)
-    entailing = next((judge.model for judge in judges if is_entailment(judge.model)), None)
     if other := _in_another_role(settings, judging, refinement):
-        raise UsageError(f"{other} can only be a judge: it {_WHAT}", hint=_HINT)
-    if entailing is None:
+        raise UsageError(f"{other} can only be a judge: it {_what(other)}", hint=_hint(other))
+    model = next((judge.model for judge in judges if _only_judges(judge.model)), None)
+    if model is None:
         return
-    asked = [one.name for one in known if one.prompts]
+    asked, serves = [one.name for one in known if one.prompts], _serves(model)
     if not asked:
-        raise UsageError(f"{entailing} cannot be used here: it {_WHAT}", hint=_HINT)
-    if strange := [name for name in asked if name not in SERVES]:
+        raise UsageError(f"{model} cannot be used here: it {_what(model)}", hint=_hint(model))
+    if strange := [name for name in asked if name not in serves]:
         raise UsageError(
-            f"the judge {entailing} does not support {' and '.join(strange)}: it {_WHAT}",
-            hint=f"it supports {', '.join(SERVES[:-1])} and {SERVES[-1]}; name another judge for the rest",
+            f"the judge {model} does not support {' and '.join(strange)}: it {_what(model)}",
+            hint=f"it supports {', '.join(serves[:-1])} and {serves[-1]}; name another judge for the rest",
         )
-    finder = is_entailment(judges[0].model)
-    if SERVES[-1] in asked and finder and not has_facts:
+    if serves[-1] in asked and _only_judges(judges[0].model) and not has_facts:
         raise UsageError(
-            f"the judge {entailing} finds no key facts: it {_WHAT}",
+            f"the judge {model} finds no key facts: it {_what(model)}",
             hint="import some with `redraft pack import`, or name a judge that finds them before it",
         )
 
 
+def _only_judges(model: str) -> bool:
+    return is_entailment(model) or is_decision(model)
+
+
 def _in_another_role(settings: DraftConfig, judging: JudgeConfig, refinement: RefineConfig | None) -> str:
-    """Return the entailment model that is assigned another role, which it cannot fill."""
+    """Return the model that only judges and is assigned another role, which it cannot fill."""
     named = named_in(judging, refinement)
     others = (under_name(name, settings, judging).model for role, name in named if role != "judge")
-    return next((model for model in others if is_entailment(model)), "")
+    return next((model for model in others if _only_judges(model)), "")

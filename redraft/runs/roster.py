@@ -48,7 +48,7 @@ def told_window(one: ModelRole, away: Callable[[str], None] | None = None) -> in
     it = one.settings
     served = one.model is None and provider_of(it.model) == OPENAI and it.base_url is not None
     if served and it.base_url and server_at(it.base_url) != server_at(DEFAULT_BASE_URL):
-        key = openai_key(name_of(it.model), it.base_url, it.key_env, usual=one.usual_key)
+        key = openai_key(it.model, it.base_url, it.key_env, usual=one.usual_key)
         with ModelServer(it.base_url, key) as server:
             if said := window_at(server, name_of(it.model)):
                 return said

@@ -242,6 +242,7 @@ class TermSimilarity:
         ]
         self._lines = len(lines)
         self._holding = Counter(term for line in lines for term in line)
+        self._known: dict[str, dict[str, float]] = {}
 
     def between(self, ones: Sequence[str], others: Sequence[str]) -> Matrix:
         """Return the cosines; 0 if either statement has no terms."""
@@ -250,6 +251,11 @@ class TermSimilarity:
         return _rounded(np.array(found, dtype=np.float64).reshape(len(ones), len(others)))
 
     def _vector(self, text: str) -> dict[str, float]:
+        if text not in self._known:
+            self._known[text] = self._weighed(text)
+        return self._known[text]
+
+    def _weighed(self, text: str) -> dict[str, float]:
         counts = Counter(terms(text, self._language))
         raw = {term: (1 + log(count)) * self._rarity(term) for term, count in counts.items()}
         length = sqrt(sum(value * value for value in raw.values()))

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, redirect_stderr
 from functools import cache, cached_property, lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -276,6 +277,8 @@ class _SentenceTransformerEncoder:
         self.name = name
         self._model = model
         self._known: dict[str, Embeddings] = {}
+        # Threads encode at once, and each forgets what is old.
+        self._lock = Lock()
 
     @cached_property
     def weights(self) -> str:
@@ -289,6 +292,10 @@ class _SentenceTransformerEncoder:
     def encode(self, texts: Sequence[str]) -> Embeddings:
         if not texts:
             return np.zeros((0, 0), dtype=np.float32)
+        with self._lock:
+            return self._encoded(texts)
+
+    def _encoded(self, texts: Sequence[str]) -> Embeddings:
         new = [text for text in dict.fromkeys(texts) if text not in self._known]
         if new:
             rows = self._model.encode(

@@ -124,13 +124,23 @@ def test_the_entries_tell_the_format(tmp_path: Path, content: dict[str, Any], ev
     assert read(tmp_path, content).every is every
 
 
-PERSONS = {"a": {"summary": "Tom sleeps.", "singles": [{"span": "Tom"}], "relations": []}}
+def test_what_people_marked_is_read_with_its_summaries(tmp_path: Path) -> None:
+    pair = {"span_a": "Tom", "span_b": "sleeps", "shared_questions": "Who?", "shared_labels": ["entity omission"]}
+    content = {"a": {"summary": "Tom sleeps.", "singles": [{"span": " Tom "}], "relations": [pair]}, "b": None}
+    path = written(tmp_path, content)
+    found = read_annotations(path)
+    assert (found.marked, found.every, found.entries["b"]) == (True, False, None)
+    assert found.entries["a"] == (
+        AnnotatedSentence("Tom", ConfusionVerdict(confusing=True)),
+        AnnotatedSentence("Tom", ConfusionVerdict(True, ("entity omission",), questions=("Who?",)), "sleeps"),
+    )
+    assert read_summaries(path).texts == {"a": "Tom sleeps.", "b": ""}
 
 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (PERSONS, 'the id "a", "summary": there is a text where an object with questions'),
+        ({"a": {"singles": ["Tom"]}}, 'the id "a": singles is not a list of marks'),
         ([1], "there is a list where an object of annotations"),
         ({}, "an empty object"),
         ({"a": [WHO]}, 'the id "a" has a list'),
@@ -158,7 +168,7 @@ def test_what_has_neither_format_is_refused(tmp_path: Path, content: object, sai
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (PERSONS, 'the id "a" has an object where a text was expected'),
+        ({"a": {"summary": "Tom sleeps."}}, 'the id "a" has an object where a text was expected'),
         ({"a": 7}, 'the id "a" has a number'),
         (["Tom sleeps."], "there is a list where an object of summaries"),
         (b'{"a": "x", "a": "y"}', '"a" occurs twice'),

@@ -114,6 +114,27 @@ def test_a_dry_run_shows_what_judging_comes_to_and_does_nothing(inside: Inside, 
     assert none["calls"] == 0, "where nobody judges nothing is to be paid for"
 
 
+def test_people_and_other_annotations_stand_beside_each_other(inside: Inside) -> None:
+    mark = {"span": "called Tom2", "questions": "Who?", "labels": ["entity omission"]}
+    people = {"a": {"summary": SUMMARIES["a"], "singles": [mark], "relations": []}}
+    (inside.folder / "people.json").write_text(json.dumps(people), "utf-8")
+    (inside.folder / "references.json").write_text(json.dumps({"a": [told(1), told(1, 2)]}), "utf-8")
+    several = ("--annotations", "people.json", "--annotations", "annotations.json", "--references", "references.json")
+    done = inside.run("experiment", "booookscore", "--summaries", "people.json", *several, "--json")
+    assert done.code == 0, done.err
+    tables = {one["name"]: one["rows"] for one in done.json["tables"]}
+    assert [(row["system"], row["confused"]) for row in tables["scores"]] == [
+        ("people.json", 1),
+        ("annotations.json", 1),
+    ]
+    assert [(row["judge"], row["equal"]) for row in tables["agreement"]] == [("annotations.json", 1.0)]
+    assert 50 < tables["references"][0]["ROUGE-L"] < tables["references"][0]["of the best reference"] < 100
+    people["a"]["singles"] = "none"
+    (inside.folder / "people.json").write_text(json.dumps(people), "utf-8")
+    refused = inside.run(*BASE, "--annotations", "people.json")
+    assert (refused.code, "singles is not a list of marks" in refused.err) == (2, True)
+
+
 def test_without_annotations_and_judges_the_built_in_model_judges(inside: Inside, server: ChatServer) -> None:
     done = inside.run(*BASE, "--json", "-q")
     assert done.json["settings"]["judges"] == ["extractive"]

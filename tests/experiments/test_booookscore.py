@@ -240,8 +240,74 @@ def test_the_other_format_is_read_too() -> None:
     readings = measured(file, annotations, NOBODY).systems[0].readings.values()
     assert sum(len(one.said) for one in readings) == sum(len(one or ()) for one in annotations.entries.values())
     assert sum(one.confused for one in readings) == 267, "263 with questions, and 4 with types alone"
-    with pytest.raises(UsageError, match="an object with questions and types"):
-        read_annotations(str(DATA / "human" / "summary-gpt4-4096-hier.json"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs $REDRAFT_DATA")
+def test_what_people_marked_gives_the_published_column_to_the_digit() -> None:
+    """The second figures of table 1, and the score by footnote 12, beside GPT-4's annotations of the same summaries."""
+    path = str(DATA / "human" / "summary-gpt4-4096-hier.json")
+    gpt4 = read_annotations(str(DATA / "annotations" / "gpt4-4096-hier.json"))
+    outcome = measured(read_summaries(path), read_annotations(path), NOBODY, beside=[gpt4])
+    report = EXPERIMENT.report(outcome)
+    people = "summary-gpt4-4096-hier.json"
+    shares = dict(rows(table(report, "types"), "type", "% of sentences", system=people))
+    assert {name: round(share, 2) for name, share in shares.items()} == {
+        "entity omission": 3.71,
+        "event omission": 2.27,
+        "causal omission": 1.21,
+        "discontinuity": 1.56,
+        "salience": 1.03,
+        "language": 0.71,
+        "inconsistency": 1.03,
+        "duplication": 1.18,
+        "untyped": 0.06,
+    }
+    assert [round(points, 1) for (points,) in rows(table(report, "scores"), "BooookScore")] == [89.4, 90.9]
+    assert not outcome.systems[0].aside["lost"]
+    assert rows(table(report, "agreement"), "judge") == [("gpt4-4096-hier.json",)]
+
+
+def test_marks_count_as_the_paper_counts_them() -> None:
+    text = "One sleeps. Two sleep. Three sleep. Four eat. Five eat. Six eat. Seven eat. Eight eat. Nine. Ten."
+    marks = (
+        AnnotatedSentence("sleeps. Two sleep. Three", WHO),
+        AnnotatedSentence("Two", ConfusionVerdict(True, ("language",))),
+        AnnotatedSentence("Four eat.", WHO, "Six"),
+        AnnotatedSentence("eat", WHO),
+        AnnotatedSentence("Eleven", WHO),
+    )
+    outcome = measured(Summaries("s.json", {"a": text}), Annotations("a.json", False, {"a": marks}, True), NOBODY)
+    reading = outcome.systems[0].readings["a"]
+    # Three sentences are one, and confuse; so do the pair, the mark in one of several, and the one that is nowhere.
+    assert (len(reading.said), reading.confused, reading.score) == (8, 4, 0.5)
+    assert (len(reading.marks), reading.sentences) == (5, 10)
+    assert (outcome.systems[0].aside["lost"], outcome.systems[0].aside["unclear"]) == (1, 5)
+    assert {number: one.types for number, one in reading.verdicts.items()} == {
+        1: ("entity omission",),
+        2: ("entity omission", "language"),
+        3: ("entity omission",),
+    }, "which of several is marked, and where the last belongs, nobody knows"
+    types = table(EXPERIMENT.report(outcome), "types")
+    assert rows(types, "sentences", "% of sentences", type="entity omission") == [(4, 40.0)]
+
+
+def test_scores_by_length_and_rouge_l_against_references() -> None:
+    texts = {f"{n}": " ".join(["One sleeps."] * n) for n in range(1, 11)}
+    entries = {key: (AnnotatedSentence("One sleeps.", WHO),) for key in texts}
+    outcome = measured(
+        Summaries("s.json", texts),
+        Annotations("a.json", False, entries),
+        NOBODY,
+        references={"1": ("One sleeps well.", "Two eat."), "none": ("Nobody.",)},
+    )
+    report = EXPERIMENT.report(outcome)
+    found = rows(table(report, "by_length"), "part", "summaries", "score", "tau")
+    assert found[0] == (1, 2, pytest.approx(1 / 4), None)
+    assert found[-1] == ("all", 10, pytest.approx(fmean(1 - 1 / n for n in range(1, 11))), pytest.approx(1.0))
+    assert len(found) == 6
+    names = ("summaries", "references", "ROUGE-L", "of the best reference")
+    assert rows(table(report, "references"), *names) == [(1, 2, pytest.approx(40.0), pytest.approx(80.0))]
 
 
 TEXTS = {

@@ -64,7 +64,7 @@ async def run(folder: Path, design: ContextDesign, limits: Limits | None = None)
 @pytest.mark.slow
 async def test_each_way_to_read_shows_in_the_tables(tmp_path: Path) -> None:
     with serving(answer) as server:
-        design = design_at(server, *ALL, reference=told(*range(4, 90, 7)))
+        design = design_at(server, *ALL, references={ISLAND.id: told(*range(4, 90, 7))})
         outcome = await run(tmp_path, design)
         report = EXPERIMENT.report(outcome)
         asked = len(server.answered)

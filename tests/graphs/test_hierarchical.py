@@ -489,3 +489,25 @@ async def test_a_bug_leaves_the_run_failed_and_resumable(tmp_path: Path) -> None
 
     desk.model = FunctionModel(obedient)
     assert (await desk.resume(run.id)).complete
+
+
+@pytest.mark.slow
+async def test_with_a_target_a_summary_over_the_words_is_taken_and_one_over_the_tokens_is_not(tmp_path: Path) -> None:
+    """Of a limit of words it is asked for once more; the cap in tokens is the paper's."""
+
+    def longer(request: Request[Any, Any]) -> Line:
+        again = 1.04 if request.complaint is None else 1.0
+        return prose(int(request.given.words * again))
+
+    for words_as, tries in (("target", {1}), ("limit", {1, 2})):
+        desk = Desk(tmp_path / words_as, longer)
+        result = await desk.summarize(story(100), words_as=words_as)
+        assert {piece.attempts for piece in desk.store.runs.pieces(result.run.id)} == tries
+        assert (count_words(result.summary or "") > 100) is (words_as == "target")
+
+    def far_over(request: Request[Any, Any]) -> Line:
+        return prose(2 * request.given.words if request.complaint is None else request.given.words)
+
+    desk = Desk(tmp_path / "over", far_over)
+    result = await desk.summarize(story(100), words_as="target")
+    assert {piece.attempts for piece in desk.store.runs.pieces(result.run.id)} == {2}

@@ -222,3 +222,25 @@ async def test_a_request_that_the_provider_rejects_is_a_gap(tmp_path: Path) -> N
         result = await desk.summarize(story(100), strategy=strategy)
         assert [gap.code for gap in result.gaps] == ["rejected"]
         assert result.summary
+
+
+@pytest.mark.slow
+async def test_with_a_target_compression_begins_at_the_cap_in_tokens(tmp_path: Path) -> None:
+    """100 words are asked for and 154 tokens allowed: 102 words are no reason to compress, and 200 are."""
+
+    def writing(words: int) -> Desk:
+        def answer(request: Request[Any, Any]) -> Line:
+            return prose(words) if request.prompt.name in ("begin", "update") else obedient(request)
+
+        return Desk(tmp_path / str(words), answer)
+
+    above = writing(102)
+    kept = await run(above, words_as="target")
+    assert not above.asked_for("compress")
+    assert count_words(kept.summary or "") == 102
+    over = writing(200)
+    result = await run(over, words_as="target")
+    assert len(over.asked_for("compress")) > result.chunks / 2
+    limited = writing(103)
+    await run(limited)
+    assert limited.asked_for("compress")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from redraft.domain import Chunk, Span
 from redraft.errors import PlanError, UsageError
 from redraft.graphs.plan import Plan, Planner, fitting_words, running_target
 from redraft.graphs.strategies import Strategy, direct_graph, strategy_named
@@ -128,3 +129,20 @@ def test_a_strategy_of_ones_own_has_a_name_of_its_own() -> None:
         strategy_named(Strategy("direct", direct_graph, Planner.direct, ()))
     with pytest.raises(UsageError, match="3 is not a strategy"):
         strategy_named(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("chunks", "tokens"), [(1, [900]), (3, [900, 900]), (40, [585, 900]), (200, [380, 585, 900])])
+def test_with_a_target_the_limits_are_those_of_the_released_booookscore_code(chunks: int, tokens: list[int]) -> None:
+    """Limits of 900 tokens, chunks of 2,048, and a window of 8K; further levels have the whole limit."""
+    document = story(80 * chunks)
+    settings = DraftConfig(
+        strategy="hierarchical", chunk_tokens=2048, context_tokens=8192, words=585, words_as="target", by_chapter=False
+    )
+    size = len(document.text) // chunks
+    cut = [Chunk(n, Span(n * size, (n + 1) * size), 2048) for n in range(chunks)]
+    levels = Planner(document, cut, settings, EstimatingTokenizer(), BOOK).hierarchical().levels
+    limits = [settings.cap(level.words) for level in levels]
+    assert limits[: len(tokens)] == tokens[: len(limits)]
+    assert set(limits[len(tokens) :]) <= {900}
+    assert levels[-1].pieces == 1
+    assert all(level.reply_tokens >= limit for level, limit in zip(levels, limits, strict=True))

@@ -10,7 +10,7 @@ from redraft.cli import given as asked
 from redraft.cli.sections import command
 from redraft.cli.terminal import DONE, SHORT, reading
 from redraft.errors import UsageError
-from redraft.settings import EXTRACTIVE, JudgeConfig, is_entailment
+from redraft.settings import EXTRACTIVE, JudgeConfig, is_decision, is_entailment
 
 if TYPE_CHECKING:
     from redraft.lab.doctor.checkup import DoctorSubject
@@ -90,6 +90,7 @@ def _patients(given: Mapping[str, Any]) -> list[DoctorSubject]:
     """The judges that are named, each by itself."""
     from redraft.evaluators.catalog import BUILT_IN, metrics
     from redraft.lab.doctor.checkup import DoctorSubject, check_aims
+    from redraft.llm.claim_questions import DECIDED
     from redraft.llm.nli import SERVES
 
     names = given["judge"] or (EXTRACTIVE,)
@@ -100,9 +101,10 @@ def _patients(given: Mapping[str, Any]) -> list[DoctorSubject]:
     subjects = []
     for name in names:
         own = {name: models[name]} if name in models else {}
-        entailing = is_entailment(models[name].model if own else name)
-        # Of those that an entailment model serves, the last needs key facts, and it finds none.
-        chosen = metrics(named or (SERVES[:-1] if entailing else usual))
+        model = models[name].model if own else name
+        # Of those that a judge that writes nothing serves, the last needs key facts, and it finds none.
+        served = SERVES[:-1] if is_entailment(model) else DECIDED[:-1] if is_decision(model) else usual
+        chosen = metrics(named or served)
         check_aims(chosen)
         subjects.append(DoctorSubject(name, chosen, settings, given["judge_base_url"], own))
     return subjects

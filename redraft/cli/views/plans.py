@@ -19,7 +19,7 @@ from redraft.runs.model_check import CheckResult, ModelCheckResult
 from redraft.runs.model_names import under_name
 from redraft.runs.prepare import PreparedDocument, RunSpec
 from redraft.runs.roster import RosterEntry
-from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, is_entailment, reads_prompts
+from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, reads_prompts, writes
 from redraft.text.sanitizer import one_line
 
 _SHOWN_MODELS, _SAID = 12, 120
@@ -108,7 +108,7 @@ def check_lines(checked: ModelCheckResult) -> Iterator[str]:
     if checked.built_in:
         yield "always works"
         return
-    yield f"  {'as a judge' if is_entailment(entry.settings.model) else 'in words'}: {_answered(checked.words)}"
+    yield f"  {'in words' if writes(entry.settings.model) else 'as a judge'}: {_answered(checked.words)}"
     for form, answer in checked.forms.items():
         yield f"  in a form, by {form}: {_answered(answer)}"
     if checked.thinks:

@@ -45,12 +45,15 @@ class TypedBuilder:
     end: int
     each: int
     observer: Observer
+    summary: str = ""
+    """A summary of the document that the judge has in view, as in the thesis."""
 
     @property
     def key(self) -> str:
         """Return the cache key: the same for the same judge, prompts, number and text."""
         hashes = [self.judge.book.hash(prompt) for prompt in BUILDING]
         material = [self.judge.model.identity, self.judge.sample, *self.judge.drawn, *hashes, self.each, self.end]
+        material += [self.summary] if self.summary else []
         return content_id(json.dumps([*material, self.reader.name]))[:32]
 
     async def build(self) -> TypedQuestions:
@@ -82,7 +85,9 @@ class TypedBuilder:
             start = max(0, paragraph.start - _BEFORE)
             before = self.reader.document.text[start : paragraph.start].partition(" ")[2] if start else ""
             try:
-                asked = await Questioner(self.judge).ask(before, self.reader.text(paragraph), slot.type, label)
+                asked = await Questioner(self.judge).ask(
+                    before, self.reader.text(paragraph), slot.type, label, self.summary
+                )
                 made = _made(asked, slot.type, paragraph)
                 if not count_words(made.text):
                     why = "the model returned none"

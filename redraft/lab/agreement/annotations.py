@@ -1,11 +1,12 @@
-"""Read the files of the BooookScore project (summaries and annotations) and match annotations to sentences."""
+"""Read the files of the BooookScore project (summaries, annotations, people's marks), and match annotations to
+sentences."""
 
 from __future__ import annotations
 
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, repeat
 from pathlib import Path
@@ -28,6 +29,12 @@ _ANNOTATIONS = (
 _SHOWN = 60
 _NUMBER = "sentence_num"
 _FIELDS = frozenset({"questions", "types"})
+MARKS = "singles"
+"""The field with the spans that people have marked in a summary."""
+_MARKED = (
+    (MARKS, ("span", ""), "questions", "labels"),
+    ("relations", ("span_a", "span_b"), "shared_questions", "shared_labels"),
+)
 # Separators between types; "n/a" is a single one.
 _BETWEEN = re.compile(r"[,;\n]|/(?!a\b)", re.IGNORECASE)
 
@@ -55,6 +62,8 @@ class AnnotatedSentence:
 
     sentence: str
     verdict: ConfusionVerdict | None
+    other: str = ""
+    """The second span of a pair that a person has marked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +75,8 @@ class Annotations:
     """Whether every sentence has an entry: if so, a sentence without one is not judged, otherwise it is not confusing.
     """
     entries: Mapping[str, tuple[AnnotatedSentence, ...] | None]
+    marked: bool = False
+    """Whether the entries are spans that people have marked, and not sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +88,25 @@ class Summaries:
 
 
 def read_summaries(path: str) -> Summaries:
-    """Return the summaries of a file, sanitized like a document."""
+    """Return the summaries of a file, sanitized like a document. People's marks come with theirs."""
     texts: dict[str, str] = {}
-    for key, text in _object(path, "summaries", _SUMMARIES).items():
+    for key, found in _object(path, "summaries", _SUMMARIES).items():
+        text = found.get("summary") if isinstance(found, dict) and MARKS in found else found
         if not isinstance(text, str | None):
             raise UsageError(f"{_id(key)} has {kind_of(text)} where a text was expected", place=path, hint=_SUMMARIES)
         texts[key] = clean(text or "")
     return Summaries(_name(path), texts)
+
+
+def read_references(path: str) -> dict[str, tuple[str, ...]]:
+    """Return the reference summaries of a file by id: one text or several for each."""
+    found: dict[str, tuple[str, ...]] = {}
+    for key, texts in _object(path, "references", _SUMMARIES).items():
+        listed = texts if isinstance(texts, list) else [texts]
+        if not all(isinstance(one, str) and one.strip() for one in listed):
+            raise UsageError(f"{_id(key)} has no text, or no list of texts", place=path, hint=_SUMMARIES)
+        found[key] = tuple(map(clean, listed))
+    return found
 
 
 def read_annotations(path: str) -> Annotations:
@@ -96,16 +119,38 @@ def read_annotations(path: str) -> Annotations:
                 place=path,
                 hint=_ANNOTATIONS,
             )
-    every = lists_every_sentence([one for sentences in content.values() for one in (sentences or {}).values()])
+    marked = any(MARKS in sentences for sentences in content.values() if sentences)
+    listed = [one for sentences in content.values() for one in (sentences or {}).values()]
+    every = not marked and lists_every_sentence(listed)
     entries = {
         key: None if sentences is None else entries_of(path, key, sentences) for key, sentences in content.items()
     }
-    return Annotations(_name(path), every, entries)
+    return Annotations(_name(path), every, entries, marked)
 
 
 def entries_of(path: str, key: str, sentences: Mapping[str, Any]) -> tuple[AnnotatedSentence, ...]:
-    """Return the annotated sentences of one summary."""
+    """Return the annotated sentences of one summary, or the spans that people have marked in it."""
+    if MARKS in sentences:
+        return tuple(_marks(path, key, sentences))
     return tuple(_entry(path, key, *item) for item in sentences.items())
+
+
+def _marks(path: str, key: str, said: Mapping[str, Any]) -> Iterator[AnnotatedSentence]:
+    """Yield people's marks. Whoever marks a span finds it confusing, even if they ask nothing."""
+    for name, sides, questions, types in _MARKED:
+        for one in _listed(path, key, said, name):
+            span, other = (" ".join(str(one.get(side) or "").split()) for side in sides)
+            entry = _entry(path, key, span, {"questions": one.get(questions), "types": one.get(types)})
+            sure = entry.verdict if entry.verdict and entry.verdict.confusing else ConfusionVerdict(confusing=True)
+            yield AnnotatedSentence(span, sure, other)
+
+
+def _listed(path: str, key: str, said: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """Return the marks of one kind; a missing field is an empty one."""
+    listed = said.get(name) or []
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise UsageError(f"{_id(key)}: {name} is not a list of marks", place=path, hint=_ANNOTATIONS)
+    return listed
 
 
 def lists_every_sentence(found: Sequence[Any]) -> bool:
@@ -218,6 +263,10 @@ class PlacedAnnotations:
     """The number of annotated sentences that are not in the summary; each counts as one without another verdict."""
     undecided: int
     """The number of entries that call a sentence both confusing and not confusing."""
+    marks: tuple[ConfusionVerdict, ...] = ()
+    """People's marks, each counted by its own types."""
+    unclear: int = 0
+    """The number of sentences that may be marked: the marked words occur in others too."""
 
 
 @dataclass(slots=True)
@@ -270,7 +319,7 @@ def _units(
         elsewhere += not text.ends_at(start, end)
         near = chain.from_iterable(of_number.get(number, ()) for number in numbers)
         if same := next((unit for unit in near if unit.start < end and start < unit.end), None):
-            same.verdict = _both(same.verdict, entry.verdict)
+            same.verdict = joined_verdict(same.verdict, entry.verdict)
             continue
         units.append(_AnnotatedSpan(start, end, numbers, entry.verdict))
         for number in numbers:
@@ -284,11 +333,11 @@ def _by_number(units: Sequence[_AnnotatedSpan]) -> dict[int, ConfusionVerdict]:
     for unit in units:
         if unit.verdict:
             for number in unit.numbers[:1] if unit.verdict.confusing else unit.numbers:
-                found[number] = _both(found.get(number), unit.verdict) or unit.verdict
+                found[number] = joined_verdict(found.get(number), unit.verdict) or unit.verdict
     return found
 
 
-def _both(one: ConfusionVerdict | None, other: ConfusionVerdict | None) -> ConfusionVerdict | None:
+def joined_verdict(one: ConfusionVerdict | None, other: ConfusionVerdict | None) -> ConfusionVerdict | None:
     """Return the combined verdict of two entries on the same words."""
     if one is None or other is None:
         return one or other

@@ -12,8 +12,9 @@ from redraft.domain import content_id
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import sentences_of
+from redraft.lab.agreement.annotations import MARKS, entries_of, lists_every_sentence, place
 from redraft.lab.agreement.annotations import AnnotatedSentence as Annotated
-from redraft.lab.agreement.annotations import entries_of, lists_every_sentence, place
+from redraft.lab.agreement.marks import marked
 from redraft.lab.agreement.people import (
     Dataset,
     Field,
@@ -116,10 +117,6 @@ def _fields(items: Sequence[HumanItem], known: Mapping[str, Field]) -> Mapping[s
 
 _TRUTH = Field(1.0, ("consistency", "faithfulness"))
 
-# Shorter words that occur in several places of a summary do not tell where a mark belongs.
-_SHORTEST_AMBIGUOUS = 6
-_MARKS = "singles"
-
 
 def _parts(entry: FileEntry) -> Iterator[FileEntry]:
     """Yield the summaries of a file; whether every sentence is listed is decided from the whole file."""
@@ -132,14 +129,14 @@ def _parts(entry: FileEntry) -> Iterator[FileEntry]:
 
 def _items(entry: FileEntry, known: Library) -> list[HumanItem]:
     said, name = mapping(entry.content["said"]), str(entry.content["name"])
-    summary = text_at(said, "summary") if _MARKS in said else known.get(name, "")
+    summary = text_at(said, "summary") if MARKS in said else known.get(name, "")
     if not summary:
         raise UnreadableError("its summary is missing: name the file of summaries with --documents")
     statements = statements_of(summary)
     counted = sentences_of(statements)
     sentences = tuple(one.sentence for one in counted)
-    if _MARKS in said:
-        labels: tuple[bool | None, ...] = tuple(not marked for marked in _marked(sentences, said))
+    if MARKS in said:
+        labels: tuple[bool | None, ...] = tuple(not one for one in marked(sentences, _annotated(name, said)))
     else:
         verdicts = place(_annotated(name, said), statements, every=entry.content["every"]).verdicts
         labels = tuple(not verdicts[one.id].confusing if one.id in verdicts else None for one in counted)
@@ -155,30 +152,6 @@ def _annotated(name: str, said: Mapping[str, Any]) -> tuple[Annotated, ...]:
         return entries_of(name, name, said)
     except UsageError as error:
         raise UnreadableError(error.message) from error
-
-
-def _marked(sentences: tuple[str, ...], said: Mapping[str, Any]) -> list[bool]:
-    flat = " ".join(" ".join(sentences).split())
-    found, at = [False] * len(sentences), 0
-    ends: list[tuple[int, int]] = []
-    for sentence in sentences:
-        start = flat.index(" ".join(sentence.split()), at)
-        at = start + len(" ".join(sentence.split()))
-        ends.append((start, at))
-    for text in _marks(said):
-        first = flat.find(text)
-        unclear = len(text.split()) < _SHORTEST_AMBIGUOUS and flat.count(text) > 1
-        for n, (start, end) in enumerate(ends):
-            if first >= 0 and not unclear and start < first + len(text) and end > first:
-                found[n] = True
-    return found
-
-
-def _marks(said: Mapping[str, Any]) -> Iterator[str]:
-    yield from (" ".join(text_at(mapping(one), "span").split()) for one in list_at(said, _MARKS))
-    for one in said.get("relations") or ():
-        for side in ("span_a", "span_b"):
-            yield " ".join(text_at(mapping(one), side).split())
 
 
 _LABELS = {"yes": 1.0, "no": 0.0, "partialsupport": 0.5, "partial support": 0.5}

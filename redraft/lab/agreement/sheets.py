@@ -378,7 +378,7 @@ def read_sheets(paths: Sequence[str]) -> SheetAnswers:
     troubles: list[FileProblem] = []
     columns = 0
     for path in paths:
-        rows = list(_rows(path))
+        rows = list(sheet_rows(path))
         persons = [name for name in (rows[0][1] if rows else {}) if name.lower().startswith(_PERSON)]
         if not persons:
             raise UsageError(
@@ -398,7 +398,7 @@ def read_sheets(paths: Sequence[str]) -> SheetAnswers:
     return SheetAnswers(known[0], whole, tuple(troubles))
 
 
-def _rows(path: str) -> Iterator[tuple[str, dict[str, str]]]:
+def sheet_rows(path: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the rows by column name; in some countries spreadsheets separate columns by semicolons or tabs."""
     text = content(path)
     head = text.partition("\n")[0]

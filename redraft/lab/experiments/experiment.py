@@ -18,6 +18,8 @@ from redraft.runs.experiment_runner import ExperimentRunner
 Ts = TypeVarTuple("Ts")
 AGAIN = "Repeat the command to try it again; finished work is not repeated."
 """The caption of a table of failures."""
+SET = "set"
+"""The column of the dataset, where datasets are told apart."""
 
 
 def table(
@@ -40,6 +42,21 @@ def table(
         return made
 
     return declared
+
+
+def by_set(
+    sets: Mapping[str, str], made: Callable[..., Table], records: Sequence[Sequence[Any]], *more: object
+) -> Table:
+    """Return a table of all records; if `sets` has the datasets of documents, each by itself, in a first column."""
+    whole = made(*records, *more)
+    if not sets:
+        return whole
+    rows = [
+        (name, *row)
+        for name in dict.fromkeys(sets.values())
+        for row in made(*([one for one in some if sets[one.document] == name] for some in records), *more).rows
+    ]
+    return replace(whole, columns=(SET, *whole.columns), rows=tuple(rows))
 
 
 def and_more(count: int, most: int, what: str) -> Iterator[str]:
@@ -68,6 +85,15 @@ D = TypeVar("D")
 O = TypeVar("O", bound=ExperimentOutcome)  # noqa: E741
 
 
+def _without_embeddings(design: D) -> D:
+    """Return a design, and those in it, without embeddings: they call no model and only take time."""
+    changes: dict[str, object] = {"embeddings": None} if getattr(design, "embeddings", None) else {}
+    changes |= {"similarity": "rouge1"} if changes and hasattr(design, "similarity") else {}
+    parts = {name: getattr(design, name) for name in getattr(design, "__dataclass_fields__", ())}
+    changes |= {name: _without_embeddings(part) for name, part in parts.items() if hasattr(part, "embeddings")}
+    return replace(design, **changes) if changes else design  # type: ignore[type-var]
+
+
 @dataclass(frozen=True, slots=True)
 class Experiment(Generic[D, O]):
     """An experiment: runs a design on documents, and reports the outcome."""
@@ -87,10 +113,7 @@ class Experiment(Generic[D, O]):
 
     def plan(self, documents: Sequence[Document], design: D, prices: PriceTable) -> Table:
         """Return the approximate cost, for `--dry-run`."""
-        # Embeddings call no model and only take time.
-        changes: dict[str, object] = {"embeddings": None} if getattr(design, "embeddings", None) else {}
-        changes |= {"similarity": "rouge1"} if changes and hasattr(design, "similarity") else {}
-        planned: D = replace(design, **changes) if changes else design  # type: ignore[type-var]
+        planned = _without_embeddings(design)
         outcome, steps = plan_steps(lambda runner: self.run(documents, planned, runner), documents, prices)
         skipped: list[str] = []
         if not outcome.complete:

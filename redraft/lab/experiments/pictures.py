@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
-from redraft.lab.experiments.context.facts import ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE
+from redraft.lab.experiments.context.facts import ADDED, ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE, THIRDS
+from redraft.lab.experiments.context.records import PHASES
+from redraft.lab.experiments.experiment import SET
 from redraft.lab.experiments.frames import Record, different, melted, number, records_of
 from redraft.lab.experiments.hamlet.experiment import FIFTHS, LEVEL_COLUMNS, WHOLE
 from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
@@ -27,6 +29,7 @@ _NO_NAME = re.compile(r"[^\w-]+")
 _MOST_PAIRS, _MOST_LINES, _MOST_DOCUMENTS = 10, 8, 8
 _INTERVAL = ("95% from", "95% to")
 _SHARE = (0, 1)
+_NAMES = ("system", "model", "first", "second")
 _RIGHT = "share of correctly handled questions"
 # The last two marks of chunks are counts.
 _COUNTED = 2
@@ -285,6 +288,13 @@ def _by_length(name: str, row: str, third: str) -> Draw:
     return draw
 
 
+def _scores_by_length(table: Table) -> dict[str, Plot]:
+    """Draw the mean score of each system's summaries by their length."""
+    parts = [one for one in records_of(table) if one["part"] != ALL]
+    said = ("tokens of the summary", "score", "BooookScore by length")
+    return {"by_length": lines(parts, ["system"], "tokens", "score", said)} if parts else {}
+
+
 def _between_models(table: Table) -> dict[str, Plot]:
     """Draw for each pair of models the difference in accuracy, over all questions and by type."""
     records = records_of(table)
@@ -305,9 +315,22 @@ def _position_curves(table: Table) -> dict[str, Plot]:
         str(who): Curve(str(who), [number(one["density"]) for one in only(records, system=who, steps=ALL_STEPS)])
         for who in different(records, "system")
     }
-    reference = curves.pop(REFERENCE, None)
+    names = [REFERENCE, *(f"{REFERENCE}, {one}" for one in _sets(records))]
+    references = {name: curves.pop(name) for name in names if name in curves}
     title = "Where in the text read the summaries come from"
-    return {"position_densities": Densities(list(curves.values()), reference, title, "what was read")}
+    only_one = next(iter(references.values())) if len(references) == 1 else None
+    drawn: dict[str, Plot] = {"position_densities": Densities(list(curves.values()), only_one, title, "what was read")}
+    for at, who in enumerate(curves, 1):
+        own = only(records, system=who)
+        parts = [Curve(str(part), [number(one["density"]) for one in only(own, steps=part)])
+                 for part in different(own, "steps")]  # fmt: skip
+        reference = references.get(f"{REFERENCE}, {own[0][SET]}" if SET in own[0] else REFERENCE)
+        drawn[f"position_densities_{at}"] = Densities(parts, reference, f"{title}: {who}", "what was read")
+    return drawn
+
+
+def _sets(records: Records) -> list[Cell]:
+    return different(records, SET) if records and SET in records[0] else []
 
 
 def _position_shares(table: Table) -> dict[str, Plot]:
@@ -337,7 +360,46 @@ def _fact_shares(table: Table) -> dict[str, Plot]:
                 drawn[f"fact_shares_{len(drawn) + 1}"] = Shares(
                     splits, FATES, f"Facts by {measure}: {who}", even=False, measure="share of facts, in %", about=about
                 )
+    return drawn | _fact_phases(table)
+
+
+def _fact_phases(table: Table) -> dict[str, Plot]:
+    """Draw the shares of facts in each phase of the steps (figure 6.4b): a picture for each contestant and measure."""
+    drawn: dict[str, Plot] = {}
+    about = "Each bar shows all facts of a third of the steps that match, are lost or are new from one to the next."
+    for (who, measure), own in _by_measure(only(records_of(table), section=ANYWHERE)).items():
+        bars = [
+            ShareBar(phase, [number(one[fate]) for fate in FATES]) for phase in PHASES for one in only(own, steps=phase)
+        ]
+        if any(one.known() for one in bars):
+            title = f"Facts by {measure}, as more is read: {who}"
+            drawn[f"fact_phases_{len(drawn) + 1}"] = Shares(
+                bars, FATES, title, even=False, measure="share of facts, in %", about=about
+            )
     return drawn
+
+
+def _fact_steps(table: Table) -> dict[str, Plot]:
+    """Draw the fates of facts by section and step (figures 6.2 and 6.5), and of all facts as three lines (6.3b)."""
+    drawn: dict[str, Plot] = {}
+    for at, ((who, measure), own) in enumerate(_by_measure(records_of(table)).items(), 1):
+        placed = [one for section in (*THIRDS, ADDED) for one in only(own, section=section)]
+        title, about = f"Facts by {measure}: {who}", ("section", "tokens read", "share of the facts of a section")
+        heat = Heat("", "column", "section", "until", "value", (*about, title))
+        drawn[f"fact_steps_{at}"] = heat.of(
+            [{**one, "column": fate, "value": one[fate]} for fate in FATES for one in placed]
+        )
+        whole = [{**one, "fate": fate, "share": one[fate]} for fate in FATES for one in only(own, section=ANYWHERE)]
+        said = ("tokens read", "share of facts", f"Facts by {measure}, step by step: {who}")
+        drawn[f"fact_trends_{at}"] = lines(whole, ["fate"], "until", "share", said, ends=_SHARE)
+    return drawn
+
+
+def _by_measure(records: Records) -> dict[tuple[Cell, Cell], list[Record]]:
+    found: dict[tuple[Cell, Cell], list[Record]] = {}
+    for one in records:
+        found.setdefault((one["system"], one["measure"]), []).append(one)
+    return found
 
 
 def _splits(records: Records) -> Iterator[ShareBar]:
@@ -400,6 +462,7 @@ def _carried(table: Table) -> Sequence[str]:
 
 DRAWN: Mapping[tuple[str, str], Draw] = {
     ("agree", "risk"): _risk,
+    ("booookscore", "by_length"): _scores_by_length,
     ("booookscore", "scores"): _systems,
     ("booookscore", "types"): Heat(
         *("types", "", "type", "system", "% of sentences"),
@@ -424,6 +487,7 @@ DRAWN: Mapping[tuple[str, str], Draw] = {
         "fact_differences", ["figure", "measure"], "difference", "steps", "share"
     ),
     ("context", "fact_shares"): _fact_shares,
+    ("context", "fact_steps"): _fact_steps,
     ("context", "position_densities"): _position_curves,
     ("context", "position_halves"): _position_shares,
     ("grid", "differences"): PairwiseDifferences(
@@ -461,13 +525,28 @@ DRAWN: Mapping[tuple[str, str], Draw] = {
     ),
 }
 """The drawing functions, by the names of an experiment and of one of its tables."""
+_PARTS = {"thesis": ("context", "qa")}
+"""The experiments that another one consists of."""
 
 
 def drawn(experiment: str, tables: Iterable[Table]) -> dict[str, Plot]:
     """Return the pictures of an experiment's tables, by file name."""
+    of = _PARTS.get(experiment, (experiment,))
     return {
         name: plot
         for table in tables
-        if (draw := DRAWN.get((experiment, table.name))) is not None
-        for name, plot in draw(table).items()
+        if (draw := next((DRAWN[one, table.name] for one in of if (one, table.name) in DRAWN), None)) is not None
+        for name, plot in draw(_with_sets(table)).items()
     }
+
+
+def _with_sets(table: Table) -> Table:
+    """Return a table with the dataset, where it has a column for it, as part of the names of systems and models."""
+    if SET not in table.columns:
+        return table
+    at, named = table.columns.index(SET), [name in _NAMES for name in table.columns]
+    rows = (
+        tuple(f"{cell}, {row[at]}" if name else cell for cell, name in zip(row, named, strict=True))
+        for row in table.rows
+    )
+    return replace(table, rows=tuple(rows))

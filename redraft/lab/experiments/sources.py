@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from glob import glob
 from pathlib import Path
@@ -18,6 +18,16 @@ from redraft.sources import STDIN, is_no_path
 from redraft.text.words import count_words
 
 _PATTERN = frozenset("*?[")
+_SUFFIXES = (".txt", ".md")
+DATASET = "dataset"
+"""In place of a file with references: the first summary that the dataset has of each document."""
+
+
+class _Found(NamedTuple):
+    """A document of a source, with the first summary that the source has of it, if any."""
+
+    document: Document
+    summary: str = ""
 
 
 def documents_of(sources: Iterable[str]) -> list[Document]:
@@ -26,16 +36,82 @@ def documents_of(sources: Iterable[str]) -> list[Document]:
     A source is a file, `-` for standard input, a folder of files, a pattern such as `books/*.txt`, or a dataset file in
     a known form, such as one with `id`, `title` and `text` on each line.
     """
-    found: dict[str, Document] = {}
+    return corpus(sources).documents
+
+
+@dataclass(slots=True)
+class Corpus:
+    """The documents of an experiment, each with its dataset if these are told apart, and its reference summary."""
+
+    documents: list[Document] = field(default_factory=list)
+    sets: dict[str, str] = field(default_factory=dict)
+    """The name of its source, by document id."""
+    references: dict[str, str] = field(default_factory=dict)
+    """Its reference summary, by document id."""
+    notes: list[str] = field(default_factory=list)
+
+
+def corpus(
+    sources: Iterable[str],
+    reference: str | None = None,
+    *,
+    by_source: bool = False,
+    least: int = 0,
+    count: Callable[[str], int] = len,
+) -> Corpus:
+    """Return the documents of some sources that have `least` tokens by `count`, with their references.
+
+    `reference` is a file with the summary of the only document, a folder or JSON lines with one for each, or `DATASET`.
+    """
+    found: dict[str, tuple[str, _Found]] = {}
     for source in sources:
-        for document in _documents(source):
-            found.setdefault(document.id, document)
-    return list(found.values())
+        for one in _documents(source):
+            found.setdefault(one.document.id, (source, one))
+    long = {key: one for key, one in found.items() if not least or count(one[1].document.text) >= least}
+    if found and not long:
+        raise UsageError(f"--min-tokens: no document has {least:,} tokens", hint="give longer ones, or a lower minimum")
+    made = Corpus([one.document for _, one in long.values()])
+    if len(long) < len(found):
+        made.notes.append(f"{len(found) - len(long)} of {len(found)} documents have fewer than {least:,} tokens")
+    if by_source:
+        names = _set_names([source for source, _ in long.values()])
+        made.sets = {key: names[source] for key, (source, _) in long.items()}
+    if reference:
+        own = {key: one.summary for key, (_, one) in long.items() if one.summary}
+        made.references = own if reference == DATASET else _references(reference, made.documents)
+        if lacking := len(long) - len(made.references):
+            made.notes.append(f"{lacking} of {len(long)} documents have no reference")
+    return made
 
 
-def _documents(source: str) -> Iterator[Document]:
+def _set_names(sources: Iterable[str]) -> dict[str, str]:
+    """Return the name of each source: what its path ends with, or all of it where several end alike."""
+    names = {source: Path(source).name.split(".")[0] or source for source in sources}
+    known = list(names.values())
+    return {source: name if known.count(name) == 1 else source for source, name in names.items()}
+
+
+def _references(place: str, documents: Sequence[Document]) -> dict[str, str]:
+    path, names = Path(place).expanduser(), _names(documents)
+    if path.is_dir():
+        files = [one for one in sorted(path.iterdir()) if one.suffix in _SUFFIXES]
+        named = [(one.stem, read_text(str(one)).text) for one in files]
+    elif path.exists() and form_suffix(path) == LINES:
+        named = [(one, text) for one, text in _of_fields(path, ("document", "summary"), _SHAPE_OF_REFERENCE)]
+    elif len(documents) == 1:
+        return {documents[0].id: read_text(place).text}
+    else:
+        hint = f"give a folder with a file for each document, JSON lines, or {DATASET} for a dataset's own summaries"
+        raise UsageError("--reference: one document has a reference, not several", place=place, hint=hint)
+    found = {names[name]: text for name, text in named if name in names and count_words(text)}
+    if not found:
+        raise UsageError("--reference: none is of a document that takes part", place=place, hint=_SHAPE_OF_REFERENCE)
+    return found
+
+
+def _documents(source: str) -> Iterator[_Found]:
     if source == STDIN or is_no_path(source):
-        yield load(source)
+        yield _Found(load(source))
         return
     path = Path(source).expanduser()
     if path.is_dir():
@@ -50,7 +126,7 @@ def _documents(source: str) -> Iterator[Document]:
             yield from _folder(one) if one.is_dir() else _file(one)
 
 
-def _folder(folder: Path) -> Iterator[Document]:
+def _folder(folder: Path) -> Iterator[_Found]:
     """Yield the documents of the readable files in a folder, without hidden files and subfolders.
 
     A dataset with one file per document is such a folder. Files in the other dataset formats are read only if nothing
@@ -65,15 +141,16 @@ def _folder(folder: Path) -> Iterator[Document]:
         yield from _file(one)
 
 
-def _file(path: Path) -> Iterator[Document]:
+def _file(path: Path) -> Iterator[_Found]:
     if form_suffix(path) not in SUFFIXES or installed_for(path):
-        yield load(path)
+        yield _Found(load(path))
         return
     for one in examples_of(path):
-        yield replace(finished(Document.from_text(one.text, one.title), one.title), source=path.name)
+        document = replace(finished(Document.from_text(one.text, one.title), one.title), source=path.name)
+        yield _Found(document, next((each.text for each in one.summaries), ""))
 
 
-_SUFFIXES = (".txt", ".md")
+_SHAPE_OF_REFERENCE = 'name files by their documents, or write lines such as {"document": "book", "summary": "..."}'
 _SHAPE = 'write lines such as {"document": "book", "system": "people", "summary": "..."}'
 
 
@@ -142,11 +219,16 @@ def _of_folder(place: Path) -> Iterator[FoundSummary]:
 
 
 def _of_lines(place: Path) -> Iterator[FoundSummary]:
+    return (FoundSummary(*one) for one in _of_fields(place, FoundSummary._fields, _SHAPE))
+
+
+def _of_fields(place: Path, names: Sequence[str], shape: str) -> Iterator[tuple[str, ...]]:
+    """Yield the texts of some fields of each line."""
     for entry in entries(str(place)):
         if not isinstance(entry, FileEntry):
-            raise UsageError(entry.message, place=f"{place}, {entry.place}", hint=_SHAPE)
+            raise UsageError(entry.message, place=f"{place}, {entry.place}", hint=shape)
         try:
             said = mapping(entry.content)
-            yield FoundSummary(*(text_at(said, name) for name in FoundSummary._fields))
+            yield tuple(text_at(said, name) for name in names)
         except UnreadableError as error:
-            raise UsageError(str(error), place=f"{place}, {entry.place}", hint=_SHAPE) from error
+            raise UsageError(str(error), place=f"{place}, {entry.place}", hint=shape) from error

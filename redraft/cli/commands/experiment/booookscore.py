@@ -21,8 +21,8 @@ Examples:
       --annotations annotations.json --judge extractive
 
 summaries.json has texts by id. annotations.json has, by id, sentences with
-their questions and types: those that confuse, or every sentence, as the
-BooookScore project has released them.
+their questions and types (those that confuse, or every sentence) or people's
+marks, as the BooookScore project has released them.
 The exit code is 3 when something is missing: sentences were not judged, or the
 budget is used up. Repeat the command, with a higher limit, to continue.
 """
@@ -39,8 +39,16 @@ budget is used up. Repeat the command, with a higher limit, to continue.
 @options.typed_option(
     "--annotations",
     section="summary",
+    multiple=True,
     metavar="FILE",
-    help="JSON file of annotations: which sentences are confusing, and how.",
+    help="JSON file of annotations: which sentences are confusing, and how, or what people marked. May be repeated:"
+    " the others are compared with the first.",
+)
+@options.typed_option(
+    "--references",
+    section="summary",
+    metavar="FILE",
+    help="JSON file of reference summaries, a text or a list of texts by id, for ROUGE-L.",
 )
 @options.of_field(
     JudgeConfig,
@@ -56,25 +64,27 @@ budget is used up. Repeat the command, with a higher limit, to continue.
 @options.replies
 @options.dry_run
 @delivery.run_options
-def booookscore(summaries: str, annotations: str | None, **given: Any) -> int:
+def booookscore(summaries: str, annotations: tuple[str, ...], references: str | None, **given: Any) -> int:
     """Measure how coherent summaries are. From annotations, with judges, or both:
     score and its spread, types, lengths, repeated trigrams (BooookScore).
     """
     from redraft.cli import given as asked
 
     quiet = given["quiet"]
-    judging = annotations is None or asked.typed(given, ("judge",))
+    judging = not annotations or asked.typed(given, ("judge",))
     reading(summaries, quiet=quiet or not judging)
     require_agreement("redraft experiment booookscore")
-    from redraft.lab.agreement.annotations import read_annotations, read_summaries
+    from redraft.lab.agreement.annotations import read_annotations, read_references, read_summaries
     from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measured
     from redraft.lab.experiments.booookscore.tables import EXPERIMENT
 
     named = given["judge"] if judging else ()
     judges = named or (() if annotations else ("extractive",))
     design = CoherenceDesign(batch=given["batch"], **common.reading_of(given, judges))
-    file, known = read_summaries(summaries), read_annotations(annotations) if annotations else None
-    found = measured(file, known, design)
+    known = [read_annotations(one) for one in annotations]
+    compared = read_references(references) if references else None
+    file, first = read_summaries(summaries), known[0] if known else None
+    found = measured(file, first, design, beside=known[1:], references=compared)
     if design.judges or given["dry_run"]:
         return delivery.carry_out(EXPERIMENT, (), found, given)
     # Nobody is asked, and so there is no need of a database.

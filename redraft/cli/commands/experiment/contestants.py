@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli.options import F, of_field, option, typed_option
+from redraft.cli.options import F, grouped, of_field, option, typed_option
 from redraft.errors import UsageError
 from redraft.fields import Section
 from redraft.settings import DraftConfig, JudgeConfig
 
 if TYPE_CHECKING:
     from redraft.lab.experiments.plan import NamedModel
+    from redraft.lab.experiments.sources import Corpus
 
 _DIFFERENT = ("strategy", "chunk_tokens", "words")
 """What a grid's contestants differ in besides their models."""
@@ -50,13 +51,34 @@ judges = of_field(
     help="Model that judges, each separately; the first also asks the questions and finds the key facts.  [default: the"
     " first --model]",
 )
-strategies = option(
-    "--strategy",
+
+
+def strategies_of(
+    usual: str = "hierarchical",
+    text: str = "How summaries are drafted: hierarchical, incremental, direct; may be repeated.",
+    **more: Any,
+) -> Callable[[F], F]:
+    """The option for the strategies that are compared."""
+    return option("--strategy", section="summary", multiple=True, metavar="NAME", default=(usual,), help=text, **more)
+
+
+strategies = strategies_of()
+steps = typed_option(
+    "--until",
+    "steps",
     section="summary",
-    multiple=True,
-    metavar="NAME",
-    default=("hierarchical",),
-    help="How summaries are drafted: hierarchical, incremental, direct; may be repeated.",
+    metavar="START:STOP:STEP",
+    help="How many tokens to read at each step: START:STOP:STEP, or N,N...  [default: 10000:128000:10000, or"
+    " what a short document has]",
+)
+sets = grouped(
+    typed_option(
+        "--by-source",
+        section="source",
+        is_flag=True,
+        help="Tell SOURCEs apart in the tables, each as a dataset by its file's name.",
+    ),
+    count("--min-tokens", "source", "Leave out documents with fewer tokens.", 0, least=0),
 )
 chunks = of_field(
     DraftConfig, "chunk_tokens", multiple=True, default=(2048,), help="Maximum tokens per chunk; may be repeated."
@@ -71,6 +93,34 @@ summaries = typed_option(
     metavar="DIR|FILE",
     help="Existing summaries: DIR/SYSTEM/DOCUMENT.txt, or JSONL with document, system and summary.",
 )
+
+
+reference = typed_option(
+    "--reference",
+    section="summary",
+    metavar="FILE|DIR|dataset",
+    help="Somebody else's summary of SOURCE: the length without --words, the baseline, and in view of a judge that asks"
+    " questions. For several documents DIR/DOCUMENT.txt, JSONL with document and summary, or dataset: SOURCE's own.",
+)
+
+
+def corpus(given: Mapping[str, Any], sources: Sequence[str]) -> Corpus:
+    """The documents at the sources, with their datasets and references. Notes on them are printed."""
+    from redraft.cli.terminal import say
+    from redraft.lab.experiments import sources as lab
+    from redraft.runs.models import resolve, tokenizer_of
+
+    tokenizer, _ = tokenizer_of(resolve(writers(given)[0].settings))
+    found = lab.corpus(
+        sources,
+        given["reference"],
+        by_source=given["by_source"],
+        least=given["min_tokens"],
+        count=tokenizer.count,
+    )
+    for note in found.notes if not given["quiet"] else ():
+        say(f"note: {note}")
+    return found
 
 
 def alike(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -90,7 +140,7 @@ def judge(given: Mapping[str, Any], name: str) -> NamedModel:
     address = given["judge_base_url"] or given["base_url"]
     key = given["key_env"] if address == given["base_url"] else None
     changes = {"base_url": address, "key_env": key, "temperature": None, "top_p": None}
-    changes |= {"strategy": "given", "words": None, "language": None, "until": None}
+    changes |= {"strategy": "given", "words": None, "language": None, "until": None, "max_tokens": None}
     seat = _named({**given, **changes}, name)
     if (own := model_tables().get(name)) is None:
         return seat
@@ -103,7 +153,9 @@ def _named(given: Mapping[str, Any], model: str) -> NamedModel:
     from redraft.cli import given as asked
     from redraft.lab.experiments.plan import NamedModel
 
-    return NamedModel(model, asked.settings({**given, "model": model}))
+    # Contestants that differ in their strategies get each its own later.
+    own = {name: value for name, value in given.items() if name != "strategy" or isinstance(value, str)}
+    return NamedModel(model, asked.settings({**own, "model": model}))
 
 
 def only_judge(given: Mapping[str, Any], otherwise: Sequence[NamedModel] = ()) -> NamedModel:

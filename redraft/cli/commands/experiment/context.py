@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,10 +13,11 @@ from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading, say
 from redraft.errors import UsageError
+from redraft.settings import JudgeConfig
 
 if TYPE_CHECKING:
-    from redraft.domain import Document
     from redraft.lab.experiments.context.records import ContextDesign
+    from redraft.lab.experiments.sources import Corpus
 
 _EPILOG = """\b
 Examples:
@@ -31,6 +32,30 @@ used up. Repeat the command, with a higher limit, to continue.
 """
 
 
+measuring = options.grouped(
+    options.typed_option(
+        "--places",
+        section="judging",
+        type=click.Choice(["lineage", "tfidf", "embeddings"]),
+        default="lineage",
+        help="Where a sentence comes from: by the lineage map; or, as in the thesis, the most similar paragraph by"
+        " TF-IDF or --embeddings, beside lineage.",
+    ),
+    options.typed_option(
+        "--facts/--no-facts", section="judging", default=True, help="Whether to compare facts, not just positions."
+    ),
+    options.typed_option(
+        "--fact-threshold",
+        section="judging",
+        type=click.FloatRange(0, 1, max_open=True),
+        metavar="X",
+        help="Facts with a higher similarity count as the same.  [default: the measure's own, 0.7 with --embeddings,"
+        " else 0.5]",
+    ),
+)
+"""How places and facts are found and compared."""
+
+
 @command(
     short_help="Measure what summaries keep as more of a document is read.",
     epilog=_EPILOG,
@@ -38,47 +63,17 @@ used up. Repeat the command, with a higher limit, to continue.
 )
 @options.sources
 @common.models_that("summarizes", required=True)
-@options.typed_option(
-    "--until",
-    "steps",
-    section="summary",
-    metavar="START:STOP:STEP",
-    help="How many tokens to read at each step: START:STOP:STEP, or N,N...  [default: 10000:128000:10000, or"
-    " what a short document has]",
-)
-@options.typed_option(
-    "--strategy",
-    "strategies",
-    section="summary",
-    multiple=True,
-    default=("hierarchical",),
-    metavar="NAME",
-    help="How summaries are drafted: hierarchical, incremental, direct; may be repeated.",
-)
-@options.typed_option(
-    "--reference",
-    section="summary",
-    metavar="FILE",
-    help="Somebody else's summary of SOURCE: the baseline, whose length the others have without --words.",
-)
-@options.typed_option(
-    "--judge",
-    section="judging",
-    metavar="NAME",
+@common.sets
+@common.steps
+@common.strategies
+@common.reference
+@options.of_field(
+    JudgeConfig,
+    "judges",
     help="Model that splits summaries into facts and compares these.  [default: the first --model]",
 )
 @options.judge_base_url
-@options.typed_option(
-    "--facts/--no-facts", section="judging", default=True, help="Whether to compare facts, not just positions."
-)
-@options.typed_option(
-    "--fact-threshold",
-    section="judging",
-    type=click.FloatRange(0, 1, max_open=True),
-    metavar="X",
-    help="Facts with a higher similarity count as the same.  [default: the measure's own, 0.7 with --embeddings,"
-    " else 0.5]",
-)
+@measuring
 @options.embeddings
 @options.words
 @options.chunk_tokens
@@ -93,28 +88,31 @@ def context(sources: tuple[str, ...], **given: Any) -> int:
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.context.tables import EXPERIMENT
 
-    return delivery.compare_writers(EXPERIMENT, sources, _design, given)
+    corpus = common.corpus(given, sources)
+    return delivery.carry_out(EXPERIMENT, corpus.documents, design_of(given, corpus), given)
 
 
-def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> ContextDesign:
-    from redraft.cli import given as asked
+def design_of(given: Mapping[str, Any], corpus: Corpus) -> ContextDesign:
+    """The experiment that the options describe."""
     from redraft.lab.experiments.context.records import ContextDesign, read_steps
 
-    if given["reference"] and len(documents) != 1:
-        raise UsageError("--reference: one document has a reference, not several", hint="give one SOURCE")
+    if given["places"] == "embeddings" and not given["embeddings"]:
+        raise UsageError("--places embeddings needs an embedding model", hint="name one with --embeddings")
     writers = common.writers(given)
     design = ContextDesign(
         models=writers,
-        judge=common.judge(given, given["judge"] or writers[0].name),
-        strategies=tuple(dict.fromkeys(given["strategies"])),
+        judge=common.only_judge(given, writers),
+        strategies=tuple(dict.fromkeys(given["strategy"])),
         steps=read_steps(given["steps"]) if given["steps"] else None,
         words=given["words"],
         facts=given["facts"],
         threshold=given["fact_threshold"],
         embeddings=given["embeddings"],
-        reference=asked.text(given["reference"], quiet=given["quiet"]) if given["reference"] else None,
+        places=given["places"],
+        references=corpus.references,
+        sets=corpus.sets,
     )
-    for document in documents if not given["quiet"] else ():
+    for document in corpus.documents if not given["quiet"] else ():
         if note := design.course(document).note:
             say(f"note: {document.title} {note}")
     return design

@@ -12,6 +12,7 @@ from redraft.cli.commands.experiment.hamlet import hamlet
 from redraft.cli.commands.experiment.longsumeval import longsumeval
 from redraft.cli.commands.experiment.qa import qa
 from redraft.cli.commands.experiment.report import report
+from redraft.cli.commands.experiment.thesis import thesis
 from redraft.cli.sections import CommandGroup
 
 _EPILOG = """\b
@@ -36,5 +37,5 @@ def experiment() -> None:
     """
 
 
-for each in (grid, context, qa, longsumeval, hamlet, chunk_size, booookscore, report):
+for each in (grid, context, qa, thesis, longsumeval, hamlet, chunk_size, booookscore, report):
     experiment.add_command(each)

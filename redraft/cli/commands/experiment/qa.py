@@ -16,6 +16,7 @@ from redraft.settings import JudgeConfig
 
 if TYPE_CHECKING:
     from redraft.lab.experiments.qa.records import QaDesign
+    from redraft.lab.experiments.sources import Corpus
 
 _EPILOG = """\b
 Examples:
@@ -31,6 +32,26 @@ command, with a higher limit, to continue.
 """
 
 
+asking = options.grouped(
+    common.count("--per-third", "judging", "Questions of each type about each third of the document.", 1, most=100),
+    common.count(
+        "--at-once",
+        "summary",
+        "Questions per request: more cost less, but one may give away another's answer.",
+        1,
+        most=100,
+    ),
+    options.of_field(
+        JudgeConfig,
+        "similarity",
+        type=click.Choice(["exact", "rouge1", "cosine"]),
+        help="How answers are compared with their references; cosine needs --embeddings.  [default: rouge1]",
+    ),
+    options.of_field(JudgeConfig, "threshold"),
+)
+"""How questions are asked, and answers compared."""
+
+
 @command(
     short_help="Measure how models answer questions by type, place and length.",
     epilog=_EPILOG,
@@ -42,39 +63,15 @@ command, with a higher limit, to continue.
     JudgeConfig, "judges", help="Model that asks the questions and judges the answers.  [default: the first --model]"
 )
 @options.judge_base_url
-@options.typed_option(
-    "--until",
-    "steps",
-    section="summary",
-    metavar="STEPS",
-    help="How many tokens are read at each step: START:STOP:STEP, or N,N...  [default: 10000:128000:10000, or parts of"
-    " a document that is too short for it]",
-)
-@options.typed_option(
-    "--strategy",
-    "strategies",
-    section="summary",
-    multiple=True,
-    default=("direct",),
-    metavar="NAME",
-    help="What models answer from: everything that was read (direct), or their own summary of it (hierarchical,"
+@common.sets
+@common.steps
+@common.strategies_of(
+    "direct",
+    "What models answer from: everything that was read (direct), or their own summary of it (hierarchical,"
     " incremental); may be repeated.",
 )
-@common.count("--per-third", "judging", "Questions of each type about each third of the document.", 1, most=100)
-@common.count(
-    "--at-once",
-    "summary",
-    "Questions per request: more cost less, but one may give away another's answer.",
-    1,
-    most=100,
-)
-@options.of_field(
-    JudgeConfig,
-    "similarity",
-    type=click.Choice(["exact", "rouge1", "cosine"]),
-    help="How answers are compared with their references; cosine needs --embeddings.  [default: rouge1]",
-)
-@options.of_field(JudgeConfig, "threshold")
+@common.reference
+@asking
 @options.embeddings
 @options.words
 @options.chunk_tokens
@@ -89,10 +86,12 @@ def qa(sources: tuple[str, ...], **given: Any) -> int:
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.qa.tables import EXPERIMENT
 
-    return delivery.compare_writers(EXPERIMENT, sources, lambda given, _: _design(given), given)
+    corpus = common.corpus(given, sources)
+    return delivery.carry_out(EXPERIMENT, corpus.documents, design_of(given, corpus), given)
 
 
-def _design(given: Mapping[str, Any]) -> QaDesign:
+def design_of(given: Mapping[str, Any], corpus: Corpus) -> QaDesign:
+    """The experiment that the options describe."""
     from redraft.lab.experiments.context.records import read_steps
     from redraft.lab.experiments.qa.records import QaDesign
 
@@ -100,7 +99,7 @@ def _design(given: Mapping[str, Any]) -> QaDesign:
     return QaDesign(
         models=writers,
         judge=common.only_judge(given, writers),
-        strategies=tuple(dict.fromkeys(given["strategies"])),
+        strategies=tuple(dict.fromkeys(given["strategy"])),
         words=given["words"],
         steps=read_steps(given["steps"]) if given["steps"] else None,
         per_third=given["per_third"],
@@ -108,4 +107,6 @@ def _design(given: Mapping[str, Any]) -> QaDesign:
         similarity=given["similarity"] or "rouge1",
         threshold=0.6 if given["threshold"] is None else given["threshold"],
         embeddings=given["embeddings"],
+        references=corpus.references,
+        sets=corpus.sets,
     )

@@ -16,7 +16,15 @@ from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import Booookscore, sentences_of
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.events import StageStarted
-from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict, Summaries, place
+from redraft.lab.agreement.annotations import (
+    AnnotatedSentence,
+    Annotations,
+    ConfusionVerdict,
+    PlacedAnnotations,
+    Summaries,
+    place,
+)
+from redraft.lab.agreement.marks import place_marks
 from redraft.lab.experiments.plan import JUDGING, JudgesDesign, check_models
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, certified, part_at_work
 from redraft.llm.base import Model
@@ -77,6 +85,10 @@ class SystemJudgment:
     failure: Failure | None = None
     made: bool = True
     """False if the budget ran out first."""
+    marks: tuple[ConfusionVerdict, ...] = ()
+    """People's marks, of which several may be on one sentence."""
+    sentences: int = 0
+    """The number of sentences if people marked spans of any length in them."""
 
     @property
     def confused(self) -> int:
@@ -150,8 +162,11 @@ class CoherenceOutcome:
     tokenizer: str
     """The vocabulary by which tokens are counted."""
     annotations: Annotations | None = None
+    beside: tuple[Annotations, ...] = ()
+    """Annotations to be compared with the first."""
     systems: tuple[System, ...] = ()
     """The annotations, if any, before the judges."""
+    references: Mapping[str, Sequence[str]] | None = None
     stopped: BudgetError | None = None
 
     @property
@@ -163,16 +178,28 @@ class CoherenceOutcome:
     @property
     def judges(self) -> tuple[System, ...]:
         """The systems that are judges."""
-        return self.systems[1:] if self.annotations else self.systems
+        return self.systems[len(self.annotated) :]
+
+    @property
+    def annotated(self) -> tuple[Annotations, ...]:
+        """All annotations."""
+        return (*((self.annotations,) if self.annotations else ()), *self.beside)
 
 
-def measured(file: Summaries, annotations: Annotations | None, design: CoherenceDesign) -> CoherenceOutcome:
+def measured(
+    file: Summaries,
+    annotations: Annotations | None,
+    design: CoherenceDesign,
+    *,
+    beside: Sequence[Annotations] = (),
+    references: Mapping[str, Sequence[str]] | None = None,
+) -> CoherenceOutcome:
     """Return the summaries with their lengths and with their annotations, if any. No model is called."""
     tokenizer = tokenizer_named(VOCABULARY)
     with reading(_document(file)):
         summaries = tuple(_measured(key, text, tokenizer) for key, text in file.texts.items())
-    systems = (_annotated(summaries, annotations),) if annotations else ()
-    return CoherenceOutcome(design, file, summaries, tokenizer.name, annotations, systems)
+    found = CoherenceOutcome(design, file, summaries, tokenizer.name, annotations, tuple(beside), references=references)
+    return replace(found, systems=tuple(_annotated(summaries, one) for one in found.annotated))
 
 
 def _measured(key: str, text: str, tokenizer: Tokenizer) -> Summary:
@@ -190,7 +217,7 @@ def _annotated(summaries: Sequence[Summary], annotations: Annotations) -> System
             place=annotations.name,
             hint="give the annotations of these summaries",
         )
-    placed = {one.id: place(entries.get(one.id) or (), one.statements, every=annotations.every) for one in summaries}
+    placed = {one.id: _placed(one, entries.get(one.id) or (), annotations) for one in summaries}
     known = [entry for one in summaries for entry in entries.get(one.id) or ()]
     lost = sum(one.lost for one in placed.values())
     if 2 * lost > len(known):
@@ -207,9 +234,23 @@ def _annotated(summaries: Sequence[Summary], annotations: Annotations) -> System
         "elsewhere": sum(one.elsewhere for one in placed.values()),
         "undecided": sum(one.undecided for one in placed.values()),
         "unknown": len(unknown),
+        "unclear": sum(one.unclear for one in placed.values()),
     }
-    readings = {key: SystemJudgment(one.said, one.unjudged, one.verdicts) for key, one in placed.items()}
+    readings = {
+        one.id: SystemJudgment(
+            *(placed[one.id].said, placed[one.id].unjudged, placed[one.id].verdicts),
+            marks=placed[one.id].marks,
+            sentences=len(one.sentences) if annotations.marked else 0,
+        )
+        for one in summaries
+    }
     return System(annotations.name, readings, aside)
+
+
+def _placed(summary: Summary, entries: Sequence[AnnotatedSentence], annotations: Annotations) -> PlacedAnnotations:
+    if annotations.marked:
+        return place_marks(entries, summary.statements)
+    return place(entries, summary.statements, every=annotations.every)
 
 
 @dataclass(frozen=True, slots=True)

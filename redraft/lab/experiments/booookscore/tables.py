@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from statistics import fmean
 
 from redraft.evaluators.booookscore import UNTYPED
 from redraft.evaluators.consensus import RESAMPLES, SEED, spread_of_mean
-from redraft.lab.agreement.annotations import ConfusionVerdict
-from redraft.lab.agreement.correlation import of_class
+from redraft.evaluators.reference.keyfacts import ALL
+from redraft.evaluators.rouge import rouge_l
+from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict
+from redraft.lab.agreement.correlation import correlate, of_class
 from redraft.lab.agreement.people import cohens_kappa, equal_share
 from redraft.lab.experiments.booookscore.experiment import (
     BOOOOKSCORE,
@@ -34,6 +38,7 @@ _ASIDE = {
     "lost": ("annotated sentences that are not in the summary", "each for a sentence without an annotation of its own"),
     "undecided": ("entries that call a sentence both confusing and not confusing", "as not judged"),
     "unknown": ("types that the paper does not define", f'as "{_OTHER}"'),
+    "unclear": ("sentences that may be marked: the words occur in others too", "in the score, not in the agreement"),
 }
 
 
@@ -65,8 +70,9 @@ def _unjudged(system: System) -> int:
 @table(
     "scores",
     "BooookScore (table 2)",
-    "Mean over summaries of the share of judged sentences that are not confusing (equation 1): BooookScore on a"
-    " scale of 0 to 100, score of 0 to 1. The other figures (0 to 1) are the standard deviation of that mean over"
+    "Mean over summaries of the share of judged sentences that are not confusing (equation 1): BooookScore on a scale"
+    " of 0 to 100, score of 0 to 1. Where people marked spans, the sentences of a span are one sentence, and so is a"
+    " pair of spans (footnote 12). The other figures (0 to 1) are the standard deviation of that mean over"
     f" {RESAMPLES:,} resamples of the summaries (appendix G), and the interval that contains 95 % of them.",
     ("system", "BooookScore", "score", "sd", *ENDS, "summaries", "of", "sentences", "judged", "unjudged", "confused"),
     _on_systems,
@@ -90,15 +96,17 @@ def _percent(share: float | None) -> float | None:
     "types",
     "Types of confusion (table 1 and figure 4)",
     "In how many sentences each type occurs, and in how many of 100 judged sentences. A sentence may have several"
-    " types.",
+    " types. Where people marked spans: how many marks have it, for 100 sentences.",
     ("system", "type", "sentences", "% of sentences"),
     _on_systems,
 )
 def type_table(outcome: CoherenceOutcome) -> Iterator[Row]:
     for system in outcome.systems:
-        said = [one for reading in system.readings.values() for one in reading.said]
+        readings = system.readings.values()
+        said = [one for reading in readings for one in (reading.marks or reading.said)]
+        whole = sum(reading.sentences or len(reading.said) for reading in readings)
         for kind, number in _types(said, whole=True).items() if said else ():
-            yield (system.name, kind, number, 100 * number / len(said))
+            yield (system.name, kind, number, 100 * number / whole)
 
 
 def _types(said: Sequence[ConfusionVerdict], *, whole: bool) -> dict[str, int]:
@@ -137,16 +145,69 @@ def length_table(outcome: CoherenceOutcome) -> Iterator[Row]:
     yield (len(known), *means, _percent(mean([one.repeated_trigrams for one in known])))
 
 
+_PARTS = 5
+
+
+@table(
+    "by_length",
+    "BooookScore by length (figure 3)",
+    f"The summaries of each system in {_PARTS} parts of equal size, from the shortest to the longest, and all of them"
+    " with Pearson's and Kendall's (tau-b) correlation between length in tokens and score.",
+    ("system", "part", "summaries", "tokens", "score", *ENDS, "Pearson", "tau"),
+    _on_systems,
+)
+def by_length_table(outcome: CoherenceOutcome) -> Iterator[Row]:
+    for system in outcome.systems:
+        pairs = sorted(
+            (one.tokens, score) for one in outcome.summaries if (score := system.readings[one.id].score) is not None
+        )
+        if len(pairs) < 2 * _PARTS:
+            continue
+        ends = [len(pairs) * part // _PARTS for part in range(_PARTS + 1)]
+        for part, (start, end) in enumerate(pairwise(ends), 1):
+            yield (system.name, part, *_part(pairs[start:end]), None, None)
+        lengths, scores = [float(one) for one, _ in pairs], [score for _, score in pairs]
+        both = correlate(lengths, scores, [str(n) for n in range(len(pairs))])
+        yield (system.name, ALL, *_part(pairs), both.pearson, both.tau)
+
+
+def _part(pairs: Sequence[tuple[int, float]]) -> Row:
+    scores = [score for _, score in pairs]
+    spread = spread_of_mean(scores)
+    between = (spread.low, spread.high) if spread else (None, None)
+    return (len(pairs), mean([tokens for tokens, _ in pairs]), mean(scores), *between)
+
+
+@table(
+    "references",
+    "ROUGE-L against references (table 5)",
+    "ROUGE-L F1 of a summary's and a reference's stems, times 100: the mean over summaries of the mean over their"
+    " references, and of the best of them.",
+    ("summaries", "references", "ROUGE-L", "of the best reference"),
+    lambda it: f"Based on {len(_compared(it))} of {len(it.summaries)} summaries, all that have text and a reference.",
+)
+def reference_table(outcome: CoherenceOutcome) -> Iterator[Row]:
+    compared = _compared(outcome)
+    found = [[rouge_l(one.text, other) for other in others] for one, others in compared]
+    figures = [_percent(mean([value(each) for each in found])) for value in (fmean, max)]
+    yield (len(compared), sum(len(others) for _, others in compared), *figures)
+
+
+def _compared(outcome: CoherenceOutcome) -> list[tuple[Summary, Sequence[str]]]:
+    known = outcome.references or {}
+    return [(one, known[one.id]) for one in _judgeable(outcome) if known.get(one.id)]
+
+
 @table(
     "agreement",
     "Judges compared with the annotations",
     "Over the sentences judged by both: the share of equal verdicts and Cohen's kappa; the share of sentences"
-    " confusing to the judge that are confusing by the annotations too (precision), and the reverse (recall).",
+    " confusing to the judge that are confusing by the (first) annotations too (precision), and the reverse (recall).",
     ("judge", "sentences", "equal", "kappa", "precision", "recall", "confused", "by the annotations"),
-    _on_judges,
+    lambda it: _basis(it.systems[1:]),
 )
 def agreement_table(outcome: CoherenceOutcome) -> Iterator[Row]:
-    for judge in outcome.judges:
+    for judge in outcome.systems[1:]:
         pairs = [
             (reading.verdicts[number].confusing, other.confusing)
             for key, reading in outcome.systems[0].readings.items()
@@ -172,11 +233,11 @@ def agreement_table(outcome: CoherenceOutcome) -> Iterator[Row]:
 def aside_table(outcome: CoherenceOutcome) -> Iterator[Row]:
     if empty := len(outcome.summaries) - len(_judgeable(outcome)):
         yield (outcome.file.name, "summaries without a sentence", "not counted: they have no score", empty)
-    if annotations := outcome.annotations:
-        aside = outcome.systems[0].aside
-        how = "not counted: they have no score" if annotations.every else "as without confusion"
+    for known, system in zip(outcome.annotated, outcome.systems, strict=False):
+        aside = system.aside
+        how = "not counted: they have no score" if known.every else "as without confusion"
         noted = {"silent": ("summaries for which the annotations list no sentence", how), **_ASIDE}
-        yield from ((annotations.name, *text, aside[key]) for key, text in noted.items() if aside.get(key))
+        yield from ((known.name, *text, aside[key]) for key, text in noted.items() if aside.get(key))
 
 
 @table(
@@ -212,7 +273,11 @@ def _tables(outcome: CoherenceOutcome) -> Iterator[Table]:
     yield score_table(outcome)
     yield type_table(outcome)
     yield length_table(outcome)
-    if outcome.annotations and outcome.judges:
+    if outcome.references is not None:
+        yield reference_table(outcome)
+    by_length = by_length_table(outcome)
+    yield from (by_length,) if by_length.rows else ()
+    if outcome.annotations and len(outcome.systems) > 1:
         yield agreement_table(outcome)
     if outcome.annotations or len(_judgeable(outcome)) < len(outcome.summaries):
         yield aside_table(outcome)
@@ -226,7 +291,9 @@ def _settings(outcome: CoherenceOutcome) -> Mapping[str, object]:
     return {
         "summaries": outcome.file.name,
         "annotations": annotations.name if annotations else None,
-        "format": _format(outcome) if annotations else None,
+        "format": _format(annotations) if annotations else None,
+        "beside": [one.name for one in outcome.beside],
+        "references": outcome.references is not None,
         "judges": list(outcome.design.judges),
         "certificates": [judge.certificate.to_json() for judge in outcome.judges if judge.certificate],
         "batch": outcome.design.batch if outcome.judges else None,
@@ -240,8 +307,7 @@ def _about(outcome: CoherenceOutcome) -> Iterator[str]:
     summaries, judges = outcome.summaries, outcome.judges
     sentences = sum(len(one.sentences) for one in summaries)
     yield f"summaries: {len(summaries)} of {plain(outcome.file.name)}, with {sentences:,} sentences"
-    if outcome.annotations:
-        yield f"annotations: {plain(outcome.annotations.name)}, which lists {_format(outcome)}"
+    yield from (f"annotations: {plain(one.name)}, which lists {_format(one)}" for one in outcome.annotated)
     if judges:
         batch = outcome.design.batch
         at_once = "one sentence" if batch == 1 else f"{batch} sentences"
@@ -262,9 +328,10 @@ def _headline(outcome: CoherenceOutcome, _: Sequence[Table]) -> Iterator[str]:
         yield f"and {more} more"
 
 
-def _format(outcome: CoherenceOutcome) -> str:
-    assert outcome.annotations is not None
-    return "every sentence" if outcome.annotations.every else "the confusing sentences"
+def _format(annotations: Annotations) -> str:
+    if annotations.marked:
+        return "what people marked"
+    return "every sentence" if annotations.every else "the confusing sentences"
 
 
 def _item(system: System, summary: Summary) -> dict[str, object]:
@@ -279,7 +346,7 @@ def _item(system: System, summary: Summary) -> dict[str, object]:
         "judged": len(reading.said),
         "unjudged": reading.unjudged,
         "confused": reading.confused,
-        "types": _types(reading.said, whole=False),
+        "types": _types(reading.marks or reading.said, whole=False),
         "tokens": summary.tokens,
         "words": summary.words,
         "repeated_trigrams": summary.repeated_trigrams,

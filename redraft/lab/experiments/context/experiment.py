@@ -11,6 +11,7 @@ from redraft.domain import Document
 from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
+from redraft.evaluators.reference.typed import paragraphs
 from redraft.events import StageStarted
 from redraft.lab.experiments.context.facts import ALIGNMENT, judge_facts, named
 from redraft.lab.experiments.context.records import (
@@ -32,6 +33,7 @@ from redraft.runs.prepare import RunSpec, prepare
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.languages import language_of, reading
+from redraft.text.origin_chains import SentenceSimilarity
 from redraft.text.origins import Origins
 from redraft.text.quotes import points_back
 from redraft.text.sanitizer import one_line
@@ -64,7 +66,9 @@ async def context(documents: Sequence[Document], design: ContextDesign, runner: 
     """Run what is not done yet, within the limits. A failure is recorded and does not stop the rest."""
     design.check(runner)
     runner.draw_on(CONTEXT, repr(design), *(document.id for document in documents))
-    courses = [await asyncio.to_thread(_course, document, design) for document in documents]
+    measures = [await asyncio.to_thread(design.placing, document) for document in documents]
+    courses = [await asyncio.to_thread(_course, *each, design) for each in zip(documents, measures, strict=True)]
+    placing = {document.id: measure for document, measure in zip(documents, measures, strict=True)}
     todo = [
         (document, course, contestant, step)
         for document, course in zip(documents, courses, strict=True)
@@ -75,10 +79,10 @@ async def context(documents: Sequence[Document], design: ContextDesign, runner: 
     for document, course, contestant, step in todo:
         await runner.known(document, design.drafting(contestant, course, step), RunSpec())
     runner.observer(StageStarted("summaries of a growing span", len(todo)))
-    batch, encoder = RunBatch(runner, len(todo)), await asyncio.to_thread(design.encoder)
+    batch = RunBatch(runner, len(todo))
 
     items = await gather_all(
-        _drafted(document, course, item, design, encoder, batch)
+        _drafted(document, course, item, design, placing[document.id], batch)
         for (document, course, _, _), item in zip(todo, blank, strict=True)
     )
     measure = ""
@@ -112,12 +116,29 @@ def _certificates(
     )
 
 
-def _course(document: Document, design: ContextDesign) -> Course:
+def _course(document: Document, placing: SentenceSimilarity | None, design: ContextDesign) -> Course:
     course = design.course(document)
-    if not design.reference:
+    if not (text := design.references.get(document.id)):
         return course
-    told = reference_told(document, design.reference, design.encoder())
-    return replace(course, reference=BaselineSummary(count_words(design.reference), told, len(document.text)))
+    told = placed(reference_told(document, text, design.encoder()), document.text, placing)
+    return replace(course, reference=BaselineSummary(count_words(text), told, len(document.text)))
+
+
+def placed(
+    told: tuple[SummarySentencePlaces, ...], text: str, likeness: SentenceSimilarity | None
+) -> tuple[SummarySentencePlaces, ...]:
+    """Return sentences with the most similar paragraph as their place; without a measure they stay as they are.
+
+    Only a sentence that is like no paragraph at all has no place.
+    """
+    if likeness is None or not told:
+        return told
+    spans = paragraphs(text, len(text))
+    found = likeness.between([one.text for one in told], [text[span.start : span.end] for span in spans])
+    return tuple(
+        replace(one, places=((spans[int(row.argmax())], float(row.max())),) if row.any() else (), traced=one.places)
+        for one, row in zip(told, found, strict=True)
+    )
 
 
 def reference_told(document: Document, text: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
@@ -158,7 +179,7 @@ async def _drafted(
     course: Course,
     item: ContextItem,
     design: ContextDesign,
-    encoder: Encoder | None,
+    placing: SentenceSimilarity | None,
     batch: RunBatch,
 ) -> ContextItem:
     if item.failure is None:
@@ -169,7 +190,8 @@ async def _drafted(
             item = replace(item, run=made.run, usage=used_by(runner, made.run), failure=made.failure)
             if (result := made.result) is not None:
                 with GuardedStage(DRAFTING) as tried:
-                    told = await off_loop(read_told, runner.store, result.run.id, encoder)
+                    told = await off_loop(read_told, runner.store, result.run.id, design.encoder())
+                    told = await asyncio.to_thread(placed, told, document.text[: item.end], placing)
                     words = result.draft.words if result.draft else None
                     item = replace(item, told=told, words=words, gaps=len(result.gaps))
                 item = replace(item, failure=tried.failure)

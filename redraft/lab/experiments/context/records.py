@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from redraft.domain import Document, Span, Totals
 from redraft.errors import UsageError
@@ -95,6 +95,10 @@ def steps_of(
 
 LOWER, UPPER = "lower half", "upper half"
 """The halves of the steps of a document."""
+PHASES = ("first phase", "second phase", "third phase")
+"""The thirds of the steps of a document; of the thesis's thirteen they have four, four and five."""
+PlacesName = Literal["lineage", "tfidf", "embeddings"]
+"""How the place of a sentence is found: by the lineage map, or as the most similar paragraph."""
 
 
 class ContextContestant(NamedTuple):
@@ -118,6 +122,8 @@ class SummarySentencePlaces:
     before: str
     places: tuple[tuple[Span, float], ...]
     """The places with their weights, the best first; empty if the sentence has no source."""
+    traced: tuple[tuple[Span, float], ...] | None = None
+    """Its places by the lineage map, where `places` has the most similar paragraph instead."""
 
     def masses(self, length: int) -> list[OriginMass]:
         """Return the sentence's mass divided among its places by weight, each at its middle as a share of `length`."""
@@ -223,8 +229,9 @@ class ContextItem:
 
 
 def _sentence_json(one: SummarySentencePlaces) -> dict[str, object]:
-    places = [[*span, round(weight, 3)] for span, weight in one.places]
-    return {"number": one.number, "text": one.text, "places": places}
+    places = {"places": one.places, **({} if one.traced is None else {"lineage": one.traced})}
+    told = {name: [[*span, round(weight, 3)] for span, weight in found] for name, found in places.items()}
+    return {"number": one.number, "text": one.text, **told}
 
 
 _FACT = "number=sentence text place supported category likeness in_reference"
@@ -275,6 +282,12 @@ def half_of(item: ContextItem, items: Sequence[ContextItem]) -> str:
     return LOWER if item.step.number <= steps // 2 else UPPER
 
 
+def phase_of(item: ContextItem, items: Sequence[ContextItem]) -> str:
+    """Return which third of its document's steps an item is in; the last has what is left over."""
+    steps = max(one.step.number for one in items if one.document == item.document)
+    return PHASES[min(len(PHASES) - 1, (item.step.number - 1) // max(1, steps // len(PHASES)))]
+
+
 def with_before(items: Sequence[ContextItem]) -> list[tuple[ContextItem, ContextItem | None]]:
     """Return the items, each with that of the step before."""
     before = {id(now): then for group in series(items) for then, now in pairwise(group)}
@@ -306,8 +319,11 @@ class ContextDesign(ModelsDesign):
     threshold: float | None = None
     """Overrides the threshold of the measure."""
     embeddings: str | None = None
-    reference: str | None = None
-    """The text of the reference summary, used as the baseline."""
+    places: PlacesName = "lineage"
+    references: Mapping[str, str] = field(default_factory=dict)
+    """The texts of the reference summaries by document id: the length of its summaries, and the baseline."""
+    sets: Mapping[str, str] = field(default_factory=dict)
+    """The dataset of each document, by id, where tables tell datasets apart."""
 
     @property
     def contestants(self) -> tuple[ContextContestant, ...]:
@@ -318,8 +334,8 @@ class ContextDesign(ModelsDesign):
         """Return the steps of a document and the length of its summaries, which is the same at all steps."""
         tokenizer, _ = tokenizer_of(resolve(self.drafting(self.contestants[0])))
         tokens, limit = tokenizer.count(document.text), self.words
-        if limit is None and self.reference:
-            limit = count_words(self.reference)
+        if limit is None and (reference := self.references.get(document.id)):
+            limit = count_words(reference)
         steps, note = steps_of(self.steps, tokens, count_words(document.text), limit)
         if limit is None:
             until = steps[0].until
@@ -347,6 +363,13 @@ class ContextDesign(ModelsDesign):
     def likeness(self, document: Document) -> SentenceSimilarity:
         """Return the measure that compares facts without a judge: embeddings, or words if no encoder is set."""
         encoder = self.encoder()
+        return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
+
+    def placing(self, document: Document) -> SentenceSimilarity | None:
+        """Return the measure that finds the most similar paragraph; None if places are those of the lineage map."""
+        if self.places == "lineage":
+            return None
+        encoder = self.encoder() if self.places == "embeddings" else None
         return EmbeddingSimilarity(encoder) if encoder else TermSimilarity(document.text)
 
     def least(self, likeness: SentenceSimilarity) -> float:

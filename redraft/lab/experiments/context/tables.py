@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from statistics import fmean
 
+from redraft.domain import Span
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import LEAST_SHARE
@@ -29,6 +31,7 @@ from redraft.lab.experiments.context.facts import (
 from redraft.lab.experiments.context.records import (
     CONTEXT,
     LOWER,
+    PHASES,
     UPPER,
     AtomicFact,
     ContextContestant,
@@ -36,10 +39,11 @@ from redraft.lab.experiments.context.records import (
     ContextItem,
     Course,
     half_of,
+    phase_of,
     series,
     with_before,
 )
-from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, table
+from redraft.lab.experiments.experiment import AGAIN, SET, Experiment, and_more, by_set, table
 from redraft.lab.experiments.frames import Record, Row, distinct, group_by, number, paired, records_of, summed, where
 from redraft.lab.experiments.published import COLUMNS, Both, difference, how
 from redraft.lab.experiments.runner import by_status, failed
@@ -98,8 +102,9 @@ def changes_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]: 
 @table(
     "fact_shares",
     "Shares of facts kept, lost and new",
-    "Shares of all facts that match, are lost or are new, over all steps but the first and over each half of the"
-    " steps. No share is shown where fewer than half of the facts have a verdict.",
+    "Shares of all facts that match, are lost or are new, over all steps but the first, over each half of the steps"
+    " and over each of three phases (thesis, figures 6.3a and 6.4b). No share is shown where fewer than half of the"
+    " facts have a verdict.",
     ("system", "measure", "steps", "section", *FATES, *_EXPECTED, "facts", "unjudged"),
     fact_basis,
 )
@@ -108,13 +113,36 @@ def shares_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  
     for contestant in distinct(items, "contestant"):
         for by in dict.fromkeys(one for _, one, _ in known):
             own = [(item, found) for item, one, found in known if item.contestant == contestant and one == by]
-            for part in (ALL_STEPS, LOWER, UPPER):
-                chosen = [found for item, found in own if part in (ALL_STEPS, half_of(item, items))]
-                for section in SECTIONS:
-                    sums = total(found[section] for found in chosen)
-                    expected = sums.expected.shares if sums.expected else [None] * 3
-                    counts = (sum(sums.found), sums.unjudged)
-                    yield (contestant.name, by, part, section, *sums.shares, *expected, *counts)
+            parts = [((ALL_STEPS, half_of(item, items), phase_of(item, items)), found) for item, found in own]
+            for part in (ALL_STEPS, LOWER, UPPER, *PHASES):
+                for section, cells in _pooled([found for of, found in parts if part in of]):
+                    yield (contestant.name, by, part, section, *cells)
+
+
+@table(
+    "fact_steps",
+    "Shares of facts kept, lost and new by step and section (thesis, figures 6.2 to 6.5)",
+    "Shares of all facts that match, are lost or are new, compared with the step before, pooled over documents. No"
+    " share is shown where fewer than half of the facts have a verdict. Until is the mean over documents.",
+    ("system", "measure", "step", "until", "section", *FATES, *_EXPECTED, "facts", "unjudged"),
+    fact_basis,
+)
+def steps_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
+    known: dict[tuple[str, str, int], list[tuple[ContextItem, Mapping[str, FactChange]]]] = {}
+    for item, by, found in compared(items):
+        known.setdefault((item.contestant.name, by, item.step.number), []).append((item, found))
+    for (who, by, step), own in sorted(known.items()):
+        until = round(fmean(item.step.tokens for item, _ in own))
+        for section, cells in _pooled([found for _, found in own]):
+            yield (who, by, step, until, section, *cells)
+
+
+def _pooled(changes: Sequence[Mapping[str, FactChange]]) -> Iterator[tuple[str, Row]]:
+    """Yield each section with the shares of all its facts, those of an even spread, and how many facts there are."""
+    for section in SECTIONS:
+        sums = total(found[section] for found in changes)
+        expected = sums.expected.shares if sums.expected else [None] * 3
+        yield section, (*sums.shares, *expected, sum(sums.found), sums.unjudged)
 
 
 @table(
@@ -317,6 +345,31 @@ def positions_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> 
             yield (course.title, REFERENCE, None, None, 1.0, it.words, *known)
 
 
+@table(
+    "places",
+    "Places by the most similar paragraph, beside those of the lineage map",
+    "Sentences for which each finds a place. Same third: of those with both, how many come from the same third of the"
+    " text read. The most similar paragraph is a place for every sentence that shares a word with the document, also"
+    " for an invented one; the lineage map gives none to a sentence that nothing supports.",
+    ("system", "sentences", "located", "by lineage", "both", "same third"),
+    _basis,
+)
+def places_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
+    known = {name.name: [(one, item.end) for item in own for one in item.told or ()]
+             for name, own in group_by(items, "contestant").items()}  # fmt: skip
+    told = [(one, it.length) for course in courses if (it := course.reference) for one in it.told]
+    for who, own in {**known, **({REFERENCE: told} if told else {})}.items():
+        thirds = [[_third(found, end) for found in (one.places, one.traced)] for one, end in own]
+        both = [one == other for one, other in thirds if one is not None and other is not None]
+        counts = (sum(one is not None for one in column) for column in zip(*thirds, strict=True)) if thirds else (0, 0)
+        yield (who, len(own), *counts, len(both), sum(both))
+
+
+def _third(places: tuple[tuple[Span, float], ...] | None, end: int) -> int | None:
+    """Return which third of the text read the best place is in."""
+    return min(2, 3 * (places[0][0].start + places[0][0].end) // (2 * end)) if places else None
+
+
 def _placed(count: int, of_read: Sequence[OriginMass], of_whole: Sequence[OriginMass], read: float) -> Row:
     parts = min(count, BINS)
     spreads = (spread(of_read, parts), spread_by_chance(count, parts))
@@ -376,14 +429,20 @@ def failure_table(outcome: ContextOutcome) -> Iterator[Row]:
 
 def _tables(outcome: ContextOutcome) -> Iterator[Table]:
     courses, items, measure = outcome.courses, outcome.items, outcome.measure
-    yield halves_table(courses, items)
+    design, both = outcome.design, (courses, items)
+    yield by_set(design.sets, halves_table, both)
     yield positions_table(courses, items)
-    yield densities_table(courses, items)
-    if outcome.design.facts:
-        for of_facts in (shares_table, changes_table, accuracy_table, accuracy_steps_table):
-            yield of_facts(items, measure)
-        if len(outcome.design.contestants) > 1:
-            yield difference_table(items, measure)
+    yield by_set(design.sets, densities_table, both)
+    if design.places != "lineage":
+        yield by_set(design.sets, places_table, both)
+    if design.facts:
+        yield by_set(design.sets, shares_table, [items], measure)
+        yield by_set(design.sets, steps_table, [items], measure)
+        yield changes_table(items, measure)
+        yield by_set(design.sets, accuracy_table, [items], measure)
+        yield accuracy_steps_table(items, measure)
+        if len(design.contestants) > 1:
+            yield by_set(design.sets, difference_table, [items], measure)
     yield cost_table(outcome)
     yield failure_table(outcome)
 
@@ -396,6 +455,8 @@ def _settings(outcome: ContextOutcome) -> Mapping[str, object]:
         "judge": design.judge.name if design.facts else None,
         "measure": outcome.measure,
         "embeddings": design.embeddings,
+        "places": design.places,
+        "sets": dict(design.sets),
         "drafting": {one.name: one.to_json() for one in design.models},
         "documents": [course.to_json() for course in outcome.courses],
         "certificates": [one.to_json() for one in outcome.certificates],
@@ -410,6 +471,8 @@ def _about(outcome: ContextOutcome) -> Iterator[str]:
         yield f"{plain(course.title)}: {steps}, summaries of at most {course.words} words"
     yield from (f"note: {plain(course.title)} {course.note}" for course in courses if course.note)
     yield _counted(outcome)
+    if design.places != "lineage":
+        yield f"places: for each sentence the most similar paragraph, by {design.places}"
     yield "each model's own vocabulary counts the tokens; a step ends with the last complete sentence"
     if design.facts:
         yield (
@@ -431,17 +494,21 @@ def _headline(outcome: ContextOutcome, tables: Sequence[Table]) -> Iterator[str]
         if one["system"] in (*shown, REFERENCE):
             change = " / ".join(_signed(one[f"change {place} (%)"]) for place in PLACES)
             later = "" if one["system"] == REFERENCE else f", later steps {change}"
-            yield f"{plain(str(one['system']))}: sentences by thirds {_percents(one, PLACES)}{later}"
+            yield f"{_who(one)}: sentences by thirds {_percents(one, PLACES)}{later}"
     for one in records.get("fact_shares", ()):
         whole = (one["steps"], one["section"], one["measure"]) == (ALL_STEPS, ANYWHERE, ALIGNMENT)
         if one["system"] in shown and whole and one["facts"]:
             even = _percents(one, [f"expected {fate}" for fate in FATES])
             yield (
-                f"{plain(str(one['system']))}: facts matching, lost, new {_percents(one, FATES)} by"
+                f"{_who(one)}: facts matching, lost, new {_percents(one, FATES)} by"
                 f" {plain(str(one['measure']))}; an even spread has {even}"
             )
     yield from and_more(len(contestants), _MOST, "systems")
     yield _counted(outcome)
+
+
+def _who(one: Record) -> str:
+    return plain(", ".join(str(one[name]) for name in ("system", SET) if name in one))
 
 
 def _percents(one: Record, names: Sequence[str]) -> str:

@@ -155,7 +155,8 @@ async def _questions(
     if until is not None:
         end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
     reader = reader_of(prepared, [prepared.settings])
-    builder = TypedBuilder(judge, reader, end, design.per_third, runner.observer)
+    summary = design.references.get(document.id, "")
+    builder = TypedBuilder(judge, reader, end, design.per_third, runner.observer, summary)
     if known := await off_loop(runner.store.typed.find, document.id, builder.key):
         return known
     built = await builder.build()

@@ -22,7 +22,7 @@ from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.job import wording
 from redraft.runs.models import tokenizer_of
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
-from redraft.settings import DraftConfig, ExperimentPart, JudgeConfig, SimilarityName, is_entailment, reads_prompts
+from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig, SimilarityName, reads_prompts, writes
 from redraft.text.vectors import load_encoder
 from redraft.text.words import count_words
 
@@ -60,6 +60,10 @@ class QaDesign(ModelsDesign):
     similarity: SimilarityName = "rouge1"
     threshold: float = 0.6
     embeddings: str | None = None
+    references: Mapping[str, str] = field(default_factory=dict)
+    """The summaries that the judge has in view as it asks, by document id."""
+    sets: Mapping[str, str] = field(default_factory=dict)
+    """The dataset of each document, by id, where tables tell datasets apart."""
 
     @property
     def contestants(self) -> tuple[QaContestant, ...]:
@@ -129,7 +133,7 @@ class QaDesign(ModelsDesign):
     def check(self, runner: ExperimentRunner) -> None:
         """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
         for one in (*self.models, self.judge):
-            if is_entailment(one.settings.model):
+            if not (one.settings.model == EXTRACTIVE or writes(one.settings.model)):
                 raise UsageError(f"{one.name} neither asks nor answers questions", hint="name a language model")
         if self.similarity == "judge":
             raise UsageError("--similarity judge is not a measure: the judge gives its verdicts anyway")
@@ -218,6 +222,8 @@ class QaItem:
     verdict: JudgedAnswer | None = None
     """The verdict on the answer, or on the reason of a yes-or-no question."""
     similarity: float | None = None
+    alike: float | None = None
+    """The similarity of all that was said to all of the reference, as the thesis compares answers of every type."""
     draft: str | None = None
     """The run that made the summary it is answered from, if any."""
 
@@ -296,9 +302,18 @@ class QaItem:
         return AnswerPair(id=1, question=self.question.text, reference=reference, answer=said) if said else None
 
     def compared(self, similarity: Similarity) -> QaItem:
-        """Return the item with the similarity of the answer to the reference."""
-        pair = self.pair
-        return self if pair is None else replace(self, similarity=round(similarity(pair.answer, pair.reference), 6))
+        """Return the item with the similarities of the answer to the reference."""
+        pair, said = self.pair, self.response
+        if said is None:
+            return self
+        answer = NO_ANSWER if said.abstained and not count_words(said.answer) else _in_full(said.answer, said.reason)
+        asked = self.question
+        reference = _in_full(asked.answer, asked.reason) if asked.is_answerable else NO_ANSWER
+        return replace(
+            self,
+            similarity=None if pair is None else round(similarity(pair.answer, pair.reference), _DIGITS),
+            alike=round(similarity(answer, reference), _DIGITS),
+        )
 
     def to_json(self) -> dict[str, object]:
         """Return the record for `items.json`."""
@@ -306,12 +321,23 @@ class QaItem:
         return json_of(
             self,
             "document title model step tokens question=question.id type third place third_read status run"
-            " draft answer: reason: abstained should_abstain yes_no verdict=judged_right why: similarity correct:",
+            " draft answer: reason: abstained should_abstain yes_no verdict=judged_right why: similarity alike"
+            " correct:",
             answer=said.answer if said else None,
             reason=said.reason if said else None,
             why=verdict.reason if verdict else None,
             correct=self.correct if self.place == "read" else None,
         )
+
+
+NO_ANSWER = "The document does not answer this question."
+"""What an unanswerable question, or a model that abstains without a word, is taken to say."""
+_DIGITS = 6
+
+
+def _in_full(answer: str, reason: str) -> str:
+    """Return an answer with its reason, if it has one."""
+    return f"{answer}: {reason}" if reason else answer
 
 
 def items_of(subject: QaSubject, cell: QaCell) -> list[QaItem]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from redraft.domain import Totals
 from redraft.evaluators.reference.keyfacts import ALL, share
 from redraft.lab.agreement.people import cohens_kappa
-from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, table
+from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, by_set, table
 from redraft.lab.experiments.frames import ENDS, Row, distinct, ends, group_by, number, summed, where
 from redraft.lab.experiments.plan import DRAFTING
 from redraft.lab.experiments.published import interval_of_share
@@ -19,6 +19,7 @@ from redraft.lab.experiments.qa.experiment import QaOutcome, qa
 from redraft.lab.experiments.qa.records import (
     ANSWERS,
     DIRECT,
+    NO_ANSWER,
     QA,
     QUESTIONS,
     VERDICTS,
@@ -122,7 +123,7 @@ def _accuracy(
 accuracy_table = _accuracy("accuracy", "Accuracy by type", _HOW, ["type"], (*TYPES, ALL))
 third_table = _accuracy(
     "type_and_third",
-    "Accuracy by type and third of the document (thesis, table 6.2)",
+    "Accuracy by type and third of the document",
     _HOW,
     ["type", "third"],
     (*TYPES, ALL),
@@ -143,6 +144,36 @@ place_table = _accuracy(
     thirds=THIRDS,
 )
 """The accuracy table by third of the text read; each step has different questions in its middle third."""
+
+
+@table(
+    "similarities",
+    lambda _, measure: (
+        f"Similarity of answers to references ({measure}) by type and third of the text read (thesis, table 6.2)"
+    ),
+    "The mean similarity of all that was said to all of the reference, whatever the verdict, for questions whose"
+    f' paragraph was read completely. A reference without an answer is "{NO_ANSWER}"; so is an answer that abstains'
+    " without a word. For yes or no, the answer with its reason counts, as in the thesis; below it are the share of"
+    " right answers without regard to the reason, and the similarity of given reasons alone.",
+    ("model", "type", "figure", *THIRDS, ALL, "answers"),
+    lambda items, _: _basis(items),
+)
+def similarity_table(items: Sequence[QaItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the title has it
+    for model, put in group_by(where(items, place="read"), "model").items():
+        for of_type in (*TYPES, ALL):
+            for what, value in _SIMILARITIES.items() if of_type == "binary" else [_IN_FULL]:
+                known = [(one.third_read, value(one)) for one in where(put, type=of_type)]
+                values = [one for one in known if one[1] is not None]
+                thirds = (mean([one for at, one in values if at == third]) for third in THIRDS)
+                yield (model, of_type, what, *thirds, mean([one for _, one in values]), len(values))
+
+
+_IN_FULL: tuple[str, Callable[[QaItem], float | None]] = ("similarity", lambda one: one.alike)
+_SIMILARITIES: Mapping[str, Callable[[QaItem], float | None]] = {
+    **dict([_IN_FULL]),
+    "yes or no right": lambda one: None if one.yes_no is None else float(one.yes_no),
+    "similarity of reasons": lambda one: one.similarity,
+}
 
 
 @table(
@@ -348,10 +379,12 @@ def failure_table(subjects: Sequence[QaSubject], cells: Sequence[QaCell]) -> Ite
 def _tables(outcome: QaOutcome) -> Iterator[Table]:
     subjects, cells, items = outcome.subjects, outcome.cells, outcome.items
     accuracies = (accuracy_table, third_table, length_table, place_table)
+    sets, measure = outcome.design.sets, _measure(outcome)
     for of_items in (*accuracies, reading_table, abstention_table, yes_no_table):
-        yield of_items(items)
-    yield agreement_table(items, outcome.design.threshold, _measure(outcome))
-    yield difference_table(items)
+        yield by_set(sets, of_items, [items])
+    yield by_set(sets, similarity_table, [items], measure)
+    yield by_set(sets, agreement_table, [items], outcome.design.threshold, measure)
+    yield by_set(sets, difference_table, [items])
     yield question_table(subjects)
     yield cost_table(subjects, cells)
     yield failure_table(subjects, cells)
@@ -359,7 +392,7 @@ def _tables(outcome: QaOutcome) -> Iterator[Table]:
 
 def _settings(outcome: QaOutcome) -> Mapping[str, object]:
     design = outcome.design
-    keys = "models: strategies words judge=judge.name steps: per_third at_once similarity threshold embeddings"
+    keys = "models: strategies words judge=judge.name steps: per_third at_once similarity threshold embeddings sets"
     return {
         **json_of(design, keys, models=[one.name for one in design.models], steps=plain_json(design.steps) or None),
         "answering": {one.name: one.to_json() for one in design.models},
@@ -386,7 +419,7 @@ def _headline(outcome: QaOutcome, tables: Sequence[Table]) -> Iterator[str]:
         )
     yield from and_more(len(models), _MOST_MODELS, "models")
     differences = next(one for one in tables if one.name == "differences")
-    for first, second, of_type, difference, low, high, questions in differences.rows[:1]:
+    for *_, first, second, of_type, difference, low, high, questions in differences.rows[:1]:
         yield f"{first} minus {second}: {_figure(difference)}{_between(low, high)}, {of_type} {questions} questions"
     yield _counted(outcome)
     if missing := len(_missing(outcome.subjects)):

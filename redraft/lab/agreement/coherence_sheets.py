@@ -1,0 +1,335 @@
+"""Sheets for people on the coherence of summaries, as in BooookScore: are annotations right (appendix J), what confuses
+(section 3), and which of two summaries is better (table 4)."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from redraft.domain import content_id
+from redraft.errors import UsageError
+from redraft.evaluators.base import statements_of
+from redraft.evaluators.booookscore import sentences_of
+from redraft.lab.agreement.annotations import MARKS, AnnotatedSentence, Annotations, Summaries, entries_of
+from redraft.lab.agreement.people import FileProblem, equal_share, gwets_ac1, krippendorffs_alpha
+from redraft.lab.agreement.sheets import drawn, share_of, sheet_rows
+from redraft.lab.agreement.tables import ends
+from redraft.lab.experiments.frames import ENDS
+from redraft.prompts.coherence import ASPECTS, ERROR_TYPES
+from redraft.report.tables import Report, Table, in_csv
+from redraft.text.sanitizer import one_line
+
+Kind = Literal["annotations", "marks", "preferences"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+ID, ASKED, PERSON = "id", "asked", "person"
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "annotations": ("agree", "partly", "disagree"),
+    "preferences": ("1", "2", "tie"),
+}
+"""The answers to each kind of question."""
+MARK_COLUMNS = ("span", "question", "types", "second span")
+"""The columns of a sheet of marks that people fill in."""
+_QUESTIONS: Mapping[str, str] = {
+    "annotations": "Does this confuse a reader of the summary? agree; partly (it does, but the questions miss it or are"
+    " answered in the summary); disagree (it does not)",
+    "marks": "Copy the words that confuse, say what you would ask, and of which type it is ("
+    + ", ".join(ERROR_TYPES)
+    + "). Where two places confuse together, copy the other one too. For a second mark, copy the row.",
+    "overall": "Which summary do you prefer? 1, 2 or tie",
+    "detail": "Which summary has more detail? 1, 2 or tie",
+    "structure": "Which summary has the better structure and pacing? 1, 2 or tie",
+    "logic": "Which summary is more logical and easier to understand? 1, 2 or tie",
+}
+_A_SHEET = "give a CSV file written by `redraft agree sheet`"
+_AS_ABOVE = "(as above)"
+_LETTERS = 8
+_LONGEST = 32_000
+_OTHER_WORDS = {"partially": "partly", "partial": "partly", "draw": "tie", "=": "tie", "a": "agree", "d": "disagree"}
+
+
+@dataclass(frozen=True, slots=True)
+class CoherenceRow:
+    """A row of a sheet: its id, what people see, and the question."""
+
+    id: str
+    shown: Mapping[str, str]
+    asked: str
+
+
+def annotation_rows(file: Summaries, annotations: Sequence[Annotations]) -> list[CoherenceRow]:
+    """Return all annotated errors of several files by summary; which file one is from cannot be seen."""
+    found: dict[str, CoherenceRow] = {}
+    for key, text in file.texts.items():
+        flat = " ".join(text.split())
+        known = [one for each in annotations for one in each.entries.get(key) or () if _is_error(one)]
+        for one in sorted(known, key=lambda it: (flat.find(it.sentence), it.sentence, it.other)):
+            assert one.verdict is not None
+            span = f"{one.sentence} […] {one.other}" if one.other else one.sentence
+            shown = {"of": key, "summary": text, "span": span, "questions": " ".join(one.verdict.questions)}
+            row = CoherenceRow(_id("annotations", key, one), shown, _QUESTIONS["annotations"])
+            found.setdefault(row.id, row)
+    return list(found.values())
+
+
+def _is_error(one: AnnotatedSentence) -> bool:
+    return one.verdict is not None and one.verdict.confusing
+
+
+def _id(kind: Kind, *about: object) -> str:
+    return f"summaries/{kind}/{content_id(repr(about))[:_LETTERS]}"
+
+
+def preference_rows(first: Summaries, second: Summaries) -> list[CoherenceRow]:
+    """Return the four questions about each pair of summaries, in an order that tells nothing."""
+    rows = []
+    for key, one, other in _pairs(first, second):
+        shown = {"of": key, "summary 1": one, "summary 2": other}
+        rows += [
+            CoherenceRow(_id("preferences", key, one, other, aspect), shown, _QUESTIONS[aspect]) for aspect in ASPECTS
+        ]
+    if not rows:
+        raise UsageError("the two files have no id in common", hint="give two systems' summaries of the same documents")
+    return rows
+
+
+def _pairs(first: Summaries, second: Summaries) -> Iterator[tuple[str, str, str]]:
+    for key, text in first.texts.items():
+        if other := second.texts.get(key):
+            yield (key, text, other) if _is_first(key, text, other) else (key, other, text)
+
+
+def _is_first(key: str, text: str, other: str) -> bool:
+    """Return whether the first system's summary is shown first: as by a coin, but always the same."""
+    return int(content_id(repr((key, *sorted((text, other)))))[:2], 16) % 2 == (text < other)
+
+
+def mark_rows(file: Summaries) -> list[CoherenceRow]:
+    """Return a row for each sentence of the summaries."""
+    return [
+        CoherenceRow(_id("marks", key, one.id), {"of": key, "sentence": one.sentence}, _QUESTIONS["marks"])
+        for key, text in file.texts.items()
+        for one in sentences_of(statements_of(text))
+    ]
+
+
+def sampled(rows: Sequence[CoherenceRow], size: int, seed: int, kind: Kind) -> list[CoherenceRow]:
+    """Return a random sample; of marks and preferences, whole summaries."""
+    if kind == "annotations":
+        return drawn(rows, size, seed)
+    keys = set(drawn(list(dict.fromkeys(row.shown["of"] for row in rows)), size, seed))
+    return [row for row in rows if row.shown["of"] in keys]
+
+
+def coherence_sheet(rows: Sequence[CoherenceRow], kind: Kind, people: int) -> str:
+    """Return the sheet as CSV. A summary is in its first row only."""
+    names = list(rows[0].shown)
+    answers = list(MARK_COLUMNS) if kind == "marks" else [f"{PERSON} {n}" for n in range(1, people + 1)]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow([ID, *names, ASKED, *answers])
+    before = ""
+    for row in rows:
+        again = row.shown["of"] == before
+        before = row.shown["of"]
+        cells = [_AS_ABOVE if again and name.startswith("summary") else text for name, text in row.shown.items()]
+        shown = [in_csv(cell[:_LONGEST], lines=True) for cell in cells]
+        writer.writerow([row.id, *shown, row.asked, *[""] * len(answers)])
+    return "\ufeff" + out.getvalue()
+
+
+def kind_of_sheet(path: str) -> Kind | None:
+    """Return the kind of a sheet on coherence; None for another one."""
+    names = {row.get(ID, "").split("/")[1] for _, row in sheet_rows(path) if row.get(ID, "").count("/") == 2}
+    return next((kind for kind in KINDS if names == {kind}), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """The answers of all people by row, in one order of people, and what could not be read."""
+
+    by_row: Mapping[str, list[str | None]]
+    troubles: tuple[FileProblem, ...]
+
+
+def _answers(paths: Sequence[str], kind: Kind) -> _Answers:
+    by_row: dict[str, list[str | None]] = {}
+    troubles: list[FileProblem] = []
+    columns = 0
+    for path in paths:
+        width = 0
+        for place, row in sheet_rows(path):
+            persons = [name for name in row if name.lower().startswith(PERSON)]
+            width = len(persons)
+            found = by_row.setdefault(row.get(ID, "").strip(), [])
+            found += [None] * (columns - len(found))
+            for name in persons:
+                said = row[name].strip().lower().rstrip(".")
+                word = _OTHER_WORDS.get(said, said)
+                known = word in CHOICES[kind]
+                if said and said != "?" and not known:
+                    choices = ", ".join(CHOICES[kind])
+                    troubles.append(FileProblem(place, f"{one_line(said, 40)!r} is none of {choices}"))
+                found.append(word if known else None)
+        columns += width
+    return _Answers({row: [*said, *[None] * (columns - len(said))] for row, said in by_row.items()}, tuple(troubles))
+
+
+def annotation_report(paths: Sequence[str], annotations: Sequence[Annotations]) -> Report:
+    """Return how many annotations people find right, by the file they are from."""
+    said = _answers(paths, "annotations")
+    origins = {
+        each.name: {_id("annotations", key, one) for key, listed in each.entries.items() for one in listed or ()}
+        for each in annotations
+    }
+    everything = set().union(*origins.values())
+    known = [row for row in said.by_row if row in everything]
+    basis = f"Based on {len(known)} of {len(said.by_row)} rows, those whose annotation is in the files given."
+    rows = []
+    for name, ids in origins.items():
+        counts = Counter(one for row in known if row in ids for one in said.by_row[row] if one)
+        share, interval = share_of(counts["agree"] + counts["partly"], counts.total())
+        answered = sum(any(said.by_row[row]) for row in known if row in ids)
+        rows.append((name, answered, *(counts[one] for one in CHOICES["annotations"]), share, *ends(interval)))
+    precision = Table(
+        "precision",
+        "Precision of annotations (appendix J)",
+        "People's answers on annotated errors; precision is the share of agree and partly, with its interval (Wilson).",
+        basis,
+        ("annotations", "rows", *CHOICES["annotations"], "precision", *ENDS),
+        tuple(rows),
+    )
+    confusing = {row: [None if one is None else one != "disagree" for one in said.by_row[row]] for row in known}
+    return _report("annotations", "Annotations: what people say", precision, confusing, said, basis)
+
+
+def preference_report(paths: Sequence[str], first: Summaries, second: Summaries) -> Report:
+    """Return which of two systems people prefer, by aspect."""
+    said = _answers(paths, "preferences")
+    winners: dict[str, tuple[str, Mapping[str, str]]] = {}
+    for key, one, other in _pairs(first, second):
+        names = (first.name, second.name) if one == first.texts[key] else (second.name, first.name)
+        for aspect in ASPECTS:
+            row = _id("preferences", key, one, other, aspect)
+            winners[row] = (aspect, {"1": names[0], "2": names[1], "tie": "tie"})
+    known = [row for row in said.by_row if row in winners]
+    basis = f"Based on {len(known)} of {len(said.by_row)} rows, those whose summaries are in the files given."
+    chosen = {row: [one and winners[row][1][one] for one in said.by_row[row]] for row in known}
+    rows = []
+    for aspect in ASPECTS:
+        counts = Counter(one for row in known if winners[row][0] == aspect for one in chosen[row] if one)
+        rows.append((aspect, *(counts[name] for name in (first.name, second.name, "tie")), counts.total()))
+    preferences = Table(
+        "preferences",
+        "Preferences (table 4)",
+        "How many answers prefer each system's summary.",
+        basis,
+        ("aspect", first.name, second.name, "tie", "answers"),
+        tuple(rows),
+    )
+    return _report("preferences", "Preferences: what people say", preferences, chosen, said, basis)
+
+
+def _report(
+    kind: Kind, title: str, table: Table, ratings: Mapping[str, Sequence[Any]], said: _Answers, basis: str
+) -> Report:
+    several = list(ratings.values())
+    people = Table(
+        "people",
+        "Agreement between people",
+        "Over the rows that two or more people answered.",
+        basis,
+        ("people", "rows by several", "equal", "AC1", "alpha"),
+        (
+            (
+                max(map(len, several), default=0),
+                sum(sum(one is not None for one in row) > 1 for row in several),
+                *(figure(several) for figure in (equal_share, gwets_ac1, krippendorffs_alpha)),
+            ),
+        ),
+    )
+    lines = tuple((one.place, one.message) for one in said.troubles)
+    troubles = Table("troubles", "Unreadable answers", "These count as not given.", basis, ("place", "message"), lines)
+    items = [{"id": row, "answers": list(answers)} for row, answers in ratings.items()]
+    return Report("sheet", title, (), {"what": kind}, (table, people, troubles), items)
+
+
+def read_marks(path: str, file: Summaries) -> tuple[Annotations, str]:
+    """Return what one person marked, and the same as JSON in the form that the BooookScore project has released."""
+    found: dict[str, dict[str, Any]] = {
+        key: {"summary": text, MARKS: [], "relations": []} for key, text in file.texts.items()
+    }
+    for place, row in sheet_rows(path):
+        span, question, types, other = (_written(row.get(name, "")) for name in MARK_COLUMNS)
+        if not span:
+            continue
+        if (key := row.get("of", "").strip()) not in found:
+            raise UsageError(f"the summary {one_line(key, 40)!r} is not in the file", place=place)
+        labels = [one.strip() for one in types.split(",") if one.strip()]
+        pair = {"span_a": span, "span_b": other, "shared_questions": question, "shared_labels": labels}
+        single = {"span": span, "questions": question, "labels": labels}
+        found[key]["relations" if other else MARKS].append(pair if other else single)
+    name = one_line(Path(path).name)
+    entries = {key: entries_of(path, key, said) for key, said in found.items()}
+    written = json.dumps(found, ensure_ascii=False, indent=1)
+    return Annotations(name, False, entries, marked=True), written
+
+
+def _written(cell: str) -> str:
+    """Return what a person wrote, without the mark that keeps a spreadsheet from reading it as a formula."""
+    text = cell.strip()
+    return text[1:] if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@") else text
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A sheet of any kind, as a page shows it."""
+
+    kind: str
+    columns: tuple[str, ...]
+    rows: tuple[Mapping[str, str], ...]
+
+    @property
+    def answers(self) -> tuple[str, ...]:
+        """The columns that people fill in."""
+        persons = tuple(name for name in self.columns if name.lower().startswith(PERSON))
+        return persons or tuple(name for name in self.columns if name in MARK_COLUMNS)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The answers to choose from; none where people write."""
+        return () if self.kind == "marks" else CHOICES.get(self.kind, ("yes", "no", "?"))
+
+
+def sheet_of(text: str) -> Sheet:
+    """Return a sheet that is given as text; raise if it is none."""
+    lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
+    mark = max(",;\t", key=text.partition("\n")[0].count)
+    csv.field_size_limit(10_000_000)
+    read = csv.DictReader(lines, delimiter=mark)
+    columns = tuple(read.fieldnames or ())
+    try:
+        rows = tuple({name: row.get(name) or "" for name in columns} for row in read)
+    except csv.Error as error:
+        raise UsageError(f"it is not a table: {error}", hint=_A_SHEET) from error
+    kinds = {row[ID].split("/")[1] for row in rows if row.get(ID, "").count("/") == 2}
+    sheet = Sheet(min(kinds, default=""), columns, rows)
+    if len(kinds) != 1 or not sheet.answers:
+        raise UsageError("it is not a sheet for people", hint=_A_SHEET)
+    return sheet
+
+
+def filled(sheet: Sheet, answers: Mapping[int, Mapping[str, str]]) -> str:
+    """Return a sheet with answers filled in, by the number of the row and the name of the column."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(sheet.columns)
+    for number, row in enumerate(sheet.rows):
+        said = {name: str(in_csv(one_line(text))) for name, text in answers.get(number, {}).items()}
+        writer.writerow([said.get(name, row[name]) for name in sheet.columns])
+    return "\ufeff" + out.getvalue()

@@ -1,0 +1,141 @@
+"""`redraft agree sheet` and `read` on coherence: annotations to be checked, marks, and preferences."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.inside import Inside
+
+ONE = {"a": "Tom sleeps. Ann eats. Tom sleeps on.", "b": "=Bob reads.", "only": "He left."}
+OTHER = {"a": "Tom is asleep.", "b": "Bob has a book."}
+PEOPLE = {
+    "a": {
+        "summary": ONE["a"],
+        "singles": [{"span": "Ann", "questions": "Who is Ann?", "labels": ["entity omission"]}],
+        "relations": [
+            {
+                "span_a": "Tom sleeps.",
+                "span_b": "sleeps on",
+                "shared_questions": "Twice?",
+                "shared_labels": ["duplication"],
+            }
+        ],
+    }
+}
+MODEL = {"a": {"Ann eats.": {"questions": "What?", "types": ["event omission"]}}, "b": {}}
+FILES = {"one": ONE, "other": OTHER, "people": PEOPLE, "model": MODEL}
+BOTH = ("--annotations", "people.json", "--annotations", "model.json")
+PAIR = ("--summaries", "one.json", "--summaries", "other.json")
+
+
+@pytest.fixture
+def inside(tmp_path: Path) -> Inside:
+    for name, content in FILES.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content), "utf-8")
+    return Inside(tmp_path)
+
+
+def sheet(inside: Inside, *arguments: str) -> list[dict[str, str]]:
+    done = inside.run("agree", "sheet", *arguments, "-q")
+    assert done.code == 0, done.err
+    return list(csv.DictReader(io.StringIO(done.out.removeprefix("\ufeff"), newline="")))
+
+
+def fill(inside: Inside, rows: list[dict[str, str]], answer: Callable[[dict[str, str]], dict[str, str]]) -> None:
+    with (inside.folder / "sheet.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, rows[0].keys())
+        writer.writeheader()
+        writer.writerows(row | answer(row) for row in rows)
+
+
+def tables(inside: Inside, *arguments: str, code: int = 0) -> dict[str, list[dict[str, Any]]]:
+    done = inside.run("agree", "read", "sheet.csv", *arguments, "--json")
+    assert done.code == code, done.err
+    return {one["name"]: one["rows"] for one in done.json["tables"]}
+
+
+def test_annotations_of_several_files_are_checked_without_showing_whose_they_are(inside: Inside) -> None:
+    rows = sheet(inside, "--what", "annotations", "--summaries", "one.json", *BOTH, "--people", "2")
+    assert [(row["span"], row["questions"]) for row in rows] == [
+        ("Tom sleeps. […] sleeps on", "Twice?"),
+        ("Ann", "Who is Ann?"),
+        ("Ann eats.", "What?"),
+    ]
+    assert [row["summary"] for row in rows] == [ONE["a"], "(as above)", "(as above)"]
+    assert not any(name in json.dumps(rows) for name in ("people.json", "model.json"))
+    said = {"Twice?": ("agree", "Disagree."), "Who is Ann?": ("partly", ""), "What?": ("disagree", "no")}
+    fill(inside, rows, lambda row: dict(zip(("person 1", "person 2"), said[row["questions"]], strict=True)))
+    found = tables(inside, *BOTH, code=3)
+    names = ("annotations", "rows", "agree", "partly", "disagree", "precision")
+    assert [tuple(row[name] for name in names) for row in found["precision"]] == [
+        ("people.json", 2, 1, 1, 1, pytest.approx(2 / 3)),
+        ("model.json", 1, 0, 0, 1, 0.0),
+    ]
+    assert (found["people"][0]["rows by several"], found["people"][0]["equal"]) == (1, 0.0)
+    assert [row["message"] for row in found["troubles"]] == ["'no' is none of agree, partly, disagree"]
+
+
+def test_marks_become_annotations_in_the_released_form(inside: Inside) -> None:
+    rows = sheet(inside, "--what", "marks", "--summaries", "one.json")
+    assert [row["sentence"] for row in rows] == [
+        "Tom sleeps.",
+        "Ann eats.",
+        "Tom sleeps on.",
+        "'=Bob reads.",
+        "He left.",
+    ]
+    said = {
+        "Ann eats.": {"span": "Ann", "question": "Who is Ann?", "types": "entity omission, language"},
+        "Tom sleeps.": {"span": "Tom sleeps.", "second span": "sleeps on", "types": "duplication"},
+        "'=Bob reads.": {"span": "'=Bob", "question": "Why?"},
+    }
+    fill(inside, rows, lambda row: said.get(row["sentence"], {}))
+    done = inside.run("agree", "read", "sheet.csv", "--summaries", "one.json", "-o", "out")
+    assert done.code == 0, done.err
+    again = ("--summaries", "out/sheet.json", "--annotations", "out/sheet.json", "--json")
+    written = inside.run("experiment", "booookscore", *again).json
+    assert [(item["id"], item["confused"], item["score"]) for item in written["items"]] == [
+        ("a", 2, pytest.approx(1 / 3)),
+        ("b", 1, 0.0),
+        ("only", 0, 1.0),
+    ]
+    assert tables(inside, "--summaries", "one.json")["scores"][0]["confused"] == 3
+
+
+def test_preferences_count_for_the_system_whichever_was_shown_first(inside: Inside) -> None:
+    rows = sheet(inside, "--what", "preferences", *PAIR, "--people", "1")
+    assert len(rows) == 8, "four questions about each pair; one summary has no other"
+    assert {row["summary 1"] for row in rows} & {"(as above)"}
+
+    def answer(row: dict[str, str]) -> dict[str, str]:
+        first = {"a": ONE["a"], "b": "'=Bob reads."}[row["of"]]
+        shown = next(one for one in rows if one["of"] == row["of"])["summary 1"]
+        liked = "1" if shown == first else "2"
+        return {"person 1": "tie" if "detail" in row["asked"] else liked}
+
+    fill(inside, rows, answer)
+    assert [list(row.values()) for row in tables(inside, *PAIR)["preferences"]] == [
+        ["overall", 2, 0, 0, 2],
+        ["detail", 0, 0, 2, 2],
+        ["structure", 2, 0, 0, 2],
+        ["logic", 2, 0, 0, 2],
+    ]
+
+
+def test_what_a_sheet_is_not_made_of_is_refused(inside: Inside) -> None:
+    for arguments, said in (
+        (("--what", "annotations", "--summaries", "one.json"), "needs --summaries and --annotations"),
+        (("--what", "preferences", "--summaries", "one.json"), "needs --summaries (2 of them)"),
+        (("run", "--what", "marks", "--summaries", "one.json"), "is made of files, not of runs"),
+        (("--what", "facts"), "needs a run"),
+        (("--what", "annotations", "--summaries", "other.json", *BOTH[2:], "-q"), ""),
+    ):
+        done = inside.run("agree", "sheet", *arguments)
+        assert (done.code, said in " ".join(done.err.split())) == (2 if said else done.code, True), done.err
