@@ -94,9 +94,9 @@ _what = options.typed_option(
     section="summary",
     type=click.Choice(_WHAT),
     required=True,
-    help="What people are asked about: whether key facts and queries are valid in each dimension, whether a fact is in the"
-    " summary (alignment), whether a sentence (verification) or an answer (claims) is supported; on coherence, whether"
-    " annotations are right, what confuses (marks), which of two summaries is better (preferences).",
+    help="What people are asked about: whether key facts and queries are valid, each dimension apart, whether a fact is"
+    " in the summary (alignment), whether a sentence (verification) or an answer (claims) is supported; on coherence,"
+    " whether annotations are right, what confuses (marks), which of two summaries is better (preferences).",
 )
 _experiment = options.typed_option(
     "--experiment", section="summary", metavar="DIR", help="All runs of an experiment, by its files in DIR."
