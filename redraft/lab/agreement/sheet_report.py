@@ -36,6 +36,7 @@ _TITLES: dict[What, str] = {
     "claims": "Verdicts on claims",
 }
 _ALL, _MEAN = "all", "mean"
+_MOST_RUNS = 8
 Verdicts = dict[str, dict[str, SheetRow]]
 """Rows by judge, and by what they are about."""
 
@@ -110,7 +111,7 @@ def sheet_report(
         first(by_judge, people, answers.what, basis),
         *([_judge_table(by_judge, list(people), basis)] if len(by_judge) > 1 else ()),
         _people_table(answers, list(about), basis),
-        _sample_table(len(decided), len(everything), basis, margins, confidence),
+        _sample_table(len(decided), len(next(iter(by_judge.values()))), basis, margins, confidence),
         _trouble_table(answers, basis),
     ]
     asked = dict.fromkeys(row.asked for row in about.values())
@@ -123,11 +124,16 @@ def sheet_report(
     return Report(
         "sheet",
         f"{_TITLES[answers.what]}: what people say",
-        (f"runs: {', '.join([*answers.runs, *runs])}", f"people were asked: {' '.join(asked)}"),
+        (f"runs: {_listed([*answers.runs, *runs])}", f"people were asked: {' '.join(asked)}"),
         {"what": answers.what, "runs": [*answers.runs, *runs]},
         tuple(tables),
         items,
     )
+
+
+def _listed(runs: Sequence[str]) -> str:
+    named = list(dict.fromkeys(runs))
+    return ", ".join(named[:_MOST_RUNS]) + (f" and {len(named) - _MOST_RUNS} more" if len(named) > _MOST_RUNS else "")
 
 
 def judges_report(store: Store, runs: Sequence[str], what: What) -> Report:
@@ -159,8 +165,8 @@ def judges_report(store: Store, runs: Sequence[str], what: What) -> Report:
 def _yes_table(by_judge: Verdicts, keys: Sequence[str], basis: str) -> Table:
     rows: list[Row] = []
     for judge, found in by_judge.items():
-        groups = dict.fromkeys(found[key].group for key in keys)
-        for group in (*groups, _ALL) if len(groups) > 1 else (_ALL,):
+        groups = dict.fromkeys(found[key].group for key in keys if found[key].group in ASKED)
+        for group in (*groups, _ALL):
             said = [found[key].said for key in keys if group in (found[key].group, _ALL)]
             share, interval = share_of(sum(map(bool, said)), len(said))
             rows.append((judge, group, len(said), share, *ends(interval)))
