@@ -8,10 +8,15 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.pycode import ModuleAnalyzer
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "docs"))
+
+from draw_graphs import pictures  # noqa: E402
+
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 _SOURCE = _PROJECT["urls"]["Source"]
 
@@ -19,7 +24,8 @@ project = "redraft"
 author = "The redraft authors"
 release = version = _PROJECT["version"]
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
-exclude_patterns = ["pictures"]
+exclude_patterns = ["pictures", "drawings"]
+smartquotes = False
 
 myst_heading_anchors = 3
 autodoc_default_options = {"members": True, "undoc-members": True, "exclude-members": "model_config, model_post_init"}
@@ -29,8 +35,6 @@ autodoc_preserve_defaults = True
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 90
 add_module_names = False
-# `mermaid` is drawn where the pages are read in the repository; here its source is shown.
-suppress_warnings = ["misc.highlighting_failure"]
 
 html_theme = "furo"
 html_title = f"redraft {release}"
@@ -74,7 +78,9 @@ def _read(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] = re.sub(r"\[[\w-]+\.md\]\(([\w-]+\.md(?:#[\w-]+)?)\)", r"[](\1)", source[0])
         # Files outside this folder are read in the repository.
         source[0] = re.sub(r"\]\(\.\./([^)]+)\)", rf"]({_SOURCE}/blob/main/\1)", source[0])
-        source[0] = re.sub(r"^```mermaid$", "```text", source[0], flags=re.MULTILINE)
+        for drawn, (_, picture) in pictures(source[0]).items():
+            shown = f"```{{raw}} html\n{picture.read_text('utf-8')}```"
+            source[0] = source[0].replace(f"```mermaid\n{drawn}```", shown)
     if name == "index":
         source[0] += "\n" + contents(source[0])
 
@@ -108,7 +114,15 @@ def _remember(app: Sphinx, what: str, name: str, obj: Any, options: Any, signatu
 _fields: dict[str, dict[str, Any]] = {}
 
 
+def _keep_together(app: Sphinx, doctree: nodes.document) -> None:
+    """Mark short code, such as an option, so that no line ends within it."""
+    for code in doctree.findall(nodes.literal):
+        if len(code.astext()) <= 24:
+            code["classes"].append("short")
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("doctree-read", _keep_together)
     app.connect("source-read", _read)
     app.connect("autodoc-process-docstring", _describe)
     app.connect("autodoc-process-signature", _remember)

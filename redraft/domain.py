@@ -183,6 +183,8 @@ class Finding:
     """What was read of the document for it: "the whole document (22,479 tokens)" or "14 passages"."""
     value: float = 0.0
     """The value of its item in the score; it becomes 1 if the finding is withdrawn."""
+    probability: Annotated[float | None, Field(exclude_if=lambda odds: odds is None)] = None
+    """The probability that there is no such fault, where the judge gives one."""
 
     @property
     def is_absence(self) -> bool:
@@ -193,7 +195,7 @@ class Finding:
     @property
     def id(self) -> str:
         """Return the id: equal for the same objection to the same words in any draft."""
-        about = self.question or ("" if self.sentence else self.expected)
+        about = self.question or self.answer
         return content_id("\n".join((self.metric, self.kind, self.sentence, about, self.explanation)))[:12]
 
     @property
@@ -203,12 +205,12 @@ class Finding:
 
     @property
     def why(self) -> str:
-        """Return a judge's own words on a sentence about which no question was asked."""
+        """Return a judge's own words on a sentence, or on all of the draft, about which no question was asked."""
         return self.expected if self._is_reasoned else ""
 
     @property
     def _is_reasoned(self) -> bool:
-        return bool(self.sentence) and not self.question
+        return not self.question and (bool(self.sentence) or self.task == "change")
 
 
 class ReviewQuestion(TypedDict):

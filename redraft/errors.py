@@ -46,6 +46,11 @@ class RedraftError(RuntimeError):
     def hint(self, hint: str) -> None:
         self._hint = hint
 
+    @property
+    def as_written(self) -> tuple[str, str]:
+        """The place with the message, and the hint, with settings as the command line names them."""
+        return f"{self.place}: {self._message}" if self.place else self._message, self._hint
+
     def __str__(self) -> str:
         return f"{self.place}: {self.message}" if self.place else self.message
 

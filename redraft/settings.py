@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from redraft.errors import UsageError
 from redraft.fields import Settings, same, setting
+from redraft.judging_parts import MOST_QUESTIONS as MOST_QUESTIONS
+from redraft.judging_parts import Calibration as Calibration
+from redraft.judging_parts import KeyfactChunks as KeyfactChunks
+from redraft.judging_parts import Questions as Questions
+from redraft.judging_parts import RubricSettings as RubricSettings
 from redraft.model_settings import EXTRACTIVE as EXTRACTIVE
 from redraft.model_settings import ModelSettings as ModelSettings
 from redraft.model_settings import PathOrName as PathOrName
@@ -44,6 +48,7 @@ Merging = Literal["summaries", "source"]
 """Whether a merge sees only the summaries, or also the paragraphs that they are based on."""
 Role = Literal["writer", "judge", "validator", "decider"]
 PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agent"]
+FeedbackName = Literal["findings", "questions", "generic"]
 
 LEVEL_RATIO = 0.65  # the paper's ratio of words to tokens, and of one level's limit to the next
 NLI = "nli"
@@ -216,55 +221,6 @@ class DraftConfig(Settings):
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
 
-MOST_QUESTIONS = 1000
-_RANGE = re.compile(r"\s*([0-9]{1,4})\s*[-–]\s*([0-9]{1,4})\s*")
-
-
-def _questions(given: object) -> object:
-    """Parse a range such as 9-15."""
-    found = _RANGE.fullmatch(given) if isinstance(given, str) else None
-    return (int(found[1]), int(found[2])) if found else given
-
-
-def _counted(given: int | tuple[int, int]) -> int | tuple[int, int]:
-    ends = (given, given) if isinstance(given, int) else given
-    if not 1 <= ends[0] <= ends[1] <= MOST_QUESTIONS:
-        raise ValueError(f"a number from 1 to {MOST_QUESTIONS}, or a range of such numbers as in 9-15")
-    return given
-
-
-Questions = Annotated[int | tuple[int, int], BeforeValidator(_questions), AfterValidator(_counted)]
-"""The number of questions: a maximum, or a range per stretch."""
-
-_KEYFACT_CHUNKS = re.compile(r"(?:25[6-9]|2[6-9]\d|[3-9]\d\d|[1-9]\d{3,6})\+?")
-
-
-def _chunks_of(given: object) -> object:
-    if not _KEYFACT_CHUNKS.fullmatch(str(given)):
-        raise ValueError("a number of tokens, 256 or more, such as 4096, or 4000+ for 4000 and the sentence begun")
-    return str(given)
-
-
-KeyfactChunks = Annotated[str, BeforeValidator(_chunks_of)]
-"""The tokens of a chunk for key facts: at most N, or with a plus sign N and the rest of the sentence begun."""
-
-_LevelTexts = Annotated[tuple[Annotated[str, Field(max_length=300)], ...], Field(min_length=2, max_length=10)]
-
-
-class RubricSettings(BaseModel):
-    """A metric that is stated in a sentence: a table `[rubrics.NAME]` of `redraft.toml`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-    requirement: str = Field(min_length=1, max_length=2_000)
-    levels: Annotated[int, Field(ge=2, le=10)] | _LevelTexts = 5
-    """The number of levels, or what each of them means, from the worst to the best."""
-    aim: Literal["truth", "content", "form"] = "form"
-
-
-_NEWER = ("keyfact_chunks", "keyfact_overlap", "against")
-
-
 class JudgeConfig(Settings):
     """How drafts are judged."""
 
@@ -305,7 +261,12 @@ class JudgeConfig(Settings):
     stretch_tokens: int = setting(
         6144, "Maximum tokens of a part that questions are written about at once.", "judging", "N", ge=256
     )
-    claims: int = setting(120, "Maximum number of questions about one summary.", "judging", "N", ge=1, le=10_000)
+    claims: Questions = setting(
+        120,
+        "Maximum number of questions about one summary. Or A-B, the most important ones, such as 4-10.",
+        "judging",
+        "N|A-B",
+    )
     batch: int = setting(10, "Sentences per request for booookscore; the paper uses 1.", "judging", "N", ge=1, le=100)
     top_k: int | None = setting(None, "Use only the K most important questions.", "judging", "K", ge=1)
     similarity: SimilarityName = setting(
@@ -373,13 +334,18 @@ class JudgeConfig(Settings):
         "What faithfulness compares an answer to a key-fact query with: its chunk, or the document, as FineSurE does.",
         "judging",
     )
+    confirm: str | None = setting(
+        None, "Judge that decides what the other judges object to or cannot tell.", "judging", "NAME"
+    )
+    """It is the last of the `judges` of a run."""
+    calibrations: dict[str, dict[str, Calibration]] = Field(default={})
+    """By judge and metric, the calibrations in force when the run was started: see `redraft agree --fit`."""
 
     def asks(self) -> dict[str, object]:
         """Return the settings that change what is asked; newer ones only if set, since runs are identified by them."""
-        unset = {name for name in _NEWER if getattr(self, name) == type(self).model_fields[name].get_default()}
-        kept = self.model_dump(
-            mode="json", exclude={"models", "reference"} | unset | ({"rubrics"} if not self.rubrics else set())
-        )
+        newer = ("rubrics", "calibrations", "confirm", "keyfact_chunks", "keyfact_overlap", "against")
+        unset = {name for name in newer if getattr(self, name) == type(self).model_fields[name].get_default()}
+        kept = self.model_dump(mode="json", exclude={"models", "reference", *unset})
         models = {name: one.model_dump(mode="json", exclude=_NO_MATTER) for name, one in self.models.items()}
         return {**kept, "models": models} if models else kept
 
@@ -401,7 +367,21 @@ class RefineConfig(Settings):
         "-g",
     )
     policy: PolicyName = setting("consistency-first", "What to fix first; with agent a model decides.", "refining")
+    feedback: FeedbackName | None = setting(
+        None,
+        "What the reviser is told: findings, with answers and places; questions, as in LongSumEval; or generic, its own"
+        " criticism, as in Self-Refine.",
+        "refining",
+        said="questions with --policy paper, else findings",
+    )
     rounds: int = setting(4, "Maximum number of revisions.", "refining", "N", ge=1, le=100)
+    free_length: bool = setting(
+        False,
+        "Let revisions be longer than --words or the given summary.",
+        "refining",
+        None,
+        "--free-length/--no-free-length",
+    )
     tolerance: float = setting(
         0.02, "How far the score of another goal may fall in an accepted revision.", "refining", "X", ge=0, le=1
     )
@@ -435,6 +415,16 @@ class RefineConfig(Settings):
     decider: str | None = setting(
         None, "Model that decides with --policy agent, instead of --model.", "refining", "NAME"
     )
+
+    @property
+    def told(self) -> FeedbackName:
+        """Return what the reviser is told."""
+        return self.feedback or ("questions" if self.policy == "paper" else "findings")
+
+    def asks(self) -> dict[str, object]:
+        """Return the settings that change what is asked; those that came later only where they are set."""
+        unset = {name for name in ("feedback", "free_length") if not getattr(self, name)}
+        return self.model_dump(mode="json", exclude={"allow_self_check", *unset})
 
 
 _ALL_OF_A_WAVE = 50_000  # more than a provider takes in one job

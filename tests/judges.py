@@ -355,8 +355,11 @@ class Keepers:
     def revise(self, sheet: Sheet) -> Said:
         text = sheet.within("summary")
         for point in sheet.items("points").values():
-            text = self.mended(text, point)
+            text = self.mended(text, looked_up(point, text, sheet.shown))
         return text
+
+    def criticize(self, sheet: Sheet) -> Said:
+        return "It could be better."
 
     def mended(self, text: str, point: dict[str, str]) -> str:
         """The summary when one point is dealt with."""
@@ -406,6 +409,16 @@ def _ruled(point: Mapping[str, str], known: Mapping[int, str]) -> Json:
     if not told_of:
         return {"reason": "It tells of nobody.", "quote": "", "verdict": "unclear"}
     return {"reason": "It is so.", "quote": fact_of(*next(iter(told_of.items())))[:-1], "verdict": "supported"}
+
+
+def looked_up(point: dict[str, str], summary: str, shown: str) -> dict[str, str]:
+    """A point with what a question by itself leaves to be found: the answer, and the sentence that is wrong."""
+    if "question" not in point or "sentence" in point or "evidence" in point:
+        return point
+    number = asked_of(point["question"])
+    own, right = keepers_in(summary), point.get("answer") or keepers_in(shown).get(number, "")
+    sentence = {"sentence": fact_of(number, own[number])} if number in own else {}
+    return {**point, "answer": right, **sentence}
 
 
 def _borne_out(point: Mapping[str, str]) -> str:
@@ -483,7 +496,7 @@ def seen_on(wire: Seen) -> Sheet:
     plain = re.search(r'"title":"(\w+)","type":"object"}$', text)
     shape = shape or (plain.group(1) if plain else "")
     room = body.get("max_completion_tokens") or body.get("max_tokens") or 0
-    return Sheet(_prompt_of(_SHAPES.get(shape) or ["revise"], text), text, len(wire.messages) > 1, room)
+    return Sheet(_prompt_of(_SHAPES.get(shape) or ["revise", "criticize"], text), text, len(wire.messages) > 1, room)
 
 
 def _prompt_of(names: Sequence[str], text: str) -> str:

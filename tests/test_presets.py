@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import redraft
 from redraft.cli import given
 from redraft.cli.commands.evaluate import evaluate
+from redraft.cli.commands.experiment.group import experiment
 from redraft.cli.commands.experiment.thesis import thesis
 from redraft.cli.commands.summarize import summarize
 from redraft.presets import presets
@@ -29,7 +31,8 @@ PAPERS: dict[str, dict[str, Any]] = {
         "questions": (6, 12),
         "stretch_tokens": 1_000_000,
         "second_look": False,
-        "claims": 10,
+        "claims": (4, 10),
+        "free_length": True,
         "evidence": "whole",
         "similarity": "rouge1",
         "threshold": 0.6,
@@ -145,7 +148,7 @@ def test_drafts_are_judged_and_redrafted_as_the_preset_has_it(command: Inside) -
     assert run.refinement is not None
     assert run.judging is not None
     assert (run.refinement.policy, run.refinement.rounds) == ("paper", 1)
-    assert (run.judging.questions, run.judging.claims) == ((6, 12), 10)
+    assert (run.judging.questions, run.judging.claims) == ((6, 12), (4, 10))
     assert (run.judging.stretch_tokens, run.judging.second_look) == (1_000_000, False)
 
 
@@ -224,12 +227,52 @@ def test_whoever_judges_decodes_greedily_in_every_paper() -> None:
     assert {prompt.temperature for prompt in judging} == {0.0}
 
 
-def test_a_preset_that_makes_no_difference_says_so(command: Inside) -> None:
-    said = "the preset longsumeval only has an effect with --refine"
-    assert said in command.run("summarize", "book.md", "--preset", "longsumeval", "--dry-run").err
-    assert said not in command.run("summarize", "book.md", "--preset", "longsumeval", "--dry-run", "-q").err
-    for more in (("--preset", "longsumeval", "--refine"), ("--preset", "booookscore")):
-        assert "has no effect" not in command.run("summarize", "book.md", *more, "--dry-run").err
+USES_NOTHING = "the preset {} sets nothing that this command uses"
+
+
+@pytest.mark.parametrize(
+    ("name", "run"),
+    [
+        ("longsumeval", "summarize book.md"),
+        ("longsumeval", "batch run book.md"),
+        ("longsumeval", "keyfacts book.md"),
+        ("booookscore", "pack build book.md"),
+        ("longsumeval", "experiment hamlet book.md -m extractive --judge extractive"),
+        ("longsumeval", "experiment context book.md -m extractive"),
+        ("booookscore", "experiment chunk-size book.md --judge extractive"),
+        ("longsumeval", "experiment booookscore --summaries summary.json"),
+    ],
+)
+def test_a_preset_that_a_command_does_not_use_is_refused(command: Inside, name: str, run: str) -> None:
+    refused = command.run(*run.split(), "--preset", name)
+    assert refused.code == 2
+    assert USES_NOTHING.format(name) in refused.err
+    assert ("add --refine" in refused.err) is run.startswith(("summarize", "batch"))
+
+
+def test_a_preset_for_all_commands_is_noted_where_it_makes_no_difference(command: Inside) -> None:
+    command.environment["REDRAFT_PRESET"] = "longsumeval"
+    said = USES_NOTHING.format("longsumeval")
+    assert said in command.run("summarize", "book.md", "--dry-run").err
+    assert said not in command.run("summarize", "book.md", "--dry-run", "-q").err
+    assert said not in command.run("summarize", "book.md", "--dry-run", "--refine").err
+
+
+@pytest.mark.slow
+def test_agreement_is_measured_as_the_preset_has_it(command: Inside) -> None:
+    lines = [{"text": story(60).text, "summary": "It tells of the keeper.", "human": {"label": n}} for n in (0, 1)]
+    (command.folder / "own.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    report = command.run("agree", "own.jsonl", "--preset", "longsumeval", "--json").json
+    assert report["settings"]["metric"] == "consistency"
+    assert (report["settings"]["judging"]["claims"], report["settings"]["judging"]["similarity"]) == ([4, 10], "rouge1")
+    report = command.run("agree", "own.jsonl", "--preset", "booookscore", "--json").json
+    assert (report["settings"]["metric"], report["settings"]["judging"]["batch"]) == ("booookscore", 1)
+
+
+def test_every_experiment_takes_a_preset() -> None:
+    found = {name: one for name, one in experiment.commands.items() if name != "report"}
+    assert len(found) > 6
+    assert all(any(option.name == "preset" for option in one.params) for one in found.values())
 
 
 @pytest.mark.parametrize(

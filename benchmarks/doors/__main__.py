@@ -1,7 +1,7 @@
 """What a developer writes with five libraries: counts the lines of each program here, and runs it.
 
-python -m benchmarks.doors                                      # the libraries of this environment
-python -m benchmarks.doors ragas=/tmp/ragas/bin/python          # one that is installed elsewhere
+python -m benchmarks.doors --fresh     # all of them, each in a new environment, which takes some minutes
+python -m benchmarks.doors             # those of this environment
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ LIBRARIES = {
     "deepeval": "deepeval",
     "ragas": "ragas",
     "pydantic_evals": "pydantic-evals",
-    "inspect_ai": "Inspect",
+    "inspect_ai": "inspect-ai",
     "redraft": "redraft",
 }
+"""The distributions, by the name of the folder, which is that of the package."""
+BESIDE = ("langgraph", "mcp>=2.3", "openai", "opentelemetry-sdk", "pandas", "pytest")
+"""What the programs import besides."""
 WANTED = {
     "assert_in_test": "a test fails if a summary is not supported",
     "own_metric": "a metric in Python",
@@ -89,14 +92,33 @@ def is_installed(library: str, python: str) -> bool:
                           capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)}).returncode == 0  # fmt: skip
 
 
+def fresh(library: str, folder: Path) -> str:
+    """Install a library in a new environment, and return its interpreter."""
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    python = str(folder / "bin" / "python")
+    wanted = f"{ROOT}[mcp,studio,telemetry]" if library == "redraft" else LIBRARIES[library]
+    print(f"installing {LIBRARIES[library]}", file=sys.stderr, flush=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", wanted, *BESIDE], check=True, stderr=subprocess.DEVNULL)
+    return python
+
+
+def version(library: str, python: str) -> str:
+    """The name and version of a library."""
+    asked = f"from importlib.metadata import version; print(version('{LIBRARIES[library]}'))"
+    said = subprocess.run([python, "-c", asked], capture_output=True, text=True, check=True)
+    return f"{LIBRARIES[library]} {said.stdout.strip()}"
+
+
 def main() -> None:
     """Print the table."""
     use_vocabulary()
-    elsewhere = dict(word.split("=", 1) for word in sys.argv[1:])
-    pythons = {name: elsewhere.get(name, sys.executable) for name in LIBRARIES}
-    with ChatServer(answer) as server:
-        there = {name: python for name, python in pythons.items() if is_installed(name, python)}
+    with ChatServer(answer) as server, tempfile.TemporaryDirectory() as folder:
+        if "--fresh" in sys.argv[1:]:
+            there = {name: fresh(name, Path(folder) / name) for name in LIBRARIES}
+        else:
+            there = {name: sys.executable for name in LIBRARIES if is_installed(name, sys.executable)}
         columns = {name: cells(name, python, server.base_url) for name, python in there.items()}
+        print(", ".join(version(name, python) for name, python in there.items()), end="\n\n")
     print("| |", " | ".join(LIBRARIES[name] for name in columns), "|")
     print("|---|" + "---|" * len(columns))
     for name, wanted in WANTED.items():

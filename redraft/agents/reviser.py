@@ -15,7 +15,7 @@ from redraft.agents.retrieval import NEAR
 from redraft.agents.structured_writer import Completion, StructuredWriter, tolerated, tolerated_at_worst
 from redraft.domain import REVIEW, Finding, Span
 from redraft.llm.reply_reader import declines
-from redraft.prompts.revision import REVISE, Point, ReviseGiven
+from redraft.prompts.revision import CRITICIZE, REVISE, CriticizeGiven, Point, ReviseGiven
 from redraft.prompts.tags import Tags
 from redraft.rulings import Became, PointAnswer
 from redraft.text.quotes import carries, quoted_in
@@ -100,11 +100,18 @@ _ROUNDS = 1000
 _IN_COMMON = 0.1
 # The least relative length of a translated summary, which has no words in common.
 _TRANSLATED = 0.4
+# The fewest words that a revision without a limit is given room for.
+_LEAST = 50
 # Letters per word of a script without spaces.
 _LETTERS_A_WORD = 2.5
 # Tokens of a line on a point, with a quote, and of the tags of both sections.
 _A_POINT, _SECTIONS = 60, 24
 _LONGEST_SAID = 400
+# Words that a point usually adds to a revision without a limit.
+_WORDS_A_POINT = 40
+_LONGEST_CRITICISM = 2000
+# What the paper's document answers to a question that it does not answer.
+_UNANSWERABLE = "UNANSWERABLE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +121,15 @@ class RevisionRequest:
     summary: str
     findings: tuple[Finding, ...]
     keep: tuple[str, ...]
-    words: int
-    """The word limit of the revision."""
+    words: int | None
+    """The word limit of the revision; None without one."""
     number: int
     """The number of the round."""
+
+    @property
+    def usual(self) -> int:
+        """Return the limit, or how long a revision without one is expected to be."""
+        return self.words or max(_LEAST, count_words(self.summary)) + _WORDS_A_POINT * len(self.findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +159,9 @@ class Reviser:
     """An outline of the document."""
     strict: bool = False
     """Whether the word limit is strict; a revision that others may follow can exceed it slightly."""
+    bare: bool = False
+    """Whether a point with a question is that alone, as in LongSumEval; if the summary is wrong, with the document's
+    answer."""
 
     async def brief(self, request: RevisionRequest) -> RevisionBrief:
         """Return what the reviser reads: the document if it fits, else the passages around the findings."""
@@ -155,7 +170,8 @@ class Reviser:
 
     def _brief(self, request: RevisionRequest) -> RevisionBrief:
         findings = [self._with_wider_evidence(one) for one in request.findings]
-        points = [_point(number, finding) for number, finding in enumerate(findings, 1)]
+        shown = _bare_point if self.bare else _point
+        points = [shown(number, finding) for number, finding in enumerate(findings, 1)]
         bare = ReviseGiven(
             summary=request.summary,
             **_asking(points),
@@ -170,7 +186,7 @@ class Reviser:
         if self.structured_writer.spare is None:
             return self._with_document(bare)
         # A reply, and the text of one that is sent back because of a flaw.
-        texts = 2 * self.structured_writer.tokens(request.words) + _MARGIN
+        texts = 2 * self.structured_writer.tokens(request.usual) + _MARGIN
         while (room := self.structured_writer.spare(REVISE, bare) - texts - _answering(len(bare.points))) < 0 and len(
             bare.points
         ) > 1:
@@ -179,8 +195,8 @@ class Reviser:
             return self._with_document(bare)
         near = self._near(findings, room)
         quoted = [one.evidence.span for one in findings[: len(bare.points)] if one.evidence and one.evidence.span]
-        shown = bare.model_copy(update={"passages": [self.reader.text(span) for span in near]})
-        return RevisionBrief(shown, tuple(self.reader.joined([near, quoted])))
+        with_passages = bare.model_copy(update={"passages": [self.reader.text(span) for span in near]})
+        return RevisionBrief(with_passages, tuple(self.reader.joined([near, quoted])))
 
     def _with_wider_evidence(self, finding: Finding) -> Finding:
         """Return a finding with the sentences that its answer comes from, if a judge quoted only some of them."""
@@ -193,16 +209,20 @@ class Reviser:
         return RevisionBrief(bare.model_copy(update={"document": text}), (Span(0, len(text)),))
 
     def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
-        """Return the passages that hold the evidence of each finding, then their neighbours, as far as they fit."""
-        places = [place for one in findings for place in self._places(one)]
+        """Return the passages that hold the evidence of each finding, then their neighbours, as far as they fit. Where
+        a request is in a person's words, half of the room is for passages from all over the document."""
+        each = [self._places(one) for one in findings]
+        places = [place for rank in range(NEAR) for those in each for place in those[rank : rank + 1]]
+        across = any(one.metric == REVIEW and not self._sought(one) for one in findings)
+        most = room - min(_ACROSS, room // 2) if across else room
         found: list[Span] = []
         for beside in range(BESIDE + 1):
             for place in places:
                 around = [passage.span for passage in self.reader.passages.around(place, beside)]
                 wider = self.reader.joined([found, around])
-                if self._tokens(wider) <= room:
+                if self._tokens(wider) <= most:
                     found = wider
-        if any(one.metric == REVIEW and not self._sought(one) for one in findings):
+        if across:
             found = self._filled(found, min(room, self._tokens(found) + _ACROSS))
         # A sentence left out between two passages would leave the second without its subject.
         closed = self.reader.joined(
@@ -249,20 +269,38 @@ class Reviser:
             read=read,
             beside=_answering(len(given.points)),
         )
-        most, at_worst = (
-            (request.words, 0) if self.strict else (tolerated(request.words), tolerated_at_worst(request.words))
-        )
+        words, free = request.usual, request.words is None
+        most, at_worst = (words, 0) if self.strict else (tolerated(words), tolerated_at_worst(words))
         written = await structured_writer.within(
             REVISE,
-            lambda limit: given.model_copy(update={"words": limit}),
-            request.words,
+            # A shorter text is only asked for where one without a limit had no room.
+            lambda limit: given.model_copy(update={"words": None if free and limit >= words else limit}),
+            words,
             label,
             most,
             at_worst=at_worst,
+            free=free,
         )
         if not written.flaw and _is_something_else(written.text, request, self.structured_writer.language):
             written = replace(written, flaw="it has almost nothing in common with the summary")
         return Revision(written, tuple(self._answered(request, given, said)))
+
+    async def criticize(self, summary: str, number: int) -> str:
+        """Return the writer's own criticism of a summary, in general: the first step of Self-Refine."""
+        writer = replace(self.structured_writer, sample=self.structured_writer.sample * _ROUNDS + number - 1)
+        given = CriticizeGiven(summary=summary, query=self.query, language=writer.language)
+        text, room = self.reader.document.text, None
+        if writer.spare is not None:
+            room = await asyncio.to_thread(writer.spare, CRITICIZE, given) - writer.tokens(2 * given.words)
+        if room is None or self.reader.document_tokens <= room:
+            given = given.model_copy(update={"document": text})
+        else:
+            spans = await asyncio.to_thread(self._filled, [], room)
+            given = given.model_copy(update={"passages": [self.reader.text(span) for span in spans]})
+        written = await writer.within(
+            CRITICIZE, lambda _: given, given.words, f"criticism before revision {number}", free=True
+        )
+        return one_line(written.text, _LONGEST_CRITICISM)
 
     def _answered(
         self, request: RevisionRequest, given: ReviseGiven, said: Mapping[str, tuple[Became, str]]
@@ -310,6 +348,16 @@ def _asking(points: Sequence[Point]) -> dict[str, Any]:
 def _answering(points: int) -> int:
     """Return the tokens that a reply may need for its section on the points."""
     return _SECTIONS + _A_POINT * points
+
+
+def _bare_point(number: int, finding: Finding) -> Point:
+    """Return a finding as LongSumEval's prompts tell it: the question, and what is right where the summary is wrong."""
+    if not finding.question:
+        return _point(number, finding)
+    answer = "" if finding.task == "add" else finding.answer or _UNANSWERABLE
+    return Point(
+        id=number, task=finding.task, instruction=finding.explanation, question=finding.question, answer=answer
+    )
 
 
 def _point(number: int, finding: Finding) -> Point:

@@ -187,15 +187,19 @@ class StructuredWriter:
         at_worst: int = 0,
         source: str = "",
         cap: int = 0,
+        *,
+        free: bool = False,
     ) -> Completion:
         """Ask until the reply has at most `words` (or `most`) words, or `cap` tokens if there is a cap, and ends a
         sentence, or is the `sign` that there is nothing to write; else keep the closest, or one of up to `at_worst`
-        words. With a `source` the text has to be a summary of it."""
+        words. With a `source` the text has to be a summary of it. A `free` text may be longer: `words` is what it
+        usually needs."""
 
         def examine(text: str) -> Flaw | None:
             if sign and sign(text):
                 return None
-            return self.foreign(text, source, words) or self.too_long(text, words, most, cap) or unfinished(text)
+            long = None if free else self.too_long(text, words, most, cap)
+            return self.foreign(text, source, words) or long or unfinished(text)
 
         room = max(self.tokens(max(words, most)), cap) + self.beside
         return await self.tries(prompt, given, shrinking(words), examine, words, room, label, at_worst)

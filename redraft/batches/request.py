@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from redraft.batches.sources import documents_in, put_in
-from redraft.domain import content_id
+from redraft.domain import Document, content_id
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import refuse_self_check
 from redraft.llm.prices import PriceTable
@@ -132,13 +132,43 @@ def _called(source: str | NewItem) -> str:
     return source if isinstance(source, str) else source.document or source.source
 
 
-def plan_table(sources: Sequence[str], asked: BatchRequest, prices: PriceTable) -> Table:
+@dataclass(frozen=True, slots=True)
+class BatchEstimate:
+    """The estimated cost of all documents of a batch."""
+
+    sums: Mapping[str, int]
+    cost_usd: float | None
+    """Without reasoning; None if a price is unknown."""
+    max_cost_usd: float | None
+    """With as much reasoning as there is room for."""
+    troubles: Mapping[str, int]
+    """Why documents cannot be read, and how many."""
+    unpriced: tuple[str, ...] = ()
+    """The models whose price is unknown."""
+
+    def table(self) -> Table:
+        """Return the estimate as a table."""
+        rows: list[tuple[Cell, ...]] = [*self.sums.items(), ("USD, without reasoning", self.cost_usd)]
+        rows += [("USD, at most", self.max_cost_usd)]
+        rows += [(f"cannot be read: {message}", n) for message, n in self.troubles.items()]
+        return Table(
+            "plan",
+            "Estimated cost",
+            "Estimate, if nothing is cached.",
+            "No model was called and nothing was stored. Retries are not included.",
+            ("what", "all documents"),
+            tuple(rows),
+        )
+
+
+def estimate(sources: Sequence[str | Document], asked: BatchRequest, prices: PriceTable) -> BatchEstimate:
     """Return the estimated cost of all documents, read one after the other. Of documents of similar size, one is
     planned by a dry run, and the others count in proportion to their tokens."""
     sums: Counter[str] = Counter()
-    dollars: float | None = 0.0
+    costs: list[tuple[float, float | None, float | None]] = []
     sampled = SampledDryRuns(prices)
     troubles: Counter[str] = Counter()
+    unpriced: dict[str, None] = {}
     for _, source in documents_in(sources):
         try:
             document = load(source, wanted=asked.reading) if isinstance(source, str) else source
@@ -150,18 +180,12 @@ def plan_table(sources: Sequence[str], asked: BatchRequest, prices: PriceTable) 
             troubles[error.message] += 1
             continue
         sums.update(_numbers(prepared, like, share))
-        cost = like.cost(with_reasoning=True)
-        dollars = None if dollars is None or cost is None else dollars + share * cost
-    rows: list[tuple[Cell, ...]] = [*sums.items(), ("USD", dollars)]
-    rows += [(f"cannot be read: {message}", n) for message, n in troubles.most_common()]
-    return Table(
-        "plan",
-        "Estimated cost",
-        "Estimate, if nothing is cached.",
-        "No model was called and nothing was stored. Retries are not included.",
-        ("what", "all documents"),
-        tuple(rows),
+        costs.append((share, like.cost(with_reasoning=False), like.cost(with_reasoning=True)))
+        unpriced |= dict.fromkeys(like.unpriced())
+    cost, most = (
+        None if unpriced else sum(share * (one[whole] or 0.0) for share, *one in costs) for whole in (False, True)
     )
+    return BatchEstimate(sums, cost, most, dict(troubles.most_common()), tuple(unpriced))
 
 
 def _numbers(prepared: PreparedDocument, like: CostEstimate, share: float) -> dict[str, int]:
@@ -173,5 +197,5 @@ def _numbers(prepared: PreparedDocument, like: CostEstimate, share: float) -> di
         "calls": round(share * like.calls),
         "prompt tokens": round(share * like.prompt_tokens),
         "reply tokens": round(share * like.completion_tokens),
-        "reasoning tokens": round(share * like.reasoning),
+        "reasoning tokens, at most": round(share * like.reasoning),
     }

@@ -175,9 +175,12 @@ def check(sources: Iterable[str | NewItem], folder: str | Path | None = None) ->
     return found
 
 
-def documents_in(sources: Iterable[str]) -> Iterator[tuple[str, str | Document]]:
+def documents_in(sources: Iterable[str | Document]) -> Iterator[tuple[str, str | Document]]:
     """Yield each document with its title and place, to estimate the cost."""
     for source in sources:
+        if isinstance(source, Document):
+            yield source.title, source
+            continue
         for path in _files(source):
             if path is None:
                 yield STDIN, load(STDIN)
@@ -230,13 +233,27 @@ def _is_missing(source: str) -> bool:
     return source != STDIN and not _PATTERN & {*source} and not Path(source).expanduser().exists()
 
 
+def skipped(sources: Iterable[str]) -> list[str]:
+    """Return the names of the files in folders that no reader takes."""
+    folders = [Path(one).expanduser() for one in sources]
+    return [one.name for folder in folders if folder.is_dir() for one in _in_folder(folder) if not _is_taken(one)]
+
+
 def _folder(folder: Path) -> Iterator[Path]:
-    """Return the readable files directly in a folder, without hidden ones."""
-    files = [one for one in sorted(folder.iterdir()) if one.is_file() and not one.name.startswith(".")]
-    readable = [one.absolute() for one in files if one.suffix.lower() == LINES or is_readable(one)]
+    """Return the readable files directly in a folder."""
+    readable = [one.absolute() for one in _in_folder(folder) if _is_taken(one)]
     if not readable:
         raise DocumentError("no file in it can be read", place=str(folder), hint=how_to_read())
     yield from readable
+
+
+def _in_folder(folder: Path) -> list[Path]:
+    """Return the files directly in a folder, without hidden ones."""
+    return [one for one in sorted(folder.iterdir()) if one.is_file() and not one.name.startswith(".")]
+
+
+def _is_taken(path: Path) -> bool:
+    return path.suffix.lower() == LINES or is_readable(path)
 
 
 def _of_lines(path: Path, store: Store | None) -> Iterator[NewItem]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from redraft.builtin.identity import IDENTITY, VERSION
+from redraft.builtin.identity import IDENTITY, NOT_UNDERSTOOD, VERSION
 from redraft.llm.base import Model
 from redraft.prompts.contract import Prompt
 from redraft.prompts.summarization import MERGE, MergeGiven
 from redraft.text.languages import is_foreign
 
-__all__ = ["IDENTITY", "VERSION", "is_answered", "opened", "reads", "shortened"]
+__all__ = ["IDENTITY", "NOT_UNDERSTOOD", "VERSION", "is_answered", "opened", "reads", "shortened"]
 
 
 def opened() -> Model:

@@ -19,7 +19,7 @@ from redraft.prompts import coherence as reading
 from redraft.prompts import summarization as writing
 from redraft.prompts.contract import Given_, Prompt, Value_
 from redraft.prompts.factual import SPLIT_FACTS
-from redraft.prompts.revision import REVISE
+from redraft.prompts.revision import CRITICIZE, REVISE
 
 _CHARACTERS_PER_TOKEN = 4
 Handler = Callable[[Any], Any]
@@ -40,6 +40,7 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(writing.COMPRESS, draft.compress),
         _bound(writing.TIDY, draft.tidy),
         _bound(summarization.OUTLINE, decisions.outline),
+        _bound(CRITICIZE, revise.criticize),
         _bound(REVISE, revise.revise),
         _bound(qa.ASK_DOCUMENT, questions.ask_document),
         _bound(qa.RANK_QUESTIONS, questions.rank_questions),

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from redraft.builtin.draft import standing_alone
+from redraft.builtin.identity import NOT_UNDERSTOOD
 from redraft.builtin.prose import LAST_RESORT, cut, read
 from redraft.builtin.references import details
-from redraft.prompts.revision import Point, ReviseGiven
+from redraft.prompts.revision import CriticizeGiven, Point, ReviseGiven
 from redraft.prompts.tags import Tags
 from redraft.text.languages import is_foreign, language_of
 from redraft.text.pagerank import rank
@@ -41,6 +42,11 @@ class _QuotableSentences:
         """Return the key of a sentence."""
         return tuple(keys(text, self.language))
 
+    @property
+    def whole(self) -> list[str]:
+        """Return all sentences that can stand alone."""
+        return [one for one in self._quotable.values() if ends_sentence(one)]
+
     def quoted(self, evidence: str) -> list[str]:
         """Return the sentences of a quotation that can stand alone, without headings and fragments."""
         found = [self.key(evidence[span.start : span.end]) for span in sentences(evidence)]
@@ -62,11 +68,13 @@ def revise(given: ReviseGiven) -> str:
     if not (asked := [point for point in given.points if _is_in_words(point)]):
         return text
     tags = Tags(given)
-    left = "\n".join(f"{tags.tag('points', point.id)}: left: {_NOT_UNDERSTOOD}" for point in asked)
+    left = "\n".join(f"{tags.tag('points', point.id)}: left: {NOT_UNDERSTOOD}" for point in asked)
     return f"<points>\n{left}\n</points>\n<revision>\n{text}\n</revision>"
 
 
-_NOT_UNDERSTOOD = "the built-in model cannot follow requests in words"
+def criticize(given: CriticizeGiven) -> str:  # noqa: ARG001 - every prompt has a handler of its text
+    """Return a criticism that fits every summary."""
+    return "Say more of what matters in the document, and nothing that it does not say."
 
 
 def _is_in_words(point: Point) -> bool:
@@ -106,7 +114,10 @@ class _Reviser:
         """Return the draft within the limit: sentences to keep are dropped last, and the remainder is cut."""
         loose = [replace(unit, fixed=False) for unit in self._units]
         fitting = self._fitted(self._units) or self._fitted(loose)
-        return self._text(fitting) if fitting else cut(self._text(self._units), self._limit, self._source.language)
+        if fitting is not None:
+            return self._text(fitting)
+        assert self._limit is not None, "without a limit everything fits"
+        return cut(self._text(self._units), self._limit, self._source.language)
 
     def _corrected(self, at: int, point: Point) -> list[_DraftSentence] | None:
         """Return the draft with a sentence corrected from the document, or dropped."""
@@ -123,8 +134,11 @@ class _Reviser:
     def _needed(self, point: Point) -> str:
         """Return the sentence of the evidence that has most of what a point asks for and is not in the draft."""
         wanted = telling(f"{point.question} {point.answer}", self._source.language)
-        found = [one for one in self._source.quoted(point.evidence) if self._where(one) is None]
-        return max(found, key=lambda one: len(wanted.intersection(self._source.key(one))), default="")
+        # A question by itself is looked up in all of the source.
+        known = self._source.quoted(point.evidence) if point.evidence or not point.question else self._source.whole
+        found = [one for one in known if self._where(one) is None]
+        best = max(found, key=lambda one: len(wanted.intersection(self._source.key(one))), default="")
+        return best if point.evidence or wanted.intersection(self._source.key(best)) else ""
 
     def _where(self, sentence: str, *, last: bool = False) -> int | None:
         key = self._source.key(sentence)
@@ -154,7 +168,7 @@ class _Reviser:
         """Return the draft without its least central sentences, as many as exceed the limit; None where too many must
         stay."""
         worth = list(rank(SentenceVectors([unit.text for unit in units]))) if units else []
-        while count_words(self._text(units)) > self._limit:
+        while self._limit is not None and count_words(self._text(units)) > self._limit:
             loose = [at for at, unit in enumerate(units) if not unit.fixed]
             if not loose:
                 return None

@@ -45,7 +45,7 @@ def store_to_read(db: str | None) -> Store:
     return Store(db, must_exist=here, to_read=True)
 
 
-def typed(given: Given, names: Collection[str] = (*JUDGING, *REFINEMENT)) -> dict[str, Any]:
+def typed(given: Given, names: Collection[str] = ("rubric", *JUDGING, *REFINEMENT)) -> dict[str, Any]:
     """Return those of the named options that were given on the command line itself."""
     context = click.get_current_context()
     here = ParameterSource.COMMANDLINE
@@ -80,7 +80,7 @@ def models_named(given: Given) -> dict[str, ModelSettings]:
     writer's table."""
     from redraft.cli.settings_file import model_tables
 
-    names = {*given.get("judge", ()), given.get("validator"), given.get("decider")}
+    names = {*given.get("judge", ()), given.get("validator"), given.get("confirm"), given.get("decider")}
     prompts = given.get("prompts")
     return {
         name: table.model_copy(update={"prompts": table.prompts or prompts})
@@ -113,13 +113,16 @@ def encoder(name: str | None) -> Encoder | None:
 
 def judging(given: Given, refinement: RefineConfig | None = None) -> JudgeConfig:
     """Return the judging settings: with the given metrics and those of the goals, else the usual ones."""
-    from redraft.cli.settings_file import rubric_tables
+    from redraft.cli.settings_file import rubric_tables, rubrics_given
     from redraft.evaluators.catalog import evaluators
     from redraft.evaluators.similarity import similarity
 
     named = {**_named(given, JUDGING), "models": models_named(given)}
-    metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *(refinement.goals if refinement else ())]))
-    named["rubrics"] = {name: one for name, one in rubric_tables().items() if name in metrics}
+    stated = rubrics_given(given.get("rubric", ()))
+    if missing := [name for name in stated if refinement and name not in refinement.goals]:
+        raise UsageError(f"--rubric: {missing[0]} is no goal", hint=f"add --goal {missing[0]}=0.75")
+    metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *stated, *(refinement.goals if refinement else ())]))
+    named["rubrics"] = {name: one for name, one in {**rubric_tables(), **stated}.items() if name in metrics}
     made = _checked(JudgeConfig, {**named, "metrics": metrics or USUAL_METRICS}, JUDGING)
     with _said_of("--metric"):
         evaluators(made)
@@ -145,13 +148,14 @@ def judging_no_draft(given: Given) -> JudgeConfig:
     return judging(given).model_copy(update={"metrics": ()})
 
 
-def check_query(given: Given, judging: JudgeConfig) -> None:
-    """Raise if the command line has a query that none of the metrics uses."""
+def check_query(given: Given, judging: JudgeConfig, writer: str = "") -> None:
+    """Raise if the command line has a query that none of the metrics uses, nor the `writer`."""
     from redraft.evaluators.catalog import BUILT_IN, evaluators
 
     if typed(given, ("query",)) and not any(one.heeds_query for one in evaluators(judging)):
         heeding = (f"--metric {name}" for name, one in BUILT_IN.items() if one.heeds_query)
-        raise UsageError(f"--query is not used by {' and '.join(judging.metrics)}", hint=f"add {', or '.join(heeding)}")
+        hint = f"{'name another --model, or ' if writer else ''}add {', or '.join(heeding)}"
+        raise UsageError(f"--query is not used by {writer or ' and '.join(judging.metrics)}", hint=hint)
 
 
 def draft(
@@ -222,13 +226,18 @@ def _tell(source: str, notes: Collection[str], *, quiet: bool) -> None:
 
 def refinement(given: Given, run: Run | None = None) -> RefineConfig:
     """Return the refinement settings: the given ones, then those of an earlier run, then the defaults."""
-    from redraft.cli.settings_file import rubric_tables
+    from redraft.cli.settings_file import rubric_tables, rubrics_given
     from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 
     known = run.refinement.model_dump() if run and run.refinement else {}
-    own = with_rubrics(run.judging if run else JudgeConfig(rubrics=rubric_tables()), ())
+    stated = {**rubric_tables(), **rubrics_given(given.get("rubric", ()))}
+    own = with_rubrics(run.judging if run else JudgeConfig(rubrics=stated), ())
     goals = {**known.get("goals", {}), **_goals(given.get("goal", ()))} or _usual_goals()
-    made = _checked(RefineConfig, {**known, **_named(given, REFINEMENT), "goals": goals}, REFINEMENT)
+    values = {**known, **_named(given, REFINEMENT), "goals": goals}
+    if typed(given, ("words",)) and not typed(given, ("free_length",)):
+        # A limit that is typed holds for revisions too, whatever the preset.
+        values["free_length"] = False
+    made = _checked(RefineConfig, values, REFINEMENT)
     if made.decider and made.policy != "agent" and typed(given, ("decider",)):
         raise UsageError(f"--decider is not used by --policy {made.policy}", hint="add --policy agent")
     with _said_of("--goal"):

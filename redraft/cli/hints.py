@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+from difflib import get_close_matches
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from redraft.errors import RedraftError
 from redraft.store.addresses import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from redraft.runs.dry_run import CostEstimate
     from redraft.settings import Limits
 
+N = TypeVar("N", int, float)
+
+_SPARE = 1.1
+"""An estimate is within a tenth of a run whose model follows instructions."""
 _DOLLARS = re.compile(r"\$(\d+\.\d+)")
 _OF_A_RUN = re.compile(r"\bredraft (resume|show|trace|diff|fork) ([0-9a-f]{8})\b(?! --?\w)")
+
+
+class NearestGroup(click.Group):
+    """A group that names the nearest command for an unknown one, as click itself does since 8.5."""
+
+    def resolve_command(
+        self, context: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if not word.startswith("-") and self.get_command(context, word) is None:
+            near = get_close_matches(word, self.list_commands(context), 1)
+            context.fail(f"No such command {word!r}." + "".join(f" Did you mean {one!r}?" for one in near))
+        return super().resolve_command(context, args)
 
 
 def about(verb: str, run: str, *more: str) -> str:
@@ -27,11 +50,34 @@ def about(verb: str, run: str, *more: str) -> str:
 def resuming(run: str, limits: Limits, said: str = "") -> str:
     """Return the command that resumes a run, with a sufficient limit where `said` names one that was used up."""
     if "--max-calls" in said and limits.max_calls is not None:
-        return about("resume", run, "--max-calls", str(2 * limits.max_calls))
+        calls = _estimated(run, lambda whole: whole.calls) or 2 * limits.max_calls
+        return about("resume", run, "--max-calls", str(ceil(_SPARE * max(calls, limits.max_calls)) + 1))
     if "--max-cost" in said and limits.max_cost is not None:
-        needed = sum(map(float, _DOLLARS.findall(said)))
-        return about("resume", run, "--max-cost", f"{max(2 * limits.max_cost, ceil(100 * needed) / 100):g}")
+        # Of these, the first is the next call, which is booked at the most it can cost, and so is the last of a run.
+        booked, *spent = map(float, _DOLLARS.findall(said))
+        cost = _estimated(run, lambda whole: whole.cost(with_reasoning=False))
+        needed = booked + _SPARE * max(cost or 0.0, *spent)
+        needed = max(needed, 0.0 if cost else 2 * limits.max_cost)
+        return about("resume", run, "--max-cost", f"{ceil(100 * needed) / 100:g}")
     return about("resume", run)
+
+
+def _estimated(run: str, figure: Callable[[CostEstimate], N | None]) -> N | None:
+    """Return a figure of the estimate of a whole run; None if it cannot be estimated."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return None
+    from redraft.cli.given import store_to_read
+    from redraft.llm.prices import price_table
+    from redraft.runs.plans import estimate_again
+
+    # Some commands that show a run have no --prices.
+    prices = context.params.get("prices") or os.environ.get("REDRAFT_PRICES")
+    try:
+        with store_to_read(context.params.get("db")) as store:
+            return figure(estimate_again(store, store.runs.get(run), price_table(prices)))
+    except RedraftError:
+        return None
 
 
 def completed(text: str) -> str:

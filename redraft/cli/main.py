@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import click
 
+from redraft.cli.hints import NearestGroup
 from redraft.cli.interrupts import exit_at_second_interrupt
 from redraft.cli.settings_file import read_config
 from redraft.cli.terminal import DONE, FAILED, INTERRUPTED, SHORT, WRONG_USAGE, clean_streams, json_text, say
@@ -84,7 +85,7 @@ class Commands(MutableMapping[str, click.Command]):
         return len(self.listed)
 
 
-class Overview(click.Group):
+class Overview(NearestGroup):
     """The group of all commands, in the order of the list."""
 
     def list_commands(self, _: click.Context) -> list[str]:
@@ -187,8 +188,10 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _likely(option: str, known: Sequence[str]) -> list[str]:
-    """Return the known options that start with the unknown one, else the nearest one."""
-    return [one for one in known if one.startswith(option)] or get_close_matches(option, known, 1, 0.0)
+    """Return the known options that start with the unknown one, or only that with a letter more; else the nearest."""
+    begun = [one for one in known if one.startswith(option)]
+    whole = [one for one in begun if len(one) == len(option) + 1]
+    return whole or begun or get_close_matches(option, known, 1, 0.0)
 
 
 def _as_json(words: Sequence[str]) -> bool:

@@ -101,37 +101,24 @@ _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?(|B|kB|MB|GB)", re.IGNORECA
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 
 
-class Size(click.ParamType[int]):
-    """A number of bytes, with or without a unit."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number of bytes."""
-        found = _SIZE.fullmatch(str(value))
-        if not found:
-            self.fail(f"{value!r} is not a size. Write it as 50MB or 2GB.", param, ctx)
-        return int(float(found[1]) * _UNITS[found[2].upper()])
+def size(value: str) -> int:
+    """Return the number of bytes that a text such as 50MB means."""
+    found = _SIZE.fullmatch(value)
+    if not found:
+        raise click.BadParameter(f"{value!r} is not a size. Write it as 50MB or 2GB.")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
 
 
 _COUNT = re.compile(r"\s*([0-9]{1,6})(?:\s*-\s*([0-9]{1,6}))?\s*")
 
 
-class Count(click.ParamType["int | tuple[int, int]"]):
-    """A number such as 40, or a range such as 9-15."""
-
-    name = "count"
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | tuple[int, int]:
-        """Return the number, or both ends of the range."""
-        found = _COUNT.fullmatch(str(value))
-        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
-        if found is None or not 1 <= first <= last <= self._most:
-            self.fail(f"{value!r} is not a number from 1 to {self._most:,} or a range such as 9-15.", param, ctx)
-        return (first, last) if found[2] else first
+def count(value: str) -> int | tuple[int, int]:
+    """Return a number such as 40, or both ends of a range such as 9-15."""
+    found = _COUNT.fullmatch(value)
+    first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    if found is None or not 1 <= first <= last <= MOST_QUESTIONS:
+        raise click.BadParameter(f"{value!r} is not a number from 1 to {MOST_QUESTIONS:,} or a range such as 9-15.")
+    return (first, last) if found[2] else first
 
 
 def allow(context: click.Context, parameter: click.Parameter, most: int) -> None:  # noqa: ARG001
@@ -228,7 +215,7 @@ embeddings = of_field(JudgeConfig, "embeddings")
 max_source = option(
     "--max-source",
     section="limits",
-    type=Size(),
+    type=size,
     metavar="SIZE",
     default="200MB",
     expose_value=False,
@@ -304,7 +291,7 @@ required_judges = of_field(
     help="Model that judges: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.",
 )
 questions = grouped(
-    of_field(JudgeConfig, "questions", type=Count(MOST_QUESTIONS)),
+    of_field(JudgeConfig, "questions", type=count),
     of_field(JudgeConfig, "stretch_tokens"),
 )
 validator = of_field(JudgeConfig, "validator")
@@ -314,14 +301,23 @@ keyfact_options = grouped(perspective, validator, keyfact_chunks)
 repeat = of_field(JudgeConfig, "repeat")
 verdict_options = grouped(
     repeat,
-    *(of_field(JudgeConfig, name) for name in ("claims", "batch", "top_k", "similarity", "evidence", "second_look")),
+    of_field(JudgeConfig, "claims", type=count),
+    *(of_field(JudgeConfig, name) for name in ("batch", "top_k", "similarity", "evidence", "second_look")),
     of_field(JudgeConfig, "threshold"),
     embeddings,
     of_field(JudgeConfig, "pack"),
     of_field(JudgeConfig, "keyfacts"),
 )
 against = of_field(JudgeConfig, "against")
-judging_options = grouped(judge_options, questions, keyfact_options, verdict_options)
+rubric = typed_option(
+    "--rubric",
+    section="judging",
+    multiple=True,
+    metavar="NAME=TEXT",
+    help="Also judge how far the summary meets the requirement TEXT; a FILE with [rubrics.NAME] tables instead can"
+    " define levels. May be repeated.",
+)
+judging_options = grouped(judge_options, rubric, questions, keyfact_options, verdict_options)
 metric_option = of_field(JudgeConfig, "metrics", listing=_metrics)
 reference = option(
     "--reference",
@@ -339,11 +335,16 @@ findings = option(
 )
 decider = of_field(RefineConfig, "decider")
 rounds = of_field(RefineConfig, "rounds")
+final_comparison = of_field(RefineConfig, "final_comparison")
+free_length = of_field(RefineConfig, "free_length")
 goal_options = grouped(
     of_field(RefineConfig, "goals"),
     rounds,
     of_field(RefineConfig, "policy"),
     decider,
-    *(of_field(RefineConfig, name) for name in ("tolerance", "judged_share", "allow_self_check", "final_comparison")),
+    *(of_field(RefineConfig, name) for name in ("tolerance", "judged_share", "allow_self_check")),
+    final_comparison,
+    of_field(RefineConfig, "feedback"),
+    free_length,
 )
 refining_options = grouped(goal_options, of_field(RefineConfig, "review"))

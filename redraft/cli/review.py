@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.cli.terminal import on_stderr, say
 from redraft.cli.views import findings as looks
 from redraft.cli.views import render
@@ -19,6 +20,7 @@ from redraft.cli.views.progress import Display
 from redraft.domain import Finding, ReviewQuestion
 from redraft.report.history.results import document_read, read_result
 from redraft.runs.driver import Reviewer
+from redraft.settings import EXTRACTIVE
 from redraft.store.store import Store
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import count, count_words
@@ -78,6 +80,7 @@ class _Review:
         self._store = store
         self._request = request
         self._draft = store.runs.draft(request["draft"])
+        self._writes = store.runs.get(self._draft.run).settings.model != EXTRACTIVE
         judged = store.judgments.of(self._draft.id)
         known = {finding.id: finding for one in judged.values() for finding in one.findings}
         self._answer = _ReviewAnswer([known[one["id"]] for one in request["findings"] if one["id"] in known])
@@ -122,7 +125,7 @@ class _Review:
                 say(f"  {self._answer.drop(rest)}")
             case "a" if rest:
                 self._answer.added.append(rest)
-                say(f"  added: {rest}")
+                say(f"  added: {rest}" if self._writes else f"  added, but {NOT_UNDERSTOOD}; see `redraft models`")
             case "a":
                 self._request_asked()
             case "e":

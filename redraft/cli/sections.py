@@ -66,6 +66,10 @@ class SectionOption(click.Option):
         return extra
 
 
+CHECK = "redraft.check"
+"""The key of the context's `meta` with a check that needs all parameters."""
+
+
 class Command(click.Command):
     """A command with its options in sections; if `first` is given, the help shows only these."""
 
@@ -100,6 +104,7 @@ class Command(click.Command):
         """Run the command; complete the commands in an error's hint so that they can be copied."""
         try:
             check_trusted(context)
+            context.meta.get(CHECK, lambda: None)()
             _mind_tracing(context)
             return super().invoke(context)
         except RedraftError as error:
@@ -155,7 +160,7 @@ def write_sections(records: Sequence[tuple[Section, Record]], formatter: click.H
             )
 
 
-class CommandGroup(click.Group):
+class CommandGroup(hints.NearestGroup):
     """A group of commands in the order they were added; `usual` runs if none is named."""
 
     command_class = Command

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +91,33 @@ def checked_rubrics(tables: object, place: str) -> dict[str, RubricSettings]:
         except UsageError as error:
             raise UsageError(error.message, place=f"{place} [{RUBRICS}.{name}]", hint=_RUBRICS) from error
     return rubrics
+
+
+_IN_WORDS = re.compile(r"([^\W\d][\w-]*)=(.*)", re.DOTALL)
+
+
+def rubrics_given(words: Sequence[str]) -> dict[str, RubricSettings]:
+    """Return the rubrics of `--rubric` by name: each word is NAME=REQUIREMENT, or a file with tables of rubrics."""
+    found: dict[str, RubricSettings] = {}
+    for word in words:
+        if stated := _IN_WORDS.fullmatch(word):
+            made = checked_rubrics({stated[1]: {"requirement": stated[2].strip()}}, "--rubric")
+        else:
+            made = checked_rubrics(_content_named(word).get(RUBRICS, {}), word)
+        if not made:
+            raise UsageError("has no rubrics", place=word, hint=_RUBRICS)
+        if twice := found.keys() & made.keys():
+            raise UsageError(f"--rubric: there are two rubrics named {min(twice)}", hint="rename one")
+        found |= made
+    return found
+
+
+def _content_named(word: str) -> dict[str, Any]:
+    """Return the content of the file that an option names, which may be a requirement without a name."""
+    if not Path(word).exists():
+        hint = 'write NAME=TEXT, such as --rubric plain_tone="Written for a reader without legal training"'
+        raise UsageError(f"--rubric: {word!r} has no name, and there is no such file", hint=hint)
+    return content_of(Path(word))
 
 
 def _checked(name: str, table: object, place: str) -> ModelSettings:

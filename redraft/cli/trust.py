@@ -32,19 +32,8 @@ _HARMLESS = frozenset(
         *("words", "language", "skip", "chunk-tokens", "until", "preset", "quiet"),
         *("context-tokens", "temperature", "top-p", "max-tokens", "sample", "seed", "replies", "reasoning-tokens"),
         *("repeat", "questions", "stretch-tokens", "claims", "batch", "top-k", "similarity", "threshold"),
-        *(
-            "second-look",
-            "perspective",
-            "keyfact-chunks",
-            "keyfact-overlap",
-            "against",
-            "refine",
-            "rounds",
-            "policy",
-            "tolerance",
-            "judged-share",
-            "review",
-        ),
+        *("second-look", "perspective", "refine", "rounds", "policy", "tolerance", "judged-share", "review"),
+        *("feedback", "free-length", "keyfact-chunks", "keyfact-overlap", "against"),
         *("concurrency", "requests-per-minute", "tokens-per-minute", "max-cost", "max-calls", "timeout"),
     ]
 )

@@ -63,6 +63,8 @@ class Case:
     """The question that the summary answers; None for a summary of the whole document."""
     text: str = ""
     """The full text of the summary with its paragraphs."""
+    confirmer: Judge | None = None
+    """The judge that is asked about what the panel objects to or leaves open."""
 
     @property
     def document(self) -> Document:
@@ -202,10 +204,10 @@ def concluded(
     """Return the evaluation whose score is the mean of the items' values; failed if no item has a verdict."""
     score = mean([item.value for item in items.values()])
     trouble = next((judge_verdicts.trouble for judge_verdicts in panel_verdicts if judge_verdicts.trouble), "")
+    details = dict(evaluation.details) | ({"trouble": trouble} if trouble else {})
     if score is None:
         reason = trouble or "no judge gave a verdict on any item"
-        return replace(evaluation, outcome="failed", score=None, findings=(), held=(), reason=reason)
-    details = dict(evaluation.details)
+        return replace(evaluation, outcome="failed", score=None, findings=(), held=(), details=details, reason=reason)
     likely = [item.probability for item in items.values() if item.probability is not None]
     if len(likely) == len(items):
         details["interval"] = [round(one, 4) for one in interval_of_mean(likely)]
@@ -218,6 +220,4 @@ def concluded(
         details["spread"] = spread(
             [one for judge_verdicts in panel_verdicts if (one := judge_verdicts.score) is not None]
         )
-    if trouble:
-        details["trouble"] = trouble
     return replace(evaluation, score=score, details=details)

@@ -14,7 +14,16 @@ from redraft.agents.examiner import Examiner, RememberedAnswer, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion, Span
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, objected
+from redraft.evaluators.consensus import (
+    ItemVotes,
+    JudgeVerdicts,
+    aggregate,
+    confirmed,
+    doubted,
+    objected,
+    replaced,
+    shown_verdict,
+)
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
 from redraft.llm.claim_questions import SUPPORTED
@@ -36,6 +45,8 @@ from redraft.text.vectors import Encoder
 CONSISTENT, INCONSISTENT = "consistent", "inconsistent"
 # The usual number of facts in a sentence; each may be wrong by itself.
 A_SENTENCE = 6
+# Questions of this importance or more count towards the upper end of a range.
+_IMPORTANT = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +93,9 @@ class Consistency(Evaluator):
     """How the two answers are compared: by the judge, who compares those that are not identical, or by a measure, as in
     the paper; `cosine` needs an `encoder`."""
     threshold: float = 0.6
-    claims: int = 120
-    """The maximum number of questions; of a longer summary, evenly spread sentences are examined."""
+    claims: int | tuple[int, int] = 120
+    """The maximum number of questions; of a longer summary, evenly spread sentences are examined. Or a range, as in the
+    paper: every sentence is examined, and the most important questions of all count."""
     top_k: int | None = None
     second_look: bool = True
     """Whether the judge compares differing answers in words and reads more before calling them different."""
@@ -116,17 +128,17 @@ class Consistency(Evaluator):
         """Score the draft, and find each claim that the document contradicts or does not make."""
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
-        examined = _spread(case.statements, self.claims)
+        examined = case.statements if isinstance(self.claims, tuple) else _spread(case.statements, self.claims)
         asked = await Examiner(case.panel[0]).questions_about(examined, case.statements, A_SENTENCE, case.reader)
-        most = claims_each(len(examined), self.claims)
-        claims, empty = _claims(examined, asked, most, self.top_k), _without_answer(asked, most)
+        most = A_SENTENCE if isinstance(self.claims, tuple) else claims_each(len(examined), self.claims)
+        claims, empty = _claims(examined, asked, most, self.claims, self.top_k), _without_answer(asked, most)
         passed_over = len(asked.open(range(len(examined))))
         if not claims:
             if passed_over or empty:
                 return self.failed(asked.trouble, passed_over + empty)
             return self.not_applicable("no sentence of the summary claims anything")
         alike = similarity(self.likeness, self.encoder)
-        panel = await gather_all(self._check(judge, claims, case, alike) for judge in case.panel)
+        panel = await gather_all(self._seat(judge, claims, case, alike) for judge in case.panel)
         panel_verdicts = [one.judge_verdicts for one in panel]
         items = aggregate(panel_verdicts, range(len(claims)))
         evaluation = Evaluation(
@@ -134,8 +146,7 @@ class Consistency(Evaluator):
             self.version,
             "scored",
             judged=len(items),
-            # A sentence that the judge skipped counts like the average of the others.
-            unjudged=len(claims) - len(items) + empty + passed_over * ceil(len(claims) / len(asked.verdicts)),
+            unjudged=len(claims) - len(items) + self._unasked(claims, asked, empty, passed_over),
             findings=tuple(_findings(claims, panel, items)),
             details={
                 "sentences": len(case.statements),
@@ -144,6 +155,27 @@ class Consistency(Evaluator):
             },
         )
         return concluded(evaluation, panel_verdicts, items)
+
+    def _unasked(
+        self, claims: Sequence[_Claim], asked: Account[SentenceQuestions], empty: int, passed_over: int
+    ) -> int:
+        """Return how many questions are missing. A sentence that the judge skipped counts like the average of the
+        others; of a range, others take its place."""
+        if isinstance(self.claims, tuple):
+            return min(empty + passed_over, max(0, self.claims[0] - len(claims)))
+        return empty + passed_over * ceil(len(claims) / len(asked.verdicts))
+
+    async def _seat(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _DocumentAnswers:
+        first = await self._check(judge, claims, case, alike)
+        items = doubted(first.judge_verdicts, len(claims), CONSISTENT)
+        if case.confirmer is None or not items:
+            return first
+        second = await self._check(case.confirmer, [claims[n] for n in items], case, alike)
+        return _DocumentAnswers(
+            replaced(first.answers, second.answers, items),
+            replaced(first.likeness, second.likeness, items),
+            confirmed(first.judge_verdicts, second.judge_verdicts, items),
+        )
 
     async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _DocumentAnswers:
         pack = case.yardstick.pack.questions if case.yardstick.pack else ()
@@ -173,7 +205,11 @@ class Consistency(Evaluator):
         by_item = {n: self._verdict(like, answers[n]) for n, like in likeness.items()}
         # Algorithm 1, line 11: similarities up to the threshold count 0, others count as they are.
         points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
-        odds = {n: told[SUPPORTED] for n in likeness if (told := answers[n].odds)}
+        odds = {
+            n: judge.probability(ANSWER_FROM_DOCUMENT, one.odds, SUPPORTED)
+            for n, one in found.answers.items()
+            if one.odds
+        }
         return _DocumentAnswers(
             answers, likeness, JudgeVerdicts(judge.name, by_item, points, found.trouble or settled.trouble, odds)
         )
@@ -209,14 +245,23 @@ def _spread(statements: Sequence[Statement], most: int) -> list[Statement]:
 
 
 def _claims(
-    examined: Sequence[Statement], asked: Account[SentenceQuestions], at_most: int, top_k: int | None
+    examined: Sequence[Statement],
+    asked: Account[SentenceQuestions],
+    at_most: int,
+    wanted: int | tuple[int, int],
+    top_k: int | None,
 ) -> list[_Claim]:
-    """Return the claims in summary order: the `top_k` most important where that is set."""
+    """Return the claims in summary order: the `top_k` most important where that is set; of a range, as many as are
+    important, within its ends."""
     claims = [
         _Claim(examined[n], question)
         for n in sorted(asked.verdicts)
         for question in _most_important(asked.verdicts[n].questions, at_most)
     ]
+    if isinstance(wanted, tuple):
+        important = sum(claim.asked.importance >= _IMPORTANT for claim in claims)
+        number = min(wanted[1], max(wanted[0], important))
+        top_k = number if top_k is None else min(top_k, number)
     if top_k is None:
         return claims
     ranked = sorted(range(len(claims)), key=lambda n: (-claims[n].asked.importance, n))
@@ -264,6 +309,7 @@ def _finding(n: int, claim: _Claim, panel: Sequence[_DocumentAnswers], item: Ite
         said_by=item.said_against(CONSISTENT),
         read=read,
         value=item.value,
+        probability=item.probability,
     )
 
 
@@ -277,5 +323,5 @@ def _shown(n: int, claim: _Claim, panel: Sequence[_DocumentAnswers], item: ItemV
         "expected": answers[0].answers[n].answer if answers else "",
         "place": answers[0].answers[n].place if answers else None,
         "likeness": round(answers[0].likeness[n], 4) if answers and n in answers[0].likeness else None,
-        **(item.shown() if item else UNJUDGED),
+        **shown_verdict({n: item} if item else {}, [one.judge_verdicts for one in panel], n),
     }

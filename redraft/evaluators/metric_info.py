@@ -140,8 +140,7 @@ def refuse_self_check(settings: DraftConfig, judging: JudgeConfig | None, refine
         raise UsageError(
             f"the built-in model would judge its own text: that is a {SELF_CHECK} and tells nothing of"
             f" quality, so {' and '.join(goals)} cannot be a goal",
-            hint="name a judge, such as --judge openai:gpt-5-mini; or allow it with --allow-self-check"
-            " (allow_self_check=True in Python)",
+            hint="name another judge (--judge openai:gpt-5-mini), or allow it (--allow-self-check)",
         )
 
 

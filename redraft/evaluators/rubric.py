@@ -136,7 +136,8 @@ class Rubric(Evaluator):
         each = 1 - (1 - value) / max(1, len(order))
         if not order:
             whole = f"Change the summary so that it meets this requirement: {self.requirement}"
-            return [Finding(self.name, SHORT, "change", whole, value=each)]
+            reasons = [one_line(one.reason, _LONGEST_REASON) for one in verdicts if one.level < self.highest]
+            return [Finding(self.name, SHORT, "change", whole, expected=" ".join(dict.fromkeys(reasons)), value=each)]
         return [
             Finding(
                 self.name,

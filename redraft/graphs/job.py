@@ -78,6 +78,11 @@ class Job:
         return self.run.refinement or RefineConfig(goals={name: 1.0 for name, aim in aims.items() if aim})
 
     @property
+    def revision_words(self) -> int | None:
+        """Return the word limit of revisions; None if they may be as long as they need."""
+        return None if self.refinement.free_length else self.plan.words
+
+    @property
     def judges(self) -> Panel:
         """Return the judges of the run."""
         assert self.panel is not None, "only graphs that judge ask"
@@ -236,7 +241,8 @@ class Job:
 
     def keeps_to_the_limit(self, draft: Draft) -> bool:
         """Return whether a draft may be returned: only revisions by a model are held to the limit."""
-        return draft.words <= self.plan.words or not draft.node.startswith(REVISION_OF)
+        limit = self.revision_words
+        return limit is None or draft.words <= limit or not draft.node.startswith(REVISION_OF)
 
     async def latest_within_limit(self) -> str | None:
         """Return the latest accepted draft that may be returned; None before there is one."""

@@ -32,6 +32,7 @@ from redraft.graphs.evaluation import compare
 from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.policy import (
+    ACCUSING,
     FINDINGS_AT_ONCE,
     POLICIES,
     AcceptanceDecision,
@@ -45,9 +46,11 @@ from redraft.graphs.policy import (
     metric_scores,
     reason_to_stop,
     requests_open,
+    requests_refused,
     room_for_more,
     scores_of,
     sentences_to_keep,
+    told_of,
     unmet,
     unsure,
 )
@@ -69,7 +72,9 @@ async def _ending(state: State, job: Job) -> Update:
 def _shortening_request(base: Draft, judged: Mapping[str, Evaluation], state: State, job: Job) -> RevisionRequest:
     """Return the request for a revision that is only shorter."""
     keep = tuple(sentences_to_keep(judged, job.judges.aims, state["dropped"]))
-    return RevisionRequest(base.text, (too_long(base.words, job.plan.words),), keep, job.plan.words, state["round"] + 1)
+    return RevisionRequest(
+        base.text, (too_long(base.words, job.plan.words),), keep, job.revision_words, state["round"] + 1
+    )
 
 
 def too_long(words: int, limit: int) -> Finding:
@@ -97,12 +102,9 @@ async def _rule_on_shortened(state: State, job: Job, policy: Policy) -> tuple[Ac
     return AcceptanceDecision(ruling.accepted, reason), fitting
 
 
-_ACCUSING = ("remove", "correct")
-
-
 def is_accusing(finding: Finding) -> bool:
     """Return whether a finding says that the document does not support the draft."""
-    return finding.task in _ACCUSING and finding.metric != REVIEW
+    return finding.task in ACCUSING and finding.metric != REVIEW
 
 
 def arbiter_of(job: Job) -> Arbiter | None:
@@ -227,7 +229,12 @@ async def _rule_on_revision(state: State, job: Job, policy: Policy) -> Acceptanc
         failed = f"the revision could not be used: {flaws[0]}" if flaws else ""
         return AcceptanceDecision(policy.follows and not failed, failed or "nothing was changed")
     before, start, after = [await job.judged(one) for one in (base.id, state["first"], revised.id)]
-    return acceptance(policy, state["aims"], settings.goals, job.judges.aims, before, start, after, settings.tolerance)
+    aims = state["aims"]
+    if REVIEW in aims and requests_refused(before, await _answers(job, state["round"])):
+        aims = [one for one in aims if one != REVIEW]
+        if not aims:
+            return AcceptanceDecision(policy.follows, "no request was met")
+    return acceptance(policy, aims, settings.goals, job.judges.aims, before, start, after, settings.tolerance)
 
 
 async def decide(state: State, job: Job) -> Update:
@@ -236,11 +243,14 @@ async def decide(state: State, job: Job) -> Update:
     if state["stop"]:
         # A person has stopped the run, and the draft has been shortened since.
         return {"next": "finish"}
-    judged = await job.judged(state["best"])
+    judged = told_of(await job.judged(state["best"]), settings.told)
     policy = POLICIES[settings.policy]
-    free = room_for_more((await job.draft(state["best"])).words, job.plan.words)
+    free = room_for_more((await job.draft(state["best"])).words, job.revision_words)
     gone = [*state["tried"], *state["dropped"]]
     chosen = aim(policy, judged, settings.goals, gone, job.judges.aims, free)
+    is_generic = settings.told == "generic" and (chosen is None or chosen.metrics != (REVIEW,))
+    if is_generic:
+        chosen = Aim(tuple(missed), ()) if (missed := unmet(scores_of(judged), settings.goals)) else None
     stop = reason_to_stop(
         policy,
         scores_of(judged),
@@ -258,6 +268,9 @@ async def decide(state: State, job: Job) -> Update:
         reason = {"stop": stop or "nothing_to_fix"} if end["next"] == "finish" else {}
         return {"why": "", **reason, **end}
     new: Update = {"by_hand": False, "shortening": False, "next": "confirm", "why": "", "instruction": ""}
+    if is_generic:
+        criticism = await job.reviser.criticize((await job.draft(state["best"])).text, state["round"] + 1)
+        return {**new, **_aimed(chosen.metrics, ()), "instruction": criticism}
     if job.decider is not None and chosen.metrics != (REVIEW,):
         return {**new, **await _led(state, job, job.decider, judged, chosen)}
     return {**new, **_aimed(chosen.metrics, chosen.findings)}
@@ -300,7 +313,8 @@ async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluatio
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     left = job.refinement.rounds - state["round"]
     open_goals = unsure(judged, goals, job.refinement.judged_share)
-    return DecisionInput(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, open_goals)
+    most = job.plan.words
+    return DecisionInput(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, most, open_goals)
 
 
 def _aimed(metrics: Sequence[str], findings: Sequence[Finding]) -> Update:
@@ -391,7 +405,8 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
     """Ask for a revision of a draft that fixes the chosen findings, or is only shorter."""
     judged = await job.judged(base.id)
     outline = await job.outline()
-    reviser = replace(job.reviser, outline=outline_text(outline) if outline else None)
+    bare = job.refinement.told == "questions"
+    reviser = replace(job.reviser, outline=outline_text(outline) if outline else None, bare=bare)
     request = _shortening_request(base, judged, state, job)
     if state.get("shortening"):
         reviser = replace(reviser, strict=True)
@@ -401,7 +416,9 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
         rulings = await off_loop(job.store.rulings.of, job.document.id)
         found = findings_in(judged, state["to_fix"])
         chosen = await off_loop(_with_ruled_evidence, found, rulings, reviser.reader)
-        request = replace(request, findings=(*chosen, *instruction))
+        # A general criticism does not say what is good, so nothing is told to be kept.
+        keep = () if job.refinement.told == "generic" else request.keep
+        request = replace(request, findings=(*chosen, *instruction), keep=keep)
     brief = await reviser.brief(request)
     if number == 1 and brief.given.document is None:
         job.observe(Noted(NO_DOCUMENT))

@@ -69,7 +69,7 @@ class Options(TypedDict, total=False):
     repeat: int
     questions: int | tuple[int, int]
     stretch_tokens: int
-    claims: int
+    claims: int | tuple[int, int]
     batch: int
     top_k: int
     similarity: str
@@ -87,6 +87,8 @@ class Options(TypedDict, total=False):
     judged_share: float
     review: bool
     final_comparison: bool
+    feedback: str
+    free_length: bool
     allow_self_check: bool
 
 

@@ -38,10 +38,23 @@ class ReviseGiven(GivenModel):
     tasks: list[Task] = Field(default_factory=list)
     length: int = 0
     """How long the summary is now."""
-    words: int
+    words: int | None
+    """None for a revision without a word limit."""
     query: Question = None
     language: Language = None
     characters: bool = False
 
 
+class CriticizeGiven(GivenModel):
+    """A summary to criticize in general, and the document where it fits, or else passages."""
+
+    summary: SummaryText
+    document: Annotated[str | None, Fence("document")] = None
+    passages: Annotated[list[str], Fence("passage")] = Field(default_factory=list)
+    words: int = 150
+    query: Question = None
+    language: Language = None
+
+
+CRITICIZE = Prompt("criticize", CriticizeGiven, str, "refine --feedback generic: say what could be better", 0.5)
 REVISE = Prompt("revise", ReviseGiven, str, "refine: revise a summary, point by point", 0.5)

@@ -29,17 +29,12 @@ _MOST_FAULTS = 8
 _NUMBER = re.compile(r"\W*(?:level\W*)?([0-9]{1,2})(?![0-9]|[.,][0-9])", re.IGNORECASE)
 
 # The usual levels, by their number. With other numbers, only the two ends are described.
+_WORST, _BEST = "not met", "fully met"
 _USUAL = {
-    2: ("not met", "met"),
-    3: ("not met", "met in part", "met throughout"),
-    4: ("not met", "met in places", "met in most of the summary", "met throughout"),
-    5: (
-        "not met",
-        "met in a few places only",
-        "met in about half of the summary",
-        "met, with small exceptions",
-        "met throughout",
-    ),
+    2: (_WORST, "met"),
+    3: (_WORST, "partly met", _BEST),
+    4: (_WORST, "partly met", "mostly met", _BEST),
+    5: (_WORST, "met to a small extent", "partly met", "met, with small exceptions", _BEST),
 }
 
 _TEMPLATE = """\
@@ -61,14 +56,15 @@ style count only if the requirement is about them. A longer summary is not bette
 
 The levels are:
 LEVELS
-If you are torn between two levels, give the lower one. Give level 0 if the summary contains nothing that the \
-requirement applies to, so that no level would be fair.
+If you are torn between two levels, give the lower one. Give level 0 only if the requirement is about something that \
+the summary does not have and need not have, such as quotations: then no level would be fair. What the requirement \
+asks for and the summary lacks lowers the level.
 
 Reply with:
 - faults: the passages that fall short, the worst first, at most MOST. For each, the quote: the words of the summary, \
 copied exactly, at most one sentence; and the problem: what is wrong with them, in one short sentence. Leave the list \
-empty if nothing falls short.
-- reason: what decided the level, in one or two short sentences.
+empty if no passage falls short.
+- reason: what decided the level, and what is missing if something is, in one or two short sentences.
 - level: its number.
 """
 
@@ -113,7 +109,7 @@ def levels_in_words(levels: int | Sequence[str]) -> tuple[str, ...]:
     """Return the descriptions of the levels from 1; empty where a level between the ends has none."""
     if not isinstance(levels, int):
         return tuple(levels)
-    return _USUAL.get(levels) or ("not met", *[""] * (levels - 2), "met throughout")
+    return _USUAL.get(levels) or (_WORST, *[""] * (levels - 2), _BEST)
 
 
 def rubric_prompt(name: str, requirement: str, levels: int | Sequence[str]) -> Prompt[RubricGiven, RubricVerdict]:

@@ -497,7 +497,7 @@ def _revise(given: revision.ReviseGiven, voice: str = "") -> str:
             text = text.replace(point.sentence, _sentence([*words[1:], *words[:1]]), 1)
         elif len(left := text.replace(point.sentence, "", 1).strip()) > len(text) // 2:
             text = left
-    if (surplus := count_words(text) - given.words) > 0:
+    if given.words and (surplus := count_words(text) - given.words) > 0:
         text = text[list(WORD.finditer(text))[surplus].start() :]
     tags = Tags(given)
     lines = "\n".join(f"{tags.tag('points', point.id)}: fixed" for point in given.points)
@@ -549,6 +549,7 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
         _handled(summarization.COMPRESS, lambda given: prose([given.summary], given.words)),
         _handled(summarization.TIDY, lambda given: given.summary),
         _handled(summarization.OUTLINE, _outline),
+        _handled(revision.CRITICIZE, lambda given: prose([given.summary], given.words)),
         _handled(revision.REVISE, _revise),
         _handled(qa.ASK_DOCUMENT, _ask_document),
         _handled(qa.RANK_QUESTIONS, _rank),

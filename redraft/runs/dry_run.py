@@ -100,7 +100,7 @@ _STAGES: Mapping[str, tuple[str, Role]] = {
     asking.WRITE_ANSWER.name: (_ANSWERING, "writer"),
     decision.DECIDE.name: ("deciding", "decider"),
     arbitration.RULE_ON_FINDINGS.name: ("second looks", "judge"),
-    revision.REVISE.name: ("revising", "writer"),
+    **{one.name: ("revising", "writer") for one in (revision.CRITICIZE, revision.REVISE)},
 }
 """The stage and role of each prompt that no metric sends by itself."""
 
@@ -228,11 +228,11 @@ class CostEstimate:
 
     @property
     def reasoning(self) -> int:
-        """The additional tokens that models may use for reasoning."""
+        """The most tokens that models may use for reasoning, besides the replies."""
         return sum(one.calls * reasoning_reserve(one.settings) for one in self._all_work())
 
     def cost(self, *, with_reasoning: bool) -> float | None:
-        """Return the cost in US dollars; None if a price is unknown."""
+        """Return the cost in US dollars, `with_reasoning` the most it can be; None if a price is unknown."""
         total = 0.0
         for one in self._all_work():
             price = price_of(one.settings, self.prices)
@@ -241,6 +241,11 @@ class CostEstimate:
             thinking = one.calls * reasoning_reserve(one.settings) if with_reasoning else 0
             total += price.of(Usage(one.prompt_tokens, one.completion_tokens + thinking))
         return total
+
+    def unpriced(self) -> tuple[str, ...]:
+        """Return the models whose price is unknown."""
+        unknown = (one.settings.model for one in self._all_work() if price_of(one.settings, self.prices) is None)
+        return tuple(dict.fromkeys(unknown))
 
     def _all_work(self) -> Iterator[StageUsage]:
         yield from self.work
@@ -268,7 +273,8 @@ class CostEstimate:
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens,
             "reasoning_tokens": self.reasoning,
-            "cost_usd": self.cost(with_reasoning=True),
+            "cost_usd": self.cost(with_reasoning=False),
+            "max_cost_usd": self.cost(with_reasoning=True),
             "warnings": list(prepared.warnings),
         } | ({"chapters": [one.to_json() for one in self.chapters]} if self.chapters else {})
 

@@ -6,19 +6,21 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal
 
-from redraft.domain import Document
-from redraft.llm.prices import builtin_prices
+from redraft.domain import GIVEN, OTHER, Document
+from redraft.llm.prices import PriceTable, builtin_prices
+from redraft.report.history.results import document_read
 from redraft.runs.dry_run import DRAFTING, CostEstimate, Stage, dry_run
 from redraft.runs.manager import RunManager
 from redraft.runs.prepare import RunSpec, check_judging, prepare
 from redraft.runs.roster import known_window, with_windows
 from redraft.settings import DraftConfig, Limits, reads_prompts
+from redraft.store.runs import Run
 from redraft.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """What a run takes at most, retries not included: what the command's `--dry-run` prints."""
+    """What a run takes, retries not included: what the command's `--dry-run` prints."""
 
     calls: int
     prompt_tokens: int
@@ -26,7 +28,9 @@ class RunPlan:
     reasoning_tokens: int
     """The most tokens that models may use for reasoning, besides the replies."""
     cost_usd: float | None
-    """With all of the reasoning; None if the price of a model is unknown."""
+    """Without reasoning; None if the price of a model is unknown."""
+    max_cost_usd: float | None
+    """With as much reasoning as there is room for."""
     seconds: float | None
     """From the pace of each model's latest answers in the store; None if a model has not answered yet."""
     stages: tuple[Stage, ...]
@@ -59,12 +63,20 @@ def planned_run(manager: RunManager, document: Document, settings: DraftConfig, 
         prompt_tokens=spending.prompt_tokens,
         completion_tokens=spending.completion_tokens,
         reasoning_tokens=spending.reasoning,
-        cost_usd=spending.cost(with_reasoning=True),
+        cost_usd=spending.cost(with_reasoning=False),
+        max_cost_usd=spending.cost(with_reasoning=True),
         seconds=seconds,
         stages=tuple(one for one in (spending.drafting, *spending.stages) if one.calls),
         notes=spending.notes,
         content=spending.to_json() | {"seconds": seconds},
     )
+
+
+def estimate_again(store: Store, run: Run, prices: PriceTable) -> CostEstimate:
+    """Estimate the cost of a stored run from its start."""
+    drafts = {one.node: one.text for one in reversed(store.runs.drafts(run.id))}
+    order = RunSpec(run.purpose, given=drafts.get(GIVEN), other=drafts.get(OTHER))
+    return dry_run(prepare(document_read(store, run), run.settings, given=order.given), order, prices)
 
 
 def seconds_of(store: Store, spending: CostEstimate, at_once: int) -> float | None:

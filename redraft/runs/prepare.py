@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from redraft.builtin.facade import is_answered, reads
@@ -28,12 +28,12 @@ from redraft.prompts.decision import DECIDE
 from redraft.prompts.factual import FACTUAL
 from redraft.prompts.origins import TRACE_SENTENCES
 from redraft.prompts.qa import JUDGING
-from redraft.prompts.revision import REVISE
+from redraft.prompts.revision import CRITICIZE, REVISE
 from redraft.readers.documents import load_all
 from redraft.readers.parts import DocumentStretch, parted
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import handed_over
-from redraft.runs.model_names import judging_under
+from redraft.runs.model_names import identity_of, judging_under
 from redraft.runs.models import check_judges, check_writer, resolve, tokenizer_of
 from redraft.settings import (
     ANSWER,
@@ -43,6 +43,7 @@ from redraft.settings import (
     Ask,
     BuildKeyfacts,
     BuildQuestions,
+    Calibration,
     Compare,
     DraftConfig,
     Evaluate,
@@ -291,6 +292,23 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
         )
 
 
+def with_calibrations(order: RunSpec, settings: DraftConfig, store: Store) -> RunSpec:
+    """Return the order with the calibrations that were fitted for its judges. Experiments take probabilities as the
+    judges give them."""
+    judging = order.judging
+    if judging is None:
+        return order
+    found: dict[str, dict[str, Calibration]] = {}
+    for judge in {identity_of(one) for one in judging_under(settings, judging)}:
+        for one in order.evaluators():
+            if (known := store.agreements.calibration(judge, one.name, one.version)) is not None:
+                found.setdefault(judge, {})[one.name] = Calibration(slope=known[0], intercept=known[1])
+    if not found:
+        return order
+    calibrated = judging.model_copy(update={"calibrations": found})
+    return replace(order, purpose=order.purpose.model_copy(update={"judging": calibrated}))
+
+
 def book_for(role: DraftConfig, prepared: PreparedDocument) -> PromptBook:
     """Return the prompts for these settings."""
     return prepared.book if role.prompts == prepared.settings.prompts else PromptBook(role.prompts)
@@ -340,7 +358,7 @@ def _identity(of_settings: str, order: RunSpec) -> str:
         of_settings,
         order.purpose.kind,
         order.judging.asks(),
-        order.refinement.model_dump(mode="json", exclude={"allow_self_check"}) if order.refinement else None,
+        order.refinement.asks() if order.refinement else None,
         content_id(order.given) if order.given is not None else None,
         *([content_id(order.other)] if order.other is not None else []),
         *([[asdict(one) for one in order.findings]] if order.findings else []),
@@ -398,6 +416,7 @@ def prompts_used(
 
 def _of_refining(refinement: RefineConfig) -> Iterator[Prompt[Any, Any]]:
     yield REVISE
+    yield from (CRITICIZE,) if refinement.told == "generic" else ()
     if refinement.policy != "paper":
         yield RULE_ON_FINDINGS
         yield from (PREFER_SUMMARY,) if refinement.final_comparison else ()

@@ -19,6 +19,8 @@ from redraft.studio.batch_api import BATCHES
 from redraft.studio.context import Work, context_of, read, run_of, streamed, work_of
 from redraft.studio.contracts import (
     AnswerList,
+    BatchStart,
+    ChapterList,
     Created,
     ExportedPack,
     Offer,
@@ -42,7 +44,7 @@ from redraft.studio.experiment_api import EXPERIMENTS
 from redraft.studio.feeds import EVENT_STREAM, elsewhere
 from redraft.studio.run_actions import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.run_views import RunFilter, RunList
-from redraft.studio.start import asked_of, begun, json_of, offer_of, plan_of, planned
+from redraft.studio.start import asked_of, begun, chapters_of, json_of, offer_of, plan_of, wanted_of
 
 T = TypeVar("T")
 
@@ -72,12 +74,16 @@ async def runs(request: Request) -> RunList:
 
 async def start(request: Request) -> Started | Response:
     """Start a run, or return its plan."""
-    asked, document = await asked_of(request)
-    if asked.dry_run:
-        context = context_of(request)
-        return typed(await plan_of(context, await planned(context, asked, document)))
-    run = await begun(context_of(request), asked, document)
+    wanted, context = await asked_of(request), context_of(request)
+    if isinstance(wanted.asked, Start) and wanted.asked.dry_run:
+        return typed(await plan_of(context, wanted))
+    run = await begun(context, wanted)
     return Started(run=run, events=f"/api/runs/{run}/events")
+
+
+async def chapters(request: Request) -> ChapterList:
+    """Return the chapters of a document, which is not stored."""
+    return await off_loop(chapters_of, await wanted_of(request, BatchStart))
 
 
 async def status(request: Request) -> Status:
@@ -175,6 +181,9 @@ ENDPOINTS = (
     Endpoint("GET", "/api/runs", "List runs.", runs, RunList, query=RunFilter),
     Endpoint("POST", "/api/runs", "Start a run, or plan it.", start, Started, Start, 201, plans=PlanTotals, forms=True),
     Endpoint("GET", "/api/offer", "The documents, models, strategies and metrics that a run can use.", offer_of, Offer),
+    Endpoint(
+        "POST", "/api/chapters", "List the chapters of a document.", chapters, ChapterList, BatchStart, forms=True
+    ),
     Endpoint("GET", _RUN, "The status of a run.", status, Status),
     Endpoint("GET", f"{_RUN}/result", "The result of a run.", of_run(run_views.result_of), RunResult),
     Endpoint(

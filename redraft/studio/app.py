@@ -23,7 +23,7 @@ from redraft.report.pages.assets import static
 from redraft.runs.session import Session
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import batch_pages, experiment_pages, pages
+from redraft.studio import batch_pages, experiment_pages, pages, sheets, start_pages
 from redraft.studio.api import ENDPOINTS
 from redraft.studio.batches import Tables
 from redraft.studio.context import StudioConfig, StudioContext, Work
@@ -94,10 +94,7 @@ _READING = (
 )
 # These precede the route of a single run.
 _WORKING = (
-    Route("/runs/new", pages.new),
-    Route("/runs/new", pages.plan, methods=["POST"]),
-    Route("/runs/change", pages.change, methods=["POST"]),
-    Route("/runs/start", pages.start, methods=["POST"]),
+    *start_pages.WORKING,
     Route("/runs/{run}/stop", partial(pages.order, order=Work.stop), methods=["POST"]),
     Route("/runs/{run}/resume", partial(pages.order, order=Work.resume), methods=["POST"]),
     Route("/runs/{run}/review", pages.review),
@@ -106,6 +103,7 @@ _WORKING = (
     *RUN_PAGES,
     *batch_pages.WORKING,
     *experiment_pages.WORKING,
+    *sheets.WORKING,
     Route("/models", pages.model_list),
 )
 

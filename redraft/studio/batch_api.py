@@ -13,9 +13,19 @@ from redraft.store.batches import Status
 from redraft.store.connection import off_loop
 from redraft.studio import batches
 from redraft.studio.context import context_of, read, streamed, work_of
-from redraft.studio.contracts import BatchList, BatchOrder, BatchStatus, BatchTables, ItemList, WantedItems
-from redraft.studio.endpoints import Endpoint, query_of
+from redraft.studio.contracts import (
+    BatchList,
+    BatchOrder,
+    BatchPlan,
+    BatchStart,
+    BatchStatus,
+    BatchTables,
+    ItemList,
+    WantedItems,
+)
+from redraft.studio.endpoints import Endpoint, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM
+from redraft.studio.start import begun_batch, plan_of_batch, wanted_of
 
 _DOES: Mapping[BatchOrder, Status] = {"pause": "paused", "cancel": "cancelled"}
 ORDERS: Mapping[BatchOrder, str] = {
@@ -40,6 +50,14 @@ def at_work(request: Request) -> frozenset[str]:
 async def listed(request: Request) -> BatchList:
     """Return all batches."""
     return await read(request, batches.listed, at_work(request))
+
+
+async def start(request: Request) -> BatchStatus | Response:
+    """Start a batch, or return its plan."""
+    wanted, context = await wanted_of(request, BatchStart), context_of(request)
+    if isinstance(wanted.asked, BatchStart) and wanted.asked.dry_run:
+        return typed(await plan_of_batch(context, wanted))
+    return await read(request, batches.status_of, await begun_batch(context, wanted), at_work(request))
 
 
 async def status(request: Request) -> BatchStatus:
@@ -85,6 +103,17 @@ async def order(request: Request, order: BatchOrder) -> BatchStatus:
 _BATCH = "/api/batches/{batch:path}"
 BATCHES = (
     Endpoint("GET", "/api/batches", "List batches.", listed, BatchList),
+    Endpoint(
+        "POST",
+        "/api/batches",
+        "Start a batch, or plan it.",
+        start,
+        BatchStatus,
+        BatchStart,
+        201,
+        plans=BatchPlan,
+        forms=True,
+    ),
     Endpoint("GET", f"{_BATCH}/items", "A page of the documents of a batch.", items, ItemList, query=WantedItems),
     Endpoint("GET", f"{_BATCH}/tables", "The results of a batch as tables.", tables, BatchTables),
     Endpoint("GET", f"{_BATCH}/events", "The progress of a batch, until it stops.", events, kind=EVENT_STREAM),

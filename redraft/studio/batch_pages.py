@@ -11,9 +11,9 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from redraft.store.connection import off_loop
-from redraft.studio import batch_api
+from redraft.studio import batch_api, batches
 from redraft.studio.batches import SHOWN_AT_ONCE
-from redraft.studio.context import context_of
+from redraft.studio.context import context_of, read
 from redraft.studio.contracts import BatchOrder, WantedItems
 from redraft.studio.endpoints import query_of
 from redraft.studio.pages import page
@@ -47,6 +47,7 @@ async def batch(request: Request) -> Response:
         "wanted": wanted,
         "items": await batch_api.items(request),
         "to": _BatchLinks(status.batch, wanted),
+        "failures": await read(request, batches.failures, status.batch),
     }
     return page(request, "batch", "batches", batch=status, ended=ended, lines=lines, moves=moves, **values)
 

@@ -37,6 +37,7 @@ from redraft.text.sanitizer import scrubbed
 _PAUSE = 1.0
 _USUAL = DraftConfig().model_dump(include={"model", "strategy", "words"})
 _MOST_KEPT = 16
+_MOST_NAMED = 3
 SHOWN_AT_ONCE = 1000
 """Larger batches have their tables on a separate page, because they require reading every run."""
 
@@ -115,6 +116,12 @@ def items(store: Store, name: str, wanted: WantedItems) -> ItemList:
     rows = tuple(_row(store, item) for item in found)
     metrics = tuple(dict.fromkeys(metric for row in rows for metric in row.scores))
     return ItemList(rows=rows, total=total, page=page, pages=pages, metrics=metrics)
+
+
+def failures(store: Store, name: str) -> tuple[ItemRow, ...]:
+    """Return the first documents of a batch that failed or were set aside."""
+    found = [one for state in ("failed", "aside") for one in store.batches.some(name, state, "", 0, _MOST_NAMED)]
+    return tuple(_row(store, one) for one in found[:_MOST_NAMED])
 
 
 def _row(store: Store, item: BatchItemRow) -> ItemRow:

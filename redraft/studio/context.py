@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -13,7 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from redraft.batches.api import worked_on
-from redraft.batches.request import open_again
+from redraft.batches.request import BatchRequest, open_again, open_batch
+from redraft.batches.sources import file_name
 from redraft.domain import Document
 from redraft.errors import RedraftError, RunError
 from redraft.llm.prices import PriceTable
@@ -22,7 +23,7 @@ from redraft.runs.experiment_runner import described
 from redraft.runs.prepare import RunSpec
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig, Limits, ModelSettings
-from redraft.store.batches import Batch
+from redraft.store.batches import Batch, NewItem
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store, default_path
@@ -30,8 +31,9 @@ from redraft.studio.batches import Tables
 from redraft.studio.experiment_orders import ExperimentPlan
 from redraft.studio.experiment_work import ExperimentWork
 from redraft.studio.feeds import EVENT_STREAM, STREAMED, Feed, Message, sent
-from redraft.studio.orders import Pending, RunBody
+from redraft.studio.orders import Pending, WantedRuns
 from redraft.studio.run_views import RunRows
+from redraft.text.sanitizer import one_line
 
 _log = logging.getLogger("redraft")
 # Feeds of finished runs are kept for pages that are opened a little later.
@@ -110,10 +112,30 @@ class Work:
         """Return the batches that this studio is running."""
         return frozenset(name for name, task in self._batches.items() if not task.done())
 
+    async def start_batch(self, documents: Sequence[Document], asked: BatchRequest, name: str = "") -> str:
+        """Start a batch, or continue the same one, and return its name."""
+        opened = await off_loop(self._opened, documents, asked, name)
+        return self._at_work_on(opened)
+
+    def _opened(self, documents: Sequence[Document], asked: BatchRequest, name: str) -> Batch:
+        sources = []
+        for one in documents:
+            self.session.store.documents.add(one)
+            called = one.source or one_line(one.title) or "document"
+            sources.append(
+                NewItem(f"{called}#{one.id[:8]}", file_name(called.rpartition(".")[0] or called), document=one.id)
+            )
+        limits = self.session.terms.limits or Limits()
+        return open_batch(self.session.store, sources, asked, limits, folder="", name=name or None)
+
     async def resume_batch(self, name: str) -> None:
         """Resume a batch in this studio, under the batch's own limits."""
-        opened = await off_loop(open_again, self.session.store, name)
-        self._batches[name] = asyncio.create_task(self._worked_on(opened))
+        self._at_work_on(await off_loop(open_again, self.session.store, name))
+
+    def _at_work_on(self, opened: Batch) -> str:
+        if opened.name not in self.batches():
+            self._batches[opened.name] = asyncio.create_task(self._worked_on(opened))
+        return opened.name
 
     async def _worked_on(self, opened: Batch) -> None:
         try:
@@ -179,7 +201,7 @@ class StudioContext:
     tables: Tables
     """The tables of batches."""
     work: Work | None
-    pending: Pending[tuple[RunBody, Document]]
+    pending: Pending[WantedRuns]
     planned: Pending[ExperimentPlan] = field(default_factory=Pending)
     """The experiments waiting for confirmation."""
     local: dict[str, ModelSettings] = field(default_factory=dict)

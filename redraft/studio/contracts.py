@@ -15,7 +15,7 @@ from redraft.report.history.summaries import RunSummary
 from redraft.runs.dry_run import Stage
 from redraft.store.batches import ItemStates, State
 from redraft.store.judgments import HumanOpinion
-from redraft.studio.orders import RunBody
+from redraft.studio.orders import BatchBody, RunBody
 
 
 class RequestBody(BaseModel):
@@ -29,6 +29,31 @@ class Start(RunBody):
 
     dry_run: bool = False
     """Only return the plan: no model is called and nothing is stored."""
+
+
+class BatchStart(BatchBody):
+    """A batch to start, or to plan. Its documents are `documents`, or files of the request."""
+
+    dry_run: bool = False
+    """Only return the plan: no model is called and nothing is stored."""
+
+
+class BatchPlan(BaseModel):
+    """The estimated calls, tokens and cost of a batch."""
+
+    documents: int
+    words: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+    """Without reasoning; None if a price is unknown."""
+    max_cost_usd: float | None
+    """With as much reasoning as there is room for."""
+    unpriced: tuple[str, ...]
+    """The models whose price is unknown."""
+    left_out: tuple[str, ...]
+    """The files that cannot be read, and why."""
 
 
 class Started(BaseModel):
@@ -52,7 +77,11 @@ class PlanTotals(BaseModel):
     completion_tokens: int
     reasoning_tokens: int
     cost_usd: float | None
-    """None if a price is unknown."""
+    """Without reasoning; None if a price is unknown."""
+    max_cost_usd: float | None
+    """With as much reasoning as there is room for."""
+    unpriced: tuple[str, ...] = ()
+    """The models whose price is unknown."""
     seconds: float | None = None
     """About how long it takes; None if a model has never answered here."""
     stages: list[Stage]
@@ -209,6 +238,21 @@ class Created(BaseModel):
     """The id of something new."""
 
     id: str
+
+
+class ChapterLine(BaseModel):
+    """A chapter of a document."""
+
+    number: int
+    """The number by which `chapters` names it."""
+    title: Line
+    words: int
+
+
+class ChapterList(BaseModel):
+    """The chapters of a document; none if it has none."""
+
+    chapters: tuple[ChapterLine, ...]
 
 
 class DocumentLine(BaseModel):

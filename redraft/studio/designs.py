@@ -7,7 +7,10 @@ from typing import Any
 
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import check_goals, metrics
+from redraft.lab.agreement.annotations import read_annotations, read_summaries
 from redraft.lab.experiments import chunk_size
+from redraft.lab.experiments.booookscore import tables as booookscore
+from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, CoherenceOutcome, measured
 from redraft.lab.experiments.chunk_size import SIZES, SizeDesign
 from redraft.lab.experiments.context import tables as context
 from redraft.lab.experiments.context.records import ContextDesign, read_steps
@@ -33,7 +36,7 @@ _PAPERS = {"coverage": 0.6, "consistency": 0.73}
 def designed(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:
     """Return the requested experiment and its design; raise UsageError if it needs a model and has none."""
     experiment, design = _DESIGNS[asked.kind]
-    if not asked.models and asked.kind != "chunk-size":
+    if not asked.models and asked.kind not in ("chunk-size", "booookscore"):
         raise UsageError("no model takes part", hint="choose at least one model")
     return experiment, design(asked, models)
 
@@ -149,6 +152,18 @@ def _chunk_size(asked: ExperimentBody, models: Models) -> SizeDesign:
     return SizeDesign(names, own=own, sizes=sizes, sample=asked.sample_size, **how)
 
 
+def _booookscore(asked: ExperimentBody, models: Models) -> CoherenceOutcome:
+    """Return the summaries with their annotations. Without annotations, the built-in model judges by default."""
+    if not asked.summaries:
+        raise UsageError("no summaries were given", hint="upload a JSON file with their texts by id")
+    names = tuple(dict.fromkeys(asked.judges)) or (() if asked.annotations else (EXTRACTIVE,))
+    own = {name: known_model(name, models) for name in names if name != EXTRACTIVE}
+    said = asked.said({"batch", "context_tokens", "temperature", "prompts", "replies"})
+    file = read_summaries("summaries.json", asked.summaries.encode())
+    known = read_annotations("annotations.json", asked.annotations.encode()) if asked.annotations else None
+    return measured(file, known, CoherenceDesign(names, own=own, **said))
+
+
 _DESIGNS: Mapping[str, tuple[Experiment[Any, Any], Callable[[ExperimentBody, Models], Any]]] = {
     "grid": (grid.EXPERIMENT, _grid),
     "longsumeval": (longsumeval.EXPERIMENT, _longsumeval),
@@ -156,4 +171,5 @@ _DESIGNS: Mapping[str, tuple[Experiment[Any, Any], Callable[[ExperimentBody, Mod
     "context": (context.EXPERIMENT, _context),
     "qa": (qa.EXPERIMENT, _qa),
     "chunk-size": (chunk_size.EXPERIMENT, _chunk_size),
+    "booookscore": (booookscore.EXPERIMENT, _booookscore),
 }

@@ -72,10 +72,14 @@ def status_of(error: RedraftError) -> int:
     return _STATUS.get(error.code, _OF_A_MODEL)
 
 
-def problem_of(error: Exception) -> tuple[int, Problem]:
-    """Return the HTTP status and the description of a failure. Unexpected ones are logged, not described."""
+def problem_of(error: Exception, worded: Callable[[str], str] | None = None) -> tuple[int, Problem]:
+    """Return the HTTP status and the description of a failure, optionally in the words of a form. Unexpected ones are
+    logged, not described."""
     if isinstance(error, RedraftError):
-        return status_of(error), Problem(code=error.code, message=str(error), hint=error.hint)
+        if worded is None:
+            return status_of(error), Problem(code=error.code, message=str(error), hint=error.hint)
+        message, hint = map(worded, error.as_written)
+        return status_of(error), Problem(code=error.code, message=message, hint=hint)
     if isinstance(error, ValidationError):
         return 422, Problem(code="usage", message=complaint(error))
     if isinstance(error, HTTPException):

@@ -22,7 +22,7 @@ from redraft.readers.documents import load_bytes
 from redraft.report.tables import Table
 from redraft.settings import Limits
 from redraft.store.store import Store
-from redraft.studio.orders import Models, SettingsBody, document_named
+from redraft.studio.orders import Models, SettingsBody, document_named, refuse_unpriced
 
 if TYPE_CHECKING:
     from redraft.lab.experiments.experiment import Experiment
@@ -37,7 +37,11 @@ def _numbers(given: object) -> object:
 
 
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_numbers), Field(max_length=8)]
-Kind = Literal["grid", "longsumeval", "hamlet", "context", "qa", "chunk-size"]
+Kind = Literal["grid", "longsumeval", "hamlet", "context", "qa", "chunk-size", "booookscore"]
+
+
+TEXTS = ("summaries", "annotations")
+"""The fields that a form sends as files."""
 
 
 class KindInfo(NamedTuple):
@@ -60,6 +64,9 @@ KINDS: Mapping[Kind, KindInfo] = {
     ),
     "qa": KindInfo("Answer questions about the document", "Every model answers questions as it reads further."),
     "chunk-size": KindInfo("Compare chunk sizes", "Judges rate how well chunks of several sizes suit key facts."),
+    "booookscore": KindInfo(
+        "Measure how coherent summaries are", "Judges or annotations say which sentences of your summaries confuse."
+    ),
 }
 """The kinds of experiments that can be started here."""
 
@@ -100,6 +107,10 @@ class ExperimentBody(SettingsBody):
     """Qa: the questions of each type about each third of a document."""
     sample_size: int = Field(default=100, ge=1, le=10_000)
     """Chunk-size: the most chunks of each size."""
+    summaries: str = ""
+    """Booookscore: the content of a JSON file of summaries, their texts by id."""
+    annotations: str = ""
+    """Booookscore: the content of a JSON file of annotations, as the BooookScore project released them."""
     max_cost: float | None = Field(default=None, gt=0)
     """Stop before it costs more US dollars."""
     max_calls: int | None = Field(default=None, ge=1)
@@ -129,7 +140,11 @@ def plan_asked(
 ) -> ExperimentPlan:
     """Return a request with its documents, or with those of an earlier plan. It is checked as far as possible without a
     model."""
-    if before is not None and not (asked.documents or asked.from_batch or files):
+    documents: tuple[Document, ...] = ()
+    if asked.kind == "booookscore":
+        kept = {name: getattr(before.asked, name) for name in TEXTS} if before and not asked.summaries else {}
+        asked = asked.model_copy(update=kept)
+    elif before is not None and before.documents and not (asked.documents or asked.from_batch or files):
         documents = before.documents
     else:
         documents = _documents(store, asked, files)
@@ -145,7 +160,7 @@ def _documents(store: Store, asked: ExperimentBody, files: tuple[tuple[bytes, st
         if not items:
             raise UsageError(f"no batch {asked.from_batch!r} has documents", hint="/batches lists them")
     for content, name in files:
-        found += _uploaded(content, name)
+        found += documents_in_file(content, name)
     documents = tuple({one.id: one for one in found}.values())
     if not documents:
         raise UsageError("no documents were given", hint="choose documents, upload files, or name a batch")
@@ -155,7 +170,7 @@ def _documents(store: Store, asked: ExperimentBody, files: tuple[tuple[bytes, st
     return documents
 
 
-def _uploaded(content: bytes, name: str) -> list[Document]:
+def documents_in_file(content: bytes, name: str) -> list[Document]:
     """Return the document in a file, or the documents of a set: for example JSON lines with id, title and text."""
     if form_suffix(Path(name)) not in SUFFIXES:
         return [load_bytes(content, name)]
@@ -173,10 +188,18 @@ def designed(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any
     return made
 
 
-def plan_table(plan: ExperimentPlan, models: Models, prices: PriceTable) -> Table:
+def plan_table(plan: ExperimentPlan, models: Models, prices: PriceTable, usual: Limits) -> Table:
     """Return the estimated cost of the experiment, step by step; the last row is the total."""
     experiment, design = designed(plan.asked, models)
-    return experiment.plan(plan.documents, design, prices)
+    table = experiment.plan(plan.documents, design, prices)
+    refuse_unpriced(unpriced(table), limits_of(plan.asked, usual))
+    return table
+
+
+def unpriced(table: Table) -> tuple[str, ...]:
+    """Return the models in a plan whose price is unknown."""
+    model, cost = table.columns.index("model"), table.columns.index("USD")
+    return tuple(dict.fromkeys(str(row[model]) for row in table.rows[:-1] if row[cost] is None))
 
 
 def limits_of(asked: ExperimentBody, usual: Limits) -> Limits:

@@ -15,8 +15,8 @@ from redraft.studio import experiment_api, experiments
 from redraft.studio.batches import listed as all_batches
 from redraft.studio.context import context_of, read
 from redraft.studio.endpoints import problem_of
-from redraft.studio.experiment_orders import KINDS, ExperimentBody, plan_table
-from redraft.studio.form import groups
+from redraft.studio.experiment_orders import KINDS, ExperimentBody, ExperimentPlan, plan_table, unpriced
+from redraft.studio.form import groups, in_form
 from redraft.studio.pages import page
 from redraft.studio.start import KEPT, Sent, offer_of, sent_with
 
@@ -38,11 +38,13 @@ async def new(request: Request) -> Response:
     if name := request.query_params.get("from"):
         order = await off_loop(experiments.ordered, context_of(request).config.results, name)
         given = {**order.asked.model_dump(exclude_none=True), "documents": order.documents, "name": ""}
+        if order.asked.summaries:
+            given |= {KEPT: context_of(request).planned.keep(ExperimentPlan(order.asked, ()))}
     return await _form(request, given)
 
 
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
-    status, said = problem_of(problem) if problem else (200, None)
+    status, said = problem_of(problem, in_form) if problem else (200, None)
     offered = await offer_of(request)
     batches = [one.batch for one in (await read(request, all_batches, frozenset())).batches]
     settings = [
@@ -61,16 +63,17 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
 
 async def plan(request: Request) -> Response:
     """Show the plan of an experiment, to be confirmed."""
-    context, sent = context_of(request), Sent({})
+    context, sent, key = context_of(request), Sent({}), ""
     try:
         sent = await sent_with(request)
         made = await experiment_api.planned(request, sent)
-        table = await off_loop(plan_table, made, context.models, context.config.prices)
+        key = context.planned.keep(made)
+        table = await off_loop(plan_table, made, context.models, context.config.prices, context.config.limits)
     except RedraftError as error:
-        return await _form(request, {**sent.fields, KEPT: sent.kept}, error)
+        return await _form(request, {**sent.fields, KEPT: key or sent.kept}, error)
     total = dict(zip(table.columns, table.rows[-1], strict=True))
     values: dict[str, Any] = {"table": table, "total": total, "asked": made.asked, "documents": made.documents}
-    key = context.planned.keep(made)
+    values["unpriced"] = unpriced(table)
     limits = context.config.limits
     return page(request, "experiment_plan", "experiments", key=key, kinds=KINDS, limits=limits, **values)
 

@@ -181,7 +181,7 @@ class ExperimentWork:
 
     def start(self, plan: ExperimentPlan, models: Models) -> str:
         """Start an experiment, and return its name."""
-        created = datetime.now(UTC).isoformat(timespec="seconds")
+        created = datetime.now(UTC).isoformat(timespec="milliseconds")
         order = ExperimentOrder(asked=plan.asked, documents=tuple(one.id for one in plan.documents), created=created)
         with self._lock:
             name = self._new_name(plan.asked, created)

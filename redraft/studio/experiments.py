@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from redraft.studio.run_views import RunFilter, RunRows
 
 _TABLES, _PICTURE = "tables.json", ".svg"
 _MOST_RUNS = 500
+_RUNS = ("made_in", "run", "runs", "judged_in")
+"""The fields of an item that name the runs behind it."""
 
 
 def name_of(row: RunSummary) -> str:
@@ -36,6 +39,9 @@ def listed(rows: RunRows, folder: Path, work: ExperimentWork | None) -> Experime
         if (name := name_of(row)) and name != BATCH:
             found.setdefault(name, []).append(row)
     files = _folders(folder)
+    known = {row.run: row for row in rows.all()} if files else {}
+    for name, one in files.items():
+        found[name] = [known[run] for run in _runs_in(one) if run in known] or found.get(name, [])
     lines = [_line(name, found.get(name, []), files.get(name), work) for name in {*found, *files}]
     lines.sort(key=lambda one: one.name)
     lines.sort(key=lambda one: (bool(one.status), one.latest), reverse=True)
@@ -59,8 +65,10 @@ def _line(name: str, runs: list[RunSummary], folder: Path | None, work: Experime
 
 def shown(rows: RunRows, folder: Path, work: ExperimentWork | None, name: str) -> ExperimentDetails:
     """Return an experiment with its tables, pictures and runs."""
-    runs = rows.listed(RunFilter(experiment=name, per=_MOST_RUNS)).rows
     files = _folders(folder).get(name)
+    known = {row.run: row for row in rows.all()} if files else {}
+    runs = tuple(known[run] for run in (_runs_in(files) if files else ()) if run in known)[:_MOST_RUNS]
+    runs = runs or rows.listed(RunFilter(experiment=name, per=_MOST_RUNS)).rows
     if not runs and files is None:
         raise NoSuchThing(f"there is no experiment {name!r}", hint="/experiments lists them")
     tables, settings = _tables(files) if files else ((), {})
@@ -103,6 +111,27 @@ def _folders(folder: Path) -> dict[str, Path]:
     """Return the folders of experiments by name: the folder itself, and those in it."""
     inner = sorted(one for one in folder.iterdir() if one.is_dir()) if folder.is_dir() else []
     return {one.name: one for one in (folder, *inner) if (one / _TABLES).is_file() or (one / ORDER).is_file()}
+
+
+def _runs_in(folder: Path) -> tuple[str, ...]:
+    """Return the runs that an experiment has made, those with summaries first."""
+    file = folder / "items.jsonl"
+    return _named_in(file, file.stat().st_mtime_ns) if file.is_file() else ()
+
+
+@lru_cache(maxsize=64)
+def _named_in(file: Path, changed: int) -> tuple[str, ...]:  # noqa: ARG001  (a changed file is read again)
+    found: dict[str, list[str]] = {name: [] for name in _RUNS}
+    try:
+        items = [json.loads(line) for line in read_file(file, MOST_BYTES).splitlines()]
+    except (OSError, ValueError):
+        return ()
+    for item in items:
+        for name in found.keys() & item.keys() if isinstance(item, dict) else ():
+            value = item[name]
+            several = value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]
+            found[name] += [one for one in several if isinstance(one, str)]
+    return tuple(dict.fromkeys(run for name in _RUNS for run in found[name]))
 
 
 def _pictures(folder: Path) -> Iterator[str]:

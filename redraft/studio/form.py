@@ -22,7 +22,7 @@ SETTINGS: tuple[type[BaseModel], ...] = (DraftConfig, JudgeConfig, RefineConfig)
 _NEVER = frozenset({"base_url", "key_env", "source_language"})
 _APART = frozenset({"strategy", "model", "metrics", "judges", "goals", "words", "query", "rounds", "review"})
 """Fields that the studio's forms have outside the groups."""
-_OF_MODELS = frozenset({"validator", "decider"})
+_OF_MODELS = frozenset({"validator", "confirm", "decider"})
 _GROUPS: Mapping[Section, tuple[str, str]] = {
     "summary": ("Summary", "summarize evaluate refine"),
     "model": ("Model", "summarize evaluate refine"),
@@ -32,8 +32,19 @@ _GROUPS: Mapping[Section, tuple[str, str]] = {
 """The groups of a form: the title, and the kinds of runs it applies to."""
 _ENDS = ("ge", "gt", "le", "lt")
 _OPTION = re.compile(r"--((?:no-)?[a-z][a-z-]*)")
+_FIELD = re.compile(r"(?:\w+Config: )?(\w+)(?:\.(\w+))?: ")
+_VALUED = re.compile(r"--((?:no-)?[a-z][a-z-]*)(?: [a-z]+:[\w.-]+)?")
 _MENTIONED = re.compile(r"`redraft [a-z ]+`")
-_NAMES = {"context_tokens": "window, in tokens", "until": "read until token", "top_p": "top p", "top_k": "top k"}
+_NAMES = {
+    "context_tokens": "window, in tokens",
+    "until": "read until token",
+    "judges": "judge",
+    "words": "word limit",
+    "query": "question to answer",
+    "rounds": "maximum revisions",
+    "review": "ask me before each revision",
+    "allow_self_check": "let the built-in model judge its own text (a self-check)",
+}
 
 
 class FormField(NamedTuple):
@@ -99,7 +110,7 @@ def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> Form
     annotation: Any = field.annotation
     ends = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     kind = next(one for one in ends if one is not type(None))
-    default = _default(field) if kind is bool else option.default or _default(field)
+    default = _default(field) if kind is bool else _in_words(option.default or _default(field))
     if get_origin(kind) is Literal:
         return FormField(name, label, text, "choice", default, tuple(map(str, get_args(kind))))
     if kind is bool:
@@ -113,6 +124,27 @@ def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> Form
         least, most = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
         return FormField(name, label, text, "number", default, (), least, most, kind is int)
     return FormField(name, label, text, "text", default)
+
+
+def in_form(text: str) -> str:
+    """Return the message or hint of an error with settings as a form names them."""
+    labels, options = _labels()
+    if (found := _FIELD.match(text)) and found[1] in labels:
+        text = f"{labels[found[1]]}{f' ({found[2]})' if found[2] else ''}: {text[found.end() :]}"
+    return _VALUED.sub(lambda found: f"“{options[found[1]]}”" if found[1] in options else found[0], text)
+
+
+@cache
+def _labels() -> tuple[Mapping[str, str], Mapping[str, str]]:
+    """Return the labels by field, and by option."""
+    labels, options = {"chapters": "Chapters", "name": "Name"}, {"chapters": "Chapters"}
+    for model in SETTINGS:
+        for name in named_fields(model):
+            label, option = _NAMES.get(name, name.replace("_", " ")), option_of(model, name)
+            labels[name] = f"{label[:1].upper()}{label[1:]}"
+            for one in option.names if option else ():
+                options |= dict.fromkeys((part.removeprefix("--") for part in one.split("/")), labels[name])
+    return labels, options
 
 
 def _default(field: FieldInfo) -> str:

@@ -22,7 +22,10 @@ from redraft.studio.endpoints import Problem, refusal
 MOST_BYTES = 20_000_000
 """The maximum size of an upload with its form, in bytes."""
 _MOST_OTHERWISE = 4_000_000
-_UPLOADS = frozenset({"/api/runs", "/runs/new", "/api/experiments", "/experiments/new"})
+_UPLOADS = frozenset(
+    {"/api/runs", "/api/batches", "/api/chapters", "/runs/new", "/api/experiments", "/experiments/new"}
+    | {"/sheets", "/sheets/filled"}
+)
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _HERE = frozenset({"same-origin", "none"})
 _POLICY = "; ".join(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from redraft import plugins
+from redraft.batches.request import BatchRequest
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import check_goals, metrics, names
@@ -19,6 +20,7 @@ from redraft.evaluators.similarity import similarity
 from redraft.fields import checked, same
 from redraft.graphs.strategies import STRATEGIES
 from redraft.prompts.book import SETS
+from redraft.readers.parts import Choice, chosen
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import with_places
 from redraft.settings import (
@@ -27,6 +29,7 @@ from redraft.settings import (
     USUAL_METRICS,
     DraftConfig,
     JudgeConfig,
+    Limits,
     ModelSettings,
     RefineConfig,
     with_draft,
@@ -74,6 +77,8 @@ class RunBody(SettingsBody):
     """The text of the document."""
     title: str = Field(default="", max_length=300)
     """The title of the document, with `text`."""
+    chapters: str = Field(default="", max_length=200)
+    """The chapters to read, such as 1-3 or 2,5-. Default: all."""
     kind: Literal["summarize", "evaluate", "refine"] = "summarize"
     """Draft a summary; draft and judge it; or redraft it until it meets its goals."""
     summary: str | None = Field(default=None, max_length=2_000_000)
@@ -90,6 +95,44 @@ class RunBody(SettingsBody):
     metrics: tuple[str, ...] = ()
     """The metrics that judge a draft. Default: those of the goals, or coverage and consistency."""
     goals: dict[str, float] = Field(default_factory=dict)
+
+
+class BatchBody(RunBody):
+    """A request for a batch: each document gets a run of its own."""
+
+    documents: tuple[str, ...] = Field(default=(), max_length=200)
+    """The ids of documents in the database."""
+    name: str = Field(default="", max_length=60)
+    """What to call the batch. Default: made from its settings and documents."""
+
+
+class WantedRuns(NamedTuple):
+    """A run that can be started, or a batch of them, with the whole documents."""
+
+    asked: RunBody
+    documents: tuple[Document, ...]
+    left_out: tuple[str, ...] = ()
+    """The files that cannot be read, and why."""
+
+    def read(self) -> tuple[Document, ...]:
+        """Return the documents, or the chosen chapters of each."""
+        if not self.asked.chapters:
+            return self.documents
+        return tuple(chosen(one, Choice(self.asked.chapters, skip=())) for one in self.documents)
+
+
+def batch_of(asked: RunBody, models: Models) -> BatchRequest:
+    """Return the settings of a batch. Raise UsageError for what applies to one document."""
+    if asked.summary is not None:
+        hint = "choose one document, or leave your summary out"
+        raise UsageError("your own summary belongs to one document, and there are several", hint=hint)
+    settings, order = order_of(asked, models)
+    if order.refinement is not None and order.refinement.review:
+        raise UsageError(
+            "you can be asked before each revision of one summary only, and there are several documents",
+            hint="leave that out; a summary of the batch can be refined with it afterwards",
+        )
+    return BatchRequest(settings, order.judging, order.refinement)
 
 
 def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
@@ -154,6 +197,16 @@ def judging_of(asked: SettingsBody, models: Models, wanted: tuple[str, ...], jud
 def refinement_of(asked: SettingsBody, goals: Mapping[str, float]) -> RefineConfig:
     """Return the settings of refining."""
     return checked(RefineConfig, {"goals": goals or DEFAULT_GOALS, **asked.said(_REFINING)})
+
+
+def refuse_unpriced(models: Sequence[str], limits: Limits) -> None:
+    """Refuse models without a price where the cost has a limit, which could not be kept."""
+    if models and limits.max_cost is not None:
+        raise UsageError(
+            f"the price of {' and '.join(models)} is unknown, so the limit of ${limits.max_cost:g} cannot be kept",
+            hint="add the price, such as price = { prompt = 0.25, completion = 2.0 } for US dollars per million tokens,"
+            " to its table in redraft.toml and restart the studio; or limit the number of calls instead",
+        )
 
 
 def document_named(store: Store, key: str) -> Document:

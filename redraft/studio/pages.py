@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -14,42 +14,20 @@ from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import MEANINGS
 from redraft.fields import checked
 from redraft.report.dossier.comparison.build import read_beside
-from redraft.report.history.certificates import self_checked
+from redraft.report.history.certificates import in_words, packaged, self_checked
 from redraft.report.pages import comparison
 from redraft.report.pages.assets import template
-from redraft.settings import DEFAULT_GOALS
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import api as studio_api
 from redraft.studio import models, packs
 from redraft.studio.context import Work, context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import Review, Strike
-from redraft.studio.endpoints import NoSuchThing, problem_of, query_of
-from redraft.studio.form import groups
-from redraft.studio.orders import other_settings
-from redraft.studio.run_actions import settings_given
+from redraft.studio.endpoints import NoSuchThing, query_of
 from redraft.studio.run_views import RunFilter, RunList
-from redraft.studio.start import KEPT, Sent, asked_from, begun, offer_of, plan_of, planned, sent_with
 
-Here = Literal["runs", "new", "batches", "packs", "models", "experiments", "api", ""]
+Here = Literal["runs", "new", "batches", "packs", "models", "experiments", "sheets", "api", ""]
 _MOST_COMPARED = 6
-_EMPTY = dict.fromkeys(
-    (
-        "document",
-        "kept",
-        "summary",
-        "model",
-        "judge",
-        "judges",
-        "metrics",
-        "words",
-        "query",
-        "review",
-        "allow_self_check",
-    ),
-    "",
-)
-_EMPTY |= {"strategy": "hierarchical", "kind": "summarize", "rounds": "4"}
 
 
 def page(request: Request, name: str, here: Here, status: int = 200, **values: Any) -> Response:
@@ -96,54 +74,6 @@ class _RunListLinks:
 
     def _with(self, **changes: object) -> str:
         return f"/runs?{urlencode({**self._said, **changes})}"
-
-
-async def new(request: Request) -> Response:
-    """Show the form for a new run."""
-    given: Mapping[str, Any] = {"document": request.query_params.get("document", "")}
-    if key := request.query_params.get("from"):
-        given = await read(request, settings_given, key, context_of(request).config.models)
-    return await _form(request, given)
-
-
-async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
-    """Show the form as it was filled in, with an error if any."""
-    status, shown = problem_of(problem) if problem else (200, None)
-    values: dict[str, Any] = {**_EMPTY, "model": request.query_params.get("model", ""), **given}
-    goals = dict(given.get("goals") or {name: f"{least:g}" for name, least in DEFAULT_GOALS.items()})
-    offered = await offer_of(request)
-    shared: dict[str, Any] = {"offer": offered, "goals": goals, "groups": groups(tuple(offered.models))}
-    return page(request, "new", "new", status, given=values, problem=shown, **shared)
-
-
-async def plan(request: Request) -> Response:
-    """Show the plan of a run, to be confirmed."""
-    sent = Sent({})
-    try:
-        sent = await sent_with(request)
-        asked, document = await asked_from(request, sent)
-        spending = await planned(context_of(request), asked, document)
-    except RedraftError as error:
-        return await _form(request, {**sent.fields, KEPT: sent.kept}, error)
-    context = context_of(request)
-    key, made = context.pending.keep((asked, document)), await plan_of(context, spending)
-    shared: dict[str, Any] = {"limits": context.config.limits, "goals": DEFAULT_GOALS, "others": other_settings(asked)}
-    return page(request, "plan", "new", plan=made, asked=asked, key=key, **shared)
-
-
-async def change(request: Request) -> Response:
-    """Show the form again as it was filled in; the document is kept."""
-    async with request.form() as form:
-        key = str(form.get(KEPT, ""))
-    asked, _ = context_of(request).pending.look(key)
-    return await _form(request, {**asked.model_dump(exclude_none=True, exclude={"text", "document"}), KEPT: key})
-
-
-async def start(request: Request) -> Response:
-    """Start the planned run."""
-    async with request.form() as form:
-        asked, document = context_of(request).pending.take(str(form.get(KEPT, "")))
-    return RedirectResponse(f"/runs/{await begun(context_of(request), asked, document)}", 303)
 
 
 async def order(request: Request, order: Callable[[Work, str], Awaitable[object]]) -> Response:
@@ -251,7 +181,10 @@ async def keyfacts(request: Request) -> Response:
 
 async def model_list(request: Request) -> Response:
     """Show the models; a script searches for those on this machine."""
-    return page(request, "models", "models", models=models.known(context_of(request)).models)
+    kept = await read(request, lambda store: store.agreements.all())
+    shown: dict[str, Any] = {"models": models.known(context_of(request)).models}
+    shown["certificates"] = [(one, in_words(one)) for one in (*kept, *packaged())]
+    return page(request, "models", "models", **shown)
 
 
 async def api(request: Request) -> Response:

@@ -28,15 +28,23 @@ from redraft.report.pages.markdown import dossier_markdown
 from redraft.runs.inputs import draft_of_round
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import RunRequest
-from redraft.settings import DEFAULT_GOALS, GIVEN_STRATEGY, DraftConfig, JudgeConfig, ModelSettings, RefineConfig
+from redraft.settings import (
+    DEFAULT_GOALS,
+    EXTRACTIVE,
+    GIVEN_STRATEGY,
+    DraftConfig,
+    JudgeConfig,
+    ModelSettings,
+    RefineConfig,
+)
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio import run_views
-from redraft.studio.context import Work, read, run_of, work_of
+from redraft.studio.context import Work, context_of, read, run_of, work_of
 from redraft.studio.contracts import RequestBody, Started
 from redraft.studio.endpoints import Endpoint, NoSuchThing
-from redraft.studio.orders import RunBody
+from redraft.studio.orders import Models, RunBody, known_model
 from redraft.studio.start import json_of
 
 
@@ -96,6 +104,8 @@ class Fork(RequestBody):
     rounds: int | None = None
     """The maximum number of revisions; by default as many as the run was allowed."""
     review: bool = False
+    judge: str | None = Field(default=None, max_length=200)
+    """The model that judges; by default the judges of the run, or else the model that writes."""
     allow_self_check: bool = False
 
 
@@ -107,7 +117,7 @@ class Planned(NamedTuple):
     spec: RunSpec
 
 
-def forked(store: Store, run: Run, asked: Fork, work: Work) -> Planned:
+def forked(store: Store, run: Run, asked: Fork, work: Work, models: Models) -> Planned:
     """Return the run that a fork asks for. Raise RedraftError if it is not possible."""
     if run.draft is None or run.kind not in run_views.DRAFTED:
         raise RunError(f"run {run.id} has no summary to refine", hint="resume it, or choose another run")
@@ -119,7 +129,11 @@ def forked(store: Store, run: Run, asked: Fork, work: Work) -> Planned:
     check_goals(goals, metrics(names(own), own))
     said = {"goals": goals, "review": asked.review, "allow_self_check": asked.allow_self_check}
     said |= {"rounds": asked.rounds} if asked.rounds is not None else {}
-    wanted = RunRequest(run.settings, run.judging or JudgeConfig(), checked(RefineConfig, known | said))
+    judging = run.judging or JudgeConfig()
+    if asked.judge:
+        tables = {} if asked.judge == EXTRACTIVE else {asked.judge: known_model(asked.judge, models)}
+        judging = judging.model_copy(update={"judges": (asked.judge,), "models": {**judging.models, **tables}})
+    wanted = RunRequest(run.settings, judging, checked(RefineConfig, known | said))
     found = requests([one for one in asked.requests if one.strip()])
     settings, spec = wanted.order("refine", work.session.terms.model_roles, given=given, parent=run.id, findings=found)
     return Planned(store.documents.get(run.document), settings, spec)
@@ -128,7 +142,7 @@ def forked(store: Store, run: Run, asked: Fork, work: Work) -> Planned:
 async def fork(request: Request) -> Started:
     """Refine a draft of a run in a new run."""
     asked, run, work = checked(Fork, await json_of(request)), await run_of(request), work_of(request)
-    planned = await read(request, forked, run, asked, work)
+    planned = await read(request, forked, run, asked, work, context_of(request).models)
     made = await work.start(*planned)
     return Started(run=made, events=f"/api/runs/{made}/events")
 

@@ -15,13 +15,13 @@ from starlette.routing import Route
 from redraft.errors import RedraftError
 from redraft.evaluators.catalog import metrics, names, with_rubrics
 from redraft.fields import checked
-from redraft.report.dossier.build import read_dossier
+from redraft.report.dossier.build import PROMPTS_ELSEWHERE, read_dossier
 from redraft.report.history.summaries import RunSummary
 from redraft.report.pages.assets import template
 from redraft.report.pages.dossier import view
 from redraft.report.pages.formatting import packed, page_data
 from redraft.runs.dry_run import CostEstimate, spending_of
-from redraft.settings import DEFAULT_GOALS, RefineConfig
+from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -29,6 +29,8 @@ from redraft.studio import run_views
 from redraft.studio.context import context_of, read, run_of, work_of
 from redraft.studio.contracts import Status
 from redraft.studio.endpoints import problem_of
+from redraft.studio.form import in_form
+from redraft.studio.orders import refuse_unpriced
 from redraft.studio.pages import page
 from redraft.studio.run_actions import Fork, delete, forked, result_round
 from redraft.text.sanitizer import clean
@@ -59,6 +61,9 @@ def _comparable(all_of: Callable[[], list[RunSummary]], run: Status) -> list[Run
 
 def _dossier_page(store: Store, status: Status, read_only: bool, others: Sequence[RunSummary]) -> str:
     dossier = read_dossier(store, status.run)
+    # Here each call shows its prompt and its reply.
+    left_out = tuple(one for one in dossier.left_out if not one.startswith(PROMPTS_ELSEWHERE))
+    dossier = dossier.model_copy(update={"left_out": left_out})
     said = {one.finding: to_jsonable_python(one) for one in run_views.opinions_of(store, status.run).opinions}
     findings = {one.number: {"id": one.id, "opinion": said.get(one.id)} for one in dossier.findings}
     return template("studio/run.html").render(
@@ -82,15 +87,16 @@ async def refine(request: Request) -> Response:
 
 async def refine_answered(request: Request) -> Response:
     """Show the plan of a refinement, or start it."""
-    run, work = await run_of(request), work_of(request)
+    run, work, context = await run_of(request), work_of(request), context_of(request)
     asked = Fork()
     try:
         async with request.form() as form:
             asked, start = _fork_of(form), form.get("act") == "start"
-        planned = await read(request, forked, run, asked, work)
+        planned = await read(request, forked, run, asked, work, context.models)
         if start:
             return RedirectResponse(f"/runs/{await work.start(*planned)}", 303)
-        plan = await off_loop(spending_of, *planned, context_of(request).config.prices)
+        plan = await off_loop(spending_of, *planned, context.config.prices)
+        refuse_unpriced(plan.unpriced(), context.config.limits)
     except RedraftError as error:
         return await _refine(request, asked, problem=error)
     return await _refine(request, asked, plan)
@@ -100,7 +106,7 @@ def _fork_of(form: FormData) -> Fork:
     """Parse a fork from the fields of the form. Empty goals are left out."""
     goals = {name.removeprefix("goal."): value for name, value in form.items() if name.startswith("goal.") and value}
     said: dict[str, Any] = {
-        name: form[name] for name in ("round", "rounds", "review", "allow_self_check") if form.get(name)
+        name: form[name] for name in ("round", "rounds", "review", "judge", "allow_self_check") if form.get(name)
     }
     lines = str(form.get("requests", "")).splitlines()
     asked: Fork = checked(Fork, {**said, "goals": goals, "requests": [one.strip() for one in lines if one.strip()]})
@@ -111,9 +117,10 @@ async def _refine(
     request: Request, asked: Fork, plan: CostEstimate | None = None, problem: RedraftError | None = None
 ) -> Response:
     run = await run_of(request)
-    status, shown = problem_of(problem) if problem else (200, None)
+    status, shown = problem_of(problem, in_form) if problem else (200, None)
     values = await read(request, _to_refine, run, asked)
-    return page(request, "refine", "runs", status, asked=asked, plan=plan, problem=shown, **values)
+    models = (EXTRACTIVE, *context_of(request).models)
+    return page(request, "refine", "runs", status, asked=asked, plan=plan, problem=shown, models=models, **values)
 
 
 class _Draft(NamedTuple):
@@ -143,6 +150,7 @@ def _to_refine(store: Store, run: Run, asked: Fork) -> Mapping[str, Any]:
         "most": asked.rounds
         or (run.refinement.rounds if run.refinement else RefineConfig.model_fields["rounds"].default),
         "self_check": asked.allow_self_check or bool(run.refinement and run.refinement.allow_self_check),
+        "judges": run.judging.judges if run.judging and run.judging.judges else (run.settings.model,),
         "offered": tuple(one.name for one in metrics(names(own), own) if one.aim),
     }
 

@@ -3,35 +3,58 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 
+from redraft.batches.request import BatchEstimate, estimate
 from redraft.domain import Document
-from redraft.errors import UsageError
+from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.catalog import names
 from redraft.fields import checked
 from redraft.lab.doctor.checkup import DOCTOR
-from redraft.readers.documents import finished, load_bytes
+from redraft.readers.documents import finished
+from redraft.readers.parts import chapters
 from redraft.runs.dry_run import CostEstimate, spending_of
 from redraft.runs.plans import seconds_of
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of, read
-from redraft.studio.contracts import DocumentLine, Offer, PlanTotals, Start
+from redraft.studio.contracts import (
+    BatchPlan,
+    BatchStart,
+    ChapterLine,
+    ChapterList,
+    DocumentLine,
+    Offer,
+    PlanTotals,
+    Start,
+)
+from redraft.studio.experiment_orders import TEXTS, documents_in_file
 from redraft.studio.guard import MOST_BYTES
-from redraft.studio.orders import RunBody, aims, document_named, order_of, strategies
+from redraft.studio.orders import (
+    BatchBody,
+    RunBody,
+    WantedRuns,
+    aims,
+    batch_of,
+    document_named,
+    order_of,
+    refuse_unpriced,
+    strategies,
+)
 from redraft.text.sanitizer import one_line
+from redraft.text.words import count_words
 
 KEPT = "kept"
 """The form field with the key of an earlier plan, whose document is used."""
 _GOAL = "goal."
 _LONGEST_NAME = 200
-_MOST_FIELDS, _MOST_DOCUMENTS = 400, 200
+_MOST_FIELDS, _MOST_DOCUMENTS, _MOST_CHAPTERS = 400, 200, 500
 MOST_FILES = 50
 _LISTS = frozenset({"metrics", "judges", "models", "strategies", "documents"})
 _FORMS = ("multipart/form-data", "application/x-www-form-urlencoded")
@@ -45,9 +68,19 @@ class Sent(NamedTuple):
     kept: str = ""
 
 
-async def asked_of(request: Request) -> tuple[Start, Document]:
-    """Return the settings and the document of a request."""
-    return await asked_from(request, await sent_with(request) if is_form(request) else Sent(await json_of(request)))
+async def asked_of(request: Request) -> WantedRuns:
+    """Return the run that a request asks for; raise UsageError for several documents."""
+    wanted = await wanted_of(request, Start)
+    if len(wanted.documents) > 1:
+        raise _several()
+    return wanted
+
+
+async def wanted_of(request: Request, model: type[RunBody]) -> WantedRuns:
+    """Return the run or the batch that a form or a JSON body asks for."""
+    return await wanted_from(
+        request, await sent_with(request) if is_form(request) else Sent(await json_of(request)), model
+    )
 
 
 def is_form(request: Request) -> bool:
@@ -60,7 +93,9 @@ async def sent_with(request: Request) -> Sent:
     async with request.form(max_files=MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
         files = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
         given = tuple([(await one.read(), plain_name(one.filename or "")) for one in files])
-        return Sent(fields_of(form), given, str(form.get(KEPT, "")))
+        texts = {name: one for name in TEXTS if isinstance(one := form.get(name), UploadFile) and one.filename}
+        fields = {name: (await one.read()).decode("utf-8-sig", "replace") for name, one in texts.items()}
+        return Sent(fields_of(form) | fields, given, str(form.get(KEPT, "")))
 
 
 async def json_of(request: Request) -> Any:
@@ -91,20 +126,56 @@ def fields_of(form: FormData) -> dict[str, Any]:
     return fields | ({"goals": goals} if goals else {})
 
 
-async def asked_from(request: Request, sent: Sent) -> tuple[Start, Document]:
-    """Return the settings and the document of a parsed request."""
-    asked = checked(Start, sent.fields)
-    given = [one for one in (asked.document, asked.text, *sent.files) if one is not None]
-    if not given and sent.kept:
-        return asked, context_of(request).pending.look(sent.kept)[1]
-    if len(given) != 1:
-        what = "more than one document was given" if given else "no document was given"
-        raise UsageError(what, hint="give one file, one text, or the id of one document")
-    if sent.files:
-        return asked, await off_loop(load_bytes, *sent.files[0])
+async def wanted_from(request: Request, sent: Sent, model: type[RunBody] = BatchStart) -> WantedRuns:
+    """Return the run or the batch that a parsed request asks for."""
+    asked = checked(model, sent.fields)
+    keys = [*([asked.document] if asked.document is not None else []), *getattr(asked, "documents", ())]
+    if sent.kept and not (keys or sent.files or asked.text is not None):
+        return context_of(request).pending.look(sent.kept)._replace(asked=asked)
+    if not isinstance(asked, BatchBody) and len(keys) + len(sent.files) + (asked.text is not None) > 1:
+        raise _several()
+    found, left_out = await off_loop(_uploaded, sent.files)
+    found += [await read(request, document_named, key) for key in keys]
     if asked.text is not None:
-        return asked, await off_loop(finished, Document.from_text(asked.text, asked.title))
-    return asked, await read(request, document_named, asked.document or "")
+        found.append(await off_loop(finished, Document.from_text(asked.text, asked.title)))
+    documents = tuple({one.id: one for one in found}.values())
+    if not documents:
+        raise UsageError("no document was given", hint="give a file, or choose a document")
+    if len(documents) > _MOST_DOCUMENTS:
+        hint = "redraft batch takes larger sets"
+        raise UsageError(f"{len(documents):,} documents are too many here: at most {_MOST_DOCUMENTS}", hint=hint)
+    return WantedRuns(asked, documents, left_out)
+
+
+def _several() -> UsageError:
+    return UsageError("more than one document was given", hint="give one, or start a batch of them")
+
+
+def _uploaded(files: Sequence[tuple[bytes, str]]) -> tuple[list[Document], tuple[str, ...]]:
+    """Return the documents in some files, and what cannot be read; raise if nothing can."""
+    found: list[Document] = []
+    troubles: list[RedraftError] = []
+    for content, name in files:
+        try:
+            found += documents_in_file(content, name)
+        except RedraftError as error:
+            troubles.append(error)
+    if troubles and not found:
+        raise troubles[0]
+    return found, tuple(map(str, troubles))
+
+
+def chapters_of(wanted: WantedRuns) -> ChapterList:
+    """Return the chapters of the only document; none of several."""
+    (document, *others) = wanted.documents
+    known = [] if others else chapters(document)
+    lines = (
+        ChapterLine(
+            number=one.number, title=one.section.title, words=count_words(document.text[slice(*one.section.span)])
+        )
+        for one in known[:_MOST_CHAPTERS]
+    )
+    return ChapterList(chapters=tuple(lines))
 
 
 def plain_name(name: str) -> str:
@@ -113,27 +184,58 @@ def plain_name(name: str) -> str:
     return one_line(last)[-_LONGEST_NAME:] or "file"
 
 
-async def planned(context: StudioContext, asked: RunBody, document: Document) -> CostEstimate:
+async def plan_of(context: StudioContext, wanted: WantedRuns) -> PlanTotals:
     """Return the plan of a run. No model is called, and nothing is stored."""
-    return await off_loop(_planned, context, asked, document)
-
-
-def _planned(context: StudioContext, asked: RunBody, document: Document) -> CostEstimate:
-    settings, order = order_of(asked, context.models)
-    return spending_of(document, settings, order, context.config.prices)
-
-
-async def plan_of(context: StudioContext, spending: CostEstimate) -> PlanTotals:
-    """Return a plan for the API."""
+    spending = await off_loop(_planned, context, wanted)
     seconds = await off_loop(seconds_of, context.reading, spending, context.config.limits.concurrency)
-    return PlanTotals.model_validate(spending.to_json() | {"warnings": list(spending.notes), "seconds": seconds})
+    known = {"warnings": list(spending.notes), "seconds": seconds, "unpriced": spending.unpriced()}
+    return PlanTotals.model_validate(spending.to_json() | known)
 
 
-async def begun(context: StudioContext, asked: RunBody, document: Document) -> str:
+def _planned(context: StudioContext, wanted: WantedRuns) -> CostEstimate:
+    settings, order = order_of(wanted.asked, context.models)
+    spending = spending_of(wanted.read()[0], settings, order, context.config.prices)
+    refuse_unpriced(spending.unpriced(), context.config.limits)
+    return spending
+
+
+async def plan_of_batch(context: StudioContext, wanted: WantedRuns) -> BatchPlan:
+    """Return the plan of a batch. No model is called, and nothing is stored."""
+    found = await off_loop(_estimated, context, wanted)
+    sums = {name.replace(" ", "_"): n for name, n in found.sums.items()}
+    return BatchPlan(
+        documents=sums.get("documents", 0),
+        words=sums.get("words", 0),
+        calls=sums.get("calls", 0),
+        prompt_tokens=sums.get("prompt_tokens", 0),
+        completion_tokens=sums.get("reply_tokens", 0),
+        cost_usd=found.cost_usd,
+        max_cost_usd=found.max_cost_usd,
+        unpriced=found.unpriced,
+        left_out=(*wanted.left_out, *found.troubles),
+    )
+
+
+def _estimated(context: StudioContext, wanted: WantedRuns) -> BatchEstimate:
+    found = estimate(wanted.read(), batch_of(wanted.asked, context.models), context.config.prices)
+    refuse_unpriced(found.unpriced, context.config.limits)
+    return found
+
+
+async def begun(context: StudioContext, wanted: WantedRuns) -> str:
     """Start the run, and return its id."""
-    settings, order = await off_loop(order_of, asked, context.models)
+    settings, order = await off_loop(order_of, wanted.asked, context.models)
+    document = (await off_loop(wanted.read))[0]
     assert context.work is not None, "a read-only studio has no route that leads here"
     return await context.work.start(document, settings, order)
+
+
+async def begun_batch(context: StudioContext, wanted: WantedRuns) -> str:
+    """Start the batch, and return its name."""
+    asked, documents = await off_loop(batch_of, wanted.asked, context.models), await off_loop(wanted.read)
+    assert context.work is not None, "a read-only studio has no route that leads here"
+    name = one_line(getattr(wanted.asked, "name", "")).replace("/", "-")
+    return await context.work.start_batch(documents, asked, name)
 
 
 async def offer_of(request: Request) -> Offer:

@@ -15,6 +15,7 @@ from redraft.lab.agreement.correlation import (
     between_systems,
     correlate,
     of_class,
+    p_value,
     risk_against_coverage,
     tau_b,
     taus,
@@ -89,7 +90,19 @@ def test_the_p_value_is_over_all_orders_where_they_are_few() -> None:
     """Of the 24 orders of four two are perfect, one each way."""
     found = correlate([1, 2, 3, 4], [10, 20, 30, 40], list("abcd"))
     assert (found.tau, found.spearman, found.pearson) == (pytest.approx(1), pytest.approx(1), pytest.approx(1))
-    assert found.p == pytest.approx(2 / 24)
+    assert (found.p, found.p_by) == (pytest.approx(2 / 24), "exact")
+
+
+def test_a_p_value_says_what_it_is_from() -> None:
+    """999 permutations show no p below 0.002, and so no three stars."""
+    ranks = list(range(16))
+    assert p_value(np.array(ranks, float), np.array([1, 0, *ranks[2:]], float)) == (pytest.approx(0, abs=1e-9), "exact")
+    tied = np.repeat(np.arange(20.0), 3)
+    assert p_value(tied, tied) == (kendalltau(tied, tied, method="asymptotic").pvalue, "normal")
+    assert p_value(tied, np.tile(np.arange(20.0), 3))[1] == "permutation"
+    few = np.array([1.0, 1.0, 2.0, 3.0, 4.0])
+    # Of the 60 different orders, this one and its reverse.
+    assert p_value(few, few) == (pytest.approx(2 / 60), "exact")
 
 
 @pytest.mark.slow

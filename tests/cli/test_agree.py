@@ -186,14 +186,14 @@ def test_the_tables_of_longsumeval_come_of_sweeps(inside: tuple[Inside, ChatServ
     fifth = command.run(*JUDGED, "--metric", "coverage", "--sweep", ranges, "--json")
     assert fifth.code == 0, fifth.err
     assert [row["questions"] for row in tables(json.loads(fifth.out))["sweep-summaries"]] == ["3-6", "6-12", "9-15"]
-    sixth = command.run(*JUDGED, "--sweep", "claims=5,7,12", "--sweep", "similarity=exact,rouge1", "--json")
+    sixth = command.run(*JUDGED, "--sweep", "claims=3-5,5-7,7-12", "--sweep", "similarity=exact,rouge1", "--json")
     assert sixth.code == 0, sixth.err
     rows = tables(json.loads(sixth.out))["sweep-summaries"]
-    assert [row["claims"] for row in rows] == ["5", "7", "12"]
+    assert [row["claims"] for row in rows] == ["3-5", "5-7", "7-12"]
     assert all({"exact", "rouge1"} <= row.keys() for row in rows)
     seventh = (
         "--sweep",
-        "claims=7",
+        "claims=5-7",
         "--sweep",
         "similarity=exact,rouge1",
         "--sweep",
@@ -204,7 +204,7 @@ def test_the_tables_of_longsumeval_come_of_sweeps(inside: tuple[Inside, ChatServ
     done = command.run(*JUDGED, *seventh)
     assert len(server.answered) == asked, "the answers are those of the sixth"
     rows = tables(json.loads(done.out))["sweep-summaries"]
-    assert [(row["claims"], row["threshold"]) for row in rows] == [("7", f"0.{n}") for n in range(2, 8)]
+    assert [(row["claims"], row["threshold"]) for row in rows] == [("5-7", f"0.{n}") for n in range(2, 8)]
     assert all({"exact", "rouge1"} <= row.keys() for row in rows)
 
 

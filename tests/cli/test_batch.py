@@ -105,6 +105,15 @@ def test_a_batch_from_its_plan_to_its_results(command: Inside, server: ChatServe
     assert "No runs" not in command.run("runs", "--all").out
 
 
+def test_files_in_a_folder_that_no_reader_takes_are_named(command: Inside, tmp_path: Path) -> None:
+    for name in ("photo.jpg", ".hidden.jpg"):
+        (tmp_path / "in" / name).write_bytes(b"\xff\xd8\xff")
+    done = command.run("batch", "in", "--dry-run")
+    assert done.code == 0, done.err
+    assert "\nskipped 1 file that redraft cannot read: photo.jpg\n" in done.err
+    assert "skipped" not in command.run("batch", "in", "--dry-run", "--quiet").err
+
+
 def test_what_cannot_be_meant_is_refused_before_anything_is_asked(
     command: Inside, server: ChatServer, tmp_path: Path
 ) -> None:

@@ -45,8 +45,9 @@ def test_what_was_likely_meant_is_named(command: Inside, arguments: tuple[str, .
 def test_an_option_that_there_is_not_names_only_the_one_that_begins_so(command: Inside) -> None:
     done = command.run("summarize", "book.md", "--word", "80")
     assert done.code == 2
-    assert "Did you mean '--words'?" in done.err
-    assert "Did you mean '--max-cost'?" in command.run("summarize", "book.md", "--max-costs", "1").err
+    # Older versions of click print no quotation marks.
+    assert "Did you mean --words?" in done.err.replace("'", "")
+    assert "Did you mean --max-cost?" in command.run("summarize", "book.md", "--max-costs", "1").err.replace("'", "")
 
 
 @pytest.mark.parametrize("status", [200, 404, 405])
@@ -83,7 +84,9 @@ def test_runs_without_scores_are_compared(command: Inside) -> None:
     page = command.run("compare-runs", *runs, "--format", "markdown")
     assert page.code == 0, page.err
     assert "No metric has scored two of these runs" in page.out
+    assert "## Scores" not in page.out, "an empty table says nothing"
     assert command.run("compare-runs", *runs, "-o", "beside.html").code == 0
+    assert 'id="scores"' not in (command.folder / "beside.html").read_text("utf-8")
 
 
 @pytest.mark.slow

@@ -108,8 +108,9 @@ def test_repeat_asks_one_judge_several_times() -> None:
 
 
 def test_a_low_level_without_a_passage_is_a_finding_about_the_whole() -> None:
-    (finding,) = judged(judge({"level": 2, "faults": [{"quote": "not in it at all", "problem": "x"}]})).findings
-    assert finding.sentence == ""
+    absent = {"level": 2, "reason": "It has no ending.", "faults": [{"quote": "not in it at all", "problem": "x"}]}
+    (finding,) = judged(judge(absent)).findings
+    assert (finding.sentence, finding.why) == ("", "It has no ending.")
     assert finding.explanation == f"Change the summary so that it meets this requirement: {PLAIN.requirement}"
 
 
@@ -122,7 +123,7 @@ def test_the_prompt_has_the_requirement_the_levels_and_the_summary_in_a_fence() 
     assert text.count("</summary>") == 1
     assert "<question>\nWhy?\n</question>" in text
     seven = PromptBook().render(Rubric("seven", "x", levels=7).prompts[0], RubricGiven(summary="x"))
-    assert "1: not met\n7: met throughout\nThe levels between them are evenly spaced.\n" in seven
+    assert "1: not met\n7: fully met\nThe levels between them are evenly spaced.\n" in seven
     assert PromptBook().hash(odd.prompts[0]) != PromptBook().hash(PLAIN.prompts[0])
 
 

@@ -21,8 +21,12 @@ def arrows(graph: StateGraph[object, object, object, object]) -> set[tuple[str, 
 
 
 def test_the_page_shows_every_graph_as_it_is() -> None:
-    page = runpy.run_path(str(DOCS / "draw_graphs.py"))["page"]()
+    drawing = runpy.run_path(str(DOCS / "draw_graphs.py"))
+    page = drawing["page"]()
     assert (DOCS / "graphs.md").read_text("utf-8") == page, "write it again: python docs/draw_graphs.py"
+    pictures = {path for _, path in drawing["pictures"](page).values()}
+    assert pictures == {*(DOCS / "drawings").iterdir()}, "draw them again: see docs/draw_graphs.py"
+    assert len(pictures) == page.count("```mermaid")
     for name in BUILDERS:
         assert f"## `redraft.graphs.{name}(" in page
     for name in STRATEGIES:

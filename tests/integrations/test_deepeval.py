@@ -53,7 +53,7 @@ def test_the_reason_has_the_findings(tmp_path: Path) -> None:
 
 def test_without_a_score_there_is_an_error_and_no_zero(tmp_path: Path) -> None:
     unheard = SummaryMetric("coverage", store=tmp_path / "redraft.db")
-    with pytest.raises(JudgingError, match="coverage has no score: no judge can tell"):
+    with pytest.raises(JudgingError, match="coverage has no score: no judge gave a verdict"):
         unheard.measure(case("The summary says it in quite other words."))
     assert unheard.score is None
     assert not unheard.is_successful()

@@ -85,6 +85,7 @@ GIVEN: dict[str, BaseModel] = {
         passages=["The lamp went out.", "It was 1924."],
         questions=[qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")],
     ),
+    "criticize": revision.CriticizeGiven(summary="Hester came.", document="Ann came in."),
     "revise": revision.ReviseGiven(
         summary="Hester came.",
         points=[
@@ -178,6 +179,8 @@ GIVEN: dict[str, BaseModel] = {
             decision.DecisionPassage(place="characters 19-31, at 50 % of the document", text="It was 1924."),
         ],
         rounds_left=2,
+        length=97,
+        words=123,
         at_most=6,
         looks=2,
         requests=3,

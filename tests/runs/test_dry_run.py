@@ -34,7 +34,7 @@ from redraft.settings import (
 )
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words
-from tests.judges import Keepers, Said, Sheet, function_model, island, keepers_in, sentence_of, told, tree_of
+from tests.judges import Keepers, Said, Sheet, function_model, island, keepers_in, looked_up, sentence_of, told, tree_of
 
 METRICS = ("coverage", "consistency", "keyfact_recall", "faithfulness", "booookscore")
 NAMES = {
@@ -173,7 +173,7 @@ class Obedient(Keepers):
         points = sheet.items("points")
         text = sheet.within("summary")
         for point in list(points.values())[:MENDED]:
-            text = self.mended(text, point)
+            text = self.mended(text, looked_up(point, text, sheet.shown))
         lines = "\n".join(f"{n}: mended" for n in points)
         return f"<points>\n{lines}\n</points>\n<revision>\n{text}\n</revision>"
 

@@ -29,7 +29,8 @@ async def test_a_plan_has_calls_tokens_and_cost_and_asks_nobody(tmp_path: Path) 
         assert isinstance(plan, RunPlan)
         assert plan.calls == sum(stage.calls for stage in plan.stages) > 0
         assert plan.cost_usd is not None
-        assert plan.cost_usd >= (plan.prompt_tokens + 2 * plan.completion_tokens) / 1_000_000
+        assert plan.cost_usd == (plan.prompt_tokens + 2 * plan.completion_tokens) / 1_000_000
+        assert plan.max_cost_usd == plan.cost_usd + 2 * plan.reasoning_tokens / 1_000_000
         assert plan.seconds is None, "the model has never answered"
         assert repr(plan).startswith(f"RunPlan(calls={plan.calls}, prompt_tokens={plan.prompt_tokens}")
         assert not session.store.runs.stamps()

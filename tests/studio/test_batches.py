@@ -243,7 +243,7 @@ def test_the_description_has_them_all(client: httpx.Client) -> None:
     paths = client.get("/api/openapi.json").json()["paths"]
     of_batches = {path: set(methods) for path, methods in paths.items() if path.startswith("/api/batches")}
     assert of_batches == {
-        "/api/batches": {"get"},
+        "/api/batches": {"get", "post"},
         "/api/batches/{batch}": {"get"},
         **{f"/api/batches/{{batch}}/{what}": {"get"} for what in ("items", "tables", "events")},
         **{f"/api/batches/{{batch}}/{what}": {"post"} for what in ("pause", "cancel", "resume")},

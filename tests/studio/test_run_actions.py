@@ -158,3 +158,33 @@ def test_who_may_only_read_is_offered_nothing_else(at: Served, refined: str) -> 
             assert f"/runs/{refined}/{path}" not in page
         assert client.post(f"/runs/{refined}/delete").status_code == 405
         assert client.delete(f"/api/runs/{refined}").status_code == 405
+
+
+def test_the_refine_form_has_a_judge_and_names_its_own_fields(client: httpx.Client) -> None:
+    given = begin(client, kind="evaluate", summary="Hester Vane came to Sarn.")
+    at_rest(client, given)
+    page = client.get(f"/runs/{given}/refine").text
+    assert "as before (extractive)" in page
+    reply = client.post(f"/runs/{given}/refine", data={"goal.coverage": "0.9", "judge": "extractive", "act": "plan"})
+    alert = reply.text.partition('role="alert"')[2].partition("</div>")[0]
+    assert "another judge (“Judge”), or allow it (“Let the built-in model judge its own text" in alert
+    assert "--" not in alert
+    assert client.post(f"/api/runs/{given}/fork", json={"judge": "nobody"}).status_code == 422
+
+
+def test_your_own_summary_is_not_said_to_be_by_a_model(client: httpx.Client) -> None:
+    texts = ("Hester Vane came to Sarn.", "The ledger was lost in the storm.")
+    runs = [begin(client, kind="evaluate", summary=one) for one in texts]
+    for run in runs:
+        at_rest(client, run)
+    page = client.get(f"/runs/{runs[0]}").text
+    assert "· your summary" in page
+    assert "· by <bdi>extractive" not in page.partition("</header>")[0]
+    assert "kept in the database, not on this page" not in page
+    listed = client.get("/runs?kind=evaluate").text
+    assert 'data-head="Model">your summary' in listed
+    beside = client.get(f"/compare?run={runs[0]}&run={runs[1]}").text
+    assert all(f"your summary: “{one}”" in beside for one in texts)
+    text = client.get(f"/runs/{runs[0]}/download/html").text
+    assert "given to redraft" in text
+    assert "by redraft's built-in" not in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,12 +13,13 @@ from redraft.cli import delivery, options
 from redraft.cli import given as asked
 from redraft.cli.commands.agree_sheets import judges, read, sheet
 from redraft.cli.given import store_to_read
+from redraft.cli.presets import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import reading, say
+from redraft.errors import UsageError
 from redraft.plugins import require_agreement
 
 if TYPE_CHECKING:
-    from redraft.lab.agreement.people import Dataset
     from redraft.lab.agreement.trial import AgreementDesign
 
 
@@ -38,6 +40,23 @@ def _formats() -> str:
     from redraft.lab.agreement.formats import FORMATS
 
     return ", ".join(FORMATS)
+
+
+_items = options.typed_option(
+    "--items",
+    section="summary",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of items, of documents drawn at random (always the same).  [default: all]",
+)
+_sweep = options.typed_option(
+    "--sweep",
+    section="judging",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="Compare several values of similarity, threshold, questions, claims, top-k, ..., such as"
+    " threshold=0.2:0.7:0.1; may be repeated.",
+)
 
 
 @command(
@@ -68,29 +87,25 @@ def _formats() -> str:
     metavar="FIELD",
     help="Which of the annotations to use.  [default: what the metric measures]",
 )
+@_items
 @options.typed_option(
-    "--items",
-    section="summary",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Number of items, of documents drawn at random (always the same).  [default: all]",
-)
-@options.typed_option(
-    "--metric", section="judging", metavar="NAME", default="consistency", help="Metric to compare with people."
-)
-@options.typed_option(
-    "--sweep",
+    "--metric",
     section="judging",
-    multiple=True,
-    metavar="NAME=VALUES",
-    help="Compare several values of similarity, threshold, questions, claims, top-k, ..., such as"
-    " threshold=0.2:0.7:0.1; may be repeated.",
+    metavar="NAME",
+    help="Metric to compare with people.  [default: consistency, or the --rubric]",
 )
+@_sweep
 @options.typed_option(
     "--save",
     section="output",
     is_flag=True,
     help="Store the agreement, to show it with these judges' scores from now on.",
+)
+@options.typed_option(
+    "--fit",
+    section="output",
+    is_flag=True,
+    help="With --save: fit a calibration of these judges' probabilities, and apply it from now on.",
 )
 @options.typed_option(
     "--title",
@@ -99,6 +114,7 @@ def _formats() -> str:
     help="Name of the annotations.  [default: format and file]",
 )
 @options.judging_options
+@preset_option
 @options.model_options
 @delivery.run_options
 @options.dry_run
@@ -108,6 +124,7 @@ def with_(
     documents: str | None,
     items: int | None,
     save: bool,
+    fit: bool,
     title: str | None,
     as_json: bool,
     quiet: bool,
@@ -119,19 +136,22 @@ def with_(
     reading(file, quiet=quiet)
     require_agreement("redraft agree")
     from redraft.lab.agreement.report import agree_report, saved
-    from redraft.lab.agreement.trial import chosen, format_named, plan_table, tried
+    from redraft.lab.agreement.trial import chosen, format_named, human_field, plan_table, tried
     from redraft.store.store import Store
 
+    if fit and not save:
+        raise UsageError("--fit stores a calibration", hint="add --save")
     limits, table = asked.limits(given), asked.prices(given)
     dataset = chosen(format_named(format_).read(file, documents), items)
     dataset = replace(dataset, name=title or dataset.name)
-    design = _design(dataset, given)
+    metric = _metric(given)
+    design = _design(metric, human_field(dataset, metric, given["human"]), given)
     if given["dry_run"]:
         return delivery.show_plan(plan_table(dataset, design, table), as_json=as_json)
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
         outcome = delivery.work(lambda runner: tried(dataset, design, runner), store, limits, table, quiet=quiet)
-        kept = saved(outcome, store) if save else []
+        kept = saved(outcome, store, fit=fit) if save else []
     delivery.deliver(agree_report(outcome), folder, as_json=as_json, quiet=quiet)
     if save and not quiet:
         say(f"{len(kept)} figures stored" if kept else "nothing stored: stopped early, or too few verdicts")
@@ -139,19 +159,94 @@ def with_(
     return delivery.closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
 
 
-def _design(dataset: Dataset, given: Mapping[str, Any]) -> AgreementDesign:
-    from redraft.lab.agreement.trial import AgreementDesign, human_field, sweep_of
+def _metric(given: Mapping[str, Any]) -> str:
+    """Return the metric that is compared: the named one, or that of the only rubric."""
+    from redraft.cli.settings_file import rubrics_given
 
-    metric = given["metric"]
+    stated = rubrics_given(given["rubric"])
+    metric: str = given["metric"] or (next(iter(stated)) if len(stated) == 1 else "consistency")
+    if stated and metric not in stated:
+        hint = f"say which one is compared with people: --metric {next(iter(stated))}"
+        raise UsageError(f"--rubric is not used by --metric {metric}", hint=hint)
+    return metric
+
+
+def _design(metric: str, human: str, given: Mapping[str, Any]) -> AgreementDesign:
+    from redraft.lab.agreement.trial import AgreementDesign, sweep_of
+
     settings, judging = asked.settings(given), asked.judging({**given, "metric": (metric,)})
     return AgreementDesign(
-        metric,
-        human_field(dataset, metric, given["human"]),
-        judging.judges or (settings.model,),
-        settings,
-        judging,
-        sweep_of(given["sweep"]),
+        metric, human, judging.judges or (settings.model,), settings, judging, sweep_of(given["sweep"])
     )
+
+
+_TABLE = """\b
+Examples:
+  redraft agree table summeval=summaries.jsonl qags=mturk_cnndm.jsonl \\
+      --preset longsumeval --judge openai:a --sweep similarity=exact,rouge1
+  redraft agree table summeval=summaries.jsonl --metric coverage \\
+      --preset longsumeval --judge openai:a --sweep questions=3-6,6-12,9-15
+"""
+
+
+@command("table", short_help="Compare judges with people on several sets at once.", epilog=_TABLE)
+@click.argument("files", nargs=-1, required=True, metavar="FORMAT=FILE...")
+@options.typed_option(
+    "--metric",
+    "metrics",
+    section="judging",
+    metavar="NAME",
+    multiple=True,
+    default=("consistency", "coverage"),
+    help="Metric to compare with people, where they were asked about it; may be repeated.",
+)
+@options.typed_option(
+    "--baseline",
+    "baselines_",
+    section="judging",
+    metavar="NAME",
+    multiple=True,
+    help="Another method in the table: blanc, or blanc:MODEL (pip install blanc).",
+)
+@_items
+@_sweep
+@options.judging_options
+@preset_option
+@options.model_options
+@delivery.run_options
+@options.dry_run
+def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quiet: bool, **given: Any) -> int:
+    """Compare judges with people's annotations in several FILEs, each after its format, in one table: as LongSumEval's
+    table II does, and with --sweep its tables V to VII.
+    """
+    require_agreement("redraft agree table")
+    from redraft.lab.agreement.overview import baselines, compared, overview_report, plan_of
+    from redraft.lab.agreement.trial import chosen, format_named
+    from redraft.store.store import Store
+
+    parts = [word.partition("=")[::2] for word in files]
+    if wrong := [name for name, file in parts if not file]:
+        raise UsageError(f"{wrong[0]!r} has no format", hint="write FORMAT=FILE, such as qags=mturk_cnndm.jsonl")
+    reading(*(file for _, file in parts), quiet=quiet)
+    limits, prices, scorers = asked.limits(given), asked.prices(given), baselines(given["baselines_"])
+    sets = {
+        name if [one for one, _ in parts].count(name) == 1 else f"{name} {Path(file).stem}": chosen(
+            format_named(name).read(file), given["items"]
+        )
+        for name, file in parts
+    }
+    base = _design(metrics[0], "", given)
+    if given["dry_run"]:
+        return delivery.show_plan(plan_of(sets, metrics, base, prices), as_json=as_json)
+    folder = delivery.folder(given["output"])
+    with Store(given["db"]) as store:
+        done = delivery.work(
+            lambda runner: compared(sets, metrics, base, scorers, runner), store, limits, prices, quiet=quiet
+        )
+    delivery.deliver(overview_report(done), folder, as_json=as_json, quiet=quiet)
+    stopped = next((one.stopped for one in done.outcomes if one.stopped), None)
+    is_some = any(said.outcome for one in done.outcomes for column in one.columns for said in column.said)
+    return delivery.closed(done.complete, stopped, done=is_some, quiet=quiet)
 
 
 @command("list", short_help="List stored agreements.")
@@ -196,5 +291,5 @@ def agree() -> None:
     """
 
 
-for each in (with_, sheet, read, judges, list_):
+for each in (with_, table_, sheet, read, judges, list_):
     agree.add_command(each)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +39,7 @@ A SOURCE is a file, a folder, a pattern in quotes, - for stdin, or a .jsonl
 file: on each line an object with a text or a path, and perhaps an id, a
 title and a priority.
 """
+_SKIPPED = 5
 _ABOUT_ONE = {"pack": "--pack", "keyfacts": "--keyfacts"}
 
 
@@ -137,13 +138,15 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
     """
     reading(*sources[:3], *(["..."] if len(sources) > 3 else []), quiet=given["quiet"])
     from redraft.batches.folder import folder_named
-    from redraft.batches.request import open_batch, plan_table
-    from redraft.batches.sources import check
+    from redraft.batches.request import estimate, open_batch
+    from redraft.batches.sources import check, skipped
     from redraft.store.store import Store
 
+    if not given["quiet"]:
+        _say_skipped(skipped(sources))
     asked, limits = _asked(given), asked_for.limits(given)
     if given["dry_run"]:
-        plan = plan_table(sources, asked, asked_for.prices(given))
+        plan = estimate(sources, asked, asked_for.prices(given)).table()
         return delivery.show_plan(plan, as_json=given["as_json"])
     check(sources, given["output"])
     folder = folder_named(given["output"], dossiers=given["dossiers"])
@@ -151,6 +154,15 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
         engine = _engine(store, given)
         opened = open_batch(store, sources, asked, limits, folder=folder, name=given["name"])
         return _worked(store, engine, opened.name, limits, given)
+
+
+def _say_skipped(names: Sequence[str]) -> None:
+    """Name files in the folders that no reader takes."""
+    from redraft.cli.views.render import count
+
+    if names:
+        more = f" and {len(names) - _SKIPPED:,} more" if len(names) > _SKIPPED else ""
+        say(f"skipped {count(len(names), 'file')} that redraft cannot read: {', '.join(names[:_SKIPPED])}{more}")
 
 
 @command(short_help="Resume a batch; failed documents are tried again.")

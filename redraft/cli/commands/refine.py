@@ -12,7 +12,7 @@ from redraft.cli.output_files import target
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
-from redraft.settings import with_draft
+from redraft.settings import EXTRACTIVE, with_draft
 
 if TYPE_CHECKING:
     from redraft.report.outputs.formats import Format
@@ -59,7 +59,9 @@ def refine(
 
     to = target(output, form, as_json=given["as_json"])
     settings, refinement = asked.settings(given), asked.refinement(given)
-    purpose = with_draft(asked.judging(given, refinement), refinement)
+    purpose = with_draft(judged := asked.judging(given, refinement), refinement)
+    if settings.query and settings.model == EXTRACTIVE:
+        asked.check_query(given, judged, "the built-in model in a revision")
     review = refinement.review and not given["dry_run"]
     text = asked.draft(sources, summary, findings, review=review, quiet=quiet)
     order = RunSpec(purpose, given=text, findings=asked.findings(findings))

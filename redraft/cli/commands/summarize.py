@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from redraft.cli import given as asked
 from redraft.cli import options
 from redraft.cli.output_files import target
-from redraft.cli.presets import about_judging_alone, preset_option
+from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
-from redraft.cli.terminal import reading, say
+from redraft.cli.terminal import reading
 from redraft.errors import UsageError
 from redraft.settings import with_draft
 
@@ -68,9 +66,6 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
 
     to = target(output, form, as_json=given["as_json"])
     judging, refinement = asked.refined(given, "the summary")
-    preset = about_judging_alone(click.get_current_context())
-    if preset and not refinement and not given["quiet"]:
-        say(f"note: the preset {preset} only has an effect with --refine")
     settings, purpose = asked.settings(given), with_draft(judging, refinement)
     if refinement and refinement.review and "-" in sources and not given["dry_run"]:
         raise UsageError("--review reads your answers from stdin", hint="give SOURCE as a file")

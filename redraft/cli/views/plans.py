@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from redraft.cli.terminal import DONE, indented, say, wrapped
-from redraft.cli.views.render import aligned, count, echo_json, in_words, usage
+from redraft.cli.views.render import aligned, cost_line, count, echo_json, in_words, usage
 from redraft.domain import Document
 from redraft.lab.doctor.checkup import Check, CheckUp, Examined
 from redraft.lab.doctor.controls import controls
@@ -151,9 +151,10 @@ def show_plan(
     for name, value in rows:
         click.echo(f"{name:<{width}} {value}")
     click.echo("\nRetries are not included.")
-    most = spending.cost(with_reasoning=True)
-    if limits.max_cost is not None and most is not None and most > limits.max_cost:
-        say(f"note: this is more than --max-cost {limits.max_cost:g}; the run may stop there")
+    cost, most = spending.cost(with_reasoning=False), spending.cost(with_reasoning=True)
+    if limits.max_cost is not None and cost is not None and most is not None and most > limits.max_cost:
+        more = "is" if cost > limits.max_cost else "may be, with reasoning,"
+        say(f"note: this {more} more than --max-cost {limits.max_cost:g}; the run may stop there")
     return DONE
 
 
@@ -221,19 +222,9 @@ def _how_much(spending: CostEstimate, limits: Limits) -> list[tuple[str, str]]:
     how = "in the provider's batch jobs" if limits.provider_batch else f"up to {limits.concurrency} at once"
     return [
         ("calls", f"about {spending.calls:,}, {how}"),
-        ("tokens", f"{tokens}, and {reasoning:,} to reason" if reasoning else tokens),
-        ("cost", _cost_line(spending)),
+        ("tokens", f"{tokens}, and at most {reasoning:,} to reason" if reasoning else tokens),
+        ("cost", cost_line(spending.cost(with_reasoning=False), spending.cost(with_reasoning=True))),
     ]
-
-
-def _cost_line(spending: CostEstimate) -> str:
-    most, plain = spending.cost(with_reasoning=True), spending.cost(with_reasoning=False)
-    if most is None:
-        return "unknown (set the model's price with --prices)"
-    if not most:
-        return "none"
-    thinking = f", ${plain:.4f} of it without reasoning" if spending.reasoning else ""
-    return f"about ${most:.4f}{thinking}"
 
 
 def _levels(prepared: PreparedDocument) -> list[tuple[str, str]]:

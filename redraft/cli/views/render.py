@@ -108,7 +108,8 @@ def _outcome(result: Result, output: str | None) -> str:
 def _length(result: Result) -> str:
     assert result.draft is not None
     first = f"the first {result.tokens:,} tokens of " if result.settings.until is not None else ""
-    limit = f" (limit {result.settings.words})" if result.run.kind == "refine" and result.settings.words else ""
+    held = result.run.refinement is not None and not result.run.refinement.free_length
+    limit = f" (limit {result.settings.words})" if held and result.settings.words else ""
     return f"{count(result.draft.words, 'word')}{limit} of {first}{one_line(result.title, _TITLE)}"
 
 
@@ -142,8 +143,8 @@ def _named(model: str) -> str:
 
 def _warnings(result: Result, scores: bool) -> Iterator[str]:
     """Yield what went wrong or is missing."""
-    if odd := result.oddities:
-        yield f"unexpected in replies: {one_line(odd[0], 200)}{_more(odd)}"
+    told = (("unexpected in replies", result.oddities), ("request not met", result.unmet))
+    yield from (f"{what}: {one_line(those[0], 330)}{_more(those)}" for what, those in told if those)
     if flawed := len(result.flawed):
         # Each flaw was reported when the text was written.
         yield f"{count(flawed, 'partial summary')} with a flaw: see `{hints.about('show', result.run.id, '--pieces')}`"
@@ -155,7 +156,7 @@ def _warnings(result: Result, scores: bool) -> Iterator[str]:
     for metric, reason in result.unscored.items() if scores else ():
         yield f"no {metric} score: {one_line(reason, 300)}"
     if result.run.status == "done" and result.unsure:
-        yield f"undecided: {' and '.join(result.unsure)}; another --judge may decide it"
+        yield f"undecided: {' and '.join(result.unsure)}"
     elif result.run.status == "done" and result.unjudged and scores:
         items = " and ".join(f"{count(number, 'item')} of {metric}" for metric, number in result.unjudged.items())
         yield f"without a verdict: {items}"
@@ -174,13 +175,15 @@ def _more(those: Sequence[str]) -> str:
 def _next(result: Result) -> Iterator[str]:
     """Yield the most useful next step."""
     run, error = result.run, result.run.error or {}
-    unjudged = run.status == "done" and (result.lost or result.unsure or result.unjudged)
     if run.status == "stopped" and error.get("hint"):
         yield f"{error['hint']}: {hints.resuming(run.id, run.limits, error.get('message', ''))}"
     elif run.status != "done" and result.status != "running":
         yield f"Resume: {hints.resuming(run.id, run.limits, error.get('message', ''))}"
-    elif result.gaps or result.missing or unjudged:
+    elif result.may_gain:
         yield f"Try again: {hints.about('resume', run.id)}"
+    elif result.unsure or result.unjudged:
+        other = "a language model" if result.judges == [EXTRACTIVE] else "another model"
+        yield f"Repeat the command with {other} as --judge. Details: {hints.about('trace', run.id)}"
     elif run.judging and result.draft:
         yield f"Details: {hints.about('trace', run.id)}"
     elif result.settings.model == EXTRACTIVE:
@@ -276,6 +279,15 @@ def besides(totals: Totals) -> Iterator[str]:
 def over(usd: float) -> str:
     """Return the amount spent over the limit, and why."""
     return f"${usd:.4f} over --max-cost, because replies were longer than requested"
+
+
+def cost_line(cost: float | None, most: float | None) -> str:
+    """Return an estimated cost without reasoning, and the most that it can be with it."""
+    if cost is None or most is None:
+        return "unknown (set the model's price with --prices)"
+    if not most:
+        return "none"
+    return f"about ${cost:.4f}" + (f" without reasoning, at most ${most:.4f} with it" if most > cost else "")
 
 
 def aligned(rows: Sequence[Sequence[str]], *, right: bool = False) -> list[str]:

@@ -87,10 +87,10 @@ class Summaries:
     texts: Mapping[str, str]
 
 
-def read_summaries(path: str) -> Summaries:
-    """Return the summaries of a file, sanitized like a document. People's marks come with theirs."""
+def read_summaries(path: str, data: bytes | None = None) -> Summaries:
+    """Return the summaries of a file, or of its content, sanitized like a document. People's marks come with theirs."""
     texts: dict[str, str] = {}
-    for key, found in _object(path, "summaries", _SUMMARIES).items():
+    for key, found in _object(path, data, "summaries", _SUMMARIES).items():
         text = found.get("summary") if isinstance(found, dict) and MARKS in found else found
         if not isinstance(text, str | None):
             raise UsageError(f"{_id(key)} has {kind_of(text)} where a text was expected", place=path, hint=_SUMMARIES)
@@ -101,7 +101,7 @@ def read_summaries(path: str) -> Summaries:
 def read_references(path: str) -> dict[str, tuple[str, ...]]:
     """Return the reference summaries of a file by id: one text or several for each."""
     found: dict[str, tuple[str, ...]] = {}
-    for key, texts in _object(path, "references", _SUMMARIES).items():
+    for key, texts in _object(path, None, "references", _SUMMARIES).items():
         listed = texts if isinstance(texts, list) else [texts]
         if not all(isinstance(one, str) and one.strip() for one in listed):
             raise UsageError(f"{_id(key)} has no text, or no list of texts", place=path, hint=_SUMMARIES)
@@ -109,9 +109,9 @@ def read_references(path: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def read_annotations(path: str) -> Annotations:
-    """Return the annotations of a file in either format."""
-    content = _object(path, "annotations", _ANNOTATIONS)
+def read_annotations(path: str, data: bytes | None = None) -> Annotations:
+    """Return the annotations of a file, or of its content, in either format."""
+    content = _object(path, data, "annotations", _ANNOTATIONS)
     for key, sentences in content.items():
         if not isinstance(sentences, dict | None):
             raise UsageError(
@@ -197,10 +197,10 @@ def _texts(path: str, key: str, sentence: str, field: str, value: Any) -> list[s
     return [line for one in listed if one and (line := one_line(one))]
 
 
-def _object(path: str, what: str, expected: str) -> dict[str, Any]:
+def _object(path: str, data: bytes | None, what: str, expected: str) -> dict[str, Any]:
     """Return the JSON object of a file; raise if it has no id."""
     try:
-        data = read_file(Path(path).expanduser())
+        data = read_file(Path(path).expanduser()) if data is None else data
     except OSError as error:
         raise UsageError(f"the {what} cannot be read: {error.strerror}", place=path, hint=expected) from error
     try:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from math import sqrt
+from math import factorial, sqrt
 from statistics import fmean
 
 import numpy as np
@@ -47,7 +47,7 @@ class ScoreSeries:
 
 def series(outcome: AgreementOutcome, column: Column) -> ScoreSeries:
     """Return a judge's scores and people's, for the items that have both."""
-    return _series(outcome.dataset, outcome.design.human, column.name, column.scores)
+    return series_of(outcome.dataset, outcome.design.human, column.name, column.scores)
 
 
 def filled(outcome: AgreementOutcome, column: Column) -> ScoreSeries:
@@ -55,16 +55,17 @@ def filled(outcome: AgreementOutcome, column: Column) -> ScoreSeries:
     known = [score for score in column.scores if score is not None]
     middle = fmean(known) if known else None
     scores = [middle if score is None else score for score in column.scores]
-    return _series(outcome.dataset, outcome.design.human, column.name, scores)
+    return series_of(outcome.dataset, outcome.design.human, column.name, scores)
 
 
 def baseline(outcome: AgreementOutcome) -> ScoreSeries:
     """Return the baseline: for each summary, the share of its bigrams that occur in its document."""
     scores = [bigram_share(item) for item in outcome.dataset.items]
-    return _series(outcome.dataset, outcome.design.human, BIGRAMS, scores)
+    return series_of(outcome.dataset, outcome.design.human, BIGRAMS, scores)
 
 
-def _series(dataset: Dataset, field: str, name: str, scores: Sequence[float | None]) -> ScoreSeries:
+def series_of(dataset: Dataset, field: str, name: str, scores: Sequence[float | None]) -> ScoreSeries:
+    """Return some scores of a dataset's items, and people's, for the items that have both."""
     there = [n for n, item in enumerate(dataset.items) if field in item.people]
     both = [n for n in there if scores[n] is not None]
     items = [dataset.items[n] for n in both]
@@ -133,7 +134,11 @@ def _sentences(dataset: Dataset, said: Sequence[ItemOutcome]) -> Iterator[tuple[
 
 
 PERMUTATIONS = 999
-"""The number of permutations for the p-value, where there are more."""
+"""The number of permutations for the p-value, where there are more than `_COUNTED`."""
+# All orders of seven pairs.
+_COUNTED = 5_040
+# Without ties, tau's distribution is known; for more pairs it takes too long to compute.
+_EXACT = 170
 # With more pairs no permutations are drawn: the normal approximation is good enough, and scipy's variance takes ties
 # into account.
 _DRAWN = 2_000
@@ -150,6 +155,8 @@ class Correlation:
     tau: float | None = None
     interval: Interval | None = None
     p: float | None = None
+    p_by: str | None = None
+    """`exact`, `permutation` or `normal`."""
     spearman: float | None = None
     pearson: float | None = None
 
@@ -164,7 +171,7 @@ def correlate(ours: Sequence[float], people: Sequence[float], groups: Sequence[s
         len(x),
         tau,
         _interval(x, y, places(groups), tau),
-        _p_value(x, y),
+        *p_value(x, y),
         float(stats.spearmanr(x, y).statistic),
         float(stats.pearsonr(x, y).statistic),
     )
@@ -181,18 +188,26 @@ def is_varied(values: Floats) -> bool:
     return len(values) > 1 and bool(np.any(values != values[0]))
 
 
-def _p_value(x: Floats, y: Floats) -> float:
-    """Return the two-sided p-value of tau, over all permutations or a sample of them."""
-    if len(x) > _DRAWN:
-        return float(stats.kendalltau(x, y).pvalue)
-    found = stats.permutation_test(
-        (y,),
-        lambda order: stats.kendalltau(x, order).statistic,
-        permutation_type="pairings",
-        n_resamples=PERMUTATIONS,
-        rng=np.random.default_rng(SEED),
-    )
-    return float(found.pvalue)
+def p_value(x: Floats, y: Floats) -> tuple[float, str]:
+    """Return the two-sided p-value of tau, and what it is from: the exact distribution, a sample of permutations, or
+    the normal approximation for many pairs and for what no permutation of the sample reaches."""
+    if len(x) <= _EXACT and len(np.unique(x)) == len(np.unique(y)) == len(x):
+        return float(stats.kendalltau(x, y, method="exact").pvalue), "exact"
+    counts_all = factorial(min(len(x), 20)) <= _COUNTED
+    if len(x) <= _DRAWN:
+        found = stats.permutation_test(
+            (y,),
+            lambda order: stats.kendalltau(x, order).statistic,
+            permutation_type="pairings",
+            n_resamples=_COUNTED if counts_all else PERMUTATIONS,
+            rng=np.random.default_rng(SEED),
+        )
+        if counts_all:
+            return float(found.pvalue), "exact"
+        # The least that a sample can show, counted on both sides.
+        if found.pvalue > 2 / (PERMUTATIONS + 1) + 1e-9:
+            return float(found.pvalue), "permutation"
+    return float(stats.kendalltau(x, y, method="asymptotic").pvalue), "normal"
 
 
 def _interval(x: Floats, y: Floats, groups: Whole, tau: float) -> Interval | None:
@@ -297,7 +312,7 @@ def between_systems(
         counts.shape[1],
         tau,
         interval(_taus(*resampled)) if len(counts) > 1 else None,
-        float(stats.kendalltau(*means).pvalue),
+        *p_value(*means),
         float(stats.spearmanr(*means).statistic),
         float(stats.pearsonr(*means).statistic),
     )

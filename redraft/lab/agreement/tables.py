@@ -12,6 +12,7 @@ from redraft.evaluators.consensus import Interval
 from redraft.evaluators.reference.keyfacts import share
 from redraft.lab.agreement.correlation import (
     BIGRAMS,
+    PERMUTATIONS,
     ClassSeparation,
     Correlation,
     OfClass,
@@ -42,6 +43,11 @@ from redraft.report.tables import Cell, Table
 _SHARES = (1.0, 0.9, 0.8, 0.65, 0.5)
 _OF_CLASSES = ("precision wrong", "recall wrong", "precision right", "recall right")
 PEOPLE = "people"
+SUMMARIES, SYSTEMS = "summaries", "systems"
+_P_BY = (
+    f"it is exact where all orders can be counted, else from {PERMUTATIONS} permutations (no less than"
+    f" {2 / (PERMUTATIONS + 1):g}), else the normal approximation with ties, as `p by` says."
+)
 
 
 def basis(outcome: AgreementOutcome) -> str:
@@ -77,10 +83,11 @@ def ends(interval: Interval | None) -> tuple[float | None, float | None]:
 
 
 def _figures(found: Correlation) -> Row:
-    return (found.tau, *ends(found.interval), found.p, found.spearman, found.pearson)
+    return (found.tau, *ends(found.interval), found.p, found.p_by, found.spearman, found.pearson)
 
 
-def _systems(one: ScoreSeries) -> Correlation:
+def systems_correlation(one: ScoreSeries) -> Correlation:
+    """Return the correlation of the systems' means."""
     return between_systems(one.ours, one.people, one.systems, one.documents)
 
 
@@ -88,10 +95,10 @@ def _systems(one: ScoreSeries) -> Correlation:
     "agreement",
     lambda outcome: f"Scores compared with people's {outcome.design.human}",
     "Kendall's tau-b over all summaries with a score, with the interval that contains 95 % of resamples by"
-    " document, and the probability of reaching it by chance (p, by permutation); Spearman's and Pearson's"
-    " correlation. `tau, all` is over all summaries: one without a score gets the mean of the others. The last"
-    f" row needs no judge: it is the {BIGRAMS}.",
-    ("judge", "summaries", "of", "tau-b", *ENDS, "p", "Spearman", "Pearson", "tau, all"),
+    f" document, and p, the probability of reaching it by chance; {_P_BY} Spearman's and Pearson's correlation."
+    " `tau, all` is over all summaries: one without a score gets the mean of the others. The last row needs no judge:"
+    f" it is the {BIGRAMS}.",
+    ("judge", "summaries", "of", "tau-b", *ENDS, "p", "p by", "Spearman", "Pearson", "tau, all"),
     basis,
 )
 def correlation_table(outcome: AgreementOutcome) -> Iterator[Row]:
@@ -117,15 +124,15 @@ def document_table(outcome: AgreementOutcome) -> Iterator[Row]:
 @table(
     "systems",
     "Between systems",
-    "Correlation of the systems' means, with intervals from resampled documents. `tau, all` is over all"
+    "Correlation of the systems' means, with intervals from resampled documents; p as above. `tau, all` is over all"
     " summaries: one without a score gets the mean of the others.",
-    ("judge", "systems", "tau-b", *ENDS, "p", "Spearman", "Pearson", "tau, all"),
+    ("judge", "systems", "tau-b", *ENDS, "p", "p by", "Spearman", "Pearson", "tau, all"),
     basis,
 )
 def system_table(outcome: AgreementOutcome) -> Iterator[Row]:
     for one, everything in _all(outcome):
-        found = _systems(one)
-        yield (one.name, found.n, *_figures(found), _systems(everything).tau)
+        found = systems_correlation(one)
+        yield (one.name, found.n, *_figures(found), systems_correlation(everything).tau)
 
 
 @table(
@@ -301,6 +308,10 @@ def _beyond_chance(ratings: Ratings) -> tuple[float | None, ...]:
 
 
 _STARS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+STARRED = (
+    f"* p < 0.05, ** p < 0.01, *** p < 0.001, where p is exact, from {PERMUTATIONS} permutations, or normal where none"
+    " reaches tau"
+)
 
 
 def sweep_tables(outcome: AgreementOutcome) -> list[Table]:
@@ -310,9 +321,9 @@ def sweep_tables(outcome: AgreementOutcome) -> list[Table]:
         return []
     across = SIMILARITY if SIMILARITY in values and len(values) > 1 else None
     down = [name for name in values if name != across]
-    tables = [_pivot(outcome, down, across, "summaries")]
+    tables = [_pivot(outcome, down, across, SUMMARIES)]
     if series(outcome, outcome.columns[0]).has_systems:
-        tables.append(_pivot(outcome, down, across, "systems"))
+        tables.append(_pivot(outcome, down, across, SYSTEMS))
     return tables
 
 
@@ -327,7 +338,7 @@ def _pivot(outcome: AgreementOutcome, down: Sequence[str], across: str | None, p
     return Table(
         f"sweep-{per}",
         f"Sensitivity: Kendall's tau-b with people's {outcome.design.human}, per {per[:-1].replace('ie', 'y')}",
-        "As in tables V to VII of LongSumEval: * p < 0.05, ** p < 0.01, *** p < 0.001. Similarity and threshold"
+        f"As in tables V to VII of LongSumEval: {STARRED}. Similarity and threshold"
         " reinterpret the same answers without new calls; picking the best of many settings also picks up chance.",
         basis(outcome),
         ("judge", *down, *columns),
@@ -337,7 +348,11 @@ def _pivot(outcome: AgreementOutcome, down: Sequence[str], across: str | None, p
 
 def _starred(outcome: AgreementOutcome, column: Column, per: str) -> Cell:
     one = series(outcome, column)
-    found = _systems(one) if per == "systems" else correlate(one.ours, one.people, one.documents)
+    return starred(systems_correlation(one) if per == SYSTEMS else correlate(one.ours, one.people, one.documents))
+
+
+def starred(found: Correlation) -> Cell:
+    """Return tau-b with its stars; None where it is undefined."""
     if found.tau is None:
         return None
     return f"{found.tau:.3f}" + next((stars for least, stars in _STARS if found.p is not None and found.p < least), "")

@@ -9,11 +9,13 @@ from typing import Any, Generic, Protocol, TypeVar, TypeVarTuple
 
 from redraft.domain import Document
 from redraft.errors import BudgetError
+from redraft.evaluators.metric_info import NOT_QUALITY
 from redraft.lab.experiments.frames import Row
 from redraft.lab.experiments.plan import plan_steps, table_of
 from redraft.llm.prices import PriceTable
 from redraft.report.tables import Report, Table, plain
 from redraft.runs.experiment_runner import ExperimentRunner
+from redraft.settings import EXTRACTIVE
 
 Ts = TypeVarTuple("Ts")
 AGAIN = "Repeat the command to try it again; finished work is not repeated."
@@ -65,6 +67,20 @@ def and_more(count: int, most: int, what: str) -> Iterator[str]:
         yield f"and {count - most} more {what}"
 
 
+def judged_own(writers: Iterable[str], judges: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence about each model that judged texts of its own."""
+    wrote = frozenset(writers)
+    for name in dict.fromkeys(judges):
+        if name in wrote:
+            own = f"{plain(name)} judged texts of its own, too, and may favor them."
+            yield NOT_QUALITY if name == EXTRACTIVE else own
+
+
+def models_and_judge(outcome: Any) -> tuple[Iterable[str], Iterable[str]]:
+    """Return the models of a `ModelsDesign`, and its judge."""
+    return [one.name for one in outcome.design.models], [outcome.design.judge.name]
+
+
 class ExperimentOutcome(Protocol):
     """The outcome of an experiment."""
 
@@ -110,6 +126,8 @@ class Experiment(Generic[D, O]):
     items: Callable[[O], Iterable[Mapping[str, object]]]
     headline: Callable[[O, Sequence[Table]], Iterable[str]]
     """Returns the main results, in at most ten lines."""
+    who: Callable[[O], tuple[Iterable[str], Iterable[str]]] = lambda _: ((), ())
+    """Returns the names of the models that wrote, and of those that judged."""
 
     def plan(self, documents: Sequence[Document], design: D, prices: PriceTable) -> Table:
         """Return the approximate cost, for `--dry-run`."""
@@ -124,7 +142,8 @@ class Experiment(Generic[D, O]):
     def report(self, outcome: O) -> Report:
         """Return the report of an outcome."""
         tables, stopped = tuple(self.tables(outcome)), outcome.stopped
-        about, headline = list(self.about(outcome)), list(self.headline(outcome, tables))
+        partial = [*judged_own(*self.who(outcome))]
+        about, headline = [*self.about(outcome), *partial], [*self.headline(outcome, tables), *partial]
         if stopped is not None:
             headline.append(f"stopped: {plain(stopped.message)}")
             about.append(

@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 from redraft.agents.judge import Judge, longest_reply, reply_tokens
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, RedraftError, StoreError
-from redraft.evaluators.catalog import metrics
+from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.events import PartDone
 from redraft.report.history.certificates import Certificate, certificate
 from redraft.report.history.results import Result
@@ -245,9 +245,9 @@ class JudgingPack:
     lacking: set[PackPart] = field(default_factory=set)
 
 
-def parts_for(names: Iterable[str]) -> list[PackPart]:
+def parts_for(names: Iterable[str], judging: JudgeConfig) -> list[PackPart]:
     """Return what some metrics need about a document before they can judge its summaries."""
-    wanted = {one.needs for one in metrics(tuple(names)) if one.needs}
+    wanted = {one.needs for one in metrics(tuple(names), with_rubrics(judging, ())) if one.needs}
     return [part for part in YARDSTICKS if part in wanted]
 
 

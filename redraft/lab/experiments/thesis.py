@@ -10,7 +10,7 @@ from redraft.errors import BudgetError
 from redraft.lab.experiments.context import tables as of_context
 from redraft.lab.experiments.context.experiment import ContextOutcome, context
 from redraft.lab.experiments.context.records import ContextDesign
-from redraft.lab.experiments.experiment import Experiment
+from redraft.lab.experiments.experiment import Experiment, models_and_judge
 from redraft.lab.experiments.qa import tables as of_qa
 from redraft.lab.experiments.qa.experiment import QaOutcome, qa
 from redraft.lab.experiments.qa.records import QaDesign
@@ -85,4 +85,5 @@ EXPERIMENT: Experiment[ThesisDesign, ThesisOutcome] = Experiment(
     tables=_tables,
     items=lambda it: [*of_context.EXPERIMENT.items(it.context), *of_qa.EXPERIMENT.items(it.qa)],
     headline=_headline,
+    who=lambda it: models_and_judge(it.qa),
 )

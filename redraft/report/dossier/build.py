@@ -29,6 +29,7 @@ from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.vectors import Encoder
 from redraft.text.words import count_words
 
+PROMPTS_ELSEWHERE = "Prompts and replies are kept in the database, not on this page"
 _WITHOUT_DRAFT = ("pack", "keyfacts", "compare", "lineage")
 
 
@@ -164,4 +165,4 @@ def _left_out(result: Result, findings: tuple[FindingEntry, ...], *, source: boo
         yield f"The model returned no revision in round {number}."
     if adrift := sum(1 for one in findings if one.sentence is None and one.about and one.state == "open"):
         yield f"{adrift:,} findings quote sentences that are not in the summary word for word."
-    yield f"Prompts and replies are kept in the database, not on this page: redraft trace {result.run.id} --calls"
+    yield f"{PROMPTS_ELSEWHERE}: redraft trace {result.run.id} --calls"

@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 from redraft.report.dossier.contents import Score
 from redraft.settings import FIGURES
+from redraft.text.sanitizer import one_line
 from redraft.text.words import rounded, spaced
 
+_LONGEST = 160
 _STATES = {
     "waiting": "Waiting for your review.",
     "running": "Running.",
@@ -41,10 +43,11 @@ def _parts(judged: Sequence[Score]) -> Iterator[VerdictPart]:
     with_goal = [one for one in judged if one.goal is not None]
     for one in with_goal or judged:
         name = spaced(one.metric)
+        why = f": {one_line(one.reason, _LONGEST).rstrip('.')}" if one.reason else ""
         if one.goal is None:
-            yield VerdictPart("note", "", f"{name} {'not scored' if one.score is None else rounded(one.score)}")
+            yield VerdictPart("note", "", f"{name} {f'not scored{why}' if one.score is None else rounded(one.score)}")
         elif one.score is None:
-            yield VerdictPart("unsure", "?", f"{name} not scored (goal {rounded(one.goal)})")
+            yield VerdictPart("unsure", "?", f"{name} not scored (goal {rounded(one.goal)}){why}")
         else:
             state, sign = ("unsure", "?") if one.met is None else ("met", "✓") if one.met else ("missed", "✗")
             said = "undecided" if state == "unsure" else state

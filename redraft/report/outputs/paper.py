@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from redraft.report.history.quotes import basis
 from redraft.report.history.results import Result
-from redraft.settings import EXTRACTIVE
+from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY
 from redraft.text.sanitizer import clean, one_line
 
 if TYPE_CHECKING:  # lineage imports NumPy, which a summary without notes does not need
@@ -141,7 +141,10 @@ def _about(result: Result) -> Iterator[str]:
     """Yield who wrote the summary, and what it does not cover."""
     words = result.draft.words if result.draft else 0
     some = "" if result.settings.until is None else f" of the first {result.tokens:,} tokens"
-    yield f"Summary{some}, {words:,} words, by {writer_of(result.settings.model)}; redraft, run {result.run.id}."
+    by = f"by {writer_of(result.settings.model)}"
+    if result.settings.strategy == GIVEN_STRATEGY and not result.run.parent:
+        by = f"given to redraft and revised {by}" if result.run.refinement else "given to redraft"
+    yield f"Summary{some}, {words:,} words, {by}; redraft, run {result.run.id}."
     yield from lacks(result)
     for note in result.outline.notes:
         yield f"Document: {note}."

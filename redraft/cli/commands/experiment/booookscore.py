@@ -6,6 +6,7 @@ from typing import Any
 
 from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
+from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.plugins import require_agreement
@@ -62,6 +63,7 @@ budget is used up. Repeat the command, with a higher limit, to continue.
 @options.temperature
 @options.prompt_set
 @options.replies
+@preset_option
 @options.dry_run
 @delivery.run_options
 def booookscore(summaries: str, annotations: tuple[str, ...], references: str | None, **given: Any) -> int:

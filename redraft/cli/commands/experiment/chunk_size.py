@@ -6,6 +6,7 @@ from typing import Any
 
 from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
+from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
@@ -46,6 +47,7 @@ used up. Repeat the command, with a higher limit, to continue.
 @options.temperature
 @options.prompt_set
 @options.replies
+@preset_option
 @options.dry_run
 @delivery.run_options
 def chunk_size(sources: tuple[str, ...], **given: Any) -> int:

@@ -51,6 +51,7 @@ used up. Repeat the command, with a higher limit, to continue.
 )
 @options.goal_options
 @options.metric_option
+@options.rubric
 @options.typed_option(
     "--prefer",
     section="judging",

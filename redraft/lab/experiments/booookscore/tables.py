@@ -339,6 +339,7 @@ def _item(system: System, summary: Summary) -> dict[str, object]:
     texts = {one.id: one.sentence for one in summary.sentences}
     return {
         "system": system.name,
+        "run": system.run,
         "id": storable(summary.id),
         "status": _status(summary, reading),
         "score": reading.score,

@@ -43,7 +43,7 @@ from redraft.lab.experiments.context.records import (
     series,
     with_before,
 )
-from redraft.lab.experiments.experiment import AGAIN, SET, Experiment, and_more, by_set, table
+from redraft.lab.experiments.experiment import AGAIN, SET, Experiment, and_more, by_set, models_and_judge, table
 from redraft.lab.experiments.frames import Record, Row, distinct, group_by, number, paired, records_of, summed, where
 from redraft.lab.experiments.published import COLUMNS, Both, difference, how
 from redraft.lab.experiments.runner import by_status, failed
@@ -531,4 +531,5 @@ EXPERIMENT: Experiment[ContextDesign, ContextOutcome] = Experiment(
     tables=_tables,
     items=lambda outcome: [one for item, before in with_before(outcome.items) for one in item.to_json(before)],
     headline=_headline,
+    who=lambda outcome: models_and_judge(outcome) if outcome.design.facts else ((), ()),
 )

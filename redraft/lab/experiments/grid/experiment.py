@@ -14,7 +14,7 @@ from typing import Any
 
 from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Evaluation
-from redraft.evaluators.catalog import metrics
+from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.events import StageStarted
 from redraft.lab.experiments.grid.records import (
@@ -185,7 +185,8 @@ async def _refined(
 async def _judged(
     place: _GridDocument, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
 ) -> list[GridJudgment]:
-    lost = [one.name for one in metrics(design.metrics) if one.needs in place.yardstick.lacking]
+    known = metrics(design.metrics, with_rubrics(design.judging, ()))
+    lost = [one.name for one in known if one.needs in place.yardstick.lacking]
     scored = [name for name in design.metrics if name not in lost]
     reason = "it could not be judged: see the failures"
     unmeasured = {name: GridScore("failed", reason=reason) for name in lost} if place.yardstick.failures else {}

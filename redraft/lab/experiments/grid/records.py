@@ -10,7 +10,7 @@ from typing import Any
 
 from redraft.domain import Evaluation, Outcome, Totals
 from redraft.errors import BudgetError, UsageError
-from redraft.evaluators.catalog import metrics
+from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.evaluators.preference import Winner
 from redraft.lab.experiments.frames import where
 from redraft.lab.experiments.plan import NamedModel, check_models, judged_by, keyed
@@ -92,7 +92,7 @@ class GridDesign:
     def needs(self) -> list[PackPart]:
         """What is needed about a document before its summaries can be judged."""
         goals = tuple(self.refinement.goals) if self.refinement else ()
-        return parts_for((*self.metrics, *goals))
+        return parts_for((*self.metrics, *goals), self.judging)
 
     def drafting(self, one: GridSystem) -> DraftConfig:
         """Return a contestant's drafting settings."""
@@ -146,7 +146,7 @@ class GridDesign:
             raise UsageError(f"two systems are named {twice}", hint="rename the folder, or the system, of one")
         if self.against is not None and self.against not in names:
             raise UsageError(f"--against: there is no system {self.against!r}", hint=f"there are: {'; '.join(names)}")
-        for metric in metrics(self.metrics):
+        for metric in metrics(self.metrics, with_rubrics(self.judging, ())):
             if metric.aim is None:
                 raise UsageError(
                     f"--metric: {metric.name} gives no score to compare systems by",

@@ -7,7 +7,6 @@ from itertools import combinations
 from statistics import fmean
 
 from redraft.domain import Totals
-from redraft.evaluators.metric_info import NOT_QUALITY
 from redraft.lab.agreement.correlation import tau_b
 from redraft.lab.agreement.people import cohens_kappa, equal_share, krippendorffs_alpha
 from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, table
@@ -38,7 +37,6 @@ from redraft.lab.experiments.grid.records import (
 from redraft.lab.experiments.runner import failed
 from redraft.prompts.coherence import ASPECTS, Aspect
 from redraft.report.tables import Table, figure, mean, plain
-from redraft.settings import EXTRACTIVE
 
 ALL_JUDGES, _ALL = "mean of judges", "all"
 COUNTS = ("summaries", "of", "failed", "unjudged")
@@ -374,9 +372,7 @@ def _settings(outcome: GridOutcome) -> Mapping[str, object]:
 def _about(outcome: GridOutcome) -> Iterator[str]:
     design = outcome.design
     yield f"systems: {'; '.join(plain(one.name) for one in design.contestants)}"
-    yield f"judges: {', '.join(map(plain, outcome.judges))}{_partial(design)}"
-    if EXTRACTIVE in {one.name for one in design.judges} & {one.model for one in design.contestants}:
-        yield NOT_QUALITY
+    yield f"judges: {', '.join(map(plain, outcome.judges))}"
     yield f"documents: {', '.join(plain(title) for _, title in outcome.documents)}"
     yield f"metrics: {', '.join(design.metrics)}"
     if design.refinement is not None:
@@ -385,13 +381,6 @@ def _about(outcome: GridOutcome) -> Iterator[str]:
     if strangers := design.ready.strangers:
         yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
     yield basis(outcome)
-
-
-def _partial(design: GridDesign) -> str:
-    """Return the note naming the judges that also judge their own summaries, and so are not impartial."""
-    own = {one.model for one in design.contestants if one.settings}
-    both = [plain(judge.name) for judge in design.judges if judge.name in own]
-    return f"; {', '.join(both)} judge{'s' * (len(both) == 1)} summaries of its own too" if both else ""
 
 
 def _headline(outcome: GridOutcome, _: Sequence[Table]) -> Iterator[str]:
@@ -412,4 +401,5 @@ EXPERIMENT: Experiment[GridDesign, GridOutcome] = Experiment(
     tables=_tables,
     items=lambda outcome: [one.to_json() for one in outcome.judged] + [one.to_json() for one in outcome.preferred],
     headline=_headline,
+    who=lambda outcome: ([one.model for one in outcome.contestants if one.settings], outcome.judges),
 )

@@ -12,7 +12,7 @@ from typing import Literal
 from redraft.domain import KeyFact, Perspective, Totals, Tree
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, share
-from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, table
+from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, models_and_judge, table
 from redraft.lab.experiments.frames import (
     Row,
     averaged,
@@ -577,4 +577,5 @@ EXPERIMENT: Experiment[HamletDesign, HamletOutcome] = Experiment(
     tables=_tables,
     items=lambda outcome: [item.to_json() for item in outcome.items],
     headline=_headline,
+    who=models_and_judge,
 )

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from redraft.domain import Totals
 from redraft.evaluators.reference.keyfacts import ALL, share
 from redraft.lab.agreement.people import cohens_kappa
-from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, by_set, table
+from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, by_set, models_and_judge, table
 from redraft.lab.experiments.frames import ENDS, Row, distinct, ends, group_by, number, summed, where
 from redraft.lab.experiments.plan import DRAFTING
 from redraft.lab.experiments.published import interval_of_share
@@ -467,4 +467,5 @@ EXPERIMENT: Experiment[QaDesign, QaOutcome] = Experiment(
     tables=_tables,
     items=lambda outcome: [item.to_json() for item in outcome.items],
     headline=_headline,
+    who=models_and_judge,
 )

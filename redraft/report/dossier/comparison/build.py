@@ -108,7 +108,10 @@ def _warnings(metrics: Sequence[str], groups: Sequence[RunGroup], documents: Seq
     sides = {name: side for group in groups for name, side in group.named}
     times = Counter(metric for side in sides.values() for metric in side.scored)
     if all(number < 2 for number in times.values()):
-        yield "No metric has scored two of these runs: `redraft evaluate SOURCE SUMMARY --metric NAME` does."
+        yield (
+            "No metric has scored two of these runs. Score each summary with redraft evaluate SOURCE SUMMARY, and"
+            " compare those runs."
+        )
     yield from warnings(metrics, sides)
     for group in groups:
         for metric in metrics:

@@ -10,12 +10,13 @@ from typing import Any
 from redraft.errors import UsageError
 from redraft.report.dossier.comparison.contents import Setting
 from redraft.report.dossier.comparison.sides import Side
+from redraft.report.history.trace import GIVEN_SAID
 from redraft.settings import GIVEN_STRATEGY
 from redraft.text.sanitizer import one_line, scrubbed, scrubbed_all
 
 # These do not affect what is asked of the model, or only draw another sample of it.
 _NO_MATTER = {"model", "strategy", "key_env", "price", "replies", "sample"}
-_LONGEST = 60
+_LONGEST, _SHORT = 60, 40
 Key = tuple[str, ...]
 
 
@@ -61,9 +62,9 @@ def grouped(sides: Sequence[Side]) -> tuple[RunGroup, ...]:
     for side in sides:
         # With a single document, every run is a contestant of its own.
         found[(side.run.id,) if alone else _key(side, telling)].append(side)
-    labels = [_label(members[0], telling) for members in found.values()]
+    labels = _apart([members[0] for members in found.values()], telling)
     groups = [
-        RunGroup(letters(at), label if labels.count(label) == 1 else f"{label} ({members[0].run.id})", tuple(members))
+        RunGroup(letters(at), label, tuple(members))
         for at, (label, members) in enumerate(zip(labels, found.values(), strict=True))
     ]
     if len(groups) == 1:
@@ -136,11 +137,23 @@ def _label(side: Side, telling: Iterable[str]) -> str:
     if side.named:
         return one_line(side.named, _LONGEST)
     settings = settings_of(side)
-    parts = ["your summary" if settings["strategy"] == GIVEN_STRATEGY else str(settings["strategy"])]
+    parts = [GIVEN_SAID if settings["strategy"] == GIVEN_STRATEGY else str(settings["strategy"])]
     if "model" in settings:
         parts.insert(0, str(settings["model"]))
     parts += [_said(name, settings[name]) for name in telling if name in settings]
     return ", ".join(one_line(part, _LONGEST) for part in parts)
+
+
+def _apart(sides: Sequence[Side], telling: Iterable[str]) -> list[str]:
+    """Return a label for each run. Equal ones differ in how the summary begins, or else in the run's id."""
+    plain = [_label(side, telling) for side in sides]
+    begins = [one_line(side.sentences[0].text, _SHORT) if side.sentences else "" for side in sides]
+    labels = []
+    for side, label, begin in zip(sides, plain, begins, strict=True):
+        if plain.count(label) > 1:
+            label = f"{label}: “{begin}”" if begin and begins.count(begin) == 1 else f"{label} ({side.run.id})"
+        labels.append(label)
+    return labels
 
 
 def _said(name: str, value: object) -> str:

@@ -1,15 +1,22 @@
-// The forms for runs and experiments: fields that apply to the chosen kind, and a check of the size of files.
+// The forms for runs and experiments: fields that apply to what is chosen, the size of files, and the chapters.
 import "./page.js";
+import { chaptersOf } from "./chapters.js";
 
 const form = document.querySelector("[data-start]");
-const file = form.querySelector("[data-file]"), chosen = form.querySelector("[data-document]");
-const note = form.querySelector("[data-file-said]");
+const file = form.querySelector("[data-file]"), note = form.querySelector("[data-file-said]");
+const batchOnly = form.querySelector("[data-batch-only]"), chapters = chaptersOf(form);
 
 function fit() {
   const kind = form.querySelector("[data-kind]:checked")?.value ?? "";
   for (const part of form.querySelectorAll("[data-for]")) part.hidden = !part.dataset.for.split(" ").includes(kind);
+  if (batchOnly) batchOnly.hidden = given() < 2;
   // Hidden fields are not sent.
-  for (const field of form.querySelectorAll("[data-for] :is(input, select, textarea)")) field.disabled = Boolean(field.closest("[data-for][hidden]"));
+  for (const field of form.querySelectorAll(":is([data-for], [data-batch-only]) :is(input, select, textarea)")) field.disabled = Boolean(field.closest("[data-for][hidden], [data-batch-only][hidden]"));
+}
+
+function given() {
+  const chosen = file.files.length + form.querySelectorAll("[name=documents]:checked").length;
+  return chosen || Number(form.querySelector("[data-kept]")?.dataset.kept ?? 0);
 }
 
 function measure() {
@@ -17,12 +24,20 @@ function measure() {
   const tooLarge = size > most;
   note.textContent = tooLarge ? `${files.length > 1 ? "These files have" : "This file has"} ${(size / 1e6).toFixed(1)} MB. The limit here is ${most / 1e6} MB; the command line takes larger files.` : "";
   file.setCustomValidity(tooLarge ? "too large" : "");
-  if (files.length && chosen) chosen.value = "";
 }
 
-form.addEventListener("change", (event) => { if (event.target === file) measure(); else fit(); });
-chosen?.addEventListener("change", () => { if (chosen.value) { file.value = ""; measure(); } });
+function look() {
+  if (file.validity.customError) return;
+  const picked = [...form.querySelectorAll("[name=documents]:checked")].map((one) => one.value);
+  chapters?.look([...file.files], picked, form.querySelector("[data-kept]")?.value ?? "");
+}
+
+form.addEventListener("change", (event) => {
+  if (event.target === file) measure();
+  fit();
+  if (event.target === file || event.target.name === "documents") look();
+});
 // A field that is not valid may be folded away.
 form.addEventListener("invalid", (event) => { const fold = event.target.closest("details"); if (fold) fold.open = true; }, true);
-addEventListener("pageshow", fit);
+addEventListener("pageshow", () => { fit(); look(); });
 fit();

@@ -1,0 +1,181 @@
+"""Rubrics of the settings file and of `--rubric`: metrics like any other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.chatserver import ChatServer, Seen
+from tests.cli.inside import Inside
+
+TABLE = '[rubrics.plain_tone]\nrequirement = "Written for a reader without legal training"\nlevels = 3\n'
+VERDICT = {"faults": [{"quote": "parties concurred", "problem": "legal wording"}], "reason": "Half is.", "level": 2}
+
+
+def folder(at: Path, table: str = TABLE) -> Path:
+    (at / "book.md").write_text("The board met at seven. It was cold. " * 4, "utf-8")
+    (at / "summary.md").write_text("The parties concurred. It was cold.", "utf-8")
+    (at / "redraft.toml").write_text(table, "utf-8")
+    return at
+
+
+@pytest.mark.slow
+def test_a_command_judges_by_a_rubric_and_another_one_goes_on_without_the_file(tmp_path: Path) -> None:
+    replies = [json.dumps(VERDICT)]
+
+    def serve(seen: Seen) -> str:
+        return replies[-1]
+
+    with ChatServer(serve) as server:
+        command = Inside(folder(tmp_path), server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:m")
+        run = ("evaluate", "book.md", "summary.md", "--metric", "plain_tone", "--json")
+        planned = command.run(*run, "--dry-run").json
+        done = command.run(*run)
+        shown = command.run("evaluate", "book.md", "summary.md", "--metric", "plain_tone", "--all")
+        replies.append("no verdict")
+        failed = command.run(*run, "--repeat", "2")
+        replies.append(json.dumps(VERDICT | {"level": 3}))
+        (tmp_path / "redraft.toml").unlink()
+        without = Inside(tmp_path, server.base_url, REDRAFT_MODEL="openai:m")
+        resumed = without.run("resume", failed.json["run"], "--json")
+        listed = without.run("show", done.json["run"], "--json")
+
+    assert done.code == 0, done.err
+    assert planned["calls"] == done.json["usage"]["calls"] == 1
+    found = done.json["metrics"]["plain_tone"]
+    assert (found["score"], found["findings"][0]["sentence"]) == (0.5, "The parties concurred.")
+    assert "plain_tone 0.50: 1 item judged, 1 finding" in shown.out
+    assert "  level 2 of 3: Half is.\n" in shown.out
+    assert "legal wording" in shown.out
+    assert resumed.code == 0, resumed.err
+    assert listed.json["scores"]["plain_tone"] == 0.5
+
+
+@pytest.mark.slow
+def test_a_rubric_is_a_goal(tmp_path: Path) -> None:
+    def serve(seen: Seen) -> str:
+        text = seen.messages[0]["content"]
+        if "Judge how far" not in text:
+            return "The board agreed. It was cold."
+        fine = "concurred" not in text
+        return json.dumps(VERDICT | ({"level": 3, "faults": []} if fine else {}))
+
+    with ChatServer(serve) as server:
+        command = Inside(folder(tmp_path), server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:m")
+        goal = ("-g", "plain_tone=1", "--no-final-comparison")
+        done = command.run("refine", "book.md", "summary.md", *goal, "--json")
+        forked = command.run("fork", done.json["run"], "--round", "0", "-g", "plain_tone=0.5", "--json")
+
+    assert done.json["goals"]["plain_tone"]["met"], done.err
+    assert forked.json["goals"]["plain_tone"]["at_least"] == 0.5, forked.err
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("[rubrics.a]\nlevels = 3", "redraft.toml [rubrics.a]: requirement: is missing"),
+        ('[rubrics.a]\nrequirement = "x"\nlevels = 1', "redraft.toml [rubrics.a]: levels"),
+        ('[rubrics.a]\nrequirement = "x"\nlevel = 3', "redraft.toml [rubrics.a]: level: is not known here"),
+        ('rubrics = "x"', "`rubrics` has something that is not a table"),
+        ('[rubrics]\na = "x"', "`rubrics` has something that is not a table"),
+    ],
+)
+def test_what_makes_no_sense_is_said_with_its_place(tmp_path: Path, table: str, words: str) -> None:
+    done = Inside(folder(tmp_path, table)).run("runs", "--json")
+
+    assert done.code == 2
+    assert words in done.json["error"]["message"]
+    assert "[rubrics.plain_tone]" in done.json["error"]["hint"]
+
+
+def test_a_rubric_with_the_name_of_a_metric_is_refused(tmp_path: Path) -> None:
+    command = Inside(folder(tmp_path, TABLE.replace("plain_tone", "coverage")))
+    done = command.run("evaluate", "book.md", "summary.md", "--metric", "coverage", "--json")
+    assert done.json["error"]["message"].endswith("there are two metrics named coverage")
+
+
+STATED = "plain_tone=Written for a reader without legal training"
+
+
+@pytest.mark.slow
+def test_a_rubric_is_stated_at_the_command_and_kept_with_the_run(tmp_path: Path) -> None:
+    def serve(seen: Seen) -> str:
+        asked = seen.messages[0]["content"]
+        if "Judge how far" not in asked:
+            return "The board agreed. It was cold."
+        assert "reader without legal training" in asked
+        return json.dumps(VERDICT | ({"level": 3} if "concurred" in asked else {"level": 5, "faults": []}))
+
+    (tmp_path / "tone.toml").write_text(TABLE, "utf-8")
+    with ChatServer(serve) as server:
+        command = Inside(folder(tmp_path, ""), server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:m")
+        judged = command.run("evaluate", "book.md", "summary.md", "--rubric", STATED, "--json")
+        by_file = command.run("evaluate", "book.md", "summary.md", "--rubric", "tone.toml", "--json")
+        refined = command.run(
+            "refine",
+            "book.md",
+            "summary.md",
+            "--rubric",
+            STATED,
+            "-g",
+            "plain_tone=1",
+            "--no-final-comparison",
+            "--json",
+        )
+        grid = ("experiment", "grid", "book.md", "-m", "openai:m", "--rubric", STATED, "--json", "-q")
+        compared = command.run(*grid)
+
+    assert judged.json["metrics"]["plain_tone"]["score"] == 0.5, judged.err
+    assert by_file.json["metrics"]["plain_tone"]["score"] == 1, by_file.err
+    assert refined.json["goals"]["plain_tone"]["met"], refined.err
+    (scores,) = (one["rows"] for one in compared.json["tables"] if one["name"] == "scores")
+    assert [(row["metric"], row["score"]) for row in scores] == [("plain_tone", 1)], compared.err
+
+
+@pytest.mark.slow
+def test_a_rubric_is_compared_with_people_and_its_judge_certified(tmp_path: Path) -> None:
+    texts = [f"The board met at {hour}. It was {'very ' * hour}cold." for hour in range(1, 7)]
+    lines = [
+        {"document_id": "d", "text": "The board met. It was cold. " * 9, "summary": text, "human": {"plain": at}}
+        for at, text in enumerate(texts)
+    ]
+
+    def serve(seen: Seen) -> str:
+        hour = int(next(letter for letter in seen.messages[0]["content"] if letter.isdigit()))
+        return json.dumps({"faults": [], "reason": "So it reads.", "level": hour})
+
+    stated = "plain_tone=Plain words"
+    (tmp_path / "levels.toml").write_text('[rubrics.plain_tone]\nrequirement = "Plain words"\nlevels = 6', "utf-8")
+    (tmp_path / "labels.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
+    with ChatServer(serve) as server:
+        command = Inside(folder(tmp_path), server.base_url, REDRAFT_MODEL="openai:m", COLUMNS="200")
+        compared = command.run("agree", "labels.jsonl", "--rubric", "levels.toml", "--save", "--json", "-q")
+        (tmp_path / "late.md").write_text(texts[-1], "utf-8")
+        known = command.run("evaluate", "book.md", "late.md", "--rubric", "levels.toml")
+        other = command.run("evaluate", "book.md", "late.md", "--rubric", stated)
+        idle = command.run("agree", "labels.jsonl", "--rubric", stated, "--metric", "coverage")
+
+    assert compared.code == 0, compared.err
+    assert "agrees with people 1.00" in known.out, known.err
+    assert "not checked against people" in other.out
+    assert "--rubric is not used by --metric coverage" in idle.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("evaluate", "--rubric", "Plain words"), "has no name, and there is no such file"),
+        (("evaluate", "--rubric", "plain="), "requirement: must not be empty"),
+        (("evaluate", "--rubric", "a=x", "--rubric", "a=y"), "two rubrics named a"),
+        (("evaluate", "--rubric", "coverage=x"), "there are two metrics named coverage"),
+        (("evaluate", "--rubric", "redraft.toml"), "redraft.toml: has no rubrics"),
+        (("refine", "--rubric", STATED), "add --goal plain_tone=0.75"),
+    ],
+)
+def test_a_rubric_that_cannot_be_meant_is_refused(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    verb, *options = words
+    done = Inside(folder(tmp_path, "")).run(verb, "book.md", "summary.md", *options)
+    assert done.code == 2
+    assert said in " ".join(done.err.split())

@@ -1,0 +1,138 @@
+"""LongSumEval's preset: how long a revision may be, what the judge sees, and what the reviser is told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from redraft import Store
+from tests.cli.inside import Inside, keepers_court
+from tests.judges import Keepers, Said, Sheet, island, told
+
+READING = {"ask_document", "answer_from_document", "revise"}
+WINDOW = ("--context-tokens", "32000")
+
+
+@dataclass
+class Watched(Keepers):
+    """Does everything well, and keeps what it was shown."""
+
+    seen: list[Sheet] = field(default_factory=list)
+
+    def __call__(self, sheet: Sheet) -> Said:
+        self.seen.append(sheet)
+        return super().__call__(sheet)
+
+    def of(self, prompt: str) -> list[Sheet]:
+        return [sheet for sheet in self.seen if sheet.prompt == prompt]
+
+
+@pytest.fixture
+def judge() -> Watched:
+    return Watched()
+
+
+@pytest.fixture
+def command(tmp_path: Path, judge: Watched) -> Iterator[Inside]:
+    with keepers_court(tmp_path, judge) as court:
+        # 300 keepers are more than a usual window, and less than this one.
+        (tmp_path / "book.md").write_text(island(300).text, "utf-8")
+        yield court
+
+
+def refined(command: Inside, *more: str) -> dict[str, float]:
+    done = command.run("refine", "book.md", "poor.md", *WINDOW, "--json", *more)
+    assert done.code in (0, 3), done.err
+    return dict(done.json["scores"])
+
+
+@pytest.mark.slow
+def test_a_revision_has_no_word_cap_under_the_preset(command: Inside) -> None:
+    assert refined(command, "--preset", "longsumeval")["coverage"] == 1
+    assert refined(command, "--preset", "longsumeval", "--no-free-length", "--rounds", "1")["coverage"] < 0.6
+
+
+@pytest.mark.slow
+def test_a_limit_that_is_typed_holds_for_revisions_too(command: Inside, judge: Watched) -> None:
+    assert refined(command, "--preset", "longsumeval", "-w", "50", "--rounds", "1")["coverage"] < 0.6
+    assert "at most 50 words" in judge.of("revise")[0].text
+
+
+@pytest.mark.slow
+def test_a_reviser_without_a_cap_is_told_of_none(command: Inside, judge: Watched) -> None:
+    refined(command, "--preset", "longsumeval")
+    (asked,) = judge.of("revise")
+    assert "as many as the points need" in asked.text
+    assert "at most" not in asked.text.replace("up to", "")
+
+
+@pytest.mark.slow
+def test_the_judge_sees_the_whole_document_where_it_fits(command: Inside, judge: Watched) -> None:
+    refined(command, "--preset", "longsumeval", "-g", "coverage=1", "-g", "consistency=1")
+    whole = [
+        sheet.within("excerpt" if sheet.prompt == "ask_document" else "document")
+        for sheet in judge.seen
+        if sheet.prompt in READING
+    ]
+    assert len(whole) > 2
+    assert {len(text) for text in whole} == {len(island(300).text.strip())}
+
+
+@pytest.mark.slow
+def test_the_feedback_holds_questions_only(command: Inside, judge: Watched) -> None:
+    refined(command, "--preset", "longsumeval", "-g", "coverage=1", "-g", "consistency=1")
+    missing, wrong = (list(sheet.items("points").values()) for sheet in judge.of("revise"))
+    # The wrong name of a keeper is an answer; who has none is asked about.
+    assert [point["question"].split()[4] for point in missing] == [str(n) for n in range(5, 13)]
+    assert {key for point in missing for key in point} == {"text", "task", "instruction", "question"}
+    assert [(point["question"].split()[4], point["answer"]) for point in wrong] == [("2", "Tom2")]
+    assert {key for point in wrong for key in point} == {"text", "task", "instruction", "question", "answer"}
+
+
+@pytest.mark.slow
+def test_ours_adds_answers_and_places(command: Inside, judge: Watched) -> None:
+    refined(command, "--preset", "longsumeval", "--feedback", "findings", "--rounds", "1")
+    points = [point for sheet in judge.of("revise") for point in sheet.items("points").values()]
+    assert all({"answer", "evidence"} <= point.keys() for point in points)
+
+
+@pytest.mark.slow
+def test_generic_feedback_is_the_writers_own_criticism(command: Inside, judge: Watched) -> None:
+    done = command.run("refine", "book.md", "poor.md", *WINDOW, "--preset", "longsumeval", "--feedback", "generic",
+                       "--rounds", "1", "--json")  # fmt: skip
+    (criticized,), (revised, *_) = judge.of("criticize"), judge.of("revise")
+    assert criticized.within("summary") == told(1, 3, 4, wrong={2: "Bob"})
+    assert criticized.within("document") == island(300).text.strip()
+    (point,) = revised.items("points").values()
+    assert (point["task"], point["instruction"]) == ("change", "It could be better.")
+    assert "question" not in point
+    with Store(command.database) as store:
+        rounds = store.judgments.rounds(done.json["run"])
+    assert rounds[1].instruction == "It could be better."
+
+
+@pytest.mark.nightly
+def test_generic_feedback_stands_beside_ours_in_one_table(command: Inside) -> None:
+    summary = {"document": "book.md", "system": "A", "summary": (command.folder / "poor.md").read_text("utf-8")}
+    (command.folder / "poor.jsonl").write_text(json.dumps(summary), "utf-8")
+    done = command.run("experiment", "longsumeval", "book.md", *WINDOW, "-m", "openai:m", "--summaries", "poor.jsonl",
+                       "--order", "paper", "--rounds", "1", "--json", "--feedback", "questions",
+                       "--feedback", "findings", "--feedback", "generic")  # fmt: skip
+    assert done.code == 0, done.err
+    tables = {table["name"]: table["rows"] for table in done.json["tables"]}
+    gained = [row for row in tables["gains"] if (row["subset"], row["metric"]) == ("all", "coverage")]
+    assert [(row["feedback"], row["refined"]) for row in gained] == [
+        ("questions", 1.0),
+        ("findings", 1.0),
+        ("generic", pytest.approx(4 / 12)),
+    ]
+    (structured,) = [
+        row
+        for row in tables["orders"]
+        if (row["first"], row["second"], row["metric"]) == ("paper, findings", "paper, generic", "coverage")
+    ]
+    assert structured["difference"] == pytest.approx(8 / 12)

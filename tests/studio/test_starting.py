@@ -1,0 +1,194 @@
+"""New runs and batches from the browser: several documents, chosen chapters, unknown prices, and errors in the words
+of the form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from redraft import Limits
+from redraft.settings import ModelSettings
+from tests.browser import browser, serious
+from tests.chatserver import ChatServer, Fault, Seen
+from tests.studio.served import Served, book, kept_from, served, until
+from tests.support import SAMPLE
+
+READY = "html[data-ready=yes]"
+
+
+def report(name: str) -> tuple[str, tuple[str, bytes, str]]:
+    text = f"# Report {name}\n\nThe {name} keeper wrote of the lamp. " + "The lamp burned all night. " * 30
+    return "file", (f"{name}.md", text.encode(), "text/markdown")
+
+
+async def answer(seen: Seen) -> Any:
+    if "POISON" in str(seen.body):
+        return Fault("status", status=400, message="This content is not allowed.")
+    return "The keeper wrote of the lamp, which burned all night."
+
+
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with pytest.MonkeyPatch.context() as patch, ChatServer(answer) as chat:
+        patch.setenv("OPENAI_API_KEY", "sk-test")
+        known = ModelSettings(model="openai:unheard-of", base_url=chat.base_url, context_tokens=4000)
+        with served(tmp_path_factory.mktemp("starting"), models={"strange": known}) as made:
+            yield made
+
+
+@pytest.fixture(scope="module")
+def client(at: Served) -> Iterator[httpx.Client]:
+    with at.client() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Any]:
+    with browser() as made:
+        yield made
+
+
+def ended(client: httpx.Client, name: str) -> dict[str, Any]:
+    until(lambda: client.get(f"/api/batches/{name}").json()["status"] == "done")
+    shown: dict[str, Any] = client.get(f"/api/batches/{name}").json()
+    return shown
+
+
+def test_several_files_are_a_batch_with_one_plan(client: httpx.Client) -> None:
+    files = [report("first"), report("second"), ("file", ("x.png", b"\x89PNG", "image/png"))]
+    page = client.post("/runs/new", data={"words": "40", "name": "two/reports"}, files=files).text
+    assert "Plan for 2 documents" in page
+    assert "Left out: x.png: .png files cannot be read" in page
+    assert "Start the batch" in page
+    started = client.post("/runs/start", data={"kept": kept_from(page)})
+    assert started.headers["location"] == "/batches/two-reports"
+    done = ended(client, "two-reports")
+    assert (done["items"]["done"], done["words"]) == (2, 40)
+    names = [one["name"] for one in client.get("/api/batches/two-reports/items").json()["rows"]]
+    assert [one.partition("#")[0] for one in names] == ["first.md", "second.md"]
+    assert ">two-reports<" in client.get("/batches").text
+
+
+def test_programs_start_batches_of_stored_documents(client: httpx.Client) -> None:
+    for name in ("third", "fourth"):
+        client.post("/api/runs", files=[report(name)], data={"words": "40"})
+    keys = [one["id"] for one in client.get("/api/offer").json()["documents"][:2]]
+    plan = client.post("/api/batches", json={"documents": keys, "dry_run": True}).json()
+    assert (plan["documents"], plan["cost_usd"]) == (2, 0)
+    reply = client.post("/api/batches", json={"documents": keys, "name": "stored"})
+    assert reply.status_code == 201
+    assert ended(client, reply.json()["batch"])["items"]["done"] == 2
+
+
+def test_a_batch_with_a_failure_names_it_in_its_headline(client: httpx.Client) -> None:
+    _, (_, text, kind) = report("bad")
+    bad = ("file", ("bad.md", text.replace(b"Report bad", b"The bad one") + b"POISON", kind))
+    reply = client.post("/api/batches", data={"model": "strange", "name": "mixed"}, files=[report("good"), bad])
+    assert reply.status_code == 201, reply.text
+    done = ended(client, "mixed")
+    assert (done["items"]["done"], done["items"]["failed"]) == (1, 1)
+    head = client.get("/batches/mixed").text.partition("<progress")[0]
+    assert "<bdi>The bad one</bdi>: " in head
+    assert "This content is not allowed" in head
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"kind": "evaluate", "summary": "Short."}, "Your own summary belongs to one document"),
+        ({"kind": "refine", "review": "true", "allow_self_check": "true"}, "several documents"),
+        ({"chapters": "99"}, "“Chapters” 99"),
+    ],
+)
+def test_what_is_about_one_document_is_refused_for_several(
+    client: httpx.Client, asked: dict[str, str], said: str
+) -> None:
+    files = [("file", (f"{one}.md", f"{one}\n\n{SAMPLE.read_text('utf-8')}".encode(), "text/markdown")) for one in "ab"]
+    reply = client.post("/runs/new", data=asked, files=files)
+    assert reply.status_code == 422
+    assert said in reply.text
+    assert "Your documents are kept" in reply.text
+
+
+def test_errors_name_what_the_form_has(client: httpx.Client) -> None:
+    upload = [("file", ("ledger.md", SAMPLE.read_bytes(), "text/markdown"))]
+    for asked, said in (
+        ({"kind": "refine", "judge": "extractive"}, "Name another judge (“Judge”)"),
+        ({"context_tokens": "2"}, "Window, in tokens: must be"),
+        ({"kind": "refine", "goal.coverage": "7"}, "Goals (coverage): must be"),
+    ):
+        reply = client.post("/runs/new", data=asked, files=upload)
+        assert reply.status_code == 422
+        alert = reply.text.partition('role="alert"')[2].partition("</div>")[0]
+        assert said in alert
+        assert "--" not in alert
+
+
+def test_only_chosen_chapters_are_read(client: httpx.Client) -> None:
+    found = client.post("/api/chapters", json={"text": SAMPLE.read_text("utf-8")}).json()["chapters"]
+    assert [one["number"] for one in found] == list(range(1, len(found) + 1))
+    whole = client.post("/api/runs", json={"text": SAMPLE.read_text("utf-8"), "dry_run": True}).json()["source"]
+    part = client.post("/api/runs", json={"text": SAMPLE.read_text("utf-8"), "chapters": "2", "dry_run": True}).json()
+    assert part["source"]["words"] < whole["words"] / 2
+    assert abs(part["source"]["words"] - found[1]["words"]) < 20
+    assert client.post("/api/chapters", json={"text": "One short text."}).json() == {"chapters": []}
+
+
+def test_an_unknown_price_is_explained_before_anything_starts(client: httpx.Client, at: Served, tmp_path: Path) -> None:
+    asked = {"text": book().text, "title": "The Salt Ledger", "model": "strange"}
+    page = client.post("/runs/new", data=asked).text
+    assert "The price of openai:unheard-of is unknown" in page
+    assert "price = { prompt = 0.25, completion = 2.0 }" in page
+    assert "Start the run" in page
+    with served(tmp_path, models=at.told.models, limits=Limits(max_cost=5)) as limited, limited.client() as other:
+        refused = other.post("/runs/new", data=asked)
+        assert refused.status_code == 422
+        assert "so the limit of $5 cannot be kept" in refused.text
+        texts = {"documents": [], "models": "strange", "kind": "grid"}
+        upload = [("file", ("ledger.md", book().text.encode(), "text/markdown"))]
+        experiment = other.post("/experiments/new", data=texts, files=upload)
+        assert "so the limit of $5 cannot be kept" in experiment.text
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_batch_and_chapters_are_chosen_in_the_form(chrome: Any, at: Served, width: int) -> None:
+    page: Any = chrome.new_context(viewport={"width": width, "height": 900}).new_page()
+    troubles: list[str] = []
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.goto(at.entrance)
+    page.goto(f"{at.url}/runs/new")
+    page.wait_for_selector(READY, state="attached")
+    assert page.is_hidden("[name=name]")
+    page.set_input_files("[data-file]", str(SAMPLE))
+    page.click("summary:has-text('Read only some chapters')")
+    page.wait_for_selector("[data-chapter]")
+    for number in ("1", "2", "4"):
+        page.check(f"[data-chapter][value='{number}']")
+    assert page.input_value("[name=chapters]") == "1-2,4"
+    page.fill("[name=chapters]", "3-")
+    assert page.is_checked("[data-chapter][value='4']")
+    assert not page.is_checked("[data-chapter][value='1']")
+    page.fill("[name=chapters]", "2")
+    page.click("text=Show the plan")
+    page.wait_for_selector("dt:has-text('Chapters')")
+    page.click("text=Change settings")
+    page.wait_for_selector("[data-chapter][value='2']:checked")
+    files = [{"name": one[0], "mimeType": one[2], "buffer": one[1]} for _, one in map(report, (f"a{width}", "b"))]
+    page.set_input_files("[data-file]", files=files)
+    page.fill("[name=chapters]", "")
+    page.fill("[name=name]", f"both-{width}")
+    assert serious(page) == []
+    page.click("text=Show the plan")
+    page.wait_for_selector("h1:has-text('Plan for 2 documents')")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert serious(page) == []
+    page.click("text=Start the batch")
+    page.wait_for_url(f"**/batches/both-{width}")
+    page.wait_for_selector("text=2 of 2 documents done", timeout=60_000)
+    assert serious(page) == []
+    assert troubles == []
