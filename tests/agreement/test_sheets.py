@@ -10,11 +10,11 @@ import pytest
 
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.lab.agreement.sheet_report import majority
 from redraft.lab.agreement.sheets import (
     Around,
     SheetRow,
     drawn,
+    majority,
     margin_of,
     needed,
     read_sheets,

@@ -60,7 +60,7 @@ _annotations = options.typed_option(
     section="summary",
     multiple=True,
     metavar="FILE",
-    help="JSON file of annotations to be checked; may be repeated.",
+    help="JSON file of annotations to be checked, or the items.json of `experiment booookscore`; may be repeated.",
 )
 
 
@@ -68,7 +68,8 @@ def _of_coherence(
     what: str, summaries: tuple[str, ...], annotations: tuple[str, ...], *, reading: bool
 ) -> tuple[list[Any], list[Any]]:
     """Return the files that a sheet on coherence is made of; raise if there are others than it needs."""
-    from redraft.lab.agreement.annotations import read_annotations, read_summaries
+    from redraft.lab.agreement.annotations import read_summaries
+    from redraft.lab.agreement.coherence_sheets import annotations_in
 
     least = {"annotations": 0 if reading else 1, "marks": 1, "preferences": 2}[what]
     if len(summaries) != least or bool(annotations) != (what == "annotations"):
@@ -77,7 +78,7 @@ def _of_coherence(
             f"a sheet of {what} needs {needs.get(what, f'--summaries ({least} of them)')} and nothing else",
             hint="`redraft agree sheet --help` has an example of each",
         )
-    return [read_summaries(one) for one in summaries], [read_annotations(one) for one in annotations]
+    return [read_summaries(one) for one in summaries], [each for one in annotations for each in annotations_in(one)]
 
 
 _JUDGES = """\b
@@ -122,7 +123,7 @@ _confidence = options.typed_option(
 
 def _runs(runs: tuple[str, ...], experiment: str | None, what: What, *, every: bool) -> list[str]:
     """The runs that are named, and those of an experiment: of its first judge, or of every judge."""
-    from redraft.lab.agreement.sheet_report import runs_of_experiment
+    from redraft.lab.agreement.sheet_tables import runs_of_experiment
 
     of_it = runs_of_experiment(experiment, what, every=every) if experiment else []
     if not runs and not of_it:
@@ -248,7 +249,7 @@ def read(
     """Read filled-in sheets, and compare the majority with one judge or several."""
     require_agreement("redraft agree read")
     from redraft.lab.agreement.coherence_sheets import kind_of_sheet
-    from redraft.lab.agreement.sheet_report import runs_of_experiment, sheet_report
+    from redraft.lab.agreement.sheet_tables import runs_of_experiment, sheet_report
     from redraft.lab.agreement.sheets import MARGINS, read_sheets
 
     folder = delivery.folder(output)
@@ -302,7 +303,7 @@ def _coherence_report(
 def judges(runs: tuple[str, ...], output: str | None, db: str | None, as_json: bool, quiet: bool, **given: Any) -> int:
     """Compare the verdicts of several RUNs on the same rows, by judge, without people."""
     require_agreement("redraft agree judges")
-    from redraft.lab.agreement.sheet_report import judges_report
+    from redraft.lab.agreement.sheet_tables import judges_report
 
     folder = delivery.folder(output)
     with store_to_read(db) as store:

@@ -422,3 +422,10 @@ def _answer(said: str, place: str, troubles: list[FileProblem]) -> bool | None:
     if word not in _UNSURE:
         troubles.append(FileProblem(place, f"the answer {one_line(said, _SHOWN)!r} is neither yes nor no"))
     return None
+
+
+def majority(answers: Sequence[bool | None]) -> bool | None:
+    """Return the majority of the answers given; None if there are none, or a tie."""
+    known = [one for one in answers if one is not None]
+    yes = sum(known)
+    return None if 2 * yes == len(known) else 2 * yes > len(known)

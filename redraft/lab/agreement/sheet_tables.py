@@ -18,6 +18,7 @@ from redraft.lab.agreement.sheets import (
     SheetAnswers,
     SheetRow,
     What,
+    majority,
     margin_of,
     needed,
     rows_of,
@@ -39,13 +40,6 @@ _ALL, _MEAN = "all", "mean"
 _MOST_RUNS = 8
 Verdicts = dict[str, dict[str, SheetRow]]
 """Rows by judge, and by what they are about."""
-
-
-def majority(answers: Sequence[bool | None]) -> bool | None:
-    """Return the majority of the answers given; None if there are none, or a tie."""
-    known = [one for one in answers if one is not None]
-    yes = sum(known)
-    return None if 2 * yes == len(known) else 2 * yes > len(known)
 
 
 def runs_of_experiment(folder: str, what: What, *, every: bool) -> list[str]:
