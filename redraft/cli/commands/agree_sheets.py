@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from redraft.report.tables import Report
 
 _COHERENCE = ("annotations", "marks", "preferences")
-_WHAT = ("facts", "queries", "alignment", "verification", "claims", *_COHERENCE)
+_WHAT = ("facts", "queries", "alignment", "verification", "claims", "questions", "answers", *_COHERENCE)
 _SHEET = """\b
 Examples:
   redraft agree sheet 3fa2c1d0 --what facts --sample 600 -o facts.csv
@@ -40,7 +40,8 @@ Examples:
   redraft agree read facts.csv
   redraft agree read anna.csv ben.csv carla.csv -o results
   redraft agree read gold.csv --run 77b01c2d --run 90aa31ce
-  redraft agree read sheet.csv --annotations people.json --annotations gpt4.json
+  redraft agree read sheet.csv --annotations people.json \\
+      --annotations gpt4.json
   redraft agree read marks.csv --summaries summaries.json -o results
 
 Sheets of annotations, marks and preferences are read with the files that they
@@ -94,10 +95,12 @@ _what = options.typed_option(
     "--what",
     section="summary",
     type=click.Choice(_WHAT),
+    metavar="KIND",
     required=True,
-    help="What people are asked about: whether key facts and queries are valid, each dimension apart, whether a fact is"
-    " in the summary (alignment), whether a sentence (verification) or an answer (claims) is supported; on coherence,"
-    " whether annotations are right, what confuses (marks), which of two summaries is better (preferences).",
+    help="What people are asked about: whether key facts (facts) and queries are valid, each dimension apart; whether a"
+    " fact is in the summary (alignment); whether a sentence (verification) or an answer (claims) is supported; how"
+    " good questions and answers are; on coherence, whether annotations are right, what confuses (marks), which of two"
+    " summaries is better (preferences).",
 )
 _experiment = options.typed_option(
     "--experiment", section="summary", metavar="DIR", help="All runs of an experiment, by its files in DIR."
@@ -293,9 +296,10 @@ def _coherence_report(
 @options.typed_option(
     "--what",
     section="summary",
-    type=click.Choice([one for one in _WHAT if one not in ("queries", *_COHERENCE)]),
+    type=click.Choice([one for one in _WHAT if one not in ("queries", "questions", "answers", *_COHERENCE)]),
+    metavar="KIND",
     required=True,
-    help="What they judged.",
+    help="What they judged: facts, alignment, verification or claims.",
 )
 @_experiment
 @delivery.output
