@@ -26,6 +26,7 @@ used up. Repeat the command, with a higher limit, to continue.
 
 @command(
     "chunk-size",
+    short_help="Measure from which size of chunks judges can draw key facts.",
     epilog=_EPILOG,
     first=("sizes", "sample", "judge", "context-tokens", "dry-run", "max-calls", "max-cost", "output", "json", "quiet"),
 )
