@@ -124,7 +124,7 @@ COMMANDS = {
     "lineage": Listed("lineage:lineage", "Show where each sentence of a summary comes from."),
     "export": Listed("export:export", "Export a run as one file: page, Markdown or JSON."),
     "compare-runs": Listed("compare_runs:compare_runs", "Compare runs side by side: scores, items, places."),
-    "models": Listed("models:models", "Show the models of all roles, and what answers on this machine."),
+    "models": Listed("models:models", "Show the models of all roles and the servers on this machine."),
     "prompts": Listed("prompts:prompts", "List, show and export the prompts."),
     "forget": Listed("forget:forget", "Remove runs and documents for good."),
     "store": Listed("store:store", "Copy a database to another place."),

@@ -30,7 +30,7 @@ Examples:
 
 @command(
     epilog=_EPILOG,
-    first=("round", "model", "words", "goal", "request", "policy", "review", "max-cost", "output", "json", "quiet"),
+    first=("round", "model", "words", "goal", "request", "policy", "review", "max-cost", "output", "json"),
 )
 @click.argument("run_id", metavar="RUN")
 @options.typed_option(

@@ -37,7 +37,7 @@ missed; the best draft is printed anyway.
 
 @command(
     epilog=_EPILOG,
-    first=("words", "model", "judge", "goal", "request", "rounds", "review", "max-cost", "dry-run", "output", "quiet"),
+    first=("words", "model", "judge", "goal", "request", "rounds", "review", "max-cost", "dry-run", "output"),
 )
 @options.sources
 @click.argument("summary")
