@@ -183,6 +183,8 @@ class Finding:
     """What was read of the document for it: "the whole document (22,479 tokens)" or "14 passages"."""
     value: float = 0.0
     """The value of its item in the score; it becomes 1 if the finding is withdrawn."""
+    probability: Annotated[float | None, Field(exclude_if=lambda odds: odds is None)] = None
+    """The probability that there is no such fault, where the judge gives one."""
 
     @property
     def is_absence(self) -> bool:

@@ -251,6 +251,13 @@ class RubricSettings(BaseModel):
     aim: Literal["truth", "content", "form"] = "form"
 
 
+class Calibration(Settings):
+    """How a judge's probabilities become those that hold: the log odds times a slope, plus an intercept."""
+
+    slope: float = Field(gt=0)
+    intercept: float
+
+
 class JudgeConfig(Settings):
     """How drafts are judged."""
 
@@ -293,8 +300,7 @@ class JudgeConfig(Settings):
     )
     claims: Questions = setting(
         120,
-        "Maximum number of questions about one summary, spread over its sentences. Or from A to B, the most important"
-        " ones of all, such as 4-10.",
+        "Maximum number of questions about one summary. Or A-B, the most important ones, such as 4-10.",
         "judging",
         "N|A-B",
     )
@@ -346,11 +352,18 @@ class JudgeConfig(Settings):
     validator: str | None = setting(
         None, "Model that validates key facts, instead of the first judge.", "judging", "NAME"
     )
+    confirm: str | None = setting(
+        None, "Judge that decides what the other judges object to or cannot tell.", "judging", "NAME"
+    )
+    """It is the last of the `judges` of a run."""
+    calibrations: dict[str, dict[str, Calibration]] = Field(default={})
+    """By judge and metric, the calibrations in force when the run was started: see `redraft agree --fit`."""
 
     def asks(self) -> dict[str, object]:
         """Return the settings that change what is asked."""
         kept = self.model_dump(
-            mode="json", exclude={"models", "reference"} | ({"rubrics"} if not self.rubrics else set())
+            mode="json",
+            exclude={"models", "reference"} | {n for n in ("rubrics", "calibrations") if not getattr(self, n)},
         )
         models = {name: one.model_dump(mode="json", exclude=_NO_MATTER) for name, one in self.models.items()}
         return {**kept, "models": models} if models else kept
@@ -375,16 +388,15 @@ class RefineConfig(Settings):
     policy: PolicyName = setting("consistency-first", "What to fix first; with agent a model decides.", "refining")
     feedback: FeedbackName | None = setting(
         None,
-        "What the reviser is told. findings: each with its sentence, both answers and the place in the document;"
-        " questions: as in LongSumEval, unanswered questions alone, and wrong answers with the document's; generic: the"
-        " writer's own criticism, as in Self-Refine.",
+        "What the reviser is told: findings, with answers and places; questions, as in LongSumEval; or generic, its own"
+        " criticism, as in Self-Refine.",
         "refining",
         said="questions with --policy paper, else findings",
     )
     rounds: int = setting(4, "Maximum number of revisions.", "refining", "N", ge=1, le=100)
     free_length: bool = setting(
         False,
-        "Let a revision be as long as it needs, instead of at most --words, or as long as the given summary.",
+        "Let revisions be longer than --words or the given summary.",
         "refining",
         None,
         "--free-length/--no-free-length",

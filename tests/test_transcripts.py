@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +19,10 @@ PAGES = [
     ROOT / "README.md",
     *(ROOT / "docs" / f"{name}.md" for name in ("refining", "key-facts", "coherence", "lineage")),
 ]
+# Those of the experiments take seconds each; docs/write_samples.py makes them anew.
+PAGES_OF_EXPERIMENTS = sorted((ROOT / "docs").glob("experiments*.md"))
+PAGES_OF_EXPERIMENTS = sorted((ROOT / "docs").glob("experiments*.md"))
+"""These take seconds each; docs/write_samples.py makes them anew."""
 LEFT_OUT = "[...]"
 _COMMAND = re.compile(r"^\$ redraft (.*)$", re.MULTILINE)
 _RUN = re.compile(r"\b[0-9a-f]{8}\b")
@@ -25,11 +31,12 @@ _SECONDS = re.compile(r"\d+\\\.\d+(?=\\ s\b)")
 
 def _transcripts(text: str) -> list[tuple[str, str]]:
     """The commands of a page with what is shown of their output, in their order."""
-    found = []
-    for block in blocks(text):
-        _, *parts = _COMMAND.split(re.sub(r"\\\n\s*", "", block))
-        found += list(zip(parts[::2], parts[1::2], strict=True))
-    return found
+    return [one for block in blocks(text) for one in _of_block(block)]
+
+
+def _of_block(block: str) -> list[tuple[str, str]]:
+    _, *parts = _COMMAND.split(re.sub(r"\\\n\s*", "", block))
+    return list(zip(parts[::2], parts[1::2], strict=True))
 
 
 @dataclass
@@ -73,12 +80,41 @@ class Page:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_what_is_shown_is_what_is_printed(page: Path, tmp_path: Path) -> None:
-    (tmp_path / "examples").symlink_to(SAMPLE.parent)
-    command, ids = Command(tmp_path, COLUMNS="100"), Page()
-    for line, shown in _transcripts(page.read_text("utf-8")):
+    _check(_transcripts(page.read_text("utf-8")), tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("page", PAGES_OF_EXPERIMENTS, ids=lambda path: path.name)
+def test_what_is_shown_of_experiments_is_what_is_printed(page: Path, tmp_path: Path) -> None:
+    found = [_of_block(block) for block in blocks(page.read_text("utf-8"))]
+    # Blocks that only name commands need files that are not here.
+    shown = [one for block in found if any(printed.strip() for _, printed in block) for one in block]
+    assert shown
+    # Between the lines of a headline and the last one, progress is printed.
+    _check([(line, printed.replace("\n", LEFT_OUT)) for line, printed in shown], tmp_path)
+
+
+def _check(transcripts: Iterable[tuple[str, str]], folder: Path) -> None:
+    """Run the commands in a folder of their own, and look for what is shown of them in what is printed."""
+    (folder / "examples").symlink_to(SAMPLE.parent)
+    command, ids = Command(folder, COLUMNS="100"), Page()
+    for line, shown in transcripts:
         done = command.run(*ids.here(line))
-        missing = ids.look_for(shown, done.err + done.out)
+        # Stderr has lines before and after the results.
+        missing = ids.look_for(shown, done.err + done.out + done.err)
         assert missing is None, f"redraft {line}\nshown:   {missing}\nprinted: {done.err}{done.out}"
+
+
+@pytest.mark.slow
+def test_stale_sample_outputs_are_made_anew() -> None:
+    page = runpy.run_path(str(ROOT / "docs" / "write_samples.py"))["page"]
+    only_named = "Text.\n\n    $ redraft summarize book.epub \\\n        --refine\n\nMore.\n"
+    assert page(only_named) == only_named
+    command, left_out = "    $ redraft data list\n", "    [...]\n"
+    stale = f"{command}{left_out}    xsum XSum (Narayan et al., 1999)\n{left_out}"
+    assert page(stale) == f"{command}{left_out}    xsum           XSum (Narayan et al., 2018)\n{left_out}"
+    with pytest.raises(SystemExit, match="nothing like this is printed: Quite another line"):
+        page(f"{command}    Quite another line\n")
 
 
 def test_a_transcript_that_is_not_what_is_printed_is_found() -> None:

@@ -66,6 +66,8 @@ class Account(Generic[Verdict_]):
 
     verdicts: dict[int, Verdict_] = field(default_factory=dict)
     trouble: str = ""
+    undecided: dict[int, Verdict_] = field(default_factory=dict)
+    """The answers of a judge that cannot tell."""
 
     def open(self, numbers: Iterable[int]) -> list[int]:
         """Return the items that have no verdict."""
@@ -74,10 +76,15 @@ class Account(Generic[Verdict_]):
     def decided(self, is_verdict: Callable[[Verdict_], bool]) -> Account[Verdict_]:
         """Return a copy without the verdicts of a judge that cannot tell."""
         decided = {n: one for n, one in self.verdicts.items() if is_verdict(one)}
-        dropped = (one for n, one in self.verdicts.items() if n not in decided)
-        between = sum(getattr(one, "odds", None) is not None for one in dropped)
+        undecided = {n: one for n, one in self.verdicts.items() if n not in decided}
+        between = sum(getattr(one, "odds", None) is not None for one in undecided.values())
         unsure = _BETWEEN.format(f"{between} item" if between == 1 else f"{between} items") if between else ""
-        return replace(self, verdicts=decided, trouble=self.trouble or unsure)
+        return replace(self, verdicts=decided, trouble=self.trouble or unsure, undecided=undecided)
+
+    @property
+    def answers(self) -> dict[int, Verdict_]:
+        """Return all answers, decided or not."""
+        return self.verdicts | self.undecided
 
 
 _BETWEEN = "the judge cannot tell about {}: the probability is too close to one half"

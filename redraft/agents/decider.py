@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
-from redraft.domain import Document, Finding, Round, Span
+from redraft.domain import REVIEW, Document, Finding, Round, Span
 from redraft.errors import RejectedRequest, ReplyError, UsageError
 from redraft.prompts.decision import DECIDE, DecideGiven, Decision, DecisionPassage, FindingOption, MetricStanding
 from redraft.prompts.tags import NOBODY, Tags
@@ -21,6 +21,7 @@ from redraft.text.passages import Passages
 from redraft.text.places import place_of
 from redraft.text.quotes import quoted_in
 from redraft.text.sanitizer import one_line
+from redraft.text.words import count_words
 
 LONGEST_READ = 4000
 """The most characters that are read at once."""
@@ -178,6 +179,7 @@ T = TypeVar("T")
 DECISION_TOKENS = 600
 LOOKS = 2
 """How often something may be looked up before a decision."""
+A_REQUEST = "a person's requests"
 MOST_ATTEMPTS, AN_ATTEMPT = 8, 200
 """How many of the latest revisions are listed, and the usual maximum of tokens for one."""
 _MOST_FINDINGS = 40
@@ -202,6 +204,8 @@ class DecisionInput:
     rounds_left: int
     at_most: int
     """The most findings that a revision may fix."""
+    words: int
+    """The word limit of the summary."""
     unsure: Collection[str] = ()
     """The metrics with too few verdicts to tell whether their goals are met."""
 
@@ -299,6 +303,8 @@ class Decider:
             answers=answers,
             passages=[self._read(span) for span in self.reader.joined([near])],
             rounds_left=board.rounds_left,
+            length=count_words(board.summary),
+            words=board.words,
             at_most=board.at_most,
             looks=looks,
             requests=AT_ONCE,
@@ -365,7 +371,8 @@ def _option(number: int, finding: Finding) -> FindingOption:
 
 
 def _attempt(one: Round) -> str:
-    aims = f", for {' and '.join(one.aims)}" if one.aims else ""
+    aimed = [A_REQUEST if metric == REVIEW else metric for metric in one.aims]
+    aims = f", for {' and '.join(aimed)}" if aimed else ""
     told = f" Instruction: {one.instruction}" if one.instruction else ""
     became = f"{'accepted' if one.accepted else 'rejected'}, {one.reason}"
     number = len(one.findings)

@@ -139,14 +139,15 @@ class FactChecker:
         """Return whether the summary states each fact, and in which sentences; a long summary is read in parts."""
         parts = await gather_all(self._align_with(part, facts) for part in reader.parts(statements))
         verdicts: dict[int, FactAlignment] = {}
+        undecided: dict[int, FactAlignment] = {}
         for n in range(len(facts)):
             said = [part.verdicts[n] for part in parts if n in part.verdicts]
             stated = any(one.stated for one in said)
-            if stated or (len(said) == len(parts) and all(one.stated is False for one in said)):
-                likely = [one.odds for one in said if one.odds is not None]
-                sentences = frozenset[int]().union(*(one.sentences for one in said))
-                verdicts[n] = FactAlignment(stated, sentences, max(likely, default=None))
-        return Account(verdicts, first_trouble(parts))
+            sentences = frozenset[int]().union(*(one.sentences for one in said))
+            found = FactAlignment(stated, sentences, max((one.odds for one in said if one.odds), default=None))
+            settled = stated or (len(said) == len(parts) and all(one.stated is False for one in said))
+            (verdicts if settled else undecided)[n] = found
+        return Account(verdicts, first_trouble(parts), undecided)
 
     async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> Account[FactAlignment]:
         known = {statement.id for statement in statements}
@@ -156,7 +157,8 @@ class FactChecker:
             sure = self.judge.decides(factual.ALIGN_FACTS, one.odds, "yes")
             stated = None if one.stated == UNSURE or not sure else one.stated == "yes"
             sentences = frozenset(known.intersection(one.sentences)) if stated else frozenset[int]()
-            return FactAlignment(stated, sentences, one.odds["yes"] if one.odds else None)
+            odds = self.judge.probability(factual.ALIGN_FACTS, one.odds, "yes") if one.odds else None
+            return FactAlignment(stated, sentences, odds)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactAlignment]:
             listed = [factual.Fact(id=n + 1, fact=facts[n]) for n in numbers]

@@ -12,13 +12,14 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from redraft.agents.accounts import FIRST, Account, Attempt
-from redraft.agents.certainty import USUAL_CUTS, Cuts, Odds
+from redraft.agents.certainty import Odds, calibrated, decides
 from redraft.agents.evidence import USUAL, EntryBudget, TokenRates
 from redraft.builtin.facade import IDENTITY, reads
 from redraft.errors import ReplyError
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Prompt, Value_
+from redraft.settings import Calibration
 from redraft.store.connection import off_loop
 from redraft.store.judgments import Judgments
 
@@ -53,8 +54,8 @@ class Judge:
     """How many tokens the language of its replies takes."""
     document: str = ""
     """The id of the document, so that verdicts are deleted with it."""
-    cuts: Mapping[str, Cuts] = field(default_factory=dict)
-    """By prompt, when a probability is a verdict, where that was fitted for this judge."""
+    calibrations: Mapping[str, Calibration] = field(default_factory=dict)
+    """By prompt, the calibration of its probabilities, where one was fitted for this judge."""
     visit: int = 0
     """The number of times a finished run was continued: undecided items are asked about once more."""
 
@@ -70,7 +71,11 @@ class Judge:
 
     def decides(self, prompt: Prompt[Any, Any], odds: Odds | None, fine: str) -> bool:
         """Return whether an answer with these probabilities is a verdict, `fine` being the answer without fault."""
-        return self.cuts.get(prompt.name, USUAL_CUTS).decide(odds, fine)
+        return decides(odds, fine, self.calibrations.get(prompt.name))
+
+    def probability(self, prompt: Prompt[Any, Any], odds: Odds, fine: str) -> float:
+        """Return the calibrated probability of the answer without fault."""
+        return calibrated(odds[fine], self.calibrations.get(prompt.name))
 
     def reads(self, language: str) -> bool:
         """Return whether the judge can read a language."""
@@ -155,8 +160,9 @@ class Judge:
 
     def keys(self, prompt: Prompt[Any, Any], items: Sequence[list[Any]]) -> list[str]:
         """Return the keys under which verdicts on some items are stored."""
-        cuts = self.cuts.get(prompt.name, ())
-        frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.drawn, *cuts]
+        fitted = self.calibrations.get(prompt.name)
+        own = [fitted.slope, fitted.intercept] if fitted else []
+        frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.drawn, *own]
         return [hashlib.sha256(json.dumps([*frame, *item]).encode()).hexdigest() for item in items]
 
     def needs(self, entry: EntryBudget) -> int:

@@ -209,16 +209,20 @@ class Reviser:
         return RevisionBrief(bare.model_copy(update={"document": text}), (Span(0, len(text)),))
 
     def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
-        """Return the passages that hold the evidence of each finding, then their neighbours, as far as they fit."""
-        places = [place for one in findings for place in self._places(one)]
+        """Return the passages that hold the evidence of each finding, then their neighbours, as far as they fit. Where
+        a request is in a person's words, half of the room is for passages from all over the document."""
+        each = [self._places(one) for one in findings]
+        places = [place for rank in range(NEAR) for those in each for place in those[rank : rank + 1]]
+        across = any(one.metric == REVIEW and not self._sought(one) for one in findings)
+        most = room - min(_ACROSS, room // 2) if across else room
         found: list[Span] = []
         for beside in range(BESIDE + 1):
             for place in places:
                 around = [passage.span for passage in self.reader.passages.around(place, beside)]
                 wider = self.reader.joined([found, around])
-                if self._tokens(wider) <= room:
+                if self._tokens(wider) <= most:
                     found = wider
-        if any(one.metric == REVIEW and not self._sought(one) for one in findings):
+        if across:
             found = self._filled(found, min(room, self._tokens(found) + _ACROSS))
         # A sentence left out between two passages would leave the second without its subject.
         closed = self.reader.joined(

@@ -13,6 +13,7 @@ from redraft.cli.options import option
 from redraft.cli.sections import CHECK, LISTED
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
+from redraft.settings import USUAL_METRICS
 
 if TYPE_CHECKING:
     from redraft.presets import Preset
@@ -54,11 +55,13 @@ def _options(context: click.Context) -> dict[str, click.Parameter]:
 
 
 def _fitting(option: click.Parameter, value: Any) -> Any:
-    """Return a value as a list if the option is repeatable; of several metrics the usual one if only one is taken."""
+    """Return a value as a list if the option is repeatable; of several metrics for one, the usual or the first."""
     several = isinstance(value, list | tuple)
     if isinstance(option, click.Option) and option.multiple:
         return value if several else [value]
-    return (option.default if option.default in value else value[0]) if several else value
+    if not several:
+        return value
+    return option.default if set(value) == set(USUAL_METRICS) else value[0]
 
 
 def _check(context: click.Context, chosen: Preset) -> None:

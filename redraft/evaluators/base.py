@@ -63,6 +63,8 @@ class Case:
     """The question that the summary answers; None for a summary of the whole document."""
     text: str = ""
     """The full text of the summary with its paragraphs."""
+    confirmer: Judge | None = None
+    """The judge that is asked about what the panel objects to or leaves open."""
 
     @property
     def document(self) -> Document:

@@ -17,7 +17,16 @@ from redraft.agents.proofreader import Proofreader, SentenceConfusion, least_win
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
 from redraft.errors import UsageError
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, objected
+from redraft.evaluators.consensus import (
+    ItemVotes,
+    JudgeVerdicts,
+    aggregate,
+    confirmed,
+    doubted,
+    objected,
+    replaced,
+    shown_verdict,
+)
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, NO_CONFUSION, ErrorType
 from redraft.prompts.qa import Statement
@@ -91,7 +100,7 @@ class Booookscore(Evaluator):
         statements = sentences_of(case.statements)
         if not statements:
             return self.not_applicable("the summary has no sentence")
-        panel = await gather_all(self._sit(judge, case, statements) for judge in case.panel)
+        panel = await gather_all(self._seat(judge, case, statements) for judge in case.panel)
         panel_verdicts = [seat.judge_verdicts for seat in panel]
         polls = aggregate(panel_verdicts, range(len(statements)))
         said = {n: _said(n, panel) for n in polls}
@@ -106,17 +115,33 @@ class Booookscore(Evaluator):
             details={
                 "types": by_type([one for one in said.values() if one.confusing]),
                 "headings": len(case.statements) - len(statements),
-                "sentences": [_shown(n, one, polls, said) for n, one in enumerate(statements)],
+                "sentences": [
+                    {"id": one.id, **shown_verdict(polls, panel_verdicts, n), **_confusions(said.get(n))}
+                    for n, one in enumerate(statements)
+                ],
             },
         )
         return _scored(concluded(evaluation, panel_verdicts, polls), panel_verdicts)
+
+    async def _seat(self, judge: Judge, case: Case, statements: Sequence[Statement]) -> _ConfusionVerdicts:
+        first = await self._sit(judge, case, statements)
+        items = doubted(first.judge_verdicts, len(statements), CLEAR)
+        if case.confirmer is None or not items:
+            return first
+        second = await self._sit(case.confirmer, case, [statements[n] for n in items])
+        return _ConfusionVerdicts(
+            replaced(first.verdicts, second.verdicts, items),
+            confirmed(first.judge_verdicts, second.judge_verdicts, items),
+        )
 
     async def _sit(self, judge: Judge, case: Case, statements: Sequence[Statement]) -> _ConfusionVerdicts:
         reader = Proofreader(judge, case.reader.tokenizer, case.reader.window, self.batch)
         found = await reader.read(case.text, statements)
         by_item = {n: CONFUSING if one.confusing else CLEAR for n, one in sorted(found.verdicts.items())}
         points = {n: float(verdict == CLEAR) for n, verdict in by_item.items()}
-        odds = {n: one.odds[NO_CONFUSION] for n, one in found.verdicts.items() if one.odds}
+        odds = {
+            n: judge.probability(FIND_CONFUSION, one.odds, NO_CONFUSION) for n, one in found.answers.items() if one.odds
+        }
         return _ConfusionVerdicts(found.verdicts, JudgeVerdicts(judge.name, by_item, points, found.trouble, odds))
 
 
@@ -161,7 +186,11 @@ def _findings(
 ) -> list[Finding]:
     """Return a finding for each confusing sentence: those that most judges object to first, then in order."""
     return [
-        replace(_finding(statements[n], said[n], reader), said_by=polls[n].said_against(CLEAR))
+        replace(
+            _finding(statements[n], said[n], reader),
+            said_by=polls[n].said_against(CLEAR),
+            probability=polls[n].probability,
+        )
         for n in objected(polls, CLEAR)
     ]
 
@@ -210,13 +239,5 @@ def _first_named(question: str, reader: EvidenceReader) -> Span | None:
     return None
 
 
-def _shown(
-    n: int, statement: Statement, polls: Mapping[int, ItemVotes], said: Mapping[int, SentenceConfusion]
-) -> dict[str, object]:
-    one = said.get(n)
-    return {
-        "id": statement.id,
-        **(polls[n].shown() if n in polls else UNJUDGED),
-        "types": list(one.types) if one else [],
-        "questions": list(one.questions) if one else [],
-    }
+def _confusions(one: SentenceConfusion | None) -> dict[str, object]:
+    return {"types": list(one.types) if one else [], "questions": list(one.questions) if one else []}

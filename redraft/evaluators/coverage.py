@@ -16,7 +16,17 @@ from redraft.agents.examiner import AnswerComparison, Examiner, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, mean, objected
+from redraft.evaluators.consensus import (
+    UNJUDGED,
+    ItemVotes,
+    JudgeVerdicts,
+    aggregate,
+    confirmed,
+    doubted,
+    mean,
+    objected,
+    replaced,
+)
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
 from redraft.prompts.qa import (
@@ -79,7 +89,7 @@ class Coverage(Evaluator):
             return self.not_applicable("the document's pack has no questions")
         statements = await asyncio.to_thread(_with_quotations, case)
         case = replace(case, statements=statements)
-        panel = await gather_all(_sit(judge, case, questions, confirm=self.second_look) for judge in case.panel)
+        panel = await gather_all(_seat(judge, case, questions, confirm=self.second_look) for judge in case.panel)
         panel_verdicts = [one.judge_verdicts for one in panel]
         items = aggregate(panel_verdicts, range(len(questions)))
         details = {
@@ -115,6 +125,19 @@ def _with_quotations(case: Case) -> tuple[Statement, ...]:
 def _indexed(text: str) -> UnitIndex:
     """Return the index of the document's words; cached, since all drafts of a run use it."""
     return indexed(text)
+
+
+async def _seat(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, confirm: bool) -> _SummaryAnswers:
+    first = await _sit(judge, case, questions, confirm=confirm)
+    items = doubted(first.judge_verdicts, len(questions), ANSWERED)
+    if case.confirmer is None or not items:
+        return first
+    second = await _sit(case.confirmer, case, [questions[n] for n in items], confirm=confirm)
+    return _SummaryAnswers(
+        replaced(first.answers, second.answers, items),
+        replaced(first.read, second.read, items),
+        confirmed(first.judge_verdicts, second.judge_verdicts, items),
+    )
 
 
 async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, confirm: bool) -> _SummaryAnswers:

@@ -11,11 +11,23 @@ from redraft.agents.fact_checker import SUPPORTED, FactChecker, SentenceVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, Span
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import DISPUTED, UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, mean, objected, total
+from redraft.evaluators.consensus import (
+    DISPUTED,
+    ItemVotes,
+    JudgeVerdicts,
+    aggregate,
+    confirmed,
+    doubted,
+    mean,
+    objected,
+    replaced,
+    shown_verdict,
+    total,
+)
 from redraft.evaluators.keyfact_recall import align
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
-from redraft.prompts.factual import FACTUAL
+from redraft.prompts.factual import FACTUAL, VERIFY_SENTENCES
 from redraft.prompts.qa import Statement
 
 _NOT_SAID = "out_of_article"
@@ -53,7 +65,7 @@ class Faithfulness(Evaluator):
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
         within = case.trees[0].span if case.query is not None and case.trees else None
-        panel = await gather_all(_sit(judge, case, within) for judge in case.panel)
+        panel = await gather_all(_seat(judge, case, within) for judge in case.panel)
         panel_verdicts = [seat.judge_verdicts for seat in panel]
         polls = aggregate(panel_verdicts, range(len(case.statements)))
         levels = await _levels(case, items_of(case.trees))
@@ -90,14 +102,25 @@ def _share(values: Sequence[float]) -> dict[str, float | int | None]:
     return {"faithfulness": mean(values), "faithful": total(values), "judged": len(values)}
 
 
-async def _sit(judge: Judge, case: Case, within: Span | None) -> _SentenceVerdicts:
-    found = await FactChecker(judge).verify(case.statements, case.reader, within)
+async def _seat(judge: Judge, case: Case, within: Span | None) -> _SentenceVerdicts:
+    first = await _sit(judge, case, case.statements, within)
+    items = doubted(first.judge_verdicts, len(case.statements), SUPPORTED)
+    if case.confirmer is None or not items:
+        return first
+    second = await _sit(case.confirmer, case, [case.statements[n] for n in items], within)
+    return _SentenceVerdicts(
+        replaced(first.verdicts, second.verdicts, items), confirmed(first.judge_verdicts, second.judge_verdicts, items)
+    )
+
+
+async def _sit(judge: Judge, case: Case, statements: Sequence[Statement], within: Span | None) -> _SentenceVerdicts:
+    found = await FactChecker(judge).verify(statements, case.reader, within)
     # The paper compares an answer to a query only with the chunk of the query.
     by_chunk = within is not None and case.reader.reading == "whole"
     verdicts = {n: one for n, one in sorted(found.verdicts.items()) if by_chunk or _is_settled(one)}
     by_item = {n: str(one.category) for n, one in verdicts.items()}
     points = {n: float(verdict == SUPPORTED) for n, verdict in by_item.items()}
-    odds = {n: one.odds[SUPPORTED] for n, one in verdicts.items() if one.odds}
+    odds = {n: judge.probability(VERIFY_SENTENCES, one.odds, SUPPORTED) for n, one in found.answers.items() if one.odds}
     return _SentenceVerdicts(verdicts, JudgeVerdicts(judge.name, by_item, points, found.trouble, odds))
 
 
@@ -149,6 +172,7 @@ def _finding(statement: Statement, poll: ItemVotes, said: Sequence[SentenceVerdi
         said_by=poll.said_against(SUPPORTED),
         read=read,
         value=poll.value,
+        probability=poll.probability,
     )
 
 
@@ -162,7 +186,7 @@ def _shown(
     said = [seat.verdicts[n] for seat in panel if poll and seat.judge_verdicts.by_item.get(n) == poll.verdict]
     shown: dict[str, object] = {
         "id": statement.id,
-        **(poll.shown() if poll else UNJUDGED),
+        **shown_verdict({n: poll} if poll else {}, [seat.judge_verdicts for seat in panel], n),
         "reason": said[0].reason if said else "",
         "place": said[0].place if said else None,
     }

@@ -10,7 +10,18 @@ from redraft.agents.fact_checker import FactAlignment, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import UNJUDGED, ItemVotes, JudgeVerdicts, aggregate, mean, objected, total
+from redraft.evaluators.consensus import (
+    ItemVotes,
+    JudgeVerdicts,
+    aggregate,
+    confirmed,
+    doubted,
+    mean,
+    objected,
+    replaced,
+    shown_verdict,
+    total,
+)
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import FACTUAL
 from redraft.text.words import words_key
@@ -35,7 +46,7 @@ class PanelAlignment:
 async def align(case: Case, items: Sequence[ListedFact]) -> PanelAlignment:
     """Compare all facts with the summary, once per judge."""
     texts = [item.fact.text for item in items]
-    panel = await gather_all(_sit(judge, case, texts) for judge in case.panel)
+    panel = await gather_all(_seat(judge, case, texts) for judge in case.panel)
     panel_verdicts = tuple(judge_verdicts for judge_verdicts, _ in panel)
     found = aggregate(panel_verdicts, range(len(items)))
     sentences = {
@@ -46,6 +57,15 @@ async def align(case: Case, items: Sequence[ListedFact]) -> PanelAlignment:
     return PanelAlignment(found, sentences, panel_verdicts)
 
 
+async def _seat(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[JudgeVerdicts, dict[int, FactAlignment]]:
+    verdicts, known = await _sit(judge, case, texts)
+    missing = doubted(verdicts, len(texts), STATED)
+    if case.confirmer is None or not missing:
+        return verdicts, known
+    second, its = await _sit(case.confirmer, case, [texts[n] for n in missing])
+    return confirmed(verdicts, second, missing), replaced(known, its, missing)
+
+
 async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[JudgeVerdicts, dict[int, FactAlignment]]:
     # A fact that several trees share is asked about once.
     place = {text: n for n, text in enumerate(dict.fromkeys(texts))}
@@ -53,7 +73,8 @@ async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[JudgeVer
     known = {n: found.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in found.verdicts}
     by_item = {n: STATED if told.stated else MISSING for n, told in known.items()}
     points = {n: float(verdict == STATED) for n, verdict in by_item.items()}
-    odds = {n: told.odds for n, told in known.items() if told.odds is not None}
+    answers = {n: found.answers.get(place[text]) for n, text in enumerate(texts)}
+    odds = {n: told.odds for n, told in answers.items() if told is not None and told.odds is not None}
     return JudgeVerdicts(judge.name, by_item, points, found.trouble, odds), known
 
 
@@ -144,7 +165,7 @@ def _shown(n: int, item: ListedFact, aligned: PanelAlignment) -> dict[str, objec
         "id": item.fact.id,
         "level": item.fact.level,
         "fact": item.fact.text,
-        **(aligned.items[n].shown() if n in aligned.items else UNJUDGED),
+        **shown_verdict(aligned.items, aligned.panel_verdicts, n),
         "sentences": aligned.where(n),
     }
 
@@ -164,6 +185,7 @@ def _findings(items: Sequence[ListedFact], aligned: PanelAlignment) -> list[Find
             evidence=items[n].fact.evidence,
             said_by=aligned.items[n].said_against(STATED),
             value=aligned.items[n].value,
+            probability=aligned.items[n].probability,
         )
         for n in missing
         if n in once

@@ -21,6 +21,8 @@ Aims = Mapping[str, MetricAim | None]
 
 # With more points at once, people and models skip the last of them.
 FINDINGS_AT_ONCE = 6
+ACCUSING = ("remove", "correct")
+"""The tasks of findings that say that the document does not support the draft."""
 _STALLS = 2
 _WRONG_ANSWER = ("coverage", "contradicted")
 # The share of the limit that must be free to add content, and the usual words of an answer.
@@ -100,12 +102,13 @@ def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims
     """Return the findings to fix next, or None without any.
 
     A person's requests come first, then the untried findings of the first metric that misses its goal and has any;
-    strictly as in the paper, only of the first. `free` is how many missing answers may be added as well, whether or not
-    their goals are met.
+    strictly as in the paper, only of the first. What is known to be false is corrected as well where that goal is met,
+    and `free` is how many missing answers may be added, whether or not their goals are met.
     """
     scores = scores_of(judged)
     if asked := requests_open(judged, tried):
-        return Aim((REVIEW,), tuple(asked if policy.follows else asked[:FINDINGS_AT_ONCE]))
+        wanted = asked if policy.follows else asked[:FINDINGS_AT_ONCE]
+        return Aim((REVIEW,), (*wanted, *(() if policy.follows else _besides(wanted, judged, goals, tried, aims, 0))))
     missed = unmet(scores, goals)
     while missed:
         metrics = policy.order(missed, scores, goals, aims)
@@ -144,12 +147,17 @@ def room_for_more(words: int, limit: int | None) -> int:
 def _besides(
     chosen: Sequence[Finding], judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims, free: int
 ) -> list[Finding]:
-    """Return what the draft lacks and has room for, most important first, as far as a revision can handle it."""
-    about = [metric for metric in goals if aims.get(metric) == "content" and metric in judged]
-    lacking = in_turn([[one for one in judged[metric].findings if one.task == "add"] for metric in about])
-    adding = sum(one.task == "add" for one in chosen)
-    most = min(FINDINGS_AT_ONCE - len(chosen), free - adding)
-    return [one for one in lacking if one.id not in tried and one not in chosen][: max(0, most)]
+    """Return what else a revision can handle: what is known to be false though the goal is met, which no other revision
+    is for; then what the draft lacks and has room for, most important first."""
+    met = goals.keys() - unmet(scores_of(judged), goals)
+
+    def of(aim: MetricAim, tasks: Sequence[str]) -> list[Finding]:
+        about = [one for one in goals if aims.get(one) == aim and one in judged and (aim == "content" or one in met)]
+        found = in_turn([[one for one in judged[metric].findings if one.task in tasks] for metric in about])
+        return [one for one in found if one.id not in tried and one not in chosen]
+
+    missing = of("content", ("add",))[: max(0, free - sum(one.task == "add" for one in chosen))]
+    return [*of("truth", ACCUSING), *missing][: max(0, FINDINGS_AT_ONCE - len(chosen))]
 
 
 def requests_open(judged: Judged, tried: Sequence[str]) -> list[Finding]:

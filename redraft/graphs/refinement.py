@@ -32,6 +32,7 @@ from redraft.graphs.evaluation import compare
 from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.policy import (
+    ACCUSING,
     FINDINGS_AT_ONCE,
     POLICIES,
     AcceptanceDecision,
@@ -101,12 +102,9 @@ async def _rule_on_shortened(state: State, job: Job, policy: Policy) -> tuple[Ac
     return AcceptanceDecision(ruling.accepted, reason), fitting
 
 
-_ACCUSING = ("remove", "correct")
-
-
 def is_accusing(finding: Finding) -> bool:
     """Return whether a finding says that the document does not support the draft."""
-    return finding.task in _ACCUSING and finding.metric != REVIEW
+    return finding.task in ACCUSING and finding.metric != REVIEW
 
 
 def arbiter_of(job: Job) -> Arbiter | None:
@@ -315,7 +313,8 @@ async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluatio
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     left = job.refinement.rounds - state["round"]
     open_goals = unsure(judged, goals, job.refinement.judged_share)
-    return DecisionInput(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, open_goals)
+    most = job.plan.words
+    return DecisionInput(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, most, open_goals)
 
 
 def _aimed(metrics: Sequence[str], findings: Sequence[Finding]) -> Update:

@@ -44,6 +44,13 @@ from redraft.text.vectors import check_name, folder_of, load, not_loaded
 
 WHAT = "the entailment model"
 _CLASSES = ("entailment", "neutral", "contradiction")
+# What models with two classes call them, such as MiniCheck, HHEM and models for zero-shot classification.
+_FINE = frozenset(("entailment", "entailed", "supported", "consistent", "factual", "faithful", "grounded"))
+_FAULTY = frozenset(
+    f"{no}{said}"
+    for said in ("entailment", "entailed", "supported", "consistent", "factual", "faithful", "grounded")
+    for no in ("not_", "not ", "non-", "non_", "un", "in")
+) | {"hallucinated", "hallucination"}
 _BATCH = 32
 # The limit if neither the tokenizer nor the model declares one.
 _USUAL_LENGTH = 512
@@ -82,7 +89,9 @@ class Entailment:
                 show_progress_bar=False,
             )
             for pair, row in zip(new, rows, strict=True):
-                self._known[pair] = EntailmentScores(*(float(row[column]) for column in self._columns))
+                self._known[pair] = EntailmentScores(
+                    *(0.0 if column is None else float(row[column]) for column in self._columns)
+                )
         found = [self._known[pair] for pair in pairs]
         for pair in list(self._known)[: max(0, len(self._known) - _REMEMBERED)]:
             del self._known[pair]
@@ -125,17 +134,22 @@ def load_entailment(name_or_path: str) -> Entailment:
     return Entailment(name_or_path, load("CrossEncoder", name_or_path, WHAT))
 
 
-def _columns(name_or_path: str, labels: Mapping[Any, str]) -> list[int]:
-    """Return the column of each class, from the model's configuration."""
+def _columns(name_or_path: str, labels: Mapping[Any, str]) -> list[int | None]:
+    """Return the column of each class, from the model's configuration. A model with two classes says that a claim is
+    supported or not, and never that it is contradicted."""
     known = {str(label).strip().casefold(): int(column) for column, label in labels.items()}
-    if sorted(known) != sorted(_CLASSES):
-        there = ", ".join(sorted(known)) or "none"
-        raise not_loaded(
-            name_or_path,
-            WHAT,
-            f"its classes must be {', '.join(_CLASSES)}, but its configuration (id2label) has {there}",
-        )
-    return [known[name] for name in _CLASSES]
+    if sorted(known) == sorted(_CLASSES):
+        return [known[name] for name in _CLASSES]
+    fine, faulty = [known[one] for one in known if one in _FINE], [known[one] for one in known if one in _FAULTY]
+    if len(known) == len(fine) + len(faulty) == 2 and fine and faulty:
+        return [fine[0], faulty[0], None]
+    there = ", ".join(sorted(known)) or "none"
+    raise not_loaded(
+        name_or_path,
+        WHAT,
+        f"its classes must be {', '.join(_CLASSES)}, or supported and not_supported, but its configuration (id2label)"
+        f" has {there}",
+    )
 
 
 def _length(model: Any) -> int:

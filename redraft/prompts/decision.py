@@ -58,6 +58,9 @@ class DecideGiven(GivenModel):
     """The outcome of each lookup."""
     passages: Annotated[list[DecisionPassage], Fence("passage")]
     rounds_left: int
+    length: int
+    """How long the summary is now, and how long it may be, in words or characters."""
+    words: int
     at_most: int
     """The most findings of a revision."""
     looks: int
@@ -112,9 +115,13 @@ class Decision(ReplyModel):
     why: _Text
     look_up: Annotated[list[str], BeforeValidator(_texts), AtMost("requests")] = Field(default_factory=list)
     read: Annotated[list[str], BeforeValidator(_places), AtMost("requests")] = Field(default_factory=list)
-    fix: Annotated[list[Annotated[int, Names("findings")]], BeforeValidator(_named), ONLY_KNOWN, Also("mend")] = Field(
-        default_factory=list
-    )
+    fix: Annotated[
+        list[Annotated[int, Names("findings")]],
+        BeforeValidator(_named),
+        ONLY_KNOWN,
+        Also("mend"),
+        AtMost("at_most"),
+    ] = Field(default_factory=list)
     kept: Annotated[list[Contested], BeforeValidator(_listed), EachAlone(), AtMost("at_most")] = Field(
         default_factory=list
     )

@@ -33,12 +33,24 @@ from redraft.graphs.policy import findings_in
 from redraft.graphs.refinement import confirm, contest, settle
 from redraft.graphs.refinement import revise as revised
 from redraft.graphs.state import State
+from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.contract import Prompt
+from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES
+from redraft.prompts.qa import ANSWER_FROM_DOCUMENT
 from redraft.report.history.lineage import KeptEncoder
 from redraft.runs.model_names import least_window
 from redraft.runs.model_pool import ModelPool, WorkingModel
 from redraft.runs.prepare import PreparedDocument
-from redraft.settings import FIGURES, YARDSTICKS, DraftConfig, EvidenceName, JudgeConfig, reads_prompts, writes
+from redraft.settings import (
+    FIGURES,
+    YARDSTICKS,
+    Calibration,
+    DraftConfig,
+    EvidenceName,
+    JudgeConfig,
+    reads_prompts,
+    writes,
+)
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -48,6 +60,13 @@ from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import is_unspaced
 
 # Languages without spaces between words.
+# The prompts whose probabilities the metrics rest on.
+_JUDGED_BY = {
+    "consistency": ANSWER_FROM_DOCUMENT.name,
+    "faithfulness": VERIFY_SENTENCES.name,
+    "keyfact_recall": ALIGN_FACTS.name,
+    "booookscore": FIND_CONFUSION.name,
+}
 _UNSPACED = ("japanese", "chinese", "mandarin", "cantonese", "thai")
 
 
@@ -102,7 +121,8 @@ class JobFactory:
         encoder = self._encoder(judging)
         builds = self.run.kind in YARDSTICKS.values()
         known = () if builds else evaluators(judging, encoder, self.own)
-        panel = tuple(self._judge(worker, turn) for worker in self.pool.judges for turn in self._turns(judging))
+        last = -1 if judging.confirm else None
+        panel = tuple(self._judge(worker, turn) for worker in self.pool.judges[:last] for turn in self._turns(judging))
         return Panel(
             self.store,
             self.reader(encoder),
@@ -112,6 +132,7 @@ class JobFactory:
             self.observe,
             validator=self._judge(self.pool.validator, self._turns(judging)[0]),
             query=self.run.settings.query,
+            confirmer=self._judge(self.pool.judges[-1], self._turns(judging)[0]) if judging.confirm else None,
             outliner=self.outliner(self.pool.writer, self.run.settings.sample),
         )
 
@@ -198,7 +219,14 @@ class JobFactory:
             wording=wording(self.prepared),
             document=self.run.document,
             visit=self.attempt,
+            calibrations=self._calibrations(worker),
         )
+
+    def _calibrations(self, worker: WorkingModel) -> dict[str, Calibration]:
+        """Return the calibrations of a judge by prompt, as they were when the run began."""
+        judging = self.run.judging
+        found = judging.calibrations.get(worker.model.identity, {}) if judging else {}
+        return {_JUDGED_BY[metric]: one for metric, one in found.items() if metric in _JUDGED_BY}
 
     def _decider(self, panel: Panel | None) -> Decider | None:
         """Return the decider, if the policy leaves decisions to a model."""

@@ -26,7 +26,15 @@ from redraft.runs.model_names import judging_under
 from redraft.runs.model_pool import ModelPool, ModelRole, ModelRoles, assign_models
 from redraft.runs.model_pool import at_work as open_models
 from redraft.runs.models import load_openai
-from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, recall, record
+from redraft.runs.prepare import (
+    PreparedDocument,
+    RunSpec,
+    check_judging,
+    prepare,
+    recall,
+    record,
+    with_calibrations,
+)
 from redraft.runs.roster import told_window, with_windows
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits
 from redraft.store.connection import entered_off_loop, off_loop
@@ -361,6 +369,8 @@ async def put_on_record(manager: RunManager, source: Sources, settings: DraftCon
     manager.note(*notes)
     writer = model_roles.objects.get(model_roles.model or "")
     prepared = await prepare_and_load(store, document, settings, order, writer, model_roles.objects)
+    if order.experiment is None:
+        order = await off_loop(with_calibrations, order, prepared.settings, store)
     # Errors in the judging settings are raised before the first draft is paid for.
     await off_loop(check_judging, order, prepared, store)
     limits = manager.limits or Limits()

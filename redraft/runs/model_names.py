@@ -80,3 +80,8 @@ def _address(name: str, judging: JudgeConfig | None, settings: DraftConfig, obje
     if settings.base_url and (settings.model in objects or writer in ("", provider_of(name))):
         return settings.base_url
     return address_in(settings.model) if writer == provider_of(name) else None
+
+
+def identity_of(settings: DraftConfig) -> str:
+    """Return the identity of a named model, as in the store."""
+    return f"{settings.model}@{settings.base_url}" if settings.base_url else settings.model

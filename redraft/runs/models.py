@@ -23,7 +23,6 @@ from redraft.llm.addresses import (
 )
 from redraft.llm.base import LateModel, Model
 from redraft.llm.claim_questions import DECIDED
-from redraft.llm.decision_clients import open_systemone
 from redraft.llm.nli import SERVES, open_entailment
 from redraft.llm.prices import FREE, PriceTable
 from redraft.llm.reasoning_budget import usual_room
@@ -189,6 +188,8 @@ def _open_decision_model(settings: DraftConfig, seconds: float, closing: AsyncEx
     key = openai_key(settings.model, url, settings.key_env, usual=usual_key and openais)
     identity = f"{settings.model}@{url}"
     if not openais:
+        from redraft.llm.providers import open_systemone
+
         return open_systemone(name, url, key=key, seconds=seconds, closing=closing, identity=identity)
     from redraft.llm.openai import open_decisions
 

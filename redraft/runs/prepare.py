@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from redraft.builtin.facade import is_answered, reads
@@ -33,7 +33,7 @@ from redraft.readers.documents import load_all
 from redraft.readers.parts import DocumentStretch, parted
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import handed_over
-from redraft.runs.model_names import judging_under
+from redraft.runs.model_names import identity_of, judging_under
 from redraft.runs.models import check_judges, check_writer, resolve, tokenizer_of
 from redraft.settings import (
     ANSWER,
@@ -43,6 +43,7 @@ from redraft.settings import (
     Ask,
     BuildKeyfacts,
     BuildQuestions,
+    Calibration,
     Compare,
     DraftConfig,
     Evaluate,
@@ -289,6 +290,23 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
         raise UsageError(
             f"the key facts {judging.keyfacts} are about another document", hint="`redraft pack list` lists them"
         )
+
+
+def with_calibrations(order: RunSpec, settings: DraftConfig, store: Store) -> RunSpec:
+    """Return the order with the calibrations that were fitted for its judges. Experiments take probabilities as the
+    judges give them."""
+    judging = order.judging
+    if judging is None:
+        return order
+    found: dict[str, dict[str, Calibration]] = {}
+    for judge in {identity_of(one) for one in judging_under(settings, judging)}:
+        for one in order.evaluators():
+            if (known := store.agreements.calibration(judge, one.name, one.version)) is not None:
+                found.setdefault(judge, {})[one.name] = Calibration(slope=known[0], intercept=known[1])
+    if not found:
+        return order
+    calibrated = judging.model_copy(update={"calibrations": found})
+    return replace(order, purpose=order.purpose.model_copy(update={"judging": calibrated}))
 
 
 def book_for(role: DraftConfig, prepared: PreparedDocument) -> PromptBook:

@@ -12,7 +12,7 @@ from redraft.llm.base import Model
 from redraft.llm.chat import ChatModel
 from redraft.llm.prices import PriceTable
 from redraft.llm.servers import ModelServer, window_at, window_of_family
-from redraft.runs.model_names import NOBODY, named_in
+from redraft.runs.model_names import NOBODY, identity_of, named_in
 from redraft.runs.model_pool import ModelRole, assign_models, located, without_key
 from redraft.runs.models import resolve
 from redraft.runs.prepare import RunSpec
@@ -239,8 +239,3 @@ def _seat(
         trouble = f"nothing answers at {away[0]}"
     source: Source = "given" if given else "known" if found else "assumed"
     return RosterEntry(role, name, one, found or otherwise, source, capabilities, trouble)
-
-
-def identity_of(settings: DraftConfig) -> str:
-    """Return the identity of a named model, as in the store."""
-    return f"{settings.model}@{settings.base_url}" if settings.base_url else settings.model

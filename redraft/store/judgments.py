@@ -18,7 +18,20 @@ from redraft.store.records import evidence_in, evidence_values, insert, record_i
 _AT_ONCE = 500
 _OF_EVALUATION = ("metric", "version", "outcome", "score", "judged", "unjudged", "reason", "held", "details")
 _OF_FINDING = (
-    *("id", "kind", "task", "explanation", "sentence", "question", "found", "expected", "said_by", "read", "value"),
+    *(
+        "id",
+        "kind",
+        "task",
+        "explanation",
+        "sentence",
+        "question",
+        "found",
+        "expected",
+        "said_by",
+        "read",
+        "value",
+        "probability",
+    ),
 )
 _OF_A_ROUND = ("draft", "base", "aims", "findings", "accepted", "reason", "why", "instruction", "answers")
 
@@ -184,6 +197,13 @@ class JudgeSetup:
     """Its non-default settings as JSON."""
 
 
+ITEMS = "items"
+"""The level of what follows: single sentences or claims, or whole summaries where people labelled only these."""
+BRIER, CALIBRATION_ERROR, SLOPE, INTERCEPT = "Brier score", "calibration error", "slope", "intercept"
+"""Measures of a judge's probabilities, and the two numbers that calibrate them."""
+_OF_PROBABILITIES = (BRIER, CALIBRATION_ERROR, SLOPE, INTERCEPT)
+
+
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """How well a judge agrees with people on something."""
@@ -201,6 +221,11 @@ class Agreement:
     high: float | None
     measured: str
     """The date of measurement."""
+
+    @property
+    def of_probabilities(self) -> bool:
+        """Return whether the figure is about probabilities rather than scores or verdicts."""
+        return self.measure in _OF_PROBABILITIES
 
     def to_json(self) -> dict[str, object]:
         """Return the figure as JSON, without the judge's setup."""
@@ -227,6 +252,16 @@ class Agreements(Repository):
             values_of(standing, _WHO),
         )
         return [_agreement(row) for row in rows]
+
+    def calibration(self, judge: str, metric: str, version: int) -> tuple[float, float] | None:
+        """Return the slope and intercept last fitted for a judge; None if there are none."""
+        rows = self._connection.rows(
+            "SELECT measure, value FROM agreements WHERE judge = ? AND metric = ? AND version = ?"
+            " AND measure IN ('slope', 'intercept') ORDER BY measured DESC, dataset, measure LIMIT 2",
+            (judge, metric, version),
+        )
+        found = {row["measure"]: row["value"] for row in rows}
+        return (found[SLOPE], found[INTERCEPT]) if len(found) == 2 else None
 
     def all(self) -> list[Agreement]:
         """Return all figures."""

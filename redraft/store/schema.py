@@ -29,6 +29,7 @@ class SchemaStep(NamedTuple):
 STEPS = {
     "001_tables": SchemaStep("schema.sql", "postgres/schema.sql"),
     "002_messages": SchemaStep("messages.sql", "postgres/messages.sql"),
+    "003_probability": SchemaStep("probability.sql", "postgres/probability.sql"),
 }
 """The steps in order, by the names recorded in the database. The first creates all tables; each change is a new step. A
 released step never changes."""

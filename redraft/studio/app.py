@@ -23,7 +23,7 @@ from redraft.report.pages.assets import static
 from redraft.runs.session import Session
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import batch_pages, experiment_pages, pages, start_pages
+from redraft.studio import batch_pages, experiment_pages, pages, sheets, start_pages
 from redraft.studio.api import ENDPOINTS
 from redraft.studio.batches import Tables
 from redraft.studio.context import StudioConfig, StudioContext, Work
@@ -103,6 +103,7 @@ _WORKING = (
     *RUN_PAGES,
     *batch_pages.WORKING,
     *experiment_pages.WORKING,
+    *sheets.WORKING,
     Route("/models", pages.model_list),
 )
 

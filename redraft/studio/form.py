@@ -22,7 +22,7 @@ SETTINGS: tuple[type[BaseModel], ...] = (DraftConfig, JudgeConfig, RefineConfig)
 _NEVER = frozenset({"base_url", "key_env", "source_language"})
 _APART = frozenset({"strategy", "model", "metrics", "judges", "goals", "words", "query", "rounds", "review"})
 """Fields that the studio's forms have outside the groups."""
-_OF_MODELS = frozenset({"validator", "decider"})
+_OF_MODELS = frozenset({"validator", "confirm", "decider"})
 _GROUPS: Mapping[Section, tuple[str, str]] = {
     "summary": ("Summary", "summarize evaluate refine"),
     "model": ("Model", "summarize evaluate refine"),
@@ -110,7 +110,7 @@ def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> Form
     annotation: Any = field.annotation
     ends = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     kind = next(one for one in ends if one is not type(None))
-    default = _default(field) if kind is bool else option.default or _default(field)
+    default = _default(field) if kind is bool else _in_words(option.default or _default(field))
     if get_origin(kind) is Literal:
         return FormField(name, label, text, "choice", default, tuple(map(str, get_args(kind))))
     if kind is bool:

@@ -24,6 +24,7 @@ MOST_BYTES = 20_000_000
 _MOST_OTHERWISE = 4_000_000
 _UPLOADS = frozenset(
     {"/api/runs", "/api/batches", "/api/chapters", "/runs/new", "/api/experiments", "/experiments/new"}
+    | {"/sheets", "/sheets/filled"}
 )
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _HERE = frozenset({"same-origin", "none"})

@@ -26,7 +26,7 @@ from redraft.studio.contracts import Review, Strike
 from redraft.studio.endpoints import NoSuchThing, query_of
 from redraft.studio.run_views import RunFilter, RunList
 
-Here = Literal["runs", "new", "batches", "packs", "models", "experiments", "api", ""]
+Here = Literal["runs", "new", "batches", "packs", "models", "experiments", "sheets", "api", ""]
 _MOST_COMPARED = 6
 
 

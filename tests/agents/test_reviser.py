@@ -117,6 +117,16 @@ def test_for_a_request_in_words_the_ends_of_the_last_sections_are_read_too() -> 
     assert sum(tokenizer.count(reader.text(span)) for span in shown) <= 3000
     for part in (2, 3, 4):
         assert f"In year 149 keeper {part} wrote" in read
+    worded = [
+        request(f"Say what keeper {part} wrote of ship {at} in year {at}.") for part in range(2) for at in (3, 99)
+    ]
+    read = " ".join(reader.text(span) for span in reviser._near(worded, 2000))
+    assert "In year 149 keeper 4 wrote" in read, "what the words are near to leaves room for the end"
+    assert "In year 99 keeper 1 wrote" in read
+    place = text.index("In year 77 keeper 2")
+    wrong = replace(request(), metric="consistency", evidence=Evidence("x", Span(place, place + 5)))
+    read = " ".join(reader.text(span) for span in reviser._near([*worded, wrong], 1200))
+    assert "In year 77 keeper 2 wrote" in read, "evidence comes before what is second nearest to a request"
     about = replace(request(), question="What did keeper 1 write in year 3?")
     assert sum(tokenizer.count(reader.text(span)) for span in reviser._near([about], 3000)) < 2000
 

@@ -144,6 +144,8 @@ def asks(judge: Judge, room: int) -> Decision:
         answers=[],
         passages=[],
         rounds_left=1,
+        length=97,
+        words=123,
         at_most=1,
         looks=0,
         requests=1,

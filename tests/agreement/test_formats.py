@@ -281,7 +281,7 @@ REAL: list[tuple[str, str, str | None, int, int, str, float]] = [
     ("summeval", "summeval/summaries.jsonl", None, 1600, 100, "consistency", 4.660),
     ("realsumm", "realsumm/documents.jsonl", None, 1080, 45, "recall", 0.472),
     ("summedits", "summedits/news.jsonl", None, 819, 25, "consistency", 0.392),
-    ("booookscore", "booookscore/human/summary-gpt4-4096-hier.json", None, 100, 100, "coherence", 0.869),
+    ("booookscore", "booookscore/human/summary-gpt4-4096-hier.json", None, 100, 100, "coherence", 0.868),
     (
         "booookscore",
         "booookscore/annotations/gpt4-2048-hier.v2.json",
@@ -304,3 +304,51 @@ def test_the_released_files_are_read_whole(
     assert (len(read.items), len({item.document for item in read.items}), read.troubles) == (items, of, ())
     assert fmean(item.people[field] for item in read.items) == pytest.approx(mean, abs=0.0005)
     assert all(item.source and item.text for item in read.items)
+
+
+def test_arxiv_and_govreport_are_in_one_file(tmp_path: Path) -> None:
+    entry = {"model_type": "BART (LEAD 1K)", "model_summary": "It left.", "relevance": 0.5, "factual_consistency": 0.75}
+    both = [
+        {"dataset": "arXiv", "dataset_id": "0704.1", **entry},
+        {"dataset": "GovReport", "dataset_id": "ID_R45741", **entry},
+        {"dataset": "GovReport", "dataset_id": "ID_GAO-1", **entry, "relevance": None, "factual_consistency": None},
+    ]
+    texts = [{"article_id": "0704.1", "article_text": ["The ship", "left ."]}, {"id": "R45741", "text": ARTICLE}]
+    lines(tmp_path, texts, "documents.jsonl")
+    path = whole(tmp_path, both)
+    arxiv, reports = FORMATS["arxiv"].read(path), FORMATS["govreport"].read(path)
+    assert [(item.source, item.system) for item in arxiv.items] == [("The ship left .", "BART (LEAD 1K)")]
+    assert [item.source for item in reports.items] == [ARTICLE]
+    assert figures(reports) == [{"consistency": 0.75, "relevance": 0.5}]
+    assert [one.message for one in reports.troubles] == ["it has neither `factual_consistency` nor `relevance`"]
+    assert (human_field(arxiv, "consistency", None), human_field(arxiv, "coverage", None)) == (
+        "consistency",
+        "relevance",
+    )
+
+
+def test_tldr_has_the_mean_of_all_who_rated_a_summary(tmp_path: Path) -> None:
+    def rated(accuracy: int | None, coverage: int, text: str = "It left.") -> dict[str, Any]:
+        axes = {"overall": 5, "accuracy": accuracy, "coverage": coverage, "coherence": 7}
+        return {"info": {"id": "t3_a", "post": ARTICLE}, "summary": {"text": text, "policy": "sup4", "axes": axes}}
+
+    read = FORMATS["tldr"].read(lines(tmp_path, [rated(7, 4), rated(4, 5), rated(None, 1, "It sank.")]))
+    assert figures(read) == [
+        {"accuracy": 5.5, "coverage": 4.5, "coherence": 7, "overall": 5},
+        {"coverage": 1, "coherence": 7, "overall": 5},
+    ]
+    assert read.items[0].votes == [[7, 4], [4, 5], [7, 7], [5, 5]]
+    assert (human_field(read, "consistency", None), human_field(read, "coverage", None)) == ("accuracy", "coverage")
+
+
+def test_patents_are_rated_by_several_and_summarized_from_abstract_and_claims(tmp_path: Path) -> None:
+    entry = {"patent_id": "US1", "abstract": "A lamp.", "claims": "1. A lamp that burns.", "model": "BART"}
+    entries = [
+        {**entry, "summary": "It burns.", "accuracy": [4, 5, 3], "coverage": 2, "clarity": 5},
+        {**entry, "summary": "It sinks.", "human": {"accuracy": 1, "coverage": 1.5}},
+        {**entry, "summary": "It is unrated."},
+    ]
+    read = FORMATS["patentsumeval"].read(lines(tmp_path, entries))
+    assert figures(read) == [{"accuracy": 4, "coverage": 2, "clarity": 5}, {"accuracy": 1, "coverage": 1.5}]
+    assert {item.source for item in read.items} == {"A lamp.\n\n1. A lamp that burns."}
+    assert [one.message for one in read.troubles] == ["there is none of accuracy, coverage, clarity, overall"]

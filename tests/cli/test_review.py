@@ -109,8 +109,11 @@ def test_the_built_in_model_says_that_it_cannot_follow_a_request(tmp_path: Path)
     asked = ("refine", str(SAMPLE), str(SAMPLE.parent / "a-first-summary.md"), "-w", "150", "-g", "consistency=0.95")
     answers = b"a Say how the story ends.\n\n\n"
     alone = Inside(tmp_path).run(*asked, "--allow-self-check", "--review", "--json", stdin=answers)
+    why = "the built-in model cannot follow requests in words"
     said = " ".join(Inside(tmp_path).run("trace", alone.json["run"]).out.split())
-    assert "request: Say how the story ends. · not met: the built-in model cannot follow requests in words" in said
+    assert f"request: Say how the story ends. · not met: {why}" in said
+    assert said.count("Say how the story ends.") == 1
+    assert f"request not met: “Say how the story ends.” in revision 1: {why}\n" in alone.err
     assert "requested by a person" not in said
     assert "added, but the built-in model cannot follow requests in words; see `redraft models`" in alone.err
     refused = Inside(tmp_path).run(*asked, "--allow-self-check", "--query", "Why did the bell ring?")

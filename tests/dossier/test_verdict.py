@@ -11,7 +11,7 @@ from redraft.report.dossier.verdict import verdict
 
 
 def score(metric: str, value: float | None, goal: float | None = None, met: bool | None = None) -> Score:
-    told: dict[str, Any] = dict.fromkeys(("initial", "certificate"))
+    told: dict[str, Any] = dict.fromkeys(("initial", "certificate", "interval"))
     return Score(metric=metric, outcome="scored", score=value, judged=1, unjudged=0, reason="", missing=(), goal=goal,
                  met=met, self_check=False, stands_on="", details={}, **told)  # fmt: skip
 

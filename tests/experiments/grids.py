@@ -88,7 +88,8 @@ def refined(document: str, *stands: Scores, order: PolicyName = "paper", **more:
     """A draft that was refined, with its scores after each round; a round is refused that changes nothing."""
     made = [Stand(n, scores, n > 0, n > 0 and scores != stands[n - 1]) for n, scores in enumerate(stands)]
     goals = more.pop("goals", PAPER)
-    return Refined(document, document.upper(), "a", 1, "a", RefineSetting(goals, order), tuple(made), **more)
+    way = RefineSetting(goals, order, RefineConfig(goals={}, policy=order).told)
+    return Refined(document, document.upper(), "a", 1, "a", way, tuple(made), **more)
 
 
 def refined_outcome(made: RefiningDesign, *some: Refined) -> RefinedOutcome:

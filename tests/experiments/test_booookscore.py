@@ -292,6 +292,14 @@ def test_marks_count_as_the_paper_counts_them() -> None:
     assert rows(types, "sentences", "% of sentences", type="entity omission") == [(4, 40.0)]
 
 
+def test_a_pair_of_equal_spans_is_in_two_places() -> None:
+    text = "Tom sleeps in the barn all day. Ann eats. Tom sleeps in the barn all day."
+    mark = AnnotatedSentence("Tom sleeps in the barn all day.", WHO, "Tom sleeps in the barn all day.")
+    outcome = measured(Summaries("s.json", {"a": text}), Annotations("a.json", False, {"a": (mark,)}, True), NOBODY)
+    verdicts = outcome.systems[0].readings["a"].verdicts
+    assert [number for number, one in verdicts.items() if one.confusing] == [1, 3]
+
+
 def test_scores_by_length_and_rouge_l_against_references() -> None:
     texts = {f"{n}": " ".join(["One sleeps."] * n) for n in range(1, 11)}
     entries = {key: (AnnotatedSentence("One sleeps.", WHO),) for key in texts}

@@ -24,6 +24,7 @@ from redraft.llm.reply_forms import ReplyShape
 from redraft.llm.structured_output import full_schema, modes_for
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
+from redraft.prompts.decision import DECIDE
 from redraft.prompts.factual import FactTree, GrowGiven
 from redraft.prompts.qa import (
     ASK_DOCUMENT,
@@ -43,12 +44,14 @@ from redraft.settings import ReplyForm
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.llm.support import KEY, Desk
 from tests.llm.test_modes import mode_of
+from tests.prompts.samples import GIVEN
 from tests.replies.prompts import CASES, Case
 
 PAIRS = [Pair(id=n, question=f"Why {n}?", document="So.", summary="So.") for n in range(1, 4)]
 ASKED: list[tuple[Prompt[Any, Any], BaseModel, str, int]] = [
     (ASK_DOCUMENT, AskDocumentGiven(excerpt="It rained.", count=7), "questions", 7),
     (COMPARE_ANSWERS, CompareGiven(pairs=PAIRS), "comparisons", 3),
+    (DECIDE, GIVEN["decide"].model_copy(update={"at_most": 1}), "fix", 1),
 ]
 
 

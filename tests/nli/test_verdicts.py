@@ -229,3 +229,43 @@ def test_classes_without_names_are_refused() -> None:
     words.config.id2label = {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}
     with pytest.raises(UsageError, match="has label_0, label_1, label_2"):
         Entailment("made-up", words)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {0: "entailment", 1: "not_entailment"},
+        {0: "supported", 1: "unsupported"},
+        {0: "consistent", 1: "hallucinated"},
+        {0: "Not supported", 1: "Supported"},
+    ],
+)
+def test_a_model_with_two_classes_supports_or_does_not_and_never_contradicts(labels: dict[int, str]) -> None:
+    fine = next(
+        column for column, label in labels.items() if label.casefold() in ("entailment", "supported", "consistent")
+    )
+
+    class Pairs(Words):
+        def predict(self, pairs: list[tuple[str, str]], **_: Any) -> Any:
+            rows = np.full((len(pairs), 2), 0.05)
+            for row, (premise, _claim) in enumerate(pairs):
+                rows[row, fine if premise == FERRY else 1 - fine] = 0.95
+            return rows
+
+    words = Pairs(lambda *_: YES)
+    words.config.id2label = labels
+    model = Entailment("made-up", words)
+    assert check_claims(model, ["The ferry sank."], [BRIDGE, FERRY]) == [
+        EntailmentVerdict("entailed", 0.95, FERRY, frozenset({1}))
+    ]
+    (other,) = check_claims(model, ["The ferry sank."], [BRIDGE, MILL])
+    assert other is not None
+    assert (other.verdict, other.odds) == ("neither", 0.95)
+
+
+@pytest.mark.parametrize("labels", [{0: "yes", 1: "no"}, {0: "supported", 1: "entailed"}, {0: "supported"}])
+def test_two_classes_that_do_not_say_which_is_which_are_refused(labels: dict[int, str]) -> None:
+    words = Words(lambda *_: YES)
+    words.config.id2label = labels
+    with pytest.raises(UsageError, match="or supported and not_supported"):
+        Entailment("made-up", words)

@@ -10,12 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from redraft.agents.evidence import EvidenceReader
 from redraft.domain import Pack
 from redraft.errors import JudgingError, UsageError
-from redraft.evaluators.reference.questions import chosen_in
+from redraft.evaluators.reference.questions import chosen_in, parts_of, stretches_of
 from redraft.events import Event, Noted
 from redraft.report.history.results import Result
 from redraft.settings import JudgeConfig
+from redraft.text.passages import Passages
+from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import Answer
 from tests.judges import KEY, Court, Keepers, Said, Sheet, asked_of, island, told
 
@@ -44,6 +47,18 @@ async def test_six_to_twelve_questions_for_a_document_that_fits(tmp_path: Path, 
     assert len(pack.questions) == questions
     assert court.sheets[0].prompt == "ask_document"
     assert not court.asked("rank_questions")
+
+
+@pytest.mark.parametrize("window", [4096, 5000, 6000, 7000])
+def test_the_parts_of_a_stretch_for_a_small_window_are_of_similar_size(window: int) -> None:
+    """Each is asked for as many questions."""
+    document, tokenizer = island(200), EstimatingTokenizer()
+    size = tokenizer.count(document.text)
+    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, window, size)
+    (stretch,) = stretches_of(reader, 6144)
+    parts = [tokenizer.count(reader.text(part)) for part in parts_of(reader, stretch, 10)]
+    assert len(parts) > 1
+    assert min(parts) > max(parts) / 2
 
 
 @pytest.mark.nightly

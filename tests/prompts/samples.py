@@ -179,6 +179,8 @@ GIVEN: dict[str, BaseModel] = {
             decision.DecisionPassage(place="characters 19-31, at 50 % of the document", text="It was 1924."),
         ],
         rounds_left=2,
+        length=97,
+        words=123,
         at_most=6,
         looks=2,
         requests=3,

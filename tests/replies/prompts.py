@@ -96,6 +96,8 @@ def _cases() -> dict[str, Case]:
         answers=[],
         passages=[],
         rounds_left=2,
+        length=97,
+        words=123,
         at_most=3,
         looks=0,
         requests=3,

@@ -483,7 +483,7 @@ def test_a_hostile_decision_names_only_findings_on_the_board(name: str) -> None:
     findings = [FindingOption(id=n, metric="coverage", task="add", problem=f"Problem {n}.") for n in range(1, 9)]
     given = DecideGiven(
         summary="It is told.", scoreboard=[], findings=findings, tried=[], answers=[], passages=[],
-        rounds_left=1, at_most=6, looks=0, requests=3,
+        rounds_left=1, length=3, words=9, at_most=6, looks=0, requests=3,
     )  # fmt: skip
     read = read_value(json.dumps(_in_ids(said, Tags(given).all("findings"))), Decision, given)
     numbers = dict.fromkeys(number for number in read.fix if 0 < number <= len(findings))

@@ -103,6 +103,12 @@ _sweep = options.typed_option(
     help="Store the agreement, to show it with these judges' scores from now on.",
 )
 @options.typed_option(
+    "--fit",
+    section="output",
+    is_flag=True,
+    help="With --save: fit a calibration of these judges' probabilities, and apply it from now on.",
+)
+@options.typed_option(
     "--title",
     section="output",
     metavar="TEXT",
@@ -119,6 +125,7 @@ def with_(
     documents: str | None,
     items: int | None,
     save: bool,
+    fit: bool,
     title: str | None,
     as_json: bool,
     quiet: bool,
@@ -133,6 +140,8 @@ def with_(
     from redraft.lab.agreement.trial import chosen, format_named, human_field, plan_table, tried
     from redraft.store.store import Store
 
+    if fit and not save:
+        raise UsageError("--fit stores a calibration", hint="add --save")
     limits, table = asked.limits(given), asked.prices(given)
     dataset = chosen(format_named(format_).read(file, documents), items)
     dataset = replace(dataset, name=title or dataset.name)
@@ -143,7 +152,7 @@ def with_(
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
         outcome = delivery.work(lambda runner: tried(dataset, design, runner), store, limits, table, quiet=quiet)
-        kept = saved(outcome, store) if save else []
+        kept = saved(outcome, store, fit=fit) if save else []
     delivery.deliver(agree_report(outcome), folder, as_json=as_json, quiet=quiet)
     if save and not quiet:
         say(f"{len(kept)} figures stored" if kept else "nothing stored: stopped early, or too few verdicts")

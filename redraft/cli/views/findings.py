@@ -43,7 +43,8 @@ def evaluation(
         judged += f", {one.unjudged:,} without a verdict"
     if one.outcome == "scored":
         itself = f" ({SELF_CHECK})" if self_checked else ""
-        yield f"{one.metric} {score(one.score)}{itself}: {judged}, {count(len(one.findings), 'finding')}"
+        found = count(len(one.findings), "finding")
+        yield f"{one.metric} {score(one.score)}{_between(one)}{itself}: {judged}, {found}"
     else:
         says = "has no score" if one.outcome == "failed" and not is_unheard(one) else spaced(one.outcome)
         yield from wrapped(f"{one.metric} {says}: {one_line(one.reason, 300)}", "", "  ")
@@ -57,6 +58,12 @@ def evaluation(
         yield from wrapped(said, "  withdrawn: ", "    ")
     if shown is not None and len(one.findings) > shown:
         yield f"  ... and {len(one.findings) - shown:,} more ({rest})"
+
+
+def _between(one: Evaluation) -> str:
+    """Return the 95 % interval of a score that rests on probabilities."""
+    ends = one.details.get("interval")
+    return f" ({score(ends[0])} to {score(ends[1])})" if isinstance(ends, list) else ""
 
 
 def _panel(one: Evaluation) -> Iterator[str]:

@@ -12,7 +12,7 @@ from redraft.domain import GIVEN, REVIEW, Document, Finding, KeyFact, KeyFacts, 
 from redraft.evaluators.metric_info import is_unheard, withdrawn
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
-from redraft.report.history.results import Result
+from redraft.report.history.results import Result, not_met
 from redraft.report.history.trace import RunTrace, Turn
 from redraft.rulings import Lookup, PointAnswer
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_said
@@ -66,7 +66,8 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
     yield from _looked_up(turn.lookups)
     yield from _reasons(turn.made)
     if base is not None:
-        yield from _listed("to fix", turn.to_fix, few)
+        told = {one.finding for one in turn.made.answers}
+        yield from _listed("to fix", [one for one in turn.to_fix if one.metric != REVIEW or one.id not in told], few)
         yield from _answered(turn)
         if turn.draft.text == base.draft.text:
             return
@@ -104,14 +105,10 @@ def _answered(turn: Turn) -> Iterator[str]:
 
 def _request(finding: Finding, answer: PointAnswer, made: Round) -> Iterator[str]:
     """Yield whether a person's request was met."""
-    if not answer.became:
-        said = "the reviser did not say whether it met this"
-    elif answer.became != "fixed":
-        said = f"not met: {answer.said or 'no reason was given'}"
-    elif not made.accepted:
-        said = f"not met: {made.reason or 'the revision was not judged'}"
+    if why := not_met(answer, made):
+        said = f"not met: {why}"
     else:
-        said = "met, as far as the reviser reports"
+        said = "met, as far as the reviser reports" if answer.became else "the reviser did not say whether it met this"
     yield from terminal.wrapped(f"request: {one_line(finding.explanation, _LONGEST)} · {said}", "    ")
 
 

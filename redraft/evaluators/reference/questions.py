@@ -185,10 +185,14 @@ def stretches_of(reader: EvidenceReader, most: int) -> Sequence[Chunk]:
     start, end = body_of(reader.document).span
     left_out = (reader.text(Span(0, start)), reader.text(Span(end, len(reader.document.text))))
     tokens = reader.document_tokens - sum(map(reader.tokenizer.count, left_out))
+    return chunk(reader.document, reader.tokenizer, _share_of(tokens, most), end, start=start)
+
+
+def _share_of(tokens: int, most: int) -> int:
+    """Return the most tokens of a part where so many are divided into similar parts."""
     count = ceil(tokens / most)
     # Each ends with a sentence, so before its share is full.
-    share = most if count <= 1 else min(most, ceil(tokens / count * _EVEN))
-    return chunk(reader.document, reader.tokenizer, max(MIN_BUDGET, share), end, start=start)
+    return max(MIN_BUDGET, most if count <= 1 else min(most, ceil(tokens / count * _EVEN)))
 
 
 def questions_wanted(reader: EvidenceReader, quantity: Quantity) -> int:
@@ -221,7 +225,7 @@ def parts_of(reader: EvidenceReader, stretch: Chunk, count: int, outline: str | 
     own = replace(reader.document, text=reader.document.text[start:end], sections=(), marks=())
     return [
         Span(start + one.span.start, start + one.span.end)
-        for one in chunk(own, reader.tokenizer, max(MIN_BUDGET, room))
+        for one in chunk(own, reader.tokenizer, _share_of(stretch.tokens, max(MIN_BUDGET, room)))
     ]
 
 

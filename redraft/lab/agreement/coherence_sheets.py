@@ -17,6 +17,7 @@ from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import sentences_of
 from redraft.lab.agreement.annotations import MARKS, AnnotatedSentence, Annotations, Summaries, entries_of
+from redraft.lab.agreement.forms import AS_ABOVE, ASKED, CHOICES, ID, MARK_COLUMNS, PERSON, written_in
 from redraft.lab.agreement.people import FileProblem, equal_share, gwets_ac1, krippendorffs_alpha
 from redraft.lab.agreement.sheets import drawn, share_of, sheet_rows
 from redraft.lab.agreement.tables import ends
@@ -27,14 +28,6 @@ from redraft.text.sanitizer import one_line
 
 Kind = Literal["annotations", "marks", "preferences"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-ID, ASKED, PERSON = "id", "asked", "person"
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "annotations": ("agree", "partly", "disagree"),
-    "preferences": ("1", "2", "tie"),
-}
-"""The answers to each kind of question."""
-MARK_COLUMNS = ("span", "question", "types", "second span")
-"""The columns of a sheet of marks that people fill in."""
 _QUESTIONS: Mapping[str, str] = {
     "annotations": "Does this confuse a reader of the summary? agree; partly (it does, but the questions miss it or are"
     " answered in the summary); disagree (it does not)",
@@ -46,8 +39,6 @@ _QUESTIONS: Mapping[str, str] = {
     "structure": "Which summary has the better structure and pacing? 1, 2 or tie",
     "logic": "Which summary is more logical and easier to understand? 1, 2 or tie",
 }
-_A_SHEET = "give a CSV file written by `redraft agree sheet`"
-_AS_ABOVE = "(as above)"
 _LETTERS = 8
 _LONGEST = 32_000
 _OTHER_WORDS = {"partially": "partly", "partial": "partly", "draw": "tie", "=": "tie", "a": "agree", "d": "disagree"}
@@ -137,7 +128,7 @@ def coherence_sheet(rows: Sequence[CoherenceRow], kind: Kind, people: int) -> st
     for row in rows:
         again = row.shown["of"] == before
         before = row.shown["of"]
-        cells = [_AS_ABOVE if again and name.startswith("summary") else text for name, text in row.shown.items()]
+        cells = [AS_ABOVE if again and name.startswith("summary") else text for name, text in row.shown.items()]
         shown = [in_csv(cell[:_LONGEST], lines=True) for cell in cells]
         writer.writerow([row.id, *shown, row.asked, *[""] * len(answers)])
     return "\ufeff" + out.getvalue()
@@ -265,7 +256,7 @@ def read_marks(path: str, file: Summaries) -> tuple[Annotations, str]:
         key: {"summary": text, MARKS: [], "relations": []} for key, text in file.texts.items()
     }
     for place, row in sheet_rows(path):
-        span, question, types, other = (_written(row.get(name, "")) for name in MARK_COLUMNS)
+        span, question, types, other = (written_in(row.get(name, "")) for name in MARK_COLUMNS)
         if not span:
             continue
         if (key := row.get("of", "").strip()) not in found:
@@ -278,58 +269,3 @@ def read_marks(path: str, file: Summaries) -> tuple[Annotations, str]:
     entries = {key: entries_of(path, key, said) for key, said in found.items()}
     written = json.dumps(found, ensure_ascii=False, indent=1)
     return Annotations(name, False, entries, marked=True), written
-
-
-def _written(cell: str) -> str:
-    """Return what a person wrote, without the mark that keeps a spreadsheet from reading it as a formula."""
-    text = cell.strip()
-    return text[1:] if text[:1] == "'" and text[1:2] in ("=", "+", "-", "@") else text
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """A sheet of any kind, as a page shows it."""
-
-    kind: str
-    columns: tuple[str, ...]
-    rows: tuple[Mapping[str, str], ...]
-
-    @property
-    def answers(self) -> tuple[str, ...]:
-        """The columns that people fill in."""
-        persons = tuple(name for name in self.columns if name.lower().startswith(PERSON))
-        return persons or tuple(name for name in self.columns if name in MARK_COLUMNS)
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The answers to choose from; none where people write."""
-        return () if self.kind == "marks" else CHOICES.get(self.kind, ("yes", "no", "?"))
-
-
-def sheet_of(text: str) -> Sheet:
-    """Return a sheet that is given as text; raise if it is none."""
-    lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
-    mark = max(",;\t", key=text.partition("\n")[0].count)
-    csv.field_size_limit(10_000_000)
-    read = csv.DictReader(lines, delimiter=mark)
-    columns = tuple(read.fieldnames or ())
-    try:
-        rows = tuple({name: row.get(name) or "" for name in columns} for row in read)
-    except csv.Error as error:
-        raise UsageError(f"it is not a table: {error}", hint=_A_SHEET) from error
-    kinds = {row[ID].split("/")[1] for row in rows if row.get(ID, "").count("/") == 2}
-    sheet = Sheet(min(kinds, default=""), columns, rows)
-    if len(kinds) != 1 or not sheet.answers:
-        raise UsageError("it is not a sheet for people", hint=_A_SHEET)
-    return sheet
-
-
-def filled(sheet: Sheet, answers: Mapping[int, Mapping[str, str]]) -> str:
-    """Return a sheet with answers filled in, by the number of the row and the name of the column."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(sheet.columns)
-    for number, row in enumerate(sheet.rows):
-        said = {name: str(in_csv(one_line(text))) for name, text in answers.get(number, {}).items()}
-        writer.writerow([said.get(name, row[name]) for name in sheet.columns])
-    return "\ufeff" + out.getvalue()

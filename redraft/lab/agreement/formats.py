@@ -14,6 +14,14 @@ from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import sentences_of
 from redraft.lab.agreement.annotations import MARKS, entries_of, lists_every_sentence, place
 from redraft.lab.agreement.annotations import AnnotatedSentence as Annotated
+from redraft.lab.agreement.longsumeval_formats import (
+    AXES,
+    RATED,
+    items_of_koh,
+    items_of_patents,
+    items_of_tldr,
+    merged,
+)
 from redraft.lab.agreement.marks import marked
 from redraft.lab.agreement.people import (
     Dataset,
@@ -56,6 +64,8 @@ class Format:
     any_field: bool = False
     """Whether fields other than the known ones are allowed."""
     needs_documents: bool = True
+    joined: Callable[[Sequence[HumanItem]], list[HumanItem]] = list
+    """Brings the items together that several entries are about."""
 
     def read(self, path: str, documents: str | None = None) -> Dataset:
         """Return all items of a file with their documents; what cannot be read is reported and skipped."""
@@ -78,6 +88,7 @@ class Format:
                 place=path,
                 hint="name its format with --format; `redraft help agree with` lists them",
             )
+        found = self.joined(found)
         fields = self.fields if not self.any_field else _fields(found, self.fields)
         return Dataset(f"{self.title} ({one_line(Path(path).name)})", fields, tuple(found), tuple(troubles))
 
@@ -116,6 +127,17 @@ def _fields(items: Sequence[HumanItem], known: Mapping[str, Field]) -> Mapping[s
 
 
 _TRUTH = Field(1.0, ("consistency", "faithfulness"))
+_COVERED = ("coverage", "keyfact_recall")
+_KOH = {"consistency": _TRUTH, "relevance": Field(None, _COVERED)}
+
+
+def _likert(best: float, fields: Sequence[str]) -> Mapping[str, Field]:
+    """Return the fields of ratings up to `best`."""
+    metrics = {"accuracy": _TRUTH.metrics, "coverage": _COVERED, "coherence": ("booookscore",)}
+    return {name: Field(best, metrics.get(name, ())) for name in fields}
+
+
+_LIKERT_7, _LIKERT_5 = _likert(7.0, AXES), _likert(5.0, RATED)
 
 
 def _parts(entry: FileEntry) -> Iterator[FileEntry]:
@@ -449,6 +471,12 @@ FORMATS: Mapping[str, Format] = {
             parts=_parts,
             needs_documents=False,
         ),
+        *(
+            Format(name, title, _KOH, items_of_koh(name), beside=("documents.jsonl",))
+            for name, title in (("arxiv", "Arxiv"), ("govreport", "GovReport"))
+        ),
+        Format("tldr", "TL;DR", _LIKERT_7, items_of_tldr, joined=merged),
+        Format("patentsumeval", "PatentSumEval", _LIKERT_5, items_of_patents, beside=("documents.jsonl",)),
         Format("unisumeval", "UniSumEval", _FIELDS_OF_UNISUMEVAL, _items_of_unisumeval, beside=("documents.jsonl",)),
         Format(
             "jsonl",

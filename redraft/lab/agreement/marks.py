@@ -41,17 +41,21 @@ class _Sentences:
             self._ends.append((at, at + len(sentence)))
             at += len(sentence) + 1
 
-    def place(self, span: str) -> _Place | None:
-        """Return the place of a span, the first if there are several; None if it does not occur."""
-        found = self._over(self._text.find(span), span) if span in self._text else []
+    def place(self, span: str, *, last: bool = False) -> _Place | None:
+        """Return the place of a span, the first or the last if there are several; None if it does not occur."""
+        starts = [match.start() for match in re.finditer(re.escape(span), self._text)] if span else []
+        found = self._over(starts[-1 if last else 0], span) if starts else []
         if not found:
             return None
         unclear: frozenset[int] = frozenset()
-        if len(span.split()) < _SHORTEST_AMBIGUOUS and self._text.count(span) > 1:
-            unclear = frozenset(
-                n for at in re.finditer(re.escape(span), self._text) for n in self._over(at.start(), span)
-            )
+        if len(span.split()) < _SHORTEST_AMBIGUOUS and len(starts) > 1:
+            unclear = frozenset(n for start in starts for n in self._over(start, span))
         return _Place(range(found[0], found[-1] + 1), unclear)
+
+    def pair(self, mark: AnnotatedSentence) -> list[_Place]:
+        """Return the places of a mark; of a pair of equal spans, the first and the last."""
+        spans = (self.place(mark.sentence), self.place(mark.other, last=mark.other == mark.sentence))
+        return [place for place in spans if place]
 
     def _over(self, first: int, span: str) -> list[int]:
         last = first + len(span)
@@ -61,8 +65,8 @@ class _Sentences:
 def marked(sentences: Sequence[str], marks: Sequence[AnnotatedSentence]) -> list[bool]:
     """Return which sentences are marked; a mark that may be on one of several is left out."""
     text = _Sentences(sentences)
-    placed = (text.place(span) for mark in marks for span in (mark.sentence, mark.other))
-    found = {n for place in placed if place and not place.unclear for n in place.sentences}
+    placed = (place for mark in marks for place in text.pair(mark))
+    found = {n for place in placed if not place.unclear for n in place.sentences}
     return [n in found for n in range(len(sentences))]
 
 
@@ -79,7 +83,7 @@ def place_marks(marks: Sequence[AnnotatedSentence], statements: Sequence[Stateme
     lost = 0
     for mark in marks:
         verdict = mark.verdict or ConfusionVerdict(confusing=True)
-        places = [place for span in (mark.sentence, mark.other) if (place := text.place(span))]
+        places = text.pair(mark)
         lost += not places
         for place in places:
             unclear |= place.unclear

@@ -56,7 +56,9 @@ def _blanc(model: str) -> Scorer:
     try:
         package = import_module("blanc")
     except ImportError as error:
-        raise UsageError("--baseline blanc needs the package blanc", hint="pip install blanc") from error
+        raise UsageError(
+            f"--baseline: the package blanc cannot be loaded: {error}", hint='pip install blanc "transformers<4.49"'
+        ) from error
 
     def scores(items: Sequence[HumanItem]) -> list[float | None]:
         scored = package.BlancHelp(model_name=model, device="cpu", show_progress_bar=False).eval_pairs(

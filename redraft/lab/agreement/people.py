@@ -164,8 +164,8 @@ class Dataset:
     troubles: tuple[FileProblem, ...] = ()
 
 
-_IDS = ("id", "doc_id", "document_id", "hash", "uid", "title")
-_TEXTS = ("text", "source_text", "document", "article", "transcript", "source", "doc", "input")
+_IDS = ("id", "doc_id", "document_id", "article_id", "hash", "uid", "title")
+_TEXTS = ("text", "source_text", "document", "article", "transcript", "source", "doc", "input", "article_text")
 _SHOWN = 120
 
 
@@ -239,7 +239,8 @@ def library(path: str | None) -> Library:
 def _texts(entry: Mapping[str, Any]) -> dict[str, str]:
     """Return the text of an entry under all its ids, or all texts of an object that maps ids to texts."""
     names = [str(entry[name]) for name in _IDS if isinstance(entry.get(name), str | int)]
-    text = next((entry[name] for name in _TEXTS if isinstance(entry.get(name), str)), None)
+    texts = (" ".join(map(str, one)) if isinstance(one := entry.get(name), list) else one for name in _TEXTS)
+    text = next((one for one in texts if isinstance(one, str)), None)
     if names and text is not None:
         # One file of a release may also have the summaries, where other files only have the scores.
         summary, model = entry.get("summary"), entry.get("model_name")

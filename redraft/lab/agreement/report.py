@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 
 from redraft.evaluators.consensus import Interval
+from redraft.lab.agreement.calibration import calibration_table, cross_fitted, fitted, labelled, quality
 from redraft.lab.agreement.correlation import between_systems, correlate, sentence_series, series, told
 from redraft.lab.agreement.tables import SUMMARIES, SYSTEMS, agreement_tables, best_of, right_and_said
 from redraft.lab.agreement.trial import AgreementOutcome, Column
@@ -14,7 +15,7 @@ from redraft.report.history.certificates import standing_of
 from redraft.report.tables import Cell, Report, Table, figure, plain
 from redraft.settings import Evaluate
 from redraft.store.documents import now
-from redraft.store.judgments import Agreement
+from redraft.store.judgments import BRIER, CALIBRATION_ERROR, INTERCEPT, ITEMS, SLOPE, Agreement
 from redraft.store.store import Store
 
 _MOST = 6
@@ -22,7 +23,8 @@ _MOST = 6
 
 def agree_report(outcome: AgreementOutcome) -> Report:
     """Return the report of judges and people, with a record for every item."""
-    design, tables = outcome.design, tuple(agreement_tables(outcome))
+    design, likely = outcome.design, calibration_table(outcome)
+    tables = (*agreement_tables(outcome), *([likely] if likely.rows else []))
     return Report(
         "agree",
         f"{design.metric} compared with people: {plain(outcome.dataset.name)}",
@@ -85,18 +87,19 @@ TAU, BALANCED = "tau-b", "balanced accuracy"
 SENTENCES = "sentences"
 
 
-def saved(outcome: AgreementOutcome, store: Store) -> list[Agreement]:
-    """Save every figure of every judge; save nothing of a comparison that was stopped early."""
+def saved(outcome: AgreementOutcome, store: Store, *, fit: bool = False) -> list[Agreement]:
+    """Save every figure of every judge, with `fit` also the calibration of its probabilities; save nothing of a
+    comparison that was stopped early."""
     if outcome.stopped is not None:
         return []
-    found = [one for column in outcome.columns for one in agreements(outcome, column, store)]
+    found = [one for column in outcome.columns for one in agreements(outcome, column, store, fit=fit)]
     with store.at_once():
         for one in found:
             store.agreements.keep(one)
     return found
 
 
-def agreements(outcome: AgreementOutcome, column: Column, store: Store) -> list[Agreement]:
+def agreements(outcome: AgreementOutcome, column: Column, store: Store, *, fit: bool = False) -> list[Agreement]:
     """Return all figures of one judge under one setting."""
     made = next((said for said in column.said if said.run and said.version), None)
     if made is None or made.run is None:
@@ -106,7 +109,7 @@ def agreements(outcome: AgreementOutcome, column: Column, store: Store) -> list[
     dataset, human, today = outcome.dataset.name, outcome.design.human, now()[:10]
     return [
         Agreement(standing, dataset, human, level, measure, n, value, low, high, today)
-        for level, measure, n, value, interval in _figures(outcome, column)
+        for level, measure, n, value, interval in (*_figures(outcome, column), *_calibration(outcome, column, fit=fit))
         for low, high in [interval or (None, None)]
         if value is not None
     ]
@@ -130,3 +133,18 @@ def _figures(
     if (sentences := sentence_series(outcome.dataset, column)) is not None:
         found = sentences.separation
         yield SENTENCES, BALANCED, found.n, found.balanced, found.interval
+
+
+def _calibration(
+    outcome: AgreementOutcome, column: Column, *, fit: bool
+) -> Iterator[tuple[str, str, int, float | None, Interval | None]]:
+    """Yield how well the judge's probabilities hold, as given or, with `fit`, calibrated; and that calibration."""
+    pairs = labelled(outcome, column)
+    fitting = fitted(pairs) if fit else None
+    found = quality((cross_fitted(pairs) if fitting else None) or pairs)
+    if found is not None:
+        yield ITEMS, BRIER, found.n, found.brier, None
+        yield ITEMS, CALIBRATION_ERROR, found.n, found.error, None
+    if fitting is not None:
+        yield ITEMS, SLOPE, len(pairs), fitting.slope, None
+        yield ITEMS, INTERCEPT, len(pairs), fitting.intercept, None

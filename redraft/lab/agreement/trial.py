@@ -24,6 +24,7 @@ from redraft.evaluators.similarity import similarity
 from redraft.events import StageStarted
 from redraft.lab.agreement.formats import FORMATS, Format
 from redraft.lab.agreement.people import Dataset, HumanItem
+from redraft.lab.agreement.probabilities import probabilities
 from redraft.lab.experiments.frames import group_by
 from redraft.lab.experiments.runner import RunBatch
 from redraft.llm.prices import PriceTable
@@ -267,6 +268,8 @@ class ItemOutcome:
     version: int = 0
     sentences: tuple[bool | None, ...] = ()
     """Whether each sentence that people judged is right; empty if the metric does not say."""
+    odds: tuple[float | None, ...] = ()
+    """The probability that each sentence that people judged is right, or that the whole is; empty without any."""
     each: tuple[float | None, ...] = ()
     """The score of each repetition, if it was judged several times."""
     run: str | None = None
@@ -418,6 +421,7 @@ def _said(evaluation: Evaluation, item: HumanItem, run: str) -> ItemOutcome:
         evaluation.unjudged,
         evaluation.version,
         of_sentences(evaluation, item.sentences) or (),
+        probabilities(evaluation, item),
         tuple(one["score"] for one in each) if isinstance(each, list) else (),
         run,
         failed,

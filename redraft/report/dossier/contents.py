@@ -113,6 +113,8 @@ class FindingEntry(DossierModel):
     """The text of the evidence."""
     judges: str
     """How many judges agree on it, if several were asked."""
+    probability: float | None
+    """The probability that there is no such fault, where the judge gives one."""
     rounds: tuple[int, ...]
     """The rounds in whose drafts it was found."""
     aimed: tuple[FindingOutcome, ...]
@@ -126,6 +128,8 @@ class Score(DossierModel):
     metric: str
     outcome: str
     score: float | None
+    interval: tuple[float, float] | None
+    """The 95 % interval of a score that rests on probabilities."""
     judged: int
     unjudged: int
     reason: Scrubbed

@@ -40,10 +40,16 @@ def scores(result: Result) -> Iterator[Score]:
             goal=goal.get("at_least"),
             met=goal.get("met"),
             initial=first.score if first else None,
+            interval=_interval(one),
             self_check=bool(certificate and certificate.self_check),
             certificate=certificate.to_json() if certificate else None,
             stands_on=certificate.line() if certificate else "",
         )
+
+
+def _interval(one: Evaluation) -> tuple[float, float] | None:
+    ends = one.details.get("interval")
+    return (ends[0], ends[1]) if isinstance(ends, list | tuple) else None
 
 
 def items(store: Store, result: Result, places: Places) -> Iterator[JudgedItem]:

@@ -15,20 +15,31 @@ from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation, content_id
 from redraft.evaluators.metric_info import SELF_CHECK, UNASKED, known, self_checks
 from redraft.settings import EXTRACTIVE, FIGURES, JudgeConfig
-from redraft.store.judgments import Agreement, JudgeSetup
+from redraft.store.judgments import BRIER, CALIBRATION_ERROR, SLOPE, Agreement, JudgeSetup
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 
 # The judging settings that affect a metric. For an unknown metric, any of them may.
+_ALWAYS = ("repeat", "confirm")
 _TERMS: Mapping[str, tuple[str, ...]] = {
-    "coverage": ("questions", "stretch_tokens", "top_k", "evidence", "second_look", "embeddings", "repeat"),
-    "consistency": ("similarity", "threshold", "claims", "top_k", "evidence", "second_look", "embeddings", "repeat"),
-    "keyfact_recall": ("perspective", "validator", "embeddings", "repeat"),
-    "faithfulness": ("evidence", "embeddings", "repeat"),
-    "booookscore": ("batch", "repeat"),
+    "coverage": ("questions", "stretch_tokens", "top_k", "evidence", "second_look", "embeddings", *_ALWAYS),
+    "consistency": (
+        "similarity",
+        "threshold",
+        "claims",
+        "top_k",
+        "evidence",
+        "second_look",
+        "embeddings",
+        "repeat",
+        "confirm",
+    ),
+    "keyfact_recall": ("perspective", "validator", "embeddings", *_ALWAYS),
+    "faithfulness": ("evidence", "embeddings", *_ALWAYS),
+    "booookscore": ("batch", *_ALWAYS),
 }
-_NEVER = {"metrics", "judges", "models", "base_url", "pack", "keyfacts", "reference"}
+_NEVER = {"metrics", "judges", "models", "base_url", "pack", "keyfacts", "reference", "calibrations"}
 _WITHOUT = (*FIGURES, "spread")
 _LETTERS = 8
 _LONGEST = 60
@@ -57,8 +68,18 @@ class Certificate:
     @property
     def agreement(self) -> Agreement | None:
         """The agreement to show where there is room for one: on the most summaries, or else on the most items."""
-        per_summary = [one for one in self.agreements if one.level == "summaries"]
-        return max(per_summary or self.agreements, key=lambda one: one.n, default=None)
+        verdicts = [one for one in self.agreements if not one.of_probabilities]
+        per_summary = [one for one in verdicts if one.level == "summaries"]
+        return max(per_summary or verdicts, key=lambda one: one.n, default=None)
+
+    @property
+    def likely(self) -> str:
+        """In words, how well the judge's probabilities hold; empty if that was not measured."""
+        found = {one.measure: one.value for one in self.agreements if one.of_probabilities}
+        if BRIER not in found:
+            return ""
+        kind = "calibrated probabilities" if SLOPE in found else "probabilities"
+        return f"{kind} with Brier score {found[BRIER]:.2f}, calibration error {found[CALIBRATION_ERROR]:.2f}"
 
     def to_json(self) -> dict[str, object]:
         """Return the certificate as JSON."""
@@ -89,6 +110,8 @@ class Certificate:
         if self.unjudged_share is not None and not brief:
             parts.append(f"{self.unjudged_share:.0%} without a verdict")
         parts.append(in_words(self.agreement))
+        if self.likely and not brief:
+            parts.append(self.likely)
         return "; ".join(parts)
 
 

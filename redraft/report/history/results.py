@@ -11,6 +11,7 @@ from pydantic_core import to_jsonable_python
 
 from redraft.domain import (
     NO_REVISION_OF,
+    REVIEW,
     SHORTENED,
     Document,
     Draft,
@@ -28,7 +29,7 @@ from redraft.errors import RunError, UsageError
 from redraft.evaluators.metric_info import PREFERENCE, standing, withdrawn
 from redraft.report.frames import data_frame, escaped, markdown_rows
 from redraft.report.history.certificates import Certificate, certificates, self_checked
-from redraft.rulings import FinalComparison
+from redraft.rulings import FinalComparison, PointAnswer
 from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig
 from redraft.store.runs import Run, damage_named
 from redraft.store.store import Store
@@ -106,6 +107,8 @@ class Result:
     """The rounds in which no revision came back and another might have met the goals."""
     oddities: tuple[str, ...] = ()
     """Irregularities in the replies: another model answered, or the usage is unknown."""
+    unmet: tuple[str, ...] = ()
+    """A person's requests that no revision has met, with the reasons."""
 
     def __repr__(self) -> str:
         cost = "unknown" if self.usage.cost_usd is None else f"{self.usage.cost_usd:.4f}"
@@ -435,6 +438,7 @@ def _result(store: Store, run: Run) -> Result:
         compared=store.rulings.comparison(run.id) if run.refinement else None,
         lost=tuple(lost_rounds(store, run)),
         oddities=tuple(store.calls.oddities(run.id)),
+        unmet=tuple(_unmet(store, rounds)),
     )
 
 
@@ -458,6 +462,24 @@ def _chapters(store: Store, run: Run, outline: Document) -> Iterator[ChapterResu
     for one in store.chapters.of(run.id):
         span = one.chunk.span
         yield ChapterResult(one.title, span, pages_of(outline, span), read_result(store, one.run) if one.run else None)
+
+
+def not_met(answer: PointAnswer, made: Round) -> str:
+    """Return why a revision did not meet a person's request; empty if it did, or if the reviser did not say."""
+    if answer.became in ("fixed", ""):
+        return "" if made.accepted or not answer.became else made.reason or "the revision was not judged"
+    return answer.said or "no reason was given"
+
+
+def _unmet(store: Store, rounds: Sequence[Round]) -> Iterator[str]:
+    for made in rounds:
+        if REVIEW not in made.aims or made.base is None:
+            continue
+        asked = {one.id: one for one in store.judgments.of(made.base)[REVIEW].findings}
+        for answer in made.answers:
+            if answer.finding in asked and (why := not_met(answer, made)):
+                wanted = one_line(asked[answer.finding].explanation, 100)
+                yield f"“{wanted}” in revision {made.number}: {one_line(why, 200)}"
 
 
 def lost_rounds(store: Store, run: Run) -> list[int]:

@@ -54,15 +54,17 @@ judges = of_field(
 
 
 def strategies_of(
-    usual: str = "hierarchical",
+    usual: str,
     text: str = "How summaries are drafted: hierarchical, incremental, direct; may be repeated.",
-    **more: Any,
+    *,
+    environment: bool = False,
 ) -> Callable[[F], F]:
     """The option for the strategies that are compared."""
-    return option("--strategy", section="summary", multiple=True, metavar="NAME", default=(usual,), help=text, **more)
+    make = option if environment else typed_option
+    return make("--strategy", section="summary", multiple=True, metavar="NAME", default=(usual,), help=text)
 
 
-strategies = strategies_of()
+strategies = strategies_of("hierarchical", environment=True)
 steps = typed_option(
     "--until",
     "steps",

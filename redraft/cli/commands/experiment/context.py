@@ -65,7 +65,7 @@ measuring = options.grouped(
 @common.models_that("summarizes", required=True)
 @common.sets
 @common.steps
-@common.strategies
+@common.strategies_of("hierarchical")
 @common.reference
 @options.of_field(
     JudgeConfig,

@@ -13,6 +13,7 @@ from redraft.cli.presets import usual_preset
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
+from redraft.settings import RefineConfig
 
 if TYPE_CHECKING:
     from redraft.domain import Document
@@ -26,6 +27,8 @@ Examples:
   redraft experiment longsumeval book.txt -m extractive \\
       --thresholds coverage=0.6,consistency=0.73 \\
       --thresholds coverage=0.8,consistency=0.85
+  redraft experiment longsumeval book.txt -m openai:a --order paper \\
+      --feedback questions --feedback findings --feedback generic
 
 By default it follows the paper (--preset longsumeval): coverage first,
 as in its algorithm, and consistency first, as in its conclusion (--order).
@@ -61,7 +64,16 @@ used up. Repeat the command, with a higher limit, to continue.
     default=("paper", "consistency-first"),
     help="What to fix first, as --policy of `redraft refine`; may be repeated, to compare policies.",
 )
+@options.of_field(
+    RefineConfig,
+    "feedback",
+    multiple=True,
+    help="What the reviser is told, as in `redraft refine`; may be repeated, to compare.  [default: questions with the"
+    " order paper, else findings]",
+)
 @options.rounds
+@options.free_length
+@options.final_comparison
 @options.typed_option(
     "--low",
     section="refining",
@@ -108,6 +120,9 @@ def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> LongSumE
         given["rounds"],
         _thresholds("--low", given["low"]) if given["low"] else (),
         read_ready(given["summaries"], documents),
+        tuple(dict.fromkeys(given["feedback"])),
+        free_length=bool(given["free_length"]),
+        final_comparison=given["final_comparison"] is not False,
     )
 
 

@@ -30,6 +30,7 @@ from redraft.settings import (
     BuildKeyfacts,
     BuildQuestions,
     DraftConfig,
+    FeedbackName,
     JudgeConfig,
     PackPart,
     PolicyName,
@@ -46,10 +47,11 @@ Goals = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class RefineSetting:
-    """One way to refine: the thresholds to reach, and the order."""
+    """One way to refine: the thresholds to reach, the order, and what the reviser is told."""
 
     goals: tuple[tuple[str, float], ...]
     policy: PolicyName
+    feedback: FeedbackName
 
     @property
     def thresholds(self) -> str:
@@ -72,11 +74,20 @@ class LongSumEvalDesign:
     low: tuple[tuple[str, float], ...] = ()
     """The scores below which a first draft is low, by metric; if empty, the first thresholds."""
     ready: Ready = field(default_factory=Ready)
+    feedbacks: tuple[FeedbackName, ...] = ()
+    """What the reviser is told; by default what the order's policy says."""
+    free_length: bool = False
+    final_comparison: bool = True
 
     @property
     def ways(self) -> list[RefineSetting]:
-        """Every combination of thresholds and order."""
-        return [RefineSetting(goals, policy) for goals in self.thresholds for policy in self.orders]
+        """Every combination of thresholds, order and feedback."""
+        return [
+            RefineSetting(goals, policy, feedback)
+            for goals in self.thresholds
+            for policy in self.orders
+            for feedback in self.feedbacks or (RefineConfig(goals={}, policy=policy).told,)
+        ]
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -115,7 +126,14 @@ class LongSumEvalDesign:
 
     def refining(self, writer: NamedModel, way: RefineSetting, draft: str, by: Mapping[str, str | None]) -> RunSpec:
         """Return the spec of a run that refines a draft in one way; it scores every metric, goal or not."""
-        refinement = RefineConfig(goals=dict(way.goals), policy=way.policy, allow_self_check=True)
+        refinement = RefineConfig(
+            goals=dict(way.goals),
+            policy=way.policy,
+            feedback=way.feedback,
+            free_length=self.free_length,
+            final_comparison=self.final_comparison,
+            allow_self_check=True,
+        )
         if self.rounds is not None:
             refinement = refinement.model_copy(update={"rounds": self.rounds})
         asked = self.judging.model_copy(update={"metrics": self.metrics, **by})
@@ -189,7 +207,8 @@ class Refined:
         """Return the record for `items.json`."""
         return json_of(
             self,
-            "document title system number refined_by=writer thresholds=way.thresholds order=way.policy status stop"
+            "document title system number refined_by=writer thresholds=way.thresholds order=way.policy"
+            " feedback=way.feedback status stop"
             " revisions initial: final: rounds=stands words run taken failure",
             initial=self.stands[0].scores if self.stands else None,
             final=self.stands[-1].scores if self.stands else None,
@@ -295,7 +314,7 @@ async def _refined(
     if start.text is None:
         return replace(one, made=False)
     settings = design.drafting(writer).model_copy(update={"strategy": "given", "words": start.limit})
-    step = f"refining by {writer.name} to {way.thresholds}, {way.policy}"
+    step = f"refining by {writer.name} to {way.thresholds}, {way.policy}, {way.feedback}"
     order = design.refining(writer, way, start.text, by.by)
     made = await batch.made(_REFINING, step, document, settings, order, f"{system}: {step}")
     one = replace(one, run=made.run, failure=made.failure)

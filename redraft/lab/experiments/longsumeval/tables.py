@@ -23,7 +23,6 @@ from redraft.lab.experiments.longsumeval.experiment import (
     LongSumEvalDesign,
     Refined,
     RefinedOutcome,
-    RefineSetting,
     longsumeval,
 )
 from redraft.lab.experiments.runner import failed
@@ -32,7 +31,7 @@ from redraft.report.tables import Table, figure, mean, plain
 ALL = "all"
 _QUARTERS = 4
 _WHO = ("drafts by", "refined by")
-_HEAD = (*_WHO, "thresholds", "order")
+_HEAD = (*_WHO, "thresholds", "order", "feedback")
 _INTERVAL = INTERVAL.format("", "")
 _MOST_LINES = 8
 Pairs = Sequence[tuple[str, float, float]]
@@ -59,7 +58,7 @@ def _cells(outcome: RefinedOutcome) -> Iterator[tuple[Row, list[Refined]]]:
     """Yield the refinements of each system's drafts by each writer in each way, with the cells of `_HEAD`."""
     for group in outcome.groups:
         for way in outcome.design.ways:
-            yield (*group, way.thresholds, way.policy), outcome.of(group, way)
+            yield (*group, way.thresholds, way.policy, way.feedback), outcome.of(group, way)
 
 
 def _pairs(refined: Sequence[Refined], metric: str, after: int | None = None) -> Pairs:
@@ -108,13 +107,17 @@ def _subsets(refined: Sequence[Refined], lows: dict[str, float]) -> Iterator[tup
         yield f"{metric} < {least:g}", low
 
 
+def change(first: float | None, last: float | None) -> float | None:
+    """Return the change in % of the first score."""
+    return 100 * (last - first) / first if first and last is not None else None
+
+
 def _gained(refined: Sequence[Refined], metric: str) -> Row:
     pairs = _pairs(refined, metric)
     (first, last), gains = _means(pairs), _gains(pairs)
     spread = deviation([one for _, one, _ in pairs]), deviation([one for _, _, one in pairs])
-    change = 100 * (last - first) / first if first and last is not None else None
     rests = (len(gains), len(pairs), len(refined))
-    return (first, spread[0], last, spread[1], change, *_over_documents(gains), *rests)
+    return (first, spread[0], last, spread[1], change(first, last), *_over_documents(gains), *rests)
 
 
 @table(
@@ -196,10 +199,11 @@ def threshold_table(outcome: RefinedOutcome) -> Iterator[Row]:
 
 @table(
     "orders",
-    "The order of the goals",
-    "Final score under the first order minus that under the second, for the same first draft, as the mean over"
-    " documents. `paper` fixes coverage first and accepts every revision; the other orders reject revisions that"
-    f" lower the score of another goal. {_INTERVAL}",
+    "The order of the goals, and what the reviser is told",
+    "Final score in the first way minus that in the second, for the same first draft, as the mean over documents."
+    " `paper` fixes coverage first and accepts every revision; the other orders reject revisions that lower another"
+    " goal's score. The reviser is told findings (with answers and places), as in the paper questions, or, as in"
+    f" Self-Refine, its own criticism (generic). {_INTERVAL}",
     (*_WHO, "thresholds", "first", "second", "metric", "final, first", "final, second", "difference", *ENDS,
      "documents", "summaries", "of"),
     basis,
@@ -208,11 +212,11 @@ def order_table(outcome: RefinedOutcome) -> Iterator[Row]:
     design = outcome.design
     for group in outcome.groups:
         for goals in design.thresholds:
-            for first, second in combinations(design.orders, 2):
-                mine, other = (outcome.of(group, RefineSetting(goals, order)) for order in (first, second))
+            for first, second in combinations([way for way in design.ways if way.goals == goals], 2):
+                mine, other = (outcome.of(group, way) for way in (first, second))
+                names = [f"{way.policy}, {way.feedback}" for way in (first, second)]
                 for metric in design.metrics:
-                    head = (*group, RefineSetting(goals, first).thresholds, first, second, metric)
-                    yield (*head, *_apart(mine, other, metric))
+                    yield (*group, first.thresholds, *names, metric, *_apart(mine, other, metric))
 
 
 def _apart(mine: Sequence[Refined], other: Sequence[Refined], metric: str) -> Row:
@@ -228,16 +232,18 @@ def _apart(mine: Sequence[Refined], other: Sequence[Refined], metric: str) -> Ro
 @table("failures", "What failed", AGAIN, ("document", *_HEAD, "stage", "code", "message"), basis)
 def failure_table(outcome: RefinedOutcome) -> Iterator[Row]:
     for title, lost in outcome.troubles:
-        yield (title, "", "", "", "", *failed(lost))
+        yield (title, *[""] * len(_HEAD), *failed(lost))
     for one in outcome.refined:
         if one.failure is not None:
-            yield (one.title, one.system, one.writer, one.way.thresholds, one.way.policy, *failed(one.failure))
+            way = one.way
+            head = (one.title, one.system, one.writer, way.thresholds, way.policy, way.feedback)
+            yield (*head, *failed(one.failure))
 
 
 def _tables(outcome: RefinedOutcome) -> Iterable[Table]:
-    """Return the tables, without the table of orders if there is only one order."""
+    """Return the tables, without the table of orders if there is only one order and one feedback."""
     tables = [gain_table(outcome), initial_table(outcome), round_table(outcome), threshold_table(outcome)]
-    tables += [order_table(outcome)] if len(outcome.design.orders) > 1 else []
+    tables += [order_table(outcome)] if len(outcome.design.ways) > len(outcome.design.thresholds) else []
     return [*tables, failure_table(outcome)]
 
 
@@ -249,6 +255,8 @@ def _settings(outcome: RefinedOutcome) -> Mapping[str, object]:
         "judging": design.judging.model_dump(mode="json", exclude={"judges", "models", "base_url"}),
         "thresholds": [dict(goals) for goals in design.thresholds],
         "orders": list(design.orders),
+        "feedback": list(dict.fromkeys(way.feedback for way in design.ways)),
+        "free_length": design.free_length,
         "rounds": design.rounds,
         "low": design.lows,
         "documents": [{"id": document, "title": title} for document, title in outcome.documents],
@@ -264,6 +272,8 @@ def _about(outcome: RefinedOutcome) -> Iterator[str]:
     yield f"judged by: {plain(design.judge.name)}"
     yield f"thresholds: {'; '.join(dict.fromkeys(way.thresholds for way in design.ways))}"
     yield f"order of the goals: {', '.join(design.orders)}"
+    yield f"the reviser is told: {', '.join(dict.fromkeys(way.feedback for way in design.ways))}"
+    yield f"revisions: {'as long as they need' if design.free_length else 'within the word limit'}"
     yield f"documents: {', '.join(plain(title) for _, title in outcome.documents)}"
     if strangers := design.ready.strangers:
         yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
@@ -278,7 +288,7 @@ def _about(outcome: RefinedOutcome) -> Iterator[str]:
 def _headline(outcome: RefinedOutcome, tables: Sequence[Table]) -> Iterator[str]:
     for one in [one for one in records_of(tables[0]) if one["subset"] == ALL][:_MOST_LINES]:
         first, last, change = (figure(number(one[name])) for name in ("initial", "refined", "change %"))
-        who = f"{plain(str(one['drafts by']))}, {one['thresholds']}, {one['order']}"
+        who = f"{plain(str(one['drafts by']))}, {one['thresholds']}, {one['order']}, {one['feedback']}"
         yield f"{who}: {one['metric']} {first} → {last} ({change} %)"
     yield basis(outcome)
 
