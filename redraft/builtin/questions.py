@@ -27,8 +27,8 @@ from redraft.text.vectors import SentenceVectors
 from redraft.text.word_keys import carries, keys, listed
 from redraft.text.words import count_words
 
-_WHETHER = "Is this true: “{}”?"
-_IS_WHETHER = re.compile(r"Is this true: “(.*)”\?", re.DOTALL)
+_WHETHER = "Is this so: “{}”?"
+_IS_WHETHER = re.compile(r"Is this so: “(.*)”\?", re.DOTALL)
 
 _FEWEST_WORDS, _FEWEST_ASKED, _MOST_ASKED, _FEWEST_TELLING, _LONGEST_SUBJECT = 8, 4, 18, 3, 7
 # The discount for each earlier question about the same stretch.

@@ -23,7 +23,7 @@ SUPPORTED = "supported"
 """The answer that a claim holds, where a judge gives the probability of each."""
 NOT_SO = "No"
 """The document's answer to a claim that it contradicts."""
-_BEFORE, _AFTER = "Is this true: “", "”?"
+_BEFORE, _AFTER = "Is this so: “", "”?"
 _USUAL_IMPORTANCE = 3
 
 

@@ -31,7 +31,7 @@ def test_all_of_a_sentence_is_asked_about_just_once() -> None:
         assert _questions(sentence, at_most) == [sentence]
 
 
-@pytest.mark.parametrize("sentence", ["The clerk [sic] stole it.", "“Ada” met “Bo”.", "Is this true: “no”? he asked."])
+@pytest.mark.parametrize("sentence", ["The clerk [sic] stole it.", "“Ada” met “Bo”.", "Is this so: “no”? he asked."])
 def test_a_sentence_with_marks_of_its_own_is_read_as_it_was_written(sentence: str) -> None:
     assert read_claim(ask_whether(sentence)) == sentence
 

@@ -137,7 +137,7 @@ def test_what_is_put_to_the_model_fits_and_is_put_once() -> None:
 async def test_what_it_cannot_tell_is_said_so_that_nobody_asks_again() -> None:
     model = EntailmentModel(Entailment("made-up", Words(lambda *_: UNSURE)), "nli:made-up")
     claims = ["The ferry sank.", "word " * 60]
-    asked = [QuestionItem(id=n, question=f"Is this true: “{claim}”?") for n, claim in enumerate(claims, 1)]
+    asked = [QuestionItem(id=n, question=f"Is this so: “{claim}”?") for n, claim in enumerate(claims, 1)]
     answered = await model.ask(
         Request(ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven(passages=[FERRY], questions=asked))
     )
@@ -181,9 +181,7 @@ async def test_what_it_said_of_a_text_in_another_language_is_not_remembered(tmp_
             judge = Judge(model, PromptBook("standard"), store.judgments)
             await Splitter(judge).verify(["The fisher went to the town."], [Span(0, len(text))], reader)
             await FactChecker(judge).verify([Statement(id=1, sentence="The water was still.")], reader, None)
-            await Examiner(judge).answers_from_document(
-                [EvidenceQuery("Is this true: “The water was still.”?")], reader
-            )
+            await Examiner(judge).answers_from_document([EvidenceQuery("Is this so: “The water was still.”?")], reader)
         return [*model.heard]
 
     each = [VERIFY_SENTENCES.name, VERIFY_SENTENCES.name, ANSWER_FROM_DOCUMENT.name]
@@ -201,7 +199,7 @@ async def test_questions_of_another_kind_are_left_undecided_and_other_prompts_re
     model = EntailmentModel(Entailment("made-up", Words(lambda *_: YES)), "nli:made-up")
     questions = [
         QuestionItem(id=1, question="Who sank?"),
-        QuestionItem(id=2, question="Is this true: “The ferry sank.”?"),
+        QuestionItem(id=2, question="Is this so: “The ferry sank.”?"),
     ]
     reply = await model.ask(
         Request(ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven(passages=[FERRY], questions=questions))
