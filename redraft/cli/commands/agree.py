@@ -419,7 +419,8 @@ def read(
     """Read filled-in sheets, and compare the majority with the judge."""
     require_agreement("redraft agree read")
     from redraft.lab.agreement.coherence_sheets import kind_of_sheet
-    from redraft.lab.agreement.sheets import read_sheets, sheet_report
+    from redraft.lab.agreement.sheet_tables import sheet_report
+    from redraft.lab.agreement.sheets import read_sheets
 
     folder = delivery.folder(output)
     if kind := kind_of_sheet(files[0]):
