@@ -217,8 +217,8 @@ Examples:
 @delivery.run_options
 @options.dry_run
 def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quiet: bool, **given: Any) -> int:
-    """Compare judges with people's annotations in several FILEs, each after its format, in one table: as LongSumEval's
-    table II does, and with --sweep its tables V to VII.
+    """Compare judges with people's annotations from several files, each given as FORMAT=FILE, in one table, like
+    LongSumEval's table II; with --sweep, like its tables V to VII.
     """
     require_agreement("redraft agree table")
     from redraft.lab.agreement.overview import baselines, compared, overview_report, plan_of
@@ -270,7 +270,7 @@ _READ = """\b
 Examples:
   redraft agree read facts.csv
   redraft agree read anna.csv ben.csv carla.csv -o results
-  redraft agree read sheet.csv --annotations people.json --annotations gpt4.json
+  redraft agree read sheet.csv --annotations one.json --annotations other.json
   redraft agree read marks.csv --summaries summaries.json -o results
 
 Sheets of annotations, marks and preferences are read with the files that they
@@ -290,7 +290,7 @@ _annotations = options.typed_option(
     section="summary",
     multiple=True,
     metavar="FILE",
-    help="JSON file of annotations to be checked; may be repeated.",
+    help="JSON file of annotations to be checked, or the items.json of `experiment booookscore`; may be repeated.",
 )
 
 
@@ -298,7 +298,8 @@ def _of_coherence(
     what: str, summaries: tuple[str, ...], annotations: tuple[str, ...], *, reading: bool
 ) -> tuple[list[Any], list[Any]]:
     """Return the files that a sheet on coherence is made of; raise if there are others than it needs."""
-    from redraft.lab.agreement.annotations import read_annotations, read_summaries
+    from redraft.lab.agreement.annotations import read_summaries
+    from redraft.lab.agreement.coherence_sheets import annotations_in
 
     least = {"annotations": 0 if reading else 1, "marks": 1, "preferences": 2}[what]
     if len(summaries) != least or bool(annotations) != (what == "annotations"):
@@ -307,7 +308,7 @@ def _of_coherence(
             f"a sheet of {what} needs {needs.get(what, f'--summaries ({least} of them)')} and nothing else",
             hint="`redraft agree sheet --help` has an example of each",
         )
-    return [read_summaries(one) for one in summaries], [read_annotations(one) for one in annotations]
+    return [read_summaries(one) for one in summaries], [each for one in annotations for each in annotations_in(one)]
 
 
 @command("sheet", short_help="Write a sheet for people to fill in.", epilog=_SHEET)
@@ -318,10 +319,11 @@ def _of_coherence(
     "--what",
     section="summary",
     type=click.Choice(_WHAT),
+    metavar="KIND",
     required=True,
-    help="What people are asked about: whether key facts and queries are valid, whether a fact is in the summary"
-    " (alignment), whether a sentence (verification) or an answer (claims) is supported; on coherence, whether"
-    " annotations are right, what confuses (marks), which of two summaries is better (preferences).",
+    help="What people are asked about: facts or queries (valid?), alignment (is a fact in the summary?), verification"
+    " or claims (is a sentence or an answer supported?); on coherence, annotations (right?), marks (what confuses?) or"
+    " preferences (which of two summaries is better?).",
 )
 @options.typed_option(
     "--sample",
