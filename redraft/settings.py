@@ -352,6 +352,10 @@ class JudgeConfig(Settings):
     validator: str | None = setting(
         None, "Model that validates key facts, instead of the first judge.", "judging", "NAME"
     )
+    confirm: str | None = setting(
+        None, "Judge that decides what the other judges object to or cannot tell.", "judging", "NAME"
+    )
+    """It is the last of the `judges` of a run."""
     calibrations: dict[str, dict[str, Calibration]] = Field(default={})
     """By judge and metric, the calibrations in force when the run was started: see `redraft agree --fit`."""
 

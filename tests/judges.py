@@ -366,7 +366,8 @@ class Keepers:
         if point["task"] == "change":
             return f"{text} {point['instruction']}"
         if point["task"] in {"drop", "remove"}:
-            return "".join(text.rpartition(point["sentence"])[::2])
+            # Told as in LongSumEval, a point has no sentence.
+            return "".join(text.rpartition(point["sentence"])[::2]) if "sentence" in point else text
         if point["task"] == "connect":
             return text.replace(point["sentence"], f"After that it is told: {point['sentence']}", 1)
         if point["task"] == "clarify":

@@ -80,7 +80,7 @@ def models_named(given: Given) -> dict[str, ModelSettings]:
     writer's table."""
     from redraft.cli.settings_file import model_tables
 
-    names = {*given.get("judge", ()), given.get("validator"), given.get("decider")}
+    names = {*given.get("judge", ()), given.get("validator"), given.get("confirm"), given.get("decider")}
     prompts = given.get("prompts")
     return {
         name: table.model_copy(update={"prompts": table.prompts or prompts})

@@ -55,7 +55,7 @@ def _options(context: click.Context) -> dict[str, click.Parameter]:
 
 
 def _fitting(option: click.Parameter, value: Any) -> Any:
-    """Return a value as a list if the option is repeatable; where only one metric is taken, the usual one or the first."""
+    """Return a value as a list if the option is repeatable; of several metrics for one, the usual or the first."""
     several = isinstance(value, list | tuple)
     if isinstance(option, click.Option) and option.multiple:
         return value if several else [value]

@@ -17,7 +17,16 @@ from redraft.agents.proofreader import Proofreader, SentenceConfusion, least_win
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
 from redraft.errors import UsageError
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, aggregate, objected, shown_verdict
+from redraft.evaluators.consensus import (
+    ItemVotes,
+    JudgeVerdicts,
+    aggregate,
+    confirmed,
+    doubted,
+    objected,
+    replaced,
+    shown_verdict,
+)
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, NO_CONFUSION, ErrorType
 from redraft.prompts.qa import Statement
@@ -91,7 +100,7 @@ class Booookscore(Evaluator):
         statements = sentences_of(case.statements)
         if not statements:
             return self.not_applicable("the summary has no sentence")
-        panel = await gather_all(self._sit(judge, case, statements) for judge in case.panel)
+        panel = await gather_all(self._seat(judge, case, statements) for judge in case.panel)
         panel_verdicts = [seat.judge_verdicts for seat in panel]
         polls = aggregate(panel_verdicts, range(len(statements)))
         said = {n: _said(n, panel) for n in polls}
@@ -113,6 +122,17 @@ class Booookscore(Evaluator):
             },
         )
         return _scored(concluded(evaluation, panel_verdicts, polls), panel_verdicts)
+
+    async def _seat(self, judge: Judge, case: Case, statements: Sequence[Statement]) -> _ConfusionVerdicts:
+        first = await self._sit(judge, case, statements)
+        items = doubted(first.judge_verdicts, len(statements), CLEAR)
+        if case.confirmer is None or not items:
+            return first
+        second = await self._sit(case.confirmer, case, [statements[n] for n in items])
+        return _ConfusionVerdicts(
+            replaced(first.verdicts, second.verdicts, items),
+            confirmed(first.judge_verdicts, second.judge_verdicts, items),
+        )
 
     async def _sit(self, judge: Judge, case: Case, statements: Sequence[Statement]) -> _ConfusionVerdicts:
         reader = Proofreader(judge, case.reader.tokenizer, case.reader.window, self.batch)

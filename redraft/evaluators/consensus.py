@@ -9,7 +9,7 @@ from itertools import combinations
 from math import fsum
 from random import Random
 from statistics import fmean, quantiles, stdev
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,33 @@ class JudgeVerdicts:
     def score(self) -> float | None:
         """Return the score by this judge alone; None without verdicts."""
         return mean(self.points.values())
+
+
+Verdict_ = TypeVar("Verdict_")
+
+
+def doubted(verdicts: JudgeVerdicts, count: int, fine: str) -> list[int]:
+    """Return which of so many items a judge objects to or leaves open."""
+    return [n for n in range(count) if verdicts.by_item.get(n) != fine]
+
+
+def replaced(
+    first: Mapping[int, Verdict_], second: Mapping[int, Verdict_], items: Sequence[int]
+) -> dict[int, Verdict_]:
+    """Return what was said first, with what was said second of some items in its place, by their position there."""
+    kept = {n: one for n, one in first.items() if n not in items}
+    return kept | {items[at]: one for at, one in second.items()}
+
+
+def confirmed(first: JudgeVerdicts, second: JudgeVerdicts, items: Sequence[int]) -> JudgeVerdicts:
+    """Return the verdicts of one judge, with those of another on the items that the first one doubted."""
+    return JudgeVerdicts(
+        f"{first.judge}, confirmed by {second.judge}",
+        replaced(first.by_item, second.by_item, items),
+        replaced(first.points, second.points, items),
+        second.trouble,
+        replaced(first.odds, second.odds, items),
+    )
 
 
 @dataclass(frozen=True, slots=True)

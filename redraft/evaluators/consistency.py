@@ -14,7 +14,16 @@ from redraft.agents.examiner import Examiner, RememberedAnswer, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion, Span
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, aggregate, objected, shown_verdict
+from redraft.evaluators.consensus import (
+    ItemVotes,
+    JudgeVerdicts,
+    aggregate,
+    confirmed,
+    doubted,
+    objected,
+    replaced,
+    shown_verdict,
+)
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
 from redraft.llm.claim_questions import SUPPORTED
@@ -129,7 +138,7 @@ class Consistency(Evaluator):
                 return self.failed(asked.trouble, passed_over + empty)
             return self.not_applicable("no sentence of the summary claims anything")
         alike = similarity(self.likeness, self.encoder)
-        panel = await gather_all(self._check(judge, claims, case, alike) for judge in case.panel)
+        panel = await gather_all(self._seat(judge, claims, case, alike) for judge in case.panel)
         panel_verdicts = [one.judge_verdicts for one in panel]
         items = aggregate(panel_verdicts, range(len(claims)))
         evaluation = Evaluation(
@@ -155,6 +164,18 @@ class Consistency(Evaluator):
         if isinstance(self.claims, tuple):
             return min(empty + passed_over, max(0, self.claims[0] - len(claims)))
         return empty + passed_over * ceil(len(claims) / len(asked.verdicts))
+
+    async def _seat(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _DocumentAnswers:
+        first = await self._check(judge, claims, case, alike)
+        items = doubted(first.judge_verdicts, len(claims), CONSISTENT)
+        if case.confirmer is None or not items:
+            return first
+        second = await self._check(case.confirmer, [claims[n] for n in items], case, alike)
+        return _DocumentAnswers(
+            replaced(first.answers, second.answers, items),
+            replaced(first.likeness, second.likeness, items),
+            confirmed(first.judge_verdicts, second.judge_verdicts, items),
+        )
 
     async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _DocumentAnswers:
         pack = case.yardstick.pack.questions if case.yardstick.pack else ()

@@ -16,8 +16,11 @@ from redraft.evaluators.consensus import (
     ItemVotes,
     JudgeVerdicts,
     aggregate,
+    confirmed,
+    doubted,
     mean,
     objected,
+    replaced,
     shown_verdict,
     total,
 )
@@ -62,7 +65,7 @@ class Faithfulness(Evaluator):
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
         within = case.trees[0].span if case.query is not None and case.trees else None
-        panel = await gather_all(_sit(judge, case, within) for judge in case.panel)
+        panel = await gather_all(_seat(judge, case, within) for judge in case.panel)
         panel_verdicts = [seat.judge_verdicts for seat in panel]
         polls = aggregate(panel_verdicts, range(len(case.statements)))
         levels = await _levels(case, items_of(case.trees))
@@ -99,8 +102,19 @@ def _share(values: Sequence[float]) -> dict[str, float | int | None]:
     return {"faithfulness": mean(values), "faithful": total(values), "judged": len(values)}
 
 
-async def _sit(judge: Judge, case: Case, within: Span | None) -> _SentenceVerdicts:
-    found = await FactChecker(judge).verify(case.statements, case.reader, within)
+async def _seat(judge: Judge, case: Case, within: Span | None) -> _SentenceVerdicts:
+    first = await _sit(judge, case, case.statements, within)
+    items = doubted(first.judge_verdicts, len(case.statements), SUPPORTED)
+    if case.confirmer is None or not items:
+        return first
+    second = await _sit(case.confirmer, case, [case.statements[n] for n in items], within)
+    return _SentenceVerdicts(
+        replaced(first.verdicts, second.verdicts, items), confirmed(first.judge_verdicts, second.judge_verdicts, items)
+    )
+
+
+async def _sit(judge: Judge, case: Case, statements: Sequence[Statement], within: Span | None) -> _SentenceVerdicts:
+    found = await FactChecker(judge).verify(statements, case.reader, within)
     # The paper compares an answer to a query only with the chunk of the query.
     by_chunk = within is not None and case.reader.reading == "whole"
     verdicts = {n: one for n, one in sorted(found.verdicts.items()) if by_chunk or _is_settled(one)}

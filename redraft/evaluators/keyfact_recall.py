@@ -9,8 +9,19 @@ from redraft.agents.accounts import gather_all
 from redraft.agents.fact_checker import FactAlignment, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
-from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, aggregate, mean, objected, shown_verdict, total
+from redraft.evaluators.base import Case, Evaluator, conciseness, concluded
+from redraft.evaluators.consensus import (
+    ItemVotes,
+    JudgeVerdicts,
+    aggregate,
+    confirmed,
+    doubted,
+    mean,
+    objected,
+    replaced,
+    shown_verdict,
+    total,
+)
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import FACTUAL
 from redraft.text.words import words_key
@@ -35,7 +46,7 @@ class PanelAlignment:
 async def align(case: Case, items: Sequence[ListedFact]) -> PanelAlignment:
     """Compare all facts with the summary, once per judge."""
     texts = [item.fact.text for item in items]
-    panel = await gather_all(_sit(judge, case, texts) for judge in case.panel)
+    panel = await gather_all(_seat(judge, case, texts) for judge in case.panel)
     panel_verdicts = tuple(judge_verdicts for judge_verdicts, _ in panel)
     found = aggregate(panel_verdicts, range(len(items)))
     sentences = {
@@ -44,6 +55,15 @@ async def align(case: Case, items: Sequence[ListedFact]) -> PanelAlignment:
         if item.verdict == STATED
     }
     return PanelAlignment(found, sentences, panel_verdicts)
+
+
+async def _seat(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[JudgeVerdicts, dict[int, FactAlignment]]:
+    verdicts, known = await _sit(judge, case, texts)
+    missing = doubted(verdicts, len(texts), STATED)
+    if case.confirmer is None or not missing:
+        return verdicts, known
+    second, its = await _sit(case.confirmer, case, [texts[n] for n in missing])
+    return confirmed(verdicts, second, missing), replaced(known, its, missing)
 
 
 async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[JudgeVerdicts, dict[int, FactAlignment]]:
@@ -134,6 +154,7 @@ def _details(case: Case, items: Sequence[ListedFact], aligned: PanelAlignment) -
         "by_perspective": by([item.tree.perspective for item in items]),
         "by_position": by_position,
         "gap": gaps(by_position),
+        "conciseness": conciseness(case.statements, {number for n in aligned.sentences for number in aligned.where(n)}),
         "facts": [_shown(n, item, aligned) for n, item in enumerate(items)],
     }
 

@@ -144,6 +144,8 @@ class Panel:
     """The judge that validates key facts; the first of the panel extracts them."""
     query: str | None = None
     """The question that the drafts answer; None for summaries of the whole document."""
+    confirmer: Judge | None = None
+    """The judge that decides what the panel objects to or leaves open."""
     outliner: Outliner | None = None
     """Provides an outline of the document from the summaries of its parts, if there are any."""
     _once: TaskCache = field(default_factory=TaskCache)
@@ -291,7 +293,7 @@ class Panel:
             self._say_once(Noted(reason))
             return evaluator.failed(reason, len(statements))
         yardstick = await self._yardstick(evaluator, build=bool(statements))
-        case = Case(statements, panel or self.panel, self.reader, yardstick, self.query, text)
+        case = Case(statements, panel or self.panel, self.reader, yardstick, self.query, text, self.confirmer)
         evaluation = self._advised(founded(evaluator.checked(await evaluator.evaluate(case))), evaluator.aim)
         return _resting_on(yardstick, evaluator, evaluation)
 

@@ -121,7 +121,8 @@ class JobFactory:
         encoder = self._encoder(judging)
         builds = self.run.kind in YARDSTICKS.values()
         known = () if builds else evaluators(judging, encoder, self.own)
-        panel = tuple(self._judge(worker, turn) for worker in self.pool.judges for turn in self._turns(judging))
+        last = -1 if judging.confirm else None
+        panel = tuple(self._judge(worker, turn) for worker in self.pool.judges[:last] for turn in self._turns(judging))
         return Panel(
             self.store,
             self.reader(encoder),
@@ -131,6 +132,7 @@ class JobFactory:
             self.observe,
             validator=self._judge(self.pool.validator, self._turns(judging)[0]),
             query=self.run.settings.query,
+            confirmer=self._judge(self.pool.judges[-1], self._turns(judging)[0]) if judging.confirm else None,
             outliner=self.outliner(self.pool.writer, self.run.settings.sample),
         )
 

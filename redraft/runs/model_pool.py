@@ -343,12 +343,25 @@ def located(
     provider's default or the writer's address applies."""
     if twice := next((name for name in judging.judges if judging.judges.count(name) > 1), None):
         raise UsageError(f"the judge {twice} is named twice", hint="use --repeat to let a judge judge more than once")
+    judging = _with_confirmer(judging)
     names = [name for _, name in named_in(judging, refinement)]
     models = {name: _settled(judging.models[name]) for name in names if name in judging.models}
     bare = {name for name in names if reads_prompts(name)} - {*objects, *models}
     addresses = {resolve(under_name(name, settings, judging, objects)).base_url for name in bare}
     address = addresses.pop() if len(addresses) == 1 else judging.base_url
     return judging.model_copy(update={"base_url": address, "models": models})
+
+
+def _with_confirmer(judging: JudgeConfig) -> JudgeConfig:
+    """Return the judging settings with the judge that confirms as the last of the judges."""
+    others = tuple(name for name in judging.judges if name != judging.confirm)
+    if judging.confirm is None:
+        return judging
+    if not others:
+        raise UsageError(
+            f"{judging.confirm} has nobody to confirm", hint="name another judge whose objections it decides: --judge"
+        )
+    return judging.model_copy(update={"judges": (*others, judging.confirm)})
 
 
 def _settled(given: ModelSettings) -> ModelSettings:

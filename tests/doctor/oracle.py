@@ -19,6 +19,7 @@ from redraft.lab.doctor.probes import (
     HOLLOW,
     INVENTED,
     ITSELF,
+    KEPT,
     KINDS,
     REFUSAL,
     SHUFFLED,
@@ -81,6 +82,8 @@ def _facts() -> dict[str, Fact]:
     # Each of the summary's sentences stands for one of the document, whichever.
     known |= {sentence: (2 * n, True) for n, sentence in enumerate(ITS.summary)}
     known |= {sentence: (600 + n, True) for n, sentence in enumerate(OTHER)}
+    kept = [sentence for sentences in ITS.kept.values() for sentence in sentences]
+    known |= {sentence: (n, True) for n, sentence in enumerate(kept)}
     return known
 
 
@@ -207,6 +210,8 @@ class Oracle:
             return sentence in copied[:2]
         if self.fault == "right, reworded":
             return sentence in reworded[:2]
+        if self.fault.endswith(KEPT):
+            return sentence in ITS.kept[self.fault.removesuffix(f", {KEPT}")][:1]
         if self.fault == SHUFFLED:
             return sentence in ITS.summary[:3] and _is_shuffled(beside)
         if self.fault == TWICE:

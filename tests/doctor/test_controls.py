@@ -132,6 +132,9 @@ def test_the_sentences_are_what_they_are_said_to_be() -> None:
         ]
         assert not set(wrong) & {*document, *its.planted[wording, 1 - half].right}
         assert set(planted.right) <= set(document) if wording == "copied" else not set(planted.right) & set(document)
+    kept = [sentence for sentences in its.kept.values() for sentence in sentences]
+    assert [len(sentences) for sentences in its.kept.values()] == [2] * 7
+    assert not {*kept} & {*document, *its.summary}
     assert sorted(its.shuffled) == sorted(its.summary)
     assert all(its.shuffled[at] != one for at, one in enumerate(its.summary))
     assert not set(_names(its.other)) & set(_names(its.document))

@@ -320,3 +320,60 @@ async def test_a_page_shows_how_sure_the_judge_is(server: DecisionServer, tmp_pa
         page = dossier_page(read_dossier(session.store, result.run.id))
     assert "98% that this finding is right" in page
     assert "<small>(0.00 to 0.66)</small>" in page
+
+
+def _number(question: Json) -> int:
+    return int(re.findall(r"Town (\d+)", str(question["instructions"]))[0])
+
+
+def cheap(_: str, question: Json) -> dict[str, float]:
+    """Right and sure of two sentences in three; of the third it cannot tell, or it objects to it."""
+    number = _number(question)
+    if number % 3:
+        return split(0.95, *_SIDES[False])
+    return split(0.5, *_SIDES[False]) if number % 2 else split(0.95, *_SIDES[True])
+
+
+def dear(_: str, question: Json) -> dict[str, float]:
+    """Wrong about every tenth sentence, else right: all are true."""
+    return split(0.95, *_SIDES[_number(question) % 10 == 9])
+
+
+_SIDES = {
+    False: ("supported", ("absent", "contradicted")),
+    True: ("contradicted", ("absent", "supported")),
+}
+TOWNS = [f"The ferry of Town {n} sank in March." for n in range(60)]
+
+
+async def cascade(db: Path, judges: list[redraft.ModelSettings], confirm: str | None) -> Evaluation:
+    document = redraft.Document.from_text(" ".join(TOWNS), title="Towns")
+    judging = redraft.JudgeConfig(confirm=confirm, models={one.model: one for one in judges if one.model == confirm})
+    panel = [one for one in judges if one.model != confirm]
+    async with redraft.Session(db, judges=panel, judging=judging) as session:
+        result = await session.evaluate(document, " ".join(TOWNS), metrics=["faithfulness"])
+        return result.evaluations["faithfulness"]
+
+
+async def test_a_second_judge_decides_only_what_the_first_one_doubts(tmp_path: Path) -> None:
+    with decision_server(cheap) as first, decision_server(dear) as second:
+        one, other = named("systemone:cheap", first.address), named("systemone:dear", second.address)
+        alone = await cascade(tmp_path / "a.db", [one], None)
+        assert (alone.judged, len(alone.findings)) == (50, 10)
+        by_dear = await cascade(tmp_path / "b.db", [other], None)
+        asked_alone = sum(len(body["questions"]) for body in second.bodies)
+        second.bodies.clear()
+        both = await cascade(tmp_path / "a.db", [one, other], "systemone:dear")
+        asked = sum(len(body["questions"]) for body in second.bodies)
+    assert (by_dear.judged, len(by_dear.findings), asked_alone) == (60, 6, 60)
+    # All sentences are true, so every finding is an error of the judges.
+    assert both.judged == 60
+    assert len(both.findings) <= len(by_dear.findings)
+    assert asked == 20
+    assert both.details["sentences"][0]["verdict"] == "none"  # type: ignore[index]
+
+
+async def test_who_confirms_needs_somebody_to_confirm(tmp_path: Path) -> None:
+    async with redraft.Session(tmp_path / "a.db", judging=redraft.JudgeConfig(confirm="openai:b")) as session:
+        with pytest.raises(UsageError, match="openai:b has nobody to confirm"):
+            await session.evaluate(DOCUMENT, SUMMARY, metrics=["faithfulness"])

@@ -260,6 +260,13 @@ def test_whoever_decides_learns_how_long_the_summary_may_be_and_what_can_be_cont
 
 
 @BOTH
+def test_a_criticism_names_what_is_above_it(book: PromptBook) -> None:
+    assert "Above are a document and a summary of it." in rendered(book, "criticize")
+    assert "Above are passages of" in rendered(book, "criticize", document=None, passages=["It is so."])
+    assert "Above is a summary of a document." in rendered(book, "criticize", document=None)
+
+
+@BOTH
 def test_a_request_that_the_document_cannot_meet_is_left(book: PromptBook) -> None:
     change = {"tasks": ["change"]}
     for shown, silent in (

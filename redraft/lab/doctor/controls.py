@@ -27,6 +27,7 @@ from redraft.lab.doctor.probes import (
     HOLLOW,
     INVENTED,
     ITSELF,
+    KEPT,
     KINDS,
     REFUSAL,
     SHUFFLED,
@@ -82,6 +83,8 @@ def _controls() -> Iterator[Control]:
         yield Control(f"right, {wording}", {"truth": Spares(_right(wording))})
         for kind in (*KINDS, INVENTED):
             yield Control(f"{kind}, {wording}", {"truth": Finds(_wrong(wording, kind))})
+    for change, sentences in texts().kept.items():
+        yield Control(f"{change}, {KEPT}", {"truth": Spares(tuple((KEPT, one) for one in sentences))})
     errors = tuple(sentence for _, sentence in texts().planted["copied", 0].wrong)
     for where in (in_summary, in_document):
         truth, content = FindsStill(where(WRONG), WRONG, errors), low(where(HOLLOW))

@@ -218,7 +218,8 @@ class Spares(OfSentences):
 
     @property
     def should(self) -> str:
-        return f"accuses {int(SPARED * len(self.sentences))} of {len(self.sentences)} or fewer"
+        most = int(SPARED * len(self.sentences))
+        return f"accuses {most} of {len(self.sentences)} or fewer" if most else "accuses none"
 
     @override
     def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:

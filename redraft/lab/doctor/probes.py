@@ -52,6 +52,8 @@ class Texts:
     refusal: str
     order: str
     planted: dict[tuple[Wording, int], Planted]
+    kept: dict[str, tuple[str, ...]]
+    """By the kind of change, sentences of the document that were changed and mean the same."""
 
     def ordered(self, text: str) -> str:
         """Return a summary with the instruction to its judge in the middle."""
@@ -69,6 +71,7 @@ def texts() -> Texts:
     """Return the texts of the package."""
     written = tomllib.loads(resources.files("redraft.lab.doctor").joinpath("texts.toml").read_text("utf-8"))
     pairs, invented = written.pop("pairs"), written.pop("invented")
+    kept = {change: tuple(sentences) for change, sentences in written.pop("kept").items()}
     summary = tuple(written.pop("summary"))
     shuffled = tuple(summary[at] for at in written.pop("shuffled"))
     planted = {
@@ -81,7 +84,7 @@ def texts() -> Texts:
         for half in HALVES
     }
     texts = {name: text.strip() for name, text in written.items()}
-    return Texts(**texts, summary=summary, shuffled=shuffled, planted=planted)
+    return Texts(**texts, summary=summary, shuffled=shuffled, planted=planted, kept=kept)
 
 
 def _planted(pairs: list[SentencePair], invented: str, half: int) -> Planted:
@@ -105,6 +108,7 @@ SUMMARY = "a good summary"
 SHUFFLED = "a shuffled summary"
 ANOTHER = "another document's"
 REFUSAL = "a refusal"
+KEPT = "the same meaning"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,7 @@ def probes() -> dict[str, Probe]:
         Probe(SHUFFLED, shuffled),
         Probe(ANOTHER, its.other),
         Probe(REFUSAL, its.refusal),
+        Probe(KEPT, " ".join(sentence for sentences in its.kept.values() for sentence in sentences)),
         *(Probe(planted(wording, half), its.planted[wording, half].text) for wording in WORDINGS for half in HALVES),
     ]
     known = {one.name: one for one in made}

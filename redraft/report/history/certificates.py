@@ -21,12 +21,23 @@ from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 
 # The judging settings that affect a metric. For an unknown metric, any of them may.
+_ALWAYS = ("repeat", "confirm")
 _TERMS: Mapping[str, tuple[str, ...]] = {
-    "coverage": ("questions", "stretch_tokens", "top_k", "evidence", "second_look", "embeddings", "repeat"),
-    "consistency": ("similarity", "threshold", "claims", "top_k", "evidence", "second_look", "embeddings", "repeat"),
-    "keyfact_recall": ("perspective", "validator", "embeddings", "repeat"),
-    "faithfulness": ("evidence", "embeddings", "repeat"),
-    "booookscore": ("batch", "repeat"),
+    "coverage": ("questions", "stretch_tokens", "top_k", "evidence", "second_look", "embeddings", *_ALWAYS),
+    "consistency": (
+        "similarity",
+        "threshold",
+        "claims",
+        "top_k",
+        "evidence",
+        "second_look",
+        "embeddings",
+        "repeat",
+        "confirm",
+    ),
+    "keyfact_recall": ("perspective", "validator", "embeddings", *_ALWAYS),
+    "faithfulness": ("evidence", "embeddings", *_ALWAYS),
+    "booookscore": ("batch", *_ALWAYS),
 }
 _NEVER = {"metrics", "judges", "models", "base_url", "pack", "keyfacts", "reference", "calibrations"}
 _WITHOUT = (*FIGURES, "spread")
