@@ -21,19 +21,28 @@ _LIMITS = frozenset(
         "provider_batch",
     }
 )
-_OTHERWISE = {
+_VALUED = {
     "db": "Session({})",
-    "goal": "goals={{...}}",
     "judge": "judges=[{}]",
     "judge_base_url": "JudgeConfig(base_url={})",
     "max_source": "max_bytes={}",
     "metric": "metrics=[{}]",
-    "no_token": "guarded=False",
-    "prices": "prices=redraft.price_table({})",
+    "prices": "prices=redraft.price_table(path)",
     "replies": "ModelSettings(replies={})",
     "trace": "model={}",
 }
-"""How Python names a setting whose option has another name."""
+_BARE = {
+    "db": "store",
+    "goal": "goals",
+    "judge": "judges",
+    "judge_base_url": "JudgeConfig.base_url",
+    "max_source": "max_bytes",
+    "metric": "metrics",
+    "no_token": "guarded=False",
+    "replies": "ModelSettings.replies",
+    "trace": "model",
+}
+"""How Python names a setting whose option has another name, with a value and without."""
 _FLAGS = frozenset({"by_chapter", "review", "allow_self_check", "partial", "provider_batch", "second_look"})
 _COMMANDS = {
     "resume": "await session.resume({})",
@@ -47,13 +56,18 @@ _COMMANDS = {
 }
 _RUN = r"[0-9a-f]{8}\b|RUN\b"
 _COMMAND = re.compile(
-    rf"`redraft (?P<verb>{'|'.join(_COMMANDS)})(?: (?P<run>{_RUN}))?[^`]*`"
+    rf"`redraft (?P<verb>{'|'.join(_COMMANDS)})(?: (?P<run>{_RUN}))?[^`]*`(?: the run\b)?"
     rf"|\bredraft (?P<bare>resume|show|trace) (?P<of>{_RUN})"
 )
-# A value is a number, a placeholder, or the name of a model, of prompts, or of a form of replies.
-_VALUE = r"\d[\d.,]*(?<![.,])|[A-Z][A-Z|]*\b|[a-z]+:[\w.-]+|(?:extractive|simple|tools|plain)\b"
-# Options of pip and of pytest stay as they are.
-_OPTION = re.compile(rf"(?<![\w-])--(?!upgrade\b|redraft-)(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>{_VALUE}))?")
+# A value is a number, an address, a placeholder, or the name of a metric, a model, prompts or a form of replies.
+_VALUE = (
+    r"\d[\d.,]*(?<![.,])|[a-z]+://\S+\b|[A-Z][A-Z|]*\b|[a-z]+:[\w.-]+|(?:extractive|local|simple|tools|plain)\b"
+    r"|(?<=metric )\w+"
+)
+# Options of pip and of pytest stay as they are, and so do those of commands that have no counterpart.
+_OPTION = re.compile(
+    rf"`redraft [^`]*`|(?<![\w-])--(?!upgrade\b|redraft-)(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>{_VALUE}))?"
+)
 _on_command_line = False
 
 
@@ -84,12 +98,16 @@ def _call(found: re.Match[str]) -> str:
 
 
 def _setting(found: re.Match[str]) -> str:
-    name = found["name"].replace("-", "_")
-    value = found["value"] or ""
-    if name.removeprefix("no_") in _FLAGS:
-        it, after = f"{name.removeprefix('no_')}={not name.startswith('no_')}", f" {value}" if value else ""
+    if not found["name"]:
+        return found[0]
+    name, value = found["name"].replace("-", "_"), found["value"] or ""
+    flag = name.removeprefix("no_")
+    if flag in _FLAGS:
+        it, after = f"{flag}={not name.startswith('no_')}", f" {value}" if value else ""
         return (f"limits=Limits({it})" if name in _LIMITS else it) + after
-    if not value or value.isupper():
+    if not value:
+        return f"`{f'Limits.{name}' if name in _LIMITS else _BARE.get(name, name)}`"
+    if value.isupper():
         value = "..."
     elif not value[0].isdigit():
         value = repr(value)
@@ -97,4 +115,4 @@ def _setting(found: re.Match[str]) -> str:
         value = value.replace(",", "")
     if name in _LIMITS:
         return f"limits=Limits({name}={value})"
-    return _OTHERWISE.get(name, name + "={}").format(value)
+    return _VALUED.get(name, name + "={}").format(value)

@@ -25,17 +25,20 @@ SHELL = ("cli", "studio", "lab", "batches")
     ("written", "python"),
     [
         ("--max-calls 3 is used up", "limits=Limits(max_calls=3) is used up"),
-        ("resume with a higher --max-cost", "resume with a higher limits=Limits(max_cost=...)"),
+        ("resume with a higher --max-cost", "resume with a higher `Limits.max_cost`"),
         ("use --chunk-tokens 1,024 or more", "use chunk_tokens=1024 or more"),
         ("use --context-tokens N, or --words 30.", "use context_tokens=..., or words=30."),
         ("leave out --by-chapter", "leave out by_chapter=True"),
         ("add --no-second-look", "add second_look=False"),
         ("(--judge openai:MODEL, --prompts simple)", "(judges=['openai:MODEL'], prompts='simple')"),
-        ("name another database with --db", "name another database with Session(...)"),
+        ("name another database with --db", "name another database with `store`"),
         ("redraft resume 3fa2c1d0", "`await session.resume('3fa2c1d0')`"),
-        ("then `redraft resume` the run", "then `await session.resume(run)` the run"),
+        ("then `redraft resume` the run", "then `await session.resume(run)`"),
         ("`redraft runs` lists them", "`session.store.runs.latest(20)` lists them"),
         ("`redraft pack list` lists them", "`session.store.packs.all()` lists them"),
+        ("--db postgresql://HOST/DB is needed", "Session('postgresql://HOST/DB') is needed"),
+        ("for --metric coverage, or try another --judge", "for metrics=['coverage'], or try another `judges`"),
+        ("`redraft batch list --json` has it", "`redraft batch list --json` has it"),
         ("record it: pytest --redraft-record", "record it: pytest --redraft-record"),
         ("an en--dash and redraft itself stay", "an en--dash and redraft itself stay"),
     ],
@@ -82,8 +85,8 @@ def test_every_setting_in_an_error_is_one_that_python_has() -> None:
         python = in_python(text)
         # Options of pytest stay as they are, as those of pip do.
         assert not re.search(r"(?<![\w-])--(?!redraft-)[a-z]", python), (place, python)
-        names = re.findall(r"\b([a-z_]+)=(?!=)", python)
-        assert {*names} <= known, (place, python)
+        names = re.findall(r"\b([a-z_]+)=(?!=)|`(?:\w+\.)?([a-z_]+)`", python)
+        assert {one or other for one, other in names} <= known, (place, python)
 
 
 def bases_of(node: ast.ClassDef) -> set[str]:
@@ -105,7 +108,7 @@ async def test_a_used_up_budget_says_it_in_python(tmp_path: Path) -> None:
         with pytest.raises(BudgetError) as caught:
             await session.evaluate(story(30), "The keeper tells of the lamp.", metrics=["consistency", "coverage"])
     assert str(caught.value) == "limits=Limits(max_calls=1) is used up"
-    assert caught.value.hint == "resume the run with a higher limits=Limits(max_calls=...)"
+    assert caught.value.hint == "resume the run with a higher `Limits.max_calls`"
 
 
 @pytest.mark.slow

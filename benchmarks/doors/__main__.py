@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,8 @@ LIBRARIES = {
 """The distributions, by the name of the folder, which is that of the package."""
 BESIDE = ("langgraph", "mcp>=2.3", "openai", "opentelemetry-sdk", "pandas", "pytest")
 """What the programs import besides."""
+# ragas 0.4.3 imports what langchain-community has given up.
+WITH = {"ragas": ["ragas", "langchain-community<0.4"], "redraft": [f"{ROOT}[mcp,studio,telemetry]"]}
 WANTED = {
     "assert_in_test": "a test fails if a summary is not supported",
     "own_metric": "a metric in Python",
@@ -93,12 +96,13 @@ def is_installed(library: str, python: str) -> bool:
 
 
 def fresh(library: str, folder: Path) -> str:
-    """Install a library in a new environment, and return its interpreter."""
+    """Install a library in a new environment, with uv if there is one, and return its interpreter."""
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-    python = str(folder / "bin" / "python")
-    wanted = f"{ROOT}[mcp,studio,telemetry]" if library == "redraft" else LIBRARIES[library]
+    python, uv = str(folder / "bin" / "python"), shutil.which("uv")
+    install = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
+    wanted = WITH.get(library, [LIBRARIES[library]])
     print(f"installing {LIBRARIES[library]}", file=sys.stderr, flush=True)
-    subprocess.run([python, "-m", "pip", "install", "--quiet", wanted, *BESIDE], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([*install, "--quiet", *wanted, *BESIDE], check=True, stderr=subprocess.DEVNULL)
     return python
 
 

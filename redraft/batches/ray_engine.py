@@ -46,7 +46,7 @@ _CALLS_AT_ONCE = 4
 """Concurrent calls to an actor: its work, the wait for its messages, and short calls."""
 _STORE_BYTES = 100_000_000
 """The minimum size of Ray's object store, which we do not use."""
-_REACHED = "--db postgresql://USER@HOST/DATABASE with a HOST that all machines reach"
+_REACHED = "--db postgresql://USER@HOST/DATABASE, with a HOST that every machine reaches"
 _OF_ITS_PROCESS = {"env_vars": {"MALLOC_ARENA_MAX": "2"}}
 """The environment of an actor, as for local workers. Ray shows it, so it must not contain secrets."""
 _LAST_WORDS = 2.0
@@ -116,7 +116,7 @@ class Actors:
         if self._is_client and is_only_here(db):
             raise UsageError(
                 f"the database is {self._kept} on this machine, where the cluster's workers cannot read it",
-                hint=f"give {_REACHED}, or start the batch on a machine of the cluster",
+                hint=f"use {_REACHED}, or start the batch on a machine of the cluster",
             )
         self._address = address
         self._pinned = is_only_here(db)
@@ -163,7 +163,7 @@ class Actors:
         elif self._pinned:
             asked["scheduling_strategy"] = NodeAffinitySchedulingStrategy(self._node, soft=False)
             if len([one for one in ray.nodes() if one["Alive"]]) > 1:
-                tell(f"the database is {self._kept}, so all workers are on this machine; for others give {_REACHED}")
+                tell(f"the database is {self._kept}, so all workers are on this machine; for others use {_REACHED}")
         environment = {name: value for name, value in os.environ.items() if _is_carried(name, terms)}
         setup = WorkerSetup(terms, price_table(terms.prices), environment, os.getcwd(), self._node)
         return Actor(ray.remote(RedraftWorker).options(**asked).remote(), setup, tell)

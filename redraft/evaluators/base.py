@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -196,6 +196,13 @@ def statements_of(summary: str) -> tuple[Statement, ...]:
         return " ".join(texts[max(0, at - _BEFORE) : at]) if points_back(texts[at], language) else ""
 
     return tuple(Statement(id=at + 1, before=before(at), sentence=text) for at, text in enumerate(texts))
+
+
+def conciseness(statements: Sequence[Statement], needed: Collection[int]) -> dict[str, object] | None:
+    """Return the share of a summary's sentences that some item rests on, and the numbers of the others; None where the
+    judge names no sentence."""
+    unneeded = [one.id for one in statements if one.id not in needed]
+    return {"share": 1 - len(unneeded) / len(statements), "unneeded": unneeded} if needed else None
 
 
 def concluded(

@@ -15,7 +15,7 @@ from redraft.agents.evidence import EvidenceQuery
 from redraft.agents.examiner import AnswerComparison, Examiner, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion
-from redraft.evaluators.base import Case, Evaluator, concluded
+from redraft.evaluators.base import Case, Evaluator, conciseness, concluded
 from redraft.evaluators.consensus import (
     UNJUDGED,
     ItemVotes,
@@ -92,7 +92,9 @@ class Coverage(Evaluator):
         panel = await gather_all(_seat(judge, case, questions, confirm=self.second_look) for judge in case.panel)
         panel_verdicts = [one.judge_verdicts for one in panel]
         items = aggregate(panel_verdicts, range(len(questions)))
+        needed = _answering(panel, items)
         details = {
+            "conciseness": conciseness(case.statements, needed),
             "by_kind": shares(items, [question.kind for question in questions]),
             "by_position": shares(items, [bin_of(question.position) for question in questions]),
             "questions": [_shown(n, question, panel, items.get(n)) for n, question in enumerate(questions)],
@@ -105,7 +107,7 @@ class Coverage(Evaluator):
                 judged=len(items),
                 unjudged=len(questions) - len(items),
                 findings=tuple(_findings(case, questions, panel, items)),
-                held=_held(case, panel, items),
+                held=tuple(one.sentence for one in case.statements if one.id in needed),
                 details=details,
             ),
             panel_verdicts,
@@ -246,16 +248,15 @@ def wrong_sentence(statements: Sequence[Statement], answer: SummaryAnswer) -> st
     return max(rests_on, key=lambda sentence: len(words & telling(sentence)), default="")
 
 
-def _held(case: Case, panel: Sequence[_SummaryAnswers], items: Mapping[int, ItemVotes]) -> tuple[str, ...]:
-    """Return the sentences that answer questions, in order."""
-    numbers = {
+def _answering(panel: Sequence[_SummaryAnswers], items: Mapping[int, ItemVotes]) -> set[int]:
+    """Return the numbers of the sentences that answer questions."""
+    return {
         number
         for one in panel
         for n, answer in one.answers.items()
         if n in items and items[n].verdict == ANSWERED == one.verdict(n)
         for number in answer.sentences
     }
-    return tuple(statement.sentence for statement in case.statements if statement.id in numbers)
 
 
 def _shown(

@@ -9,7 +9,7 @@ from redraft.agents.accounts import gather_all
 from redraft.agents.fact_checker import FactAlignment, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
-from redraft.evaluators.base import Case, Evaluator, concluded
+from redraft.evaluators.base import Case, Evaluator, conciseness, concluded
 from redraft.evaluators.consensus import (
     ItemVotes,
     JudgeVerdicts,
@@ -154,6 +154,7 @@ def _details(case: Case, items: Sequence[ListedFact], aligned: PanelAlignment) -
         "by_perspective": by([item.tree.perspective for item in items]),
         "by_position": by_position,
         "gap": gaps(by_position),
+        "conciseness": conciseness(case.statements, {number for n in aligned.sentences for number in aligned.where(n)}),
         "facts": [_shown(n, item, aligned) for n, item in enumerate(items)],
     }
 

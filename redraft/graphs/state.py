@@ -50,6 +50,7 @@ class Options(TypedDict, total=False):
     """What one run may override of its session: fields of `DraftConfig`, `JudgeConfig` and `RefineConfig` by name."""
 
     words: int
+    words_as: str
     query: str
     language: str
     strategy: str | Annotated[NamedStrategy, GetPydanticSchema(lambda _type, _handler: any_schema()), SkipJsonSchema()]

@@ -26,7 +26,7 @@ from redraft.text.sanitizer import clean_with_notes, one_line
 
 _CHECK = "check the path"
 _ADVICE = {
-    errno.EFBIG: "if that is intended, allow more with --max-source, or redraft.load(path, max_bytes=...)",
+    errno.EFBIG: "if that is intended, allow more with --max-source",
     errno.EINVAL: "give a file, or pipe the text into - (stdin)",
 }
 

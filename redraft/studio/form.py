@@ -119,7 +119,7 @@ def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> Form
         return FormField(name, label, "The set of prompts; simple is for weak models.", "choice", default, SETS)
     if name in _OF_MODELS:
         return FormField(name, label, text, "choice", default, models)
-    if kind in (int, float) and name != "questions":
+    if kind in (int, float) and name not in ("questions", "claims"):
         bounds = {end: one for each in field.metadata for end in _ENDS if (one := getattr(each, end, None)) is not None}
         least, most = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
         return FormField(name, label, text, "number", default, (), least, most, kind is int)

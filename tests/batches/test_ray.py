@@ -290,7 +290,7 @@ def test_what_an_engine_elsewhere_cannot_do_is_refused(monkeypatch: pytest.Monke
     with pytest.raises(UsageError, match="the database is at postgresql://me@localhost/x on this machine") as caught:
         engine_named("ray", "ray://far.example:10001", "postgresql://me:hunter2hunter2@localhost/x")
     assert caught.value.hint.startswith(
-        "give Session(...) postgresql://USER@HOST/DATABASE with a HOST that all machines reach"
+        "use Session('postgresql://USER@HOST/DATABASE'), with a HOST that every machine reaches"
     )
     secret = "postgresql://me:hunter2hunter2@far.example/redraft"
     engine_named("ray", "ray://far.example:10001", secret)

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.inside import Inside
+from tests.support import SAMPLE
 
 ONE = {"a": "Tom sleeps. Ann eats. Tom sleeps on.", "b": "=Bob reads.", "only": "He left."}
 OTHER = {"a": "Tom is asleep.", "b": "Bob has a book."}
@@ -61,6 +62,7 @@ def tables(inside: Inside, *arguments: str, code: int = 0) -> dict[str, list[dic
     return {one["name"]: one["rows"] for one in done.json["tables"]}
 
 
+@pytest.mark.slow
 def test_annotations_of_several_files_are_checked_without_showing_whose_they_are(inside: Inside) -> None:
     rows = sheet(inside, "--what", "annotations", "--summaries", "one.json", *BOTH, "--people", "2")
     assert [(row["span"], row["questions"]) for row in rows] == [
@@ -80,6 +82,22 @@ def test_annotations_of_several_files_are_checked_without_showing_whose_they_are
     ]
     assert (found["people"][0]["rows by several"], found["people"][0]["equal"]) == (1, 0.0)
     assert [row["message"] for row in found["troubles"]] == ["'no' is none of agree, partly, disagree"]
+
+
+@pytest.mark.slow
+def test_what_judges_found_is_checked_from_the_results_of_the_experiment(inside: Inside) -> None:
+    text = (SAMPLE.parent / "a-muddled-summary.md").read_text("utf-8").removeprefix("She came to the island ")
+    (inside.folder / "twice.json").write_text(json.dumps({"a": f"Hester Vane came to Sarn {text}"}), "utf-8")
+    inside.run("experiment", "booookscore", "--summaries", "twice.json", "-o", "out", "-q")
+    source = ("--annotations", "out/items.json")
+    (row,) = sheet(inside, "--what", "annotations", "--summaries", "twice.json", *source, "--people", "1")
+    assert (row["span"].partition(" was ")[0], row["questions"]) == ("The carrier's name", "Why is this said twice?")
+    fill(inside, [row], lambda _: {"person 1": "agree"})
+    (found,) = tables(inside, *source)["precision"]
+    assert (found["annotations"], found["agree"], found["precision"]) == ("extractive", 1, 1.0)
+    (inside.folder / "out" / "items.json").write_text('[{"system": "x"}]', "utf-8")
+    refused = inside.run("agree", "read", "sheet.csv", *source)
+    assert (refused.code, "not the items.json of an experiment" in refused.err) == (2, True)
 
 
 def test_marks_become_annotations_in_the_released_form(inside: Inside) -> None:

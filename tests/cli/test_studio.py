@@ -7,6 +7,7 @@ import importlib.util
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -115,3 +116,11 @@ def test_without_the_extra_it_says_what_to_install(
     said = capsys.readouterr().err
     assert "the studio needs uvicorn, which is not installed" in said
     assert 'pip install "redraft[studio]"' in said
+
+
+@pytest.mark.slow
+def test_the_studio_needs_none_of_the_other_extras() -> None:
+    absent = "; ".join(f"sys.modules[{name!r}] = None" for name in ("scipy", "sklearn", "psycopg", "prometheus_client"))
+    program = f"import sys; {absent}; import redraft.studio.app, redraft.studio.context, redraft.studio.server"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -322,6 +322,8 @@ async def test_recall_by_hand(court: Court) -> None:
     stated = {one["fact"]: one["sentences"] for one in details["facts"] if one["verdict"] == "stated"}
     assert stated == {fact_of(1): [1], fact_of(2): [2], fact_of(3): [3], fact_of(6): [5]}
     assert recall.held == tuple(fact_of(n) for n in (1, 2, 3, 6))
+    # Of five sentences one states no key fact.
+    assert details["conciseness"] == {"share": 0.8, "unneeded": [4]}
 
 
 async def test_what_is_missing_is_found_once_from_the_roots_down_with_its_evidence(court: Court) -> None:

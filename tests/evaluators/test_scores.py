@@ -152,8 +152,13 @@ async def test_the_same_answer_is_not_compared_with_itself(court: Court) -> None
     assert asked == ["in 1931", "on the isle"]
 
 
-async def test_what_answers_rightly_is_to_be_kept(court: Court) -> None:
-    assert (await scored(court, "coverage")).held == ("This is sentence 1.", "This is sentence 3.")
+async def test_what_answers_rightly_is_to_be_kept_and_the_rest_is_named(court: Court) -> None:
+    coverage = await scored(court, "coverage")
+    assert coverage.held == ("This is sentence 1.", "This is sentence 3.")
+    concise: Any = coverage.details["conciseness"]
+    assert 1 not in concise["unneeded"]
+    assert 2 in concise["unneeded"]
+    assert concise["share"] == 2 / (2 + len(concise["unneeded"]))
 
 
 async def test_coverage_by_the_most_important_questions(court: Court) -> None:

@@ -19,8 +19,8 @@ from tests.llm.support import RED, Desk, colour, story
 
 LATE = TimedOut("the model did not answer within 300 s")
 SAID = (
-    "the model did not answer within 300 s, twice: a longer limits=Limits(timeout=...), or a lower"
-    " limits=Limits(concurrency=...), gives it more time"
+    "the model did not answer within 300 s, twice: a longer `Limits.timeout`, or a lower"
+    " `Limits.concurrency`, gives it more time"
 )
 
 

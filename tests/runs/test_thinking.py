@@ -37,7 +37,7 @@ async def test_a_run_whose_model_thinks_without_an_end_names_that_and_the_next_s
             with pytest.raises(IncompleteError, match=f"{MOST:,} tokens were not enough") as caught:
                 await session.summarize(story(12))
         known = store.capabilities.known(f"openai:m@{server.base_url}")
-    assert "reasoning_tokens=" in caught.value.hint
+    assert "`reasoning_tokens`" in caught.value.hint
     # Each chunk takes a few requests until the room is as large as it may be, and no further tries with fewer words.
     assert len(server.seen) <= 8 * 3
     assert (known.reasoning_tokens or 0) >= MOST

@@ -198,7 +198,7 @@ def test_a_place_where_no_file_can_be_is_an_error(tmp_path: Path, name: str) -> 
     (tmp_path / "file").touch()
     with pytest.raises(StoreError) as caught:
         Store(tmp_path / name)
-    assert "Session(...)" in caught.value.hint
+    assert "`store`" in caught.value.hint
     assert str(tmp_path / name) in str(caught.value)
 
 
@@ -208,7 +208,7 @@ def test_a_place_that_is_read_only_is_an_error(tmp_path: Path) -> None:
     folder.mkdir(mode=0o500)
     with pytest.raises(StoreError) as caught:
         Store(folder / "redraft.db")
-    assert "Session(...)" in caught.value.hint
+    assert "`store`" in caught.value.hint
     with Store(file) as store:
         fill(store)
     file.chmod(0o400)
@@ -217,7 +217,7 @@ def test_a_place_that_is_read_only_is_an_error(tmp_path: Path) -> None:
         assert store.runs.get("abc123").id == "abc123"
         with pytest.raises(StoreError) as caught:
             store.documents.add_text("more")
-    assert "Session(...)" in caught.value.hint
+    assert "`store`" in caught.value.hint
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no such permissions elsewhere")

@@ -205,7 +205,7 @@ def test_the_database_of_another_program_is_refused_and_left_as_it_is(tmp_path: 
         database.execute("CREATE TABLE bookmarks (url)")
     with pytest.raises(StoreError, match="another program") as caught:
         Store(path)
-    assert "Session(...)" in caught.value.hint
+    assert "`store`" in caught.value.hint
     assert list(dump(path)) == ["bookmarks"]
 
 

@@ -290,7 +290,7 @@ _annotations = options.typed_option(
     section="summary",
     multiple=True,
     metavar="FILE",
-    help="JSON file of annotations to be checked; may be repeated.",
+    help="JSON file of annotations to be checked, or the items.json of `experiment booookscore`; may be repeated.",
 )
 
 
@@ -298,7 +298,8 @@ def _of_coherence(
     what: str, summaries: tuple[str, ...], annotations: tuple[str, ...], *, reading: bool
 ) -> tuple[list[Any], list[Any]]:
     """Return the files that a sheet on coherence is made of; raise if there are others than it needs."""
-    from redraft.lab.agreement.annotations import read_annotations, read_summaries
+    from redraft.lab.agreement.annotations import read_summaries
+    from redraft.lab.agreement.coherence_sheets import annotations_in
 
     least = {"annotations": 0 if reading else 1, "marks": 1, "preferences": 2}[what]
     if len(summaries) != least or bool(annotations) != (what == "annotations"):
@@ -307,7 +308,7 @@ def _of_coherence(
             f"a sheet of {what} needs {needs.get(what, f'--summaries ({least} of them)')} and nothing else",
             hint="`redraft agree sheet --help` has an example of each",
         )
-    return [read_summaries(one) for one in summaries], [read_annotations(one) for one in annotations]
+    return [read_summaries(one) for one in summaries], [each for one in annotations for each in annotations_in(one)]
 
 
 @command("sheet", short_help="Write a sheet for people to fill in.", epilog=_SHEET)
@@ -418,7 +419,8 @@ def read(
     """Read filled-in sheets, and compare the majority with the judge."""
     require_agreement("redraft agree read")
     from redraft.lab.agreement.coherence_sheets import kind_of_sheet
-    from redraft.lab.agreement.sheets import read_sheets, sheet_report
+    from redraft.lab.agreement.sheet_tables import sheet_report
+    from redraft.lab.agreement.sheets import read_sheets
 
     folder = delivery.folder(output)
     if kind := kind_of_sheet(files[0]):

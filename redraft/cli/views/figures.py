@@ -27,8 +27,21 @@ def breakdown(one: Evaluation) -> Iterator[str]:
     elif one.outcome == "scored" and one.metric == "booookscore":
         yield from _counted("types", details["types"])
     yield from _levels(details)
+    yield from _concise(one.metric, details.get("conciseness"))
     for trouble in one.missing:
         yield from wrapped(f"missing: {one_line(trouble, 300)}", _INDENT, 2 * _INDENT)
+
+
+_MOST_NAMED = 12
+_NEEDS = {"coverage": "answer a question", "keyfact_recall": "state a key fact"}
+
+
+def _concise(metric: str, found: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield which sentences no item rests on."""
+    if found and found["unneeded"]:
+        which = ", ".join(map(str, found["unneeded"][:_MOST_NAMED]))
+        more = " ..." if len(found["unneeded"]) > _MOST_NAMED else ""
+        yield f"  {render.score(found['share'])} of the sentences {_NEEDS[metric]}; the others: {which}{more}"
 
 
 def _levels(details: Mapping[str, Any]) -> Iterator[str]:

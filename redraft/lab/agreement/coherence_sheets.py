@@ -16,9 +16,16 @@ from redraft.domain import content_id
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import sentences_of
-from redraft.lab.agreement.annotations import MARKS, AnnotatedSentence, Annotations, Summaries, entries_of
+from redraft.lab.agreement.annotations import (
+    MARKS,
+    AnnotatedSentence,
+    Annotations,
+    Summaries,
+    entries_of,
+    read_annotations,
+)
 from redraft.lab.agreement.forms import AS_ABOVE, ASKED, CHOICES, ID, MARK_COLUMNS, PERSON, written_in
-from redraft.lab.agreement.people import FileProblem, equal_share, gwets_ac1, krippendorffs_alpha
+from redraft.lab.agreement.people import FileProblem, content, equal_share, gwets_ac1, krippendorffs_alpha
 from redraft.lab.agreement.sheets import drawn, share_of, sheet_rows
 from redraft.lab.agreement.tables import ends
 from redraft.lab.experiments.frames import ENDS
@@ -51,6 +58,27 @@ class CoherenceRow:
     id: str
     shown: Mapping[str, str]
     asked: str
+
+
+def annotations_in(path: str) -> list[Annotations]:
+    """Return the annotations of a file, or those of each system in the `items.json` of an experiment."""
+    text = content(path)
+    if not text.lstrip().startswith("["):
+        return [read_annotations(path)]
+    by_system: dict[str, dict[str, tuple[AnnotatedSentence, ...]]] = {}
+    try:
+        for item in json.loads(text):
+            errors = {
+                one["sentence"]: {"questions": one["questions"], "types": one["types"]} for one in item["confusing"]
+            }
+            by_system.setdefault(item["system"], {})[item["id"]] = entries_of(path, item["id"], errors)
+    except (ValueError, LookupError, TypeError) as error:
+        raise UsageError(
+            f"it is not the items.json of an experiment: {error!r:.80}",
+            place=path,
+            hint="give what `redraft experiment booookscore -o DIR` wrote",
+        ) from error
+    return [Annotations(name, False, entries) for name, entries in by_system.items()]
 
 
 def annotation_rows(file: Summaries, annotations: Sequence[Annotations]) -> list[CoherenceRow]:
