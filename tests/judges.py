@@ -466,7 +466,8 @@ class Lazy(Keepers):
     """Mends the first point only."""
 
     def revise(self, sheet: Sheet) -> Said:
-        return self.mended(sheet.within("summary"), next(iter(sheet.items("points").values())))
+        text, first = sheet.within("summary"), next(iter(sheet.items("points").values()))
+        return self.mended(text, looked_up(first, text, sheet.shown))
 
 
 @dataclass
@@ -497,7 +498,8 @@ def seen_on(wire: Seen) -> Sheet:
     plain = re.search(r'"title":"(\w+)","type":"object"}$', text)
     shape = shape or (plain.group(1) if plain else "")
     room = body.get("max_completion_tokens") or body.get("max_tokens") or 0
-    return Sheet(_prompt_of(_SHAPES.get(shape) or ["revise", "criticize"], text), text, len(wire.messages) > 1, room)
+    free = ["criticize" if "Do not rewrite the summary." in text else "revise"]
+    return Sheet(_prompt_of(_SHAPES.get(shape) or free, text), text, len(wire.messages) > 1, room)
 
 
 def _prompt_of(names: Sequence[str], text: str) -> str:
