@@ -216,8 +216,8 @@ Examples:
 @delivery.run_options
 @options.dry_run
 def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quiet: bool, **given: Any) -> int:
-    """Compare judges with people's annotations in several FILEs, each after its format, in one table: as LongSumEval's
-    table II does, and with --sweep its tables V to VII.
+    """Compare judges with people's annotations from several files, each given as FORMAT=FILE, in one table, like
+    LongSumEval's table II; with --sweep, like its tables V to VII.
     """
     require_agreement("redraft agree table")
     from redraft.lab.agreement.overview import baselines, compared, overview_report, plan_of

@@ -40,8 +40,7 @@ Examples:
   redraft agree read facts.csv
   redraft agree read anna.csv ben.csv carla.csv -o results
   redraft agree read gold.csv --run 77b01c2d --run 90aa31ce
-  redraft agree read sheet.csv --annotations people.json \\
-      --annotations gpt4.json
+  redraft agree read sheet.csv --annotations one.json --annotations other.json
   redraft agree read marks.csv --summaries summaries.json -o results
 
 Sheets of annotations, marks and preferences are read with the files that they
@@ -97,10 +96,9 @@ _what = options.typed_option(
     type=click.Choice(_WHAT),
     metavar="KIND",
     required=True,
-    help="What people are asked about: whether key facts (facts) and queries are valid, each dimension apart; whether a"
-    " fact is in the summary (alignment); whether a sentence (verification) or an answer (claims) is supported; how"
-    " good questions and answers are; on coherence, whether annotations are right, what confuses (marks), which of two"
-    " summaries is better (preferences).",
+    help="What people are asked about: facts or queries (valid in each dimension?), alignment (is a fact in the"
+    " summary?), verification or claims (is a sentence or an answer supported?), questions or answers (good?); on coherence,"
+    " annotations (right?), marks (what confuses?) or preferences (which of two summaries is better?).",
 )
 _experiment = options.typed_option(
     "--experiment", section="summary", metavar="DIR", help="All runs of an experiment, by its files in DIR."
