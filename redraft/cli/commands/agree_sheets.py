@@ -97,8 +97,8 @@ _what = options.typed_option(
     metavar="KIND",
     required=True,
     help="What people are asked about: facts or queries (valid in each dimension?), alignment (is a fact in the"
-    " summary?), verification or claims (is a sentence or an answer supported?), questions or answers (good?); on coherence,"
-    " annotations (right?), marks (what confuses?) or preferences (which of two summaries is better?).",
+    " summary?), verification or claims (is a sentence or an answer supported?), questions or answers (good?); on"
+    " coherence, annotations (right?), marks (what confuses?) or preferences (which of two summaries is better?).",
 )
 _experiment = options.typed_option(
     "--experiment", section="summary", metavar="DIR", help="All runs of an experiment, by its files in DIR."
