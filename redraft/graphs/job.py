@@ -184,7 +184,8 @@ class Job:
             hint = "rephrase --query or leave it out; another --model may find more"
             return NothingSaidError("nothing in the document helps to answer the question", hint=hint)
         if self.run.settings.query is None or len(gaps) == count:
-            return IncompleteError(f"none of the {count} chunks could be summarized: {reasons}", hint=hint)
+            what = "the document" if count == 1 else f"none of the {count} chunks"
+            return IncompleteError(f"{what} could {'not ' if count == 1 else ''}be summarized: {reasons}", hint=hint)
         what = f"{len(gaps)} of the {count} chunks could not be summarized, and the others do not help to answer"
         return IncompleteError(f"{what} the question: {reasons}", hint=hint)
 

@@ -269,7 +269,8 @@ def _chapters(document: Document, wanted: str) -> list[Span]:
     found = [one.section.span for one in known if holds(one.number)]
     if not found:
         first, last = min(one.number for one in known), max(one.number for one in known)
-        raise UsageError(f"--chapters {wanted}: its chapters are {first} to {last}", hint="see `redraft read`")
+        there = f"its chapters are {first} to {last}" if first != last else f"its only chapter is {first}"
+        raise UsageError(f"--chapters {wanted}: {there}", hint="see `redraft read`")
     return found
 
 

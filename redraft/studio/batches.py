@@ -32,6 +32,7 @@ from redraft.studio.contracts import (
 )
 from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.feeds import Message
+from redraft.studio.form import in_form
 from redraft.text.sanitizer import scrubbed
 
 _PAUSE = 1.0
@@ -103,7 +104,7 @@ def orders(standing: BatchStanding, at_work: frozenset[str]) -> tuple[BatchOrder
 
 
 def _error(error: Any) -> dict[str, str] | None:
-    return {name: scrubbed(str(value)) for name, value in error.items()} if error else None
+    return {name: in_form(scrubbed(str(value))) for name, value in error.items()} if error else None
 
 
 def items(store: Store, name: str, wanted: WantedItems) -> ItemList:

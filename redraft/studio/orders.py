@@ -205,7 +205,7 @@ def refuse_unpriced(models: Sequence[str], limits: Limits) -> None:
         raise UsageError(
             f"the price of {' and '.join(models)} is unknown, so the limit of ${limits.max_cost:g} cannot be kept",
             hint="add the price, such as price = { prompt = 0.25, completion = 2.0 } for US dollars per million tokens,"
-            " to its table in redraft.toml and restart the studio; or limit the number of calls instead",
+            " to its table in redraft.toml and restart the studio; or limit calls instead of cost (--max-calls)",
         )
 
 

@@ -27,7 +27,7 @@ from redraft.store.store import Store
 from redraft.text.languages import primary, reading
 from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.vectors import Encoder
-from redraft.text.words import count_words
+from redraft.text.words import count, count_words
 
 PROMPTS_ELSEWHERE = "Prompts and replies are kept in the database, not on this page"
 _WITHOUT_DRAFT = ("pack", "keyfacts", "compare", "lineage")
@@ -157,12 +157,12 @@ def _left_out(result: Result, findings: tuple[FindingEntry, ...], *, source: boo
     for metric, reason in result.unscored.items():
         yield f"No {metric} score: {scrubbed(reason)}"
     for metric, number in result.unjudged.items():
-        yield f"{number:,} items of {metric} have no verdict."
+        yield f"{count(number, 'item')} of {metric} without a verdict."
     for metric, what in result.missing.items():
         for one in what:
             yield f"Missing from the basis of {metric}: {scrubbed(one)}"
     for number in result.lost:
         yield f"The model returned no revision in round {number}."
     if adrift := sum(1 for one in findings if one.sentence is None and one.about and one.state == "open"):
-        yield f"{adrift:,} findings quote sentences that are not in the summary word for word."
+        yield f"{count(adrift, 'finding')} about a sentence that is not in the summary word for word."
     yield f"{PROMPTS_ELSEWHERE}: redraft trace {result.run.id} --calls"

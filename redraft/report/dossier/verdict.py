@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from redraft.text.sanitizer import one_line
 from redraft.text.words import rounded, spaced
 
 _LONGEST = 160
+_CLAUSE = re.compile(r"[;:,.] ")
 _STATES = {
     "waiting": "Waiting for your review.",
     "running": "Running.",
@@ -39,15 +41,24 @@ def verdict(status: str, scores: Sequence[Score]) -> tuple[VerdictPart, ...]:
     return (*known, *parts)
 
 
+def _clauses(reason: str) -> str:
+    """Return as many of the first clauses of a reason as there is room for."""
+    said = one_line(reason).rstrip(".")
+    ends = [found.start() for found in _CLAUSE.finditer(said, 0, _LONGEST)]
+    return said if len(said) <= _LONGEST else said[: ends[-1]] if ends else one_line(said, _LONGEST)
+
+
 def _parts(judged: Sequence[Score]) -> Iterator[VerdictPart]:
     with_goal = [one for one in judged if one.goal is not None]
     for one in with_goal or judged:
         name = spaced(one.metric)
-        why = f": {one_line(one.reason, _LONGEST).rstrip('.')}" if one.reason else ""
+        why = _clauses(one.reason) if one.score is None else ""
         if one.goal is None:
-            yield VerdictPart("note", "", f"{name} {f'not scored{why}' if one.score is None else rounded(one.score)}")
+            said = rounded(one.score) if one.score is not None else f"not scored{f' ({why})' if why else ''}"
+            yield VerdictPart("note", "", f"{name} {said}")
         elif one.score is None:
-            yield VerdictPart("unsure", "?", f"{name} not scored (goal {rounded(one.goal)}){why}")
+            goal = f"goal {rounded(one.goal)}{f'; {why}' if why else ''}"
+            yield VerdictPart("unsure", "?", f"{name} not scored ({goal})")
         else:
             state, sign = ("unsure", "?") if one.met is None else ("met", "✓") if one.met else ("missed", "✗")
             said = "undecided" if state == "unsure" else state

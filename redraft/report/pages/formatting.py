@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from markupsafe import Markup, escape
+
 from redraft.report.dossier.contents import (
     CallEntry,
     Dossier,
@@ -88,7 +90,9 @@ def setting(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(map(setting, value))
-    return clean(json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value))
+    if isinstance(value, dict):
+        return "; ".join(f"{spaced(str(name))} {setting(one)}" for name, one in value.items())
+    return clean(str(value))
 
 
 _STAGES = {
@@ -165,6 +169,14 @@ def sentence_label(sentence: SentenceEntry) -> str:
     return f"Sentence {sentence.number}: {', '.join(parts)}"
 
 
+def coded(text: str) -> Markup:
+    """Return a sentence in which commands in backquotes are code."""
+    parts = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if at % 2 else escape(part) for at, part in enumerate(parts)
+    )
+
+
 FILTERS: dict[str, Callable[..., str]] = {"many": count} | {
     one.__name__: one
     for one in (
@@ -187,6 +199,7 @@ FILTERS: dict[str, Callable[..., str]] = {"many": count} | {
         came_up,
         on_pages,
         unmarked,
+        coded,
     )
 }
 

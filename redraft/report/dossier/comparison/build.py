@@ -109,7 +109,7 @@ def _warnings(metrics: Sequence[str], groups: Sequence[RunGroup], documents: Seq
     times = Counter(metric for side in sides.values() for metric in side.scored)
     if all(number < 2 for number in times.values()):
         yield (
-            "No metric has scored two of these runs. Score each summary with redraft evaluate SOURCE SUMMARY, and"
+            "No metric has scored two of these runs. Score each summary with `redraft evaluate SOURCE SUMMARY`, and"
             " compare those runs."
         )
     yield from warnings(metrics, sides)

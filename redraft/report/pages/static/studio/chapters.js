@@ -12,7 +12,7 @@ export function chaptersOf(form) {
     const mine = ++asked, number = files.length + documents.length;
     list.hidden = true;
     list.replaceChildren();
-    note.textContent = number > 1 ? "These chapters are read of each document." : "";
+    note.textContent = number > 1 ? "The same chapters are read in every document." : "";
     if (number > 1 || (!number && !kept)) return;
     note.textContent = "Looking for chapters…";
     const sent = new FormData();
@@ -34,7 +34,8 @@ export function chaptersOf(form) {
     input.type = "checkbox";
     input.value = number;
     input.dataset.chapter = "";
-    text.append(element("span", `${number}. `), element("bdi", title), " ", element("span", `${words.toLocaleString("en")} words`, "line"));
+    const named = new RegExp(`\\b${number}\\b`).test(title);
+    text.append(named ? "" : `${number}. `, element("bdi", title), " ", element("span", `${words.toLocaleString("en")} words`, "line"));
     label.append(input, text);
     return label;
   }
