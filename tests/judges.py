@@ -466,7 +466,8 @@ class Lazy(Keepers):
     """Mends the first point only."""
 
     def revise(self, sheet: Sheet) -> Said:
-        return self.mended(sheet.within("summary"), next(iter(sheet.items("points").values())))
+        text, first = sheet.within("summary"), next(iter(sheet.items("points").values()))
+        return self.mended(text, looked_up(first, text, sheet.shown))
 
 
 @dataclass

@@ -117,4 +117,4 @@ def test_and_on_the_command_line_in_options(tmp_path: Path) -> None:
     asked = ("evaluate", "book.md", "book.md", "--metric", "coverage", "--max-calls", "1", "--json")
     error = Inside(tmp_path).run(*asked).json["error"]
     assert error["message"] == "--max-calls 1 is used up"
-    assert "--max-calls 2" in error["hint"]
+    assert "--max-calls 5" in error["hint"]

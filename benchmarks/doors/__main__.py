@@ -31,8 +31,11 @@ LIBRARIES = {
 """The distributions, by the name of the folder, which is that of the package."""
 BESIDE = ("langgraph", "mcp>=2.3", "openai", "opentelemetry-sdk", "pandas", "pytest")
 """What the programs import besides."""
-# ragas 0.4.3 imports what langchain-community has given up.
-WITH = {"ragas": ["ragas", "langchain-community<0.4"], "redraft": [f"{ROOT}[mcp,studio,telemetry]"]}
+WITH = {
+    "inspect_ai": ["inspect-ai", "pyarrow"],
+    "ragas": ["ragas", "langchain-community<0.4"],  # 0.4.3 imports what langchain-community has given up
+    "redraft": [f"{ROOT}[mcp,studio,telemetry]"],
+}
 WANTED = {
     "assert_in_test": "a test fails if a summary is not supported",
     "own_metric": "a metric in Python",

@@ -112,7 +112,7 @@ def _compare(pair: qa.Pair) -> qa.Comparison:
     # If the question is whether a sentence is true, the answer is what the document has instead.
     claimed = bool(read_claim(pair.question))
     apart = pair.document != pair.summary if claimed else differ(pair.document, pair.summary)
-    reason = f"The document has “{pair.document}”." if apart else "Both say the same, or one says more."
+    reason = f"The document says “{pair.document}”." if apart else "Both say the same, or one says more."
     return qa.Comparison(id=pair.id, reason=reason, verdict="contradicts" if apart else "agrees")
 
 
@@ -126,9 +126,9 @@ def _judge(pair: qa.AnswerPair) -> qa.AnswerVerdict:
     reference, answer = (set(filter(carries, keys(text))) for text in (pair.reference, pair.answer))
     # An answer with this many additional words may mean something else.
     if reference and reference <= answer and len(answer - reference) <= _MORE:
-        return qa.AnswerVerdict(id=pair.id, reason="It has the words of the reference.", verdict="right")
+        return qa.AnswerVerdict(id=pair.id, reason="It uses the words of the reference.", verdict="right")
     other = differ(pair.reference, pair.answer)
-    reason = "It has something else than the reference." if other else "Its words do not tell."
+    reason = "It says something other than the reference." if other else "Its words do not decide it."
     return qa.AnswerVerdict(id=pair.id, reason=reason, verdict="wrong" if other else UNSURE)
 
 

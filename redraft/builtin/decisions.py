@@ -74,7 +74,7 @@ def trace_sentences(given: TraceGiven) -> AllSources:
 
 _FEWEST_SAID = 4
 _POINTS_BACK = re.compile(r"(?:he|she|they|it|his|hers?|theirs?|its)\b", re.IGNORECASE)
-_CANNOT_TELL = "The built-in judge cannot tell: it sees nothing that the document contradicts in one of the two alone."
+_CANNOT_TELL = "The built-in judge cannot tell: it finds no error in one that the other lacks."
 _NOT_READ = "The built-in judge cannot tell without the document; a language model can (--judge)."
 
 

@@ -41,7 +41,7 @@ def grow(given: factual.GrowGiven) -> factual.FactTree:
     language = language_of(given.excerpt)
     found = standing_alone(read([given.excerpt], language), language)
     if len(found) < _FEWEST:
-        raise RejectedRequest("it does not hold two sentences that could stand as facts")
+        raise RejectedRequest("it does not have two sentences that can serve as facts")
     worth = dict(zip(found, centrality(SentenceVectors([one.text for one in found]), found), strict=True))
     proper = [one for one in found if one.standing > LAST_RESORT and one.words <= _LONGEST_FACT and states(one.text)]
     told = proper if len(proper) >= _FEWEST else found
@@ -77,7 +77,7 @@ def facts_objective(given: factual.VetGiven) -> factual.Opinions:
 def facts_significant(given: factual.VetGiven) -> factual.Opinions:
     """Pass a fact with a content word that the excerpt repeats."""
     often = Counter(keys(given.excerpt))
-    recurs = "about what the excerpt comes back to"
+    recurs = "about a recurring subject of the excerpt"
     return _opinions(given, lambda fact: any(often[key] >= _RECURS for key in telling(fact)), recurs)
 
 
@@ -85,7 +85,7 @@ def _opinions(given: factual.VetGiven, passes: Callable[[str], bool], what: str)
     found: list[factual.Opinion] = []
     for one in given.facts:
         verdict: factual.Pass = "pass" if passes(one.fact) else "fail"
-        said = f"By its words the fact is {'' if verdict == 'pass' else 'not '}{what}."
+        said = f"Judging by its words, the fact is {'' if verdict == 'pass' else 'not '}{what}."
         found.append(factual.Opinion(id=one.id, reason=said, verdict=verdict))
     return factual.Opinions(facts=found)
 
@@ -146,7 +146,7 @@ def judge_chunk(given: factual.ChunkMarksGiven) -> factual.ChunkMarks:
     return factual.ChunkMarks(
         major_facts=len(told),
         connections=links,
-        explanation=f"{len(told)} statements, {links} of them with a link; {loose} open ends.",
+        explanation=f"{len(told)} statements, {links} of them linked to others; {loose} loose ends.",
         validity=_graded(len(told) / _USUAL_FACTS),
         coherence=5 - 2 * loose,
         cross_content=_graded(links / _USUAL_LINKS),

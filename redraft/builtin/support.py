@@ -251,11 +251,11 @@ def reason(held: SentenceSupport) -> str:
     if held.wrong == "negation":
         return "One of the two denies what the other says."
     if held.verdict == "contradicted":
-        return f"It has “{one_line(held.own)}”, the text has “{one_line(held.its)}”."
+        return f"It says “{one_line(held.own)}”; the text says “{one_line(held.its)}”."
     if held.verdict == "absent":
-        return f"The text does not have “{one_line(held.own)}” anywhere."
+        return f"“{one_line(held.own)}” is nowhere in the text."
     said = held.verdict == "borne out"
-    return "The text says the same." if said else "That is said in other words than the text's, if it says it."
+    return "The text says the same." if said else "If the text says this, it says it in other words."
 
 
 def _replaced(laid: Match, length: int) -> Iterator[tuple[range, range]]:

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
 from redraft.fields import checked, parameters_of
-from redraft.settings import DEFAULT_GOALS, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
+from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, USUAL_METRICS, DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.sources import STDIN
 
 if TYPE_CHECKING:
@@ -170,12 +170,20 @@ def draft(
     return text(summary, quiet=quiet)
 
 
-def findings(source: str | None, *, review: bool = False) -> tuple[Finding, ...]:
-    """Return the findings to fix first from a file; empty if there is no file."""
+def findings(
+    source: str | None, asked: Sequence[str] = (), writer: str = "", *, review: bool = False
+) -> tuple[Finding, ...]:
+    """Return the findings to fix first: those of a file, and what the user has `asked` the `writer` for in words."""
+    from redraft.builtin.facade import NOT_UNDERSTOOD
+    from redraft.graphs.review import requests
     from redraft.runs.inputs import read_findings
 
+    if asked and writer == EXTRACTIVE:
+        raise UsageError(NOT_UNDERSTOOD, hint="choose a model with -m: see `redraft models`")
+    if not all(text.strip() for text in asked):
+        raise UsageError("--request is empty", hint="say what to change")
     _check_review(["--findings"] if source == STDIN else [], review=review)
-    return read_findings(source) if source else ()
+    return (*(read_findings(source) if source else ()), *requests(asked))
 
 
 def _check_review(read: Sequence[str], *, review: bool) -> None:

@@ -32,6 +32,7 @@ Examples:
   redraft ask book.txt "Why did Crane ring the bell?"
   redraft compare book.txt one.md other.md
   redraft keyfacts book.txt
+  redraft experiment grid *.pdf -m openai:a -m openai:b --judge openai:c
   redraft trace 3fa2c1d0
   redraft lineage 3fa2c1d0
   redraft export 3fa2c1d0 -o dossier.html
@@ -109,9 +110,7 @@ COMMANDS = {
     "fork": Listed("fork:fork", "Refine a draft of a run again, with other settings."),
     "keyfacts": Listed("keyfacts:keyfacts", "Find the key facts of a document, as trees."),
     "pack": Listed("pack:pack", "Build, share and list questions and key facts."),
-    "experiment": Listed(
-        "experiment.group:experiment", "Run the experiments of the papers on your documents and models."
-    ),
+    "experiment": Listed("experiment.group:experiment", "Compare models and settings; run the papers' experiments."),
     "agree": Listed("agree:agree", "Measure how far judges agree with people."),
     "data": Listed("data:data", "List, check and describe public data sets."),
     "doctor": Listed("doctor:doctor", "Test a judge on summaries with known faults."),
@@ -125,7 +124,7 @@ COMMANDS = {
     "lineage": Listed("lineage:lineage", "Show where each sentence of a summary comes from."),
     "export": Listed("export:export", "Export a run as one file: page, Markdown or JSON."),
     "compare-runs": Listed("compare_runs:compare_runs", "Compare runs side by side: scores, items, places."),
-    "models": Listed("models:models", "Show the models of all roles, and what answers on this machine."),
+    "models": Listed("models:models", "Show the models of all roles and the servers on this machine."),
     "prompts": Listed("prompts:prompts", "List, show and export the prompts."),
     "forget": Listed("forget:forget", "Remove runs and documents for good."),
     "store": Listed("store:store", "Copy a database to another place."),

@@ -330,6 +330,14 @@ findings = option(
     help="Findings to fix first, whatever the goals, as `lineage RUN --lost --json` or `evaluate --json` prints"
     " them; - reads stdin.",
 )
+requests = typed_option(
+    "--request",
+    "requests",
+    section="refining",
+    multiple=True,
+    metavar="TEXT",
+    help="What to change, in your own words, such as 'Say how it ends.'; may be repeated. Needs a language model.",
+)
 decider = of_field(RefineConfig, "decider")
 rounds = of_field(RefineConfig, "rounds")
 final_comparison = of_field(RefineConfig, "final_comparison")

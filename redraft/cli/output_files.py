@@ -109,8 +109,8 @@ def form_of(form: Form | None, output: str | None, hint: str) -> Form:
     suffix = Path(output or "").suffix.lower()
     if form is None and suffix in _OTHERS:
         raise UsageError(
-            f"{output}: this is written as a page, Markdown or JSON, and not as {suffix[1:].upper()}",
-            hint=f"a summary alone: redraft show RUN -o {output}" if suffix == ".docx" else hint,
+            f"{output}: an export is a page, Markdown or JSON, not {suffix[1:].upper()}",
+            hint=f"for the summary alone: redraft show RUN -o {output}" if suffix == ".docx" else hint,
         )
     wanted = form or _BY_SUFFIX.get(suffix, "html")
     if output is None and wanted == "html" and sys.stdout.isatty():

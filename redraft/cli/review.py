@@ -27,7 +27,7 @@ from redraft.text.words import count, count_words
 
 _KEYS = (
     ("enter", "revise the draft now"),
-    ("d 2 4", "drop findings 2 and 4: they are not fixed in this run"),
+    ("d 2 4", "drop findings 2 and 4: this run will not fix them"),
     ("a TEXT", "add a request in your own words"),
     ("e", "edit the draft in your editor ($EDITOR) instead of having it revised"),
     ("p", "print the draft and its findings again"),
@@ -55,11 +55,7 @@ class _ReviewAnswer:
             return f"give the numbers of findings, such as: d 1 (there are {len(self.findings)})"
         self.dropped |= {int(number) for number in numbers}
         left = len(self.findings) - len(self.dropped)
-        return (
-            f"{count(left, 'finding')} left"
-            if left
-            else "none left: the next findings are looked for, if there are any"
-        )
+        return f"{count(left, 'finding')} left" if left else "none left: redraft looks for the next findings"
 
 
 def reviewer(store: Store, display: Display) -> Reviewer:

@@ -37,7 +37,7 @@ _HARMLESS = frozenset(
         *("concurrency", "requests-per-minute", "tokens-per-minute", "max-cost", "max-calls", "timeout"),
     ]
 )
-_MODELS = frozenset({"model", "writer", "judge", "validator", "decider"})
+_MODELS = frozenset({"model", "writer", "judge", "validator", "confirm", "decider"})
 _SETS = frozenset({"standard", "simple"})
 _HOSTED = "openai:"
 _EVERY_TABLE = frozenset({MODELS, "studio"})

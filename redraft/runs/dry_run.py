@@ -200,16 +200,15 @@ class CostEstimate:
         order = [_ANSWERING]
         order += [stage for name in listed for stage in (*ahead.get(name, ()), name)]
         order += [FACTS_ALIGNED, "preference", _COMPARING, *_REFINING]
-        found = [one for one in self._summed() if one.name != DRAFTING]
+        found = (one for one in self._summed() if one.name != DRAFTING)
         return tuple(sorted(found, key=lambda one: order.index(one.name)))
 
     def _summed(self) -> Iterator[Stage]:
         """Yield the work in each stage, summed over all models."""
         for name, by in dict.fromkeys((one.name, one.by) for one in self.work):
             some = [one for one in self.work if (one.name, one.by) == (name, by)]
-            calls = sum(one.calls for one in some)
             prompt, completion = sum(one.prompt_tokens for one in some), sum(one.completion_tokens for one in some)
-            yield Stage(name, calls, prompt, completion, by)
+            yield Stage(name, sum(one.calls for one in some), prompt, completion, by)
 
     @property
     def calls(self) -> int:
@@ -235,8 +234,7 @@ class CostEstimate:
         """Return the cost in US dollars, `with_reasoning` the most it can be; None if a price is unknown."""
         total = 0.0
         for one in self._all_work():
-            price = price_of(one.settings, self.prices)
-            if price is None:
+            if (price := price_of(one.settings, self.prices)) is None:
                 return None
             thinking = one.calls * reasoning_reserve(one.settings) if with_reasoning else 0
             total += price.of(Usage(one.prompt_tokens, one.completion_tokens + thinking))
@@ -448,8 +446,7 @@ class DryRuns:
     ) -> None:
         """Open the store; `own` are the user's metrics, and `roles` have the user's model objects."""
         self.store = Store(":memory:")
-        known = {one.name: one for one in own}
-        self.manager = DryManager(self.store, roles or ModelRoles(), known, prices, unobserved)
+        self.manager = DryManager(self.store, roles or ModelRoles(), {one.name: one for one in own}, prices, unobserved)
         self.driver = _DryDriver(self.store, self, None, self.manager)
         self._built: dict[tuple[str, str, str], str | None] = {}
 
@@ -523,7 +520,6 @@ def dry_run(
 ) -> CostEstimate:
     """Estimate the cost of a prepared run, as `spending_of` does; `roles` have the user's model objects."""
     refuse_self_check(prepared.settings, order.judging, order.refinement)
-
     return run_apart(lambda: _counted(prepared, order, prices or builtin_prices(), notes, roles))
 
 

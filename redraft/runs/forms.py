@@ -31,7 +31,7 @@ from redraft.text.words import count_words
 
 FORM = "form"
 NOTHING = "The document says nothing about this."
-_NOT_MADE = "Not drafted: the budget was used up before."
+_NOT_MADE = "Not drafted: the budget was used up first."
 _CANNOT_TELL = (
     "the built-in model cannot tell whether the document says anything about a section: it uses the sentences"
     " closest to its words"

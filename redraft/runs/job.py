@@ -322,7 +322,7 @@ async def _confirmed(state: State, job: Job) -> State:
     left = [one.id for one in findings_in(await job.judged(state["best"]), state["to_fix"])]
     if not left:
         raise UsageError(
-            "a second look at the document has found that it says so: the findings are withdrawn",
+            "a second look at the document overruled these findings: they are withdrawn",
             hint="list_findings has those that are left",
         )
     return cast(State, {**state, "to_fix": left})

@@ -241,7 +241,9 @@ async def ask_about(manager: RunManager, job_factory: JobFactory, about: TraceRe
             manager.observe(Noted(f"not all {what} could be asked about: {said.trouble}"))
             break
     if about.left:
-        manager.observe(Noted(f"{about.left} {what} were not asked about: {SHARE:.0%} of the drafting is used"))
+        manager.observe(
+            Noted(f"{about.left} {what} were not asked about: {SHARE:.0%} of the tokens of drafting are used")
+        )
 
 
 def sentence_tracer(job_factory: JobFactory) -> SentenceTracer:
@@ -348,7 +350,7 @@ class TracingPlan:
 def foreseen(store: Store, key: str, prepared: PreparedDocument, *, lost: bool = False) -> TracingPlan:
     """Return what tracing a run's result would ask; with `lost` also about missing facts."""
     run = store.runs.get(key)
-    assert run.draft is not None, "who asks has looked"
+    assert run.draft is not None, "a run without a draft cannot be traced"
     window = prepared.settings.context_tokens
     # Calls no model: the judge only provides its prompts and reply sizes.
     judge = Judge(opened(), prepared.book, store.judgments)

@@ -52,7 +52,7 @@ IN_FORM = Prompt(
     "check_form",
     NothingGiven,
     CheckReply,
-    "ask whether a model answers in a form",
+    "ask a model for a structured reply",
     temperature=0.0,
     template=f"{_SENTENCE}\nWho lit the lamp, and at which hour, as a number? Reply with JSON: {_SHAPE}",
 )

@@ -60,7 +60,7 @@ def test_a_trace_tells_the_story_round_by_round(command: Inside, refined: Any) -
     for line in (
         f"run {refined['run']} · refine · The Keepers · done",
         "goals coverage 1, consistency 1 · policy consistency-first · at most 4 rounds",
-        "round 0 · the first draft · 28 words",
+        "round 0 · your summary · 28 words",
         "found in coverage: 2 unanswered, 1 contradicted",
         "found in consistency: 1 inconsistent",
         "round 1 · from round 0, for consistency · 28 words · accepted: consistency gained 0.250",
@@ -118,7 +118,7 @@ def test_the_json_of_a_trace_keeps_the_contract(command: Inside, refined: Any) -
 @pytest.mark.slow
 def test_an_evaluation_has_one_round_and_a_plain_summary_says_what_to_do(command: Inside, evaluated: Any) -> None:
     shown = command.run("trace", evaluated["run"]).out
-    assert "round 0 · the first draft · 28 words" in shown
+    assert "round 0 · your summary · 28 words" in shown
     assert "consistency 0.75: 4 claims judged, 1 finding" in shown
     rounds = command.run("trace", evaluated["run"], "--json").json["rounds"]
     assert [made["scores"] for made in rounds] == [{"coverage": pytest.approx(2 / 3), "consistency": 0.75}]

@@ -148,7 +148,7 @@ async def test_it_takes_no_more_than_its_share_of_the_drafting(tmp_path: Path) -
     ) as session:
         found = await session.lineage(run, ask=True)
     assert not reader.asked
-    assert any("sentences were not asked about: 12% of the drafting is used" in note for note in notes)
+    assert any("sentences were not asked about: 12% of the tokens of drafting are used" in note for note in notes)
     assert found.sentences == read_lineage(desk.store, run).sentences
 
 

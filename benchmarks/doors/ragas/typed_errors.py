@@ -1,6 +1,7 @@
 from pathlib import Path
 
-from openai import AsyncOpenAI, AuthenticationError
+from instructor.core import InstructorRetryException
+from openai import AsyncOpenAI
 from ragas.llms import llm_factory
 from ragas.metrics.collections import SummaryScore
 
@@ -8,5 +9,7 @@ metric = SummaryScore(llm=llm_factory("no-such-key", client=AsyncOpenAI()))
 given = {"reference_contexts": [Path("document.txt").read_text()], "response": Path("summary.txt").read_text()}
 try:
     metric.score(**given)
-except AuthenticationError as error:
+except InstructorRetryException as error:
+    if "invalid_api_key" not in str(error):
+        raise
     print(error)

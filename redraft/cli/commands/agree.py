@@ -217,8 +217,8 @@ Examples:
 @delivery.run_options
 @options.dry_run
 def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quiet: bool, **given: Any) -> int:
-    """Compare judges with people's annotations in several FILEs, each after its format, in one table: as LongSumEval's
-    table II does, and with --sweep its tables V to VII.
+    """Compare judges with people's annotations from several files, each given as FORMAT=FILE, in one table, like
+    LongSumEval's table II; with --sweep, like its tables V to VII.
     """
     require_agreement("redraft agree table")
     from redraft.lab.agreement.overview import baselines, compared, overview_report, plan_of
@@ -270,7 +270,7 @@ _READ = """\b
 Examples:
   redraft agree read facts.csv
   redraft agree read anna.csv ben.csv carla.csv -o results
-  redraft agree read sheet.csv --annotations people.json --annotations gpt4.json
+  redraft agree read sheet.csv --annotations one.json --annotations other.json
   redraft agree read marks.csv --summaries summaries.json -o results
 
 Sheets of annotations, marks and preferences are read with the files that they
@@ -319,10 +319,11 @@ def _of_coherence(
     "--what",
     section="summary",
     type=click.Choice(_WHAT),
+    metavar="KIND",
     required=True,
-    help="What people are asked about: whether key facts and queries are valid, whether a fact is in the summary"
-    " (alignment), whether a sentence (verification) or an answer (claims) is supported; on coherence, whether"
-    " annotations are right, what confuses (marks), which of two summaries is better (preferences).",
+    help="What people are asked about: facts or queries (valid?), alignment (is a fact in the summary?), verification"
+    " or claims (is a sentence or an answer supported?); on coherence, annotations (right?), marks (what confuses?) or"
+    " preferences (which of two summaries is better?).",
 )
 @options.typed_option(
     "--sample",

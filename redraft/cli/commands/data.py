@@ -78,7 +78,7 @@ def fetch_help(name: str) -> int:
 @options.as_json
 @options.quiet
 def check(files: tuple[str, ...], output: str | None, as_json: bool, quiet: bool) -> int:
-    """Check FILEs entry by entry: their form, how many documents and summaries, the SHA-256, and what is odd.
+    """Check FILEs entry by entry: their form, how many documents and summaries, the SHA-256, and oddities.
 
     The exit code is 3 when an entry cannot be read.
     """

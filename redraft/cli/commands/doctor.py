@@ -23,8 +23,8 @@ Examples:
   redraft doctor --judge openai:a --metric faithfulness --json
 
 Judges are tested one by one. Every control is a run, which `redraft runs --all`
-lists. The exit code is 3 when a control fails, or
-the budget is used up. Repeat the command, with a higher limit, to continue.
+lists. The exit code is 3 when a control fails, or the budget is used up. Repeat
+the command, with a higher limit, to continue.
 """
 
 

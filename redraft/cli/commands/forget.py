@@ -28,8 +28,8 @@ Examples:
 
 Replies that other runs use are kept, and so are forks of a removed run. A
 document is removed with its last run, unless it has questions or key facts.
-Verdicts on a document are removed with it; those of versions that did not note
-the document are kept.
+Verdicts on a document are removed with it, except those of older versions, which
+did not record the document.
 """
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _KIB = 1024
@@ -95,7 +95,7 @@ def _agreed(freed: ForgetReport) -> bool:
     for line in _told(freed, "would free"):
         say(line)
     if not sys.stdin.isatty():
-        raise UsageError("there is no terminal to confirm the removal on", hint="add --yes")
+        raise UsageError("the removal cannot be confirmed without a terminal", hint="add --yes")
     return click.confirm("Remove them for good?", err=True)
 
 

@@ -30,7 +30,7 @@ Examples:
 
 @command(
     epilog=_EPILOG,
-    first=("round", "model", "words", "goal", "policy", "review", "max-cost", "output", "json", "quiet"),
+    first=("round", "model", "words", "goal", "request", "policy", "review", "max-cost", "output", "json"),
 )
 @click.argument("run_id", metavar="RUN")
 @options.typed_option(
@@ -45,6 +45,7 @@ Examples:
 @options.words
 @options.model
 @options.findings
+@options.requests
 @options.refining_options
 @options.limit_options
 @options.prices
@@ -54,6 +55,7 @@ def fork(
     run_id: str,
     number: int,
     findings: str | None,
+    requests: tuple[str, ...],
     output: str | None,
     form: Format | None,
     quiet: bool,
@@ -75,7 +77,8 @@ def fork(
         # What a settings file says is meant for new runs; this one has its settings from the other.
         refinement = asked.refinement(asked.typed(given), before)
         changed = _changed(given, before)
-        limits, wanted = asked.limits(given, before.limits), asked.findings(findings, review=refinement.review)
+        limits, writer = asked.limits(given, before.limits), changed.get("model", before.settings.model)
+        wanted = asked.findings(findings, requests, writer, review=refinement.review)
         result = work(
             store,
             lambda session: session.fork(run_id, number, refinement=refinement, findings=wanted, **changed),

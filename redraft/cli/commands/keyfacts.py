@@ -38,8 +38,8 @@ Examples:
 def keyfacts(sources: tuple[str, ...], pruned: bool, **given: Any) -> int:
     """Find the key facts of SOURCE, unless they are stored already, and show them as trees.
 
-    In each chunk there are main facts (roots), those that support them (branches) and details (leaves). A validator
-    prunes what the text does not support, opinions, and what does not matter. Key facts are built once and then kept.
+    Each chunk has main facts (roots), supporting facts (branches) and details (leaves). A validator prunes facts that
+    the text does not support, opinions and trivia. Key facts are built once and then kept.
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.cli.runner import carry_out

@@ -24,6 +24,7 @@ Examples:
   redraft refine book.txt summary.md -m openai:gpt-5-mini -o better.md
   redraft refine book.txt summary.md -g keyfact_recall=0.5 -g faithfulness=0.9
   redraft refine book.txt summary.md -g booookscore=0.9 -g coverage=0.7
+  redraft refine book.txt summary.md --request "Say how it ends."
   redraft refine book.txt summary.md --review
   redraft lineage 3fa2 --lost --json > lost.json
   redraft refine book.txt summary.md --findings lost.json
@@ -36,11 +37,12 @@ missed; the best draft is printed anyway.
 
 @command(
     epilog=_EPILOG,
-    first=("words", "model", "judge", "goal", "rounds", "review", "max-cost", "dry-run", "output", "quiet"),
+    first=("words", "model", "judge", "goal", "request", "rounds", "review", "max-cost", "dry-run", "output"),
 )
 @options.sources
 @click.argument("summary")
 @options.findings
+@options.requests
 @options.refining_options
 @options.length_options
 @options.judging_options
@@ -49,7 +51,13 @@ missed; the best draft is printed anyway.
 @options.summary_output
 @options.store_options
 def refine(
-    sources: tuple[str, ...], summary: str, findings: str | None, output: str | None, form: Format | None, **given: Any
+    sources: tuple[str, ...],
+    summary: str,
+    findings: str | None,
+    requests: tuple[str, ...],
+    output: str | None,
+    form: Format | None,
+    **given: Any,
 ) -> int:
     """Refine SUMMARY, a summary of SOURCE, until it meets its goals. One of them may be - for stdin."""
     quiet = given["quiet"]
@@ -64,5 +72,5 @@ def refine(
         asked.check_query(given, judged, "the built-in model in a revision")
     review = refinement.review and not given["dry_run"]
     text = asked.draft(sources, summary, findings, review=review, quiet=quiet)
-    order = RunSpec(purpose, given=text, findings=asked.findings(findings))
+    order = RunSpec(purpose, given=text, findings=asked.findings(findings, requests, settings.model))
     return carry_out(asked.document_at(sources, given), settings, order, given, target=to)

@@ -50,7 +50,7 @@ resume`.
 )
 @options.typed_option("--read-only", section="output", is_flag=True, help="Allow no changes.")
 @options.typed_option(
-    "--experiments", section="output", metavar="DIR", help="Folder with tables of experiments, shown too."
+    "--experiments", section="output", metavar="DIR", help="Folder with tables of experiments to show as well."
 )
 @options.limit_options
 @options.prices

@@ -14,8 +14,8 @@ from redraft.errors import UsageError
 def trust() -> int:
     """Trust the redraft.toml of this directory to set addresses, keys and files, as long as it does not change.
 
-    It is asked for, once, before a command does what such a file says of addresses, keys, folders and prices. A file
-    that you name in REDRAFT_CONFIG, an option and an environment variable need no such word.
+    A command asks for this once before it uses addresses, keys, folders or prices from such a file. Options,
+    environment variables and a file named in REDRAFT_CONFIG need no trust.
     """
     from redraft.cli import trust as trusting
 

@@ -86,7 +86,9 @@ def numbered(number: int, finding: Finding, document: Document) -> Iterator[str]
     """Yield a numbered finding."""
     about = one_line(_about(finding), _QUOTE)
     yield from wrapped(f"{_kind(finding)}: {about}", f"{number:>4}  ")
-    quoted = f"“{one_line(finding.sentence, _QUOTE)}”" if finding.sentence else ""
+    # Where the whole sentence is wrong, it is what the summary says.
+    apart = finding.sentence and finding.sentence != finding.found
+    quoted = f"“{one_line(finding.sentence, _QUOTE)}”" if apart else ""
     rows = [
         ("sentence", quoted),
         ("summary says", one_line(finding.found, _QUOTE)),

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from redraft.cli import hints, terminal
 from redraft.cli.views import figures, findings, render
-from redraft.domain import REVIEW, Document, Finding, KeyFact, KeyFacts, Round, Span, Tree
+from redraft.domain import GIVEN, REVIEW, Document, Finding, KeyFact, KeyFacts, Round, Span, Tree
 from redraft.evaluators.metric_info import is_unheard, withdrawn
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
@@ -37,7 +37,7 @@ def trace_lines(trace: RunTrace, document: Document, *, show_all: bool) -> Itera
     by_draft = {turn.draft.id: turn for turn in trace.turns}
     for turn in trace.turns:
         yield ""
-        yield from terminal.wrapped(_heading(turn, by_draft))
+        yield from terminal.wrapped(_heading(turn, by_draft, forked=bool(run.parent)))
         yield from _round(turn, by_draft.get(turn.made.base or ""), document, result, show_all=show_all)
     yield ""
     yield from _end(trace)
@@ -45,11 +45,12 @@ def trace_lines(trace: RunTrace, document: Document, *, show_all: bool) -> Itera
         yield f"Prompts and replies: {hints.about('trace', run.id, '--calls')}"
 
 
-def _heading(turn: Turn, by_draft: dict[str, Turn]) -> str:
+def _heading(turn: Turn, by_draft: dict[str, Turn], *, forked: bool) -> str:
     made = turn.made
     words = render.count(turn.draft.words, "word")
     if made.base is None:
-        return f"round {made.number} · the first draft · {words}"
+        given = turn.draft.node == GIVEN and not forked
+        return f"round {made.number} · {'your summary' if given else 'the first draft'} · {words}"
     base = by_draft.get(made.base)
     origin = f"from round {base.made.number}" if base else ""
     aims = f", for {' and '.join(made.aims)}" if made.aims else ""
@@ -233,7 +234,7 @@ def diff_lines(found: DraftDiff, before: Turn, after: Turn, document: Document) 
         yield from terminal.wrapped(_text(change), _MARKS[change.kind])
         for finding in change.answers:
             yield from terminal.wrapped(findings.brief(finding), "    fixes · ")
-    yield from _apart(f"fixed since round {one}, by no single change", found.answered, document)
+    yield from _apart(f"fixed since round {one}, but by no single change", found.answered, document)
     yield from _apart(f"new in round {other}", found.new, document)
 
 

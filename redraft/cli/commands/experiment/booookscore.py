@@ -23,7 +23,7 @@ Examples:
 
 summaries.json has texts by id. annotations.json has, by id, sentences with
 their questions and types (those that confuse, or every sentence) or people's
-marks, as the BooookScore project has released them.
+marks, as released by the BooookScore project.
 The exit code is 3 when something is missing: sentences were not judged, or the
 budget is used up. Repeat the command, with a higher limit, to continue.
 """
@@ -54,8 +54,9 @@ budget is used up. Repeat the command, with a higher limit, to continue.
 @options.of_field(
     JudgeConfig,
     "judges",
-    help="Model that judges sentences, instead of FILE or (if named in the command) as well: extractive, openai:NAME,"
-    " PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.  [default: extractive, without FILE]",
+    help="Model that judges sentences. Beside --annotations, only one named in the command judges: extractive,"
+    " openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.  [default: extractive, without"
+    " --annotations]",
 )
 @options.judge_base_url
 @options.of_field(JudgeConfig, "batch", default=10, help="Sentences per request; the paper uses 1.")

@@ -26,6 +26,7 @@ used up. Repeat the command, with a higher limit, to continue.
 
 @command(
     "chunk-size",
+    short_help="Measure which chunk size suits key facts best.",
     epilog=_EPILOG,
     first=("sizes", "sample", "judge", "context-tokens", "dry-run", "max-calls", "max-cost", "output", "json", "quiet"),
 )
@@ -51,7 +52,7 @@ used up. Repeat the command, with a higher limit, to continue.
 @options.dry_run
 @delivery.run_options
 def chunk_size(sources: tuple[str, ...], **given: Any) -> int:
-    """Let judges mark chunks of SOURCEs of several sizes: how well do they lend themselves to drawing key facts?"""
+    """Ask judges how suitable chunks of SOURCEs of several sizes are for finding key facts."""
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.chunk_size import EXPERIMENT, SizeDesign
     from redraft.lab.experiments.sources import documents_of

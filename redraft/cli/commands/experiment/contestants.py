@@ -71,14 +71,14 @@ steps = typed_option(
     section="summary",
     metavar="START:STOP:STEP",
     help="How many tokens to read at each step: START:STOP:STEP, or N,N...  [default: 10000:128000:10000, or"
-    " what a short document has]",
+    " less for a shorter document]",
 )
 sets = grouped(
     typed_option(
         "--by-source",
         section="source",
         is_flag=True,
-        help="Tell SOURCEs apart in the tables, each as a dataset by its file's name.",
+        help="Show each SOURCE in the tables as a dataset of its own, named after its file.",
     ),
     count("--min-tokens", "source", "Leave out documents with fewer tokens.", 0, least=0),
 )
@@ -101,8 +101,9 @@ reference = typed_option(
     "--reference",
     section="summary",
     metavar="FILE|DIR|dataset",
-    help="Somebody else's summary of SOURCE: the length without --words, the baseline, and in view of a judge that asks"
-    " questions. For several documents DIR/DOCUMENT.txt, JSONL with document and summary, or dataset: SOURCE's own.",
+    help="An existing summary of SOURCE. It is the baseline, it sets the length if --words does not, and a judge that"
+    " asks questions sees it. For several documents: DIR/DOCUMENT.txt, JSONL with document and summary, or dataset for"
+    " those in SOURCE.",
 )
 
 

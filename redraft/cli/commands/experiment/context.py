@@ -80,10 +80,10 @@ measuring = options.grouped(
 @preset_option
 @delivery.writer_options
 def context(sources: tuple[str, ...], **given: Any) -> int:
-    """Let models summarize SOURCEs as they read on: the first 10,000 tokens, the first 20,000, and so on.
+    """Have models summarize the first 10,000 tokens of SOURCEs, the first 20,000, and so on.
 
-    Each summary is mapped to where it comes from, and taken apart into facts. What matches from one step to the next,
-    what is lost and what is new is shown by place, beside what an even spread would give (traceability thesis).
+    Each summary is traced to its sources and split into facts. The tables show, by place in the document, what is kept
+    from one step to the next, what is lost and what is new, compared with an even spread (traceability thesis).
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.context.tables import EXPERIMENT

@@ -46,9 +46,7 @@ used up. Repeat the command, with a higher limit, to continue.
 @options.writing_options
 @options.until
 @common.summaries
-@options.typed_option(
-    "--refine", section="refining", is_flag=True, help="Also test each model with its drafts refined."
-)
+@options.typed_option("--refine", section="refining", is_flag=True, help="Also test each model with refinement.")
 @options.goal_options
 @options.metric_option
 @options.rubric
@@ -72,9 +70,9 @@ used up. Repeat the command, with a higher limit, to continue.
 @preset_option
 @delivery.writer_options
 def grid(sources: tuple[str, ...], **given: Any) -> int:
-    """Let models, strategies, settings and ready-made summaries compete on SOURCEs, judged by any metrics.
+    """Compare models, strategies, settings and existing summaries on SOURCEs, by any metrics.
 
-    Scores with intervals, paired differences, preferences, lengths and cost; several judges with their agreement.
+    Shows scores with intervals, paired differences, preferences, lengths and cost, and how far several judges agree.
     """
     reading(*sources, quiet=given["quiet"])
     require_agreement("redraft experiment grid")

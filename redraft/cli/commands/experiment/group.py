@@ -30,10 +30,10 @@ Examples:
 
 @click.group(cls=CommandGroup, epilog=_EPILOG)
 def experiment() -> None:
-    """Run the experiments of the papers on your documents and models.
+    """Compare models and settings on your documents, or run the experiments of the papers on them.
 
-    An experiment that was stopped goes on when its command is repeated with the same database; nothing is paid for
-    twice, and the tables of a finished one come out the same to the byte.
+    To continue a stopped experiment, repeat its command with the same database: nothing is paid for twice, and a
+    finished one prints the same tables to the byte. Needs `pip install "redraft[agreement]"`.
     """
 
 

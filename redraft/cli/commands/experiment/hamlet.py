@@ -68,10 +68,10 @@ used up. Repeat the command, with a higher limit, to continue.
 @preset_option
 @delivery.writer_options
 def hamlet(sources: tuple[str, ...], **given: Any) -> int:
-    """Let models answer the queries of SOURCEs' key-fact trees, and judge the answers by those trees.
+    """Have models answer the queries of SOURCEs' key-fact trees, and judge the answers by those trees.
 
-    For each query and model there is a summary of the whole document. It is held against the tree and the chunk that
-    the query is from: recall and faithfulness by level, by perspective and by position (HAMLET).
+    Each answer is a summary of the whole document. It is compared with the query's tree and chunk: recall and
+    faithfulness by level, by perspective and by position (HAMLET).
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.hamlet.tables import EXPERIMENT

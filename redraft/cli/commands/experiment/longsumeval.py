@@ -89,9 +89,9 @@ used up. Repeat the command, with a higher limit, to continue.
 @usual_preset("longsumeval")
 @delivery.writer_options
 def longsumeval(sources: tuple[str, ...], **given: Any) -> int:
-    """Refine summaries of SOURCEs by questions and answers, and tell what that gains (LongSumEval).
+    """Refine summaries of SOURCEs by questions and answers, and measure the gain (LongSumEval).
 
-    By subset, by initial score, by round, by threshold, and by the order of the goals. The first drafts are the
+    The gain is shown by subset, initial score, round, threshold and order of the goals. The first drafts are the
     models' own, or those of --summaries.
     """
     reading(*sources, quiet=given["quiet"])

@@ -78,10 +78,10 @@ asking = options.grouped(
 @preset_option
 @delivery.writer_options
 def qa(sources: tuple[str, ...], **given: Any) -> int:
-    """Let models answer questions of four types about SOURCEs, of which they read more and more.
+    """Ask models questions of four types about SOURCEs while they read more and more of them.
 
-    Questions are made from paragraphs of each third, with reference answers: abstractive, extractive, of yes or no with
-    a reason, and some without an answer. A model that has not read a paragraph yet does right to say so.
+    Questions are made from paragraphs of each third, with reference answers: abstractive, extractive, yes or no with a
+    reason, and unanswerable. A model that has not read the paragraph yet is right to say so.
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.qa.tables import EXPERIMENT

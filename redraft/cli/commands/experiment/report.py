@@ -26,9 +26,9 @@ shown side by side. No model is called.
 )
 @options.quiet
 def report(results: tuple[str, ...], output: str, quiet: bool) -> int:
-    """Show RESULTS of experiments as one page of HTML: every table with its pictures, and its data to take along.
+    """Show RESULTS of experiments as one HTML page: every table with its pictures and its data for download.
 
-    The page opens from a disk, without network.
+    The page works offline.
     """
     from redraft.cli.output_files import check_output
     from redraft.lab.experiments.published import read_results

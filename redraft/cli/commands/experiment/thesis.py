@@ -48,10 +48,10 @@ used up. Repeat the command, with a higher limit, to continue.
 @preset_option
 @delivery.writer_options
 def thesis(sources: tuple[str, ...], **given: Any) -> int:
-    """Let models summarize SOURCEs and answer questions about them, as they read on (traceability thesis).
+    """Have models summarize SOURCEs and answer questions about them as they read more and more (traceability thesis).
 
     These are `redraft experiment context` and `redraft experiment qa` on the same documents, within the same limits,
-    with all their tables. --preset thesis sets what the thesis did.
+    with all their tables. --preset thesis uses the settings of the thesis.
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.thesis import EXPERIMENT, ThesisDesign
