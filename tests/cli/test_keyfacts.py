@@ -219,6 +219,7 @@ keyfact_recall 0.19: 21 facts judged, 9 findings
   recall      0.19 4/21  0.33 2/6  0.18 2/11  0.00 0/4
   analytical  0.18 2/11  0.33 1/3  0.16 1/6   0.00 0/2
   narrative   0.20 2/10  0.33 1/3  0.20 1/5   0.00 0/2
+  0.50 of the sentences state a key fact; without: 2, 3
    1  missing root: The keeper number 5 is called Tom5.
       evidence      “keeper number 5 is called” (at 34 % of the document)
 """

@@ -40,8 +40,8 @@ def _concise(metric: str, found: Mapping[str, Any] | None) -> Iterator[str]:
     """Yield which sentences no item rests on."""
     if found and found["unneeded"]:
         which = ", ".join(map(str, found["unneeded"][:_MOST_NAMED]))
-        more = " ..." if len(found["unneeded"]) > _MOST_NAMED else ""
-        yield f"  {render.score(found['share'])} of the sentences {_NEEDS[metric]}; the others: {which}{more}"
+        more = ", ..." if len(found["unneeded"]) > _MOST_NAMED else ""
+        yield f"  {render.score(found['share'])} of the sentences {_NEEDS[metric]}; without: {which}{more}"
 
 
 def _levels(details: Mapping[str, Any]) -> Iterator[str]:
