@@ -23,8 +23,8 @@ from benchmarks.common import stories, table
 from benchmarks.lineage_texts import Told, marked, sayings, stretches, summarized
 from benchmarks.papers import Check
 from redraft.agents.questioner import Response
-from redraft.domain import Document, Span
-from redraft.lab.experiments.context.experiment import placed, reference_told
+from redraft.domain import Span
+from redraft.lab.experiments.context.experiment import placed
 from redraft.lab.experiments.context.records import (
     LOWER,
     PHASES,
@@ -41,6 +41,8 @@ from redraft.lab.experiments.qa.records import QaItem
 from redraft.lab.experiments.qa.tables import similarity_table
 from redraft.questions import THIRDS, TYPES, TypedQuestion
 from redraft.text.origin_chains import EmbeddingSimilarity, SentenceSimilarity, TermSimilarity
+from redraft.text.origins import Origins
+from redraft.text.sentences import sentences
 from redraft.text.vectors import Encoder, load_encoder
 
 _THESIS = "Traceability thesis"
@@ -134,11 +136,14 @@ def _spans(
     document: str, told: Sequence[str], encoder: Encoder | None, likeness: SentenceSimilarity | None
 ) -> Iterator[Span | None]:
     """The best place of each sentence, each by itself."""
-    parent = Document.from_text(document, "story")
-    for text in told:
-        found = reference_told(parent, text, encoder) or (SummarySentencePlaces(1, text, ""),)
-        best = placed(found, document, likeness)[0].places
-        yield best[0][0] if best else None
+    if likeness is None:
+        origins = Origins([document], encoder)
+        for text in told:
+            links = [link for one in origins.trace(text) for link in one.links]
+            yield links[0].span if links else None
+    else:
+        for one in placed(tuple(SummarySentencePlaces(1, text, "", ()) for text in told), document, likeness):
+            yield one.places[0][0] if one.places else None
 
 
 def _is_right(document: str, told: Told, span: Span) -> bool:
@@ -161,7 +166,7 @@ def main() -> None:
         strangers = [one.text for one in sayings(stretches(texts[number - 1], 1)[0])]
         told = summarized(document, 1, random.Random(f"1 {number}"), strangers).told
         people = [one["response_text"] for one in story["questions"][0]["responses"]]
-        written = [one.text for text in people for one in reference_told(Document.from_text(document, ""), text, None)]
+        written = [text[span.start : span.end] for text in people for span in sentences(text)]
         ways = {"lineage": (None, None), "TF-IDF": (None, TermSimilarity(document))}
         if encoder:
             ways |= {"lineage, embeddings": (encoder, None), "embeddings": (None, EmbeddingSimilarity(encoder))}

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from typing import Annotated, Literal, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from redraft.errors import UsageError
 from redraft.fields import Settings, same, setting
+from redraft.judging_parts import MOST_QUESTIONS as MOST_QUESTIONS
+from redraft.judging_parts import Calibration as Calibration
+from redraft.judging_parts import KeyfactChunks as KeyfactChunks
+from redraft.judging_parts import Questions as Questions
+from redraft.judging_parts import RubricSettings as RubricSettings
 from redraft.model_settings import EXTRACTIVE as EXTRACTIVE
 from redraft.model_settings import ModelSettings as ModelSettings
 from redraft.model_settings import PathOrName as PathOrName
@@ -217,47 +221,6 @@ class DraftConfig(Settings):
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
 
-MOST_QUESTIONS = 1000
-_RANGE = re.compile(r"\s*([0-9]{1,4})\s*[-–]\s*([0-9]{1,4})\s*")
-
-
-def _questions(given: object) -> object:
-    """Parse a range such as 9-15."""
-    found = _RANGE.fullmatch(given) if isinstance(given, str) else None
-    return (int(found[1]), int(found[2])) if found else given
-
-
-def _counted(given: int | tuple[int, int]) -> int | tuple[int, int]:
-    ends = (given, given) if isinstance(given, int) else given
-    if not 1 <= ends[0] <= ends[1] <= MOST_QUESTIONS:
-        raise ValueError(f"a number from 1 to {MOST_QUESTIONS}, or a range of such numbers as in 9-15")
-    return given
-
-
-Questions = Annotated[int | tuple[int, int], BeforeValidator(_questions), AfterValidator(_counted)]
-"""The number of questions: a maximum, or a range per stretch."""
-
-_LevelTexts = Annotated[tuple[Annotated[str, Field(max_length=300)], ...], Field(min_length=2, max_length=10)]
-
-
-class RubricSettings(BaseModel):
-    """A metric that is stated in a sentence: a table `[rubrics.NAME]` of `redraft.toml`."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
-
-    requirement: str = Field(min_length=1, max_length=2_000)
-    levels: Annotated[int, Field(ge=2, le=10)] | _LevelTexts = 5
-    """The number of levels, or what each of them means, from the worst to the best."""
-    aim: Literal["truth", "content", "form"] = "form"
-
-
-class Calibration(Settings):
-    """How a judge's probabilities become those that hold: the log odds times a slope, plus an intercept."""
-
-    slope: float = Field(gt=0)
-    intercept: float
-
-
 class JudgeConfig(Settings):
     """How drafts are judged."""
 
@@ -352,6 +315,25 @@ class JudgeConfig(Settings):
     validator: str | None = setting(
         None, "Model that validates key facts, instead of the first judge.", "judging", "NAME"
     )
+    keyfact_chunks: KeyfactChunks = setting(
+        "4096",
+        "Tokens of a chunk for key facts: at most N, or as in HAMLET N and the rest of the sentence (4000+).",
+        "judging",
+        "N|N+",
+    )
+    keyfact_overlap: int = setting(
+        0,
+        "Tokens of the text before that a chunk for key facts also has, for facts that span two chunks.",
+        "judging",
+        "N",
+        ge=0,
+        le=8192,
+    )
+    against: Literal["chunk", "document"] = setting(
+        "chunk",
+        "What faithfulness compares an answer to a key-fact query with: its chunk, or the document, as FineSurE does.",
+        "judging",
+    )
     confirm: str | None = setting(
         None, "Judge that decides what the other judges object to or cannot tell.", "judging", "NAME"
     )
@@ -360,11 +342,10 @@ class JudgeConfig(Settings):
     """By judge and metric, the calibrations in force when the run was started: see `redraft agree --fit`."""
 
     def asks(self) -> dict[str, object]:
-        """Return the settings that change what is asked."""
-        kept = self.model_dump(
-            mode="json",
-            exclude={"models", "reference"} | {n for n in ("rubrics", "calibrations") if not getattr(self, n)},
-        )
+        """Return the settings that change what is asked; newer ones only if set, since runs are identified by them."""
+        newer = ("rubrics", "calibrations", "confirm", "keyfact_chunks", "keyfact_overlap", "against")
+        unset = {name for name in newer if getattr(self, name) == type(self).model_fields[name].get_default()}
+        kept = self.model_dump(mode="json", exclude={"models", "reference", *unset})
         models = {name: one.model_dump(mode="json", exclude=_NO_MATTER) for name, one in self.models.items()}
         return {**kept, "models": models} if models else kept
 

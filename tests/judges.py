@@ -498,7 +498,8 @@ def seen_on(wire: Seen) -> Sheet:
     plain = re.search(r'"title":"(\w+)","type":"object"}$', text)
     shape = shape or (plain.group(1) if plain else "")
     room = body.get("max_completion_tokens") or body.get("max_tokens") or 0
-    return Sheet(_prompt_of(_SHAPES.get(shape) or ["revise", "criticize"], text), text, len(wire.messages) > 1, room)
+    free = ["criticize" if "Do not rewrite the summary." in text else "revise"]
+    return Sheet(_prompt_of(_SHAPES.get(shape) or free, text), text, len(wire.messages) > 1, room)
 
 
 def _prompt_of(names: Sequence[str], text: str) -> str:

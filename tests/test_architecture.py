@@ -45,6 +45,7 @@ RANKS: tuple[frozenset[str], ...] = (
             "presets",
             "questions",
             "rulings",
+            "judging_parts",
             "model_settings",
             "settings",
             "sources",

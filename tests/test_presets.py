@@ -57,6 +57,7 @@ PAPERS: dict[str, dict[str, Any]] = {
         "metrics": ("keyfact_recall", "faithfulness"),
         "perspective": "both",
         "evidence": "whole",
+        "keyfact_chunks": "4000+",
     },
     "thesis": {
         "strategy": "direct",

@@ -295,7 +295,9 @@ questions = grouped(
     of_field(JudgeConfig, "stretch_tokens"),
 )
 validator = of_field(JudgeConfig, "validator")
-keyfact_options = grouped(of_field(JudgeConfig, "perspective"), validator)
+keyfact_chunks = grouped(of_field(JudgeConfig, "keyfact_chunks"), of_field(JudgeConfig, "keyfact_overlap"))
+perspective = of_field(JudgeConfig, "perspective")
+keyfact_options = grouped(perspective, validator, keyfact_chunks)
 repeat = of_field(JudgeConfig, "repeat")
 verdict_options = grouped(
     repeat,
@@ -306,6 +308,7 @@ verdict_options = grouped(
     of_field(JudgeConfig, "pack"),
     of_field(JudgeConfig, "keyfacts"),
 )
+against = of_field(JudgeConfig, "against")
 rubric = typed_option(
     "--rubric",
     section="judging",

@@ -33,11 +33,11 @@ _HARMLESS = frozenset(
         *("context-tokens", "temperature", "top-p", "max-tokens", "sample", "seed", "replies", "reasoning-tokens"),
         *("repeat", "questions", "stretch-tokens", "claims", "batch", "top-k", "similarity", "threshold"),
         *("second-look", "perspective", "refine", "rounds", "policy", "tolerance", "judged-share", "review"),
-        *("feedback", "free-length"),
+        *("feedback", "free-length", "keyfact-chunks", "keyfact-overlap", "against"),
         *("concurrency", "requests-per-minute", "tokens-per-minute", "max-cost", "max-calls", "timeout"),
     ]
 )
-_MODELS = frozenset({"model", "writer", "judge", "validator", "decider"})
+_MODELS = frozenset({"model", "writer", "judge", "validator", "confirm", "decider"})
 _SETS = frozenset({"standard", "simple"})
 _HOSTED = "openai:"
 _EVERY_TABLE = frozenset({MODELS, "studio"})

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from typing_extensions import override
 
 from redraft.agents.accounts import gather_all
 from redraft.agents.fact_checker import SUPPORTED, FactChecker, SentenceVerdict
@@ -29,6 +32,8 @@ from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import FACTUAL, VERIFY_SENTENCES
 from redraft.prompts.qa import Statement
+from redraft.settings import JudgeConfig
+from redraft.text.vectors import Encoder
 
 _NOT_SAID = "out_of_article"
 _WHAT_IS_WRONG = {
@@ -59,12 +64,19 @@ class Faithfulness(Evaluator):
     aim = "truth"
     uses = "keyfacts"
     heeds_query = True
+    against: Literal["chunk", "document"] = "chunk"
+    """What an answer to the query of key facts is compared with."""
+
+    @override
+    def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Faithfulness:
+        """Return the metric with what answers to queries are compared with."""
+        return replace(self, against=judging.against)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score the draft, and find each unsupported sentence with the closest evidence."""
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
-        within = case.trees[0].span if case.query is not None and case.trees else None
+        within = case.trees[0].span if case.query is not None and case.trees and self.against == "chunk" else None
         panel = await gather_all(_seat(judge, case, within) for judge in case.panel)
         panel_verdicts = [seat.judge_verdicts for seat in panel]
         polls = aggregate(panel_verdicts, range(len(case.statements)))

@@ -128,6 +128,18 @@ def recalls(items: Sequence[ListedFact], values: Mapping[int, float], chosen: It
     }
 
 
+def along_path(items: Sequence[ListedFact], values: Mapping[int, float]) -> dict[int, float]:
+    """Return the values of the facts as far as all facts above them are stated; a fact with an open one is left out."""
+    found: dict[tuple[int, str, int], float] = {}
+    result: dict[int, float] = {}
+    for n, item in enumerate(items):  # depth first: what is above a fact precedes it
+        tree = (item.tree.chunk, item.tree.perspective)
+        above = 1.0 if item.fact.parent is None else found.get((*tree, item.fact.parent))
+        if n in values and above is not None:
+            result[n] = found[*tree, item.fact.id] = min(values[n], above)
+    return result
+
+
 def gaps(by_position: Mapping[str, Shares]) -> dict[str, float | None]:
     """Return by level the difference in recall between the best and the worst fifth of the document. Fifths without
     facts of a level are skipped; None where fewer than two have any."""
@@ -151,6 +163,7 @@ def _details(case: Case, items: Sequence[ListedFact], aligned: PanelAlignment) -
     return {
         "query": case.query,
         "by_level": recalls(items, values, range(len(items))),
+        "along_path": recalls(items, along_path(items, values), range(len(items))),
         "by_perspective": by([item.tree.perspective for item in items]),
         "by_position": by_position,
         "gap": gaps(by_position),

@@ -215,7 +215,8 @@ class Panel:
 
     def _gardener(self, perspectives: tuple[Perspective, ...]) -> Gardener:
         validator = self.validator if self.validator.reads(self._language) else self._first
-        return Gardener(self._first, validator, self.reader, perspectives, self.observer)
+        size, overlap = self.judging.keyfact_chunks, self.judging.keyfact_overlap
+        return Gardener(self._first, validator, self.reader, perspectives, self.observer, size, overlap)
 
     @property
     def _first(self) -> Judge:

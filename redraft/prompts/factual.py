@@ -75,8 +75,6 @@ _KIND = re.compile(
     r"(entity|relation|sentence|out[\W_]+of[\W_]+article)[\W_]*errors?\s*(?:\(([^()]*)\)|[:–—-]\s+(.*))\W*"
 )
 _OTHER_KIND = re.compile(r"entity|relation|sentence|article|none|\bnot?\b|\bor\b|/|\?")
-# The most roots of a tree, branches of a root, and leaves of a branch.
-_MOST_OF_A_LEVEL = 8
 _SPEAKS_OF_TREE = re.compile(r"\bkey[ -]?facts?\b|\bfact tree\b|\bexcerpts?\b|\bbranch(?:es)? and lea(?:f|ves)\b", re.I)
 
 
@@ -129,20 +127,20 @@ class Branch(ReplyModel):
     """A supporting fact, and the details that bear it out."""
 
     fact: Words
-    leaves: Annotated[list[Words], BeforeValidator(_leaves), Silent(), AtMost(_MOST_OF_A_LEVEL)]
+    leaves: Annotated[list[Words], BeforeValidator(_leaves), Silent()]
 
 
 class Root(ReplyModel):
     """A main fact, and those that support it."""
 
     fact: Words
-    branches: Annotated[list[Branch], AfterValidator(_some), AtMost(_MOST_OF_A_LEVEL)]
+    branches: Annotated[list[Branch], AfterValidator(_some)]
 
 
 class FactTree(ReplyModel):
     """The key facts of an excerpt."""
 
-    roots: Annotated[list[Root], AfterValidator(_some), AtMost(_MOST_OF_A_LEVEL)]
+    roots: Annotated[list[Root], AfterValidator(_some)]
 
 
 class GrowGiven(GivenModel):

@@ -101,6 +101,8 @@ def _is_heading(line: str) -> bool:
 
 
 MIN_BUDGET = 16
+LONGEST_REST = 256
+"""The most tokens by which a chunk that ends with the sentence begun is larger than its budget."""
 
 _CLAUSE_END = re.compile(r"[,;:—–)\]][\"'”’»]?(?=\s)|[、，；：]")
 _SPACE = re.compile(r"(?<=\S)(?=\s)")
@@ -118,16 +120,18 @@ def chunk(
     *,
     start: int = 0,
     natural: bool = False,
+    onward: bool = False,
 ) -> list[Chunk]:
     """Cut `document` into chunks of at most `budget` tokens that cover the text from `start` to `end` exactly and in
     order; no chunk spans two documents. A `natural` cut prefers the end of a chapter, a scene, or a paragraph
-    outside a dialogue."""
+    outside a dialogue. With `onward` a chunk has `budget` tokens and the rest of the sentence begun."""
     if budget < MIN_BUDGET:
         raise UsageError(f"a chunk of {budget} tokens is too small", hint=f"use --chunk-tokens {MIN_BUDGET} or more")
     text = document.text[:end]
     chunker = _Chunker(text, tokenizer, budget, tokenizer.measure(text), starts_of(document))
     if natural:
         chunker.ends = Ends.of(text, [section.span.start for section in document.sections])
+    chunker.rest = LONGEST_REST if onward else 0
     return chunker.run(start)
 
 
@@ -165,6 +169,8 @@ class _Chunker:
         self._split: tuple[int, list[int]] = (-1, [])
         self.ends: Ends | None = None
         """Preferred ends of chunks."""
+        self.rest = 0
+        """The most tokens after the budget within which a sentence may end."""
 
     def first_end(self) -> int:
         return self._cut(0, self._budget)
@@ -186,9 +192,9 @@ class _Chunker:
 
     def _fit(self, start: int, end: int) -> tuple[int, int]:
         """Shorten a chunk without exact ends so that it fits, and count it."""
-        allowed = self._budget
-        while (tokens := self._tokenizer.count(self._text[start:end])) > self._budget and end > start + 1:
-            allowed -= tokens - self._budget
+        allowed, most = self._budget, self._budget + self.rest
+        while (tokens := self._tokenizer.count(self._text[start:end])) > most and end > start + 1:
+            allowed -= tokens - most
             shorter = self._cut(start, allowed)
             end = shorter if shorter < end else start + max(1, (end - start) // 2)
         return end, tokens
@@ -201,8 +207,20 @@ class _Chunker:
         limit = min(bound, self._meter.reach(start, max(0, allowed)))
         if self.ends is not None and (better := self.ends.last(start, limit)) is not None:
             return better
+        if self.rest and (further := self._first_seam(limit, self._meter.reach(limit, self.rest))) is not None:
+            return min(bound, further)
         seam = self._last_seam(limit)
         return seam if seam > start else self._forced(start, limit)
+
+    def _first_seam(self, limit: int, most: int) -> int | None:
+        """Return the first seam from `limit` to `most`, at which the sentence that `limit` is in ends."""
+        at = bisect_right(self._paragraphs, limit) - 1
+        begin = self._paragraphs[at]
+        if begin == limit or at + 1 == len(self._paragraphs):
+            return limit
+        end = self._paragraphs[at + 1]
+        seam = next((one for one in self._sentence_seams(begin, end) if one >= limit), end)
+        return seam if seam <= most else None
 
     def _last_seam(self, limit: int) -> int:
         """Return the last seam at or before `limit`; only its paragraph is split into sentences."""

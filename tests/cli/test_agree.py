@@ -286,7 +286,7 @@ def test_a_sheet_goes_to_people_and_comes_back(inside: tuple[Inside, ChatServer]
     found = tables(json.loads(read.out))
     assert found["sample"][0]["margin"] == 0
     if what in ("facts", "queries"):
-        whole = [row for row in found["validity"] if "all" in row.values()]
+        whole = [row for row in found["validity"] if "mean" in row.values()]
         assert sum(row["rows"] for row in whole) == len(rows)
         assert whole[0]["right"] == 1
     else:

@@ -17,7 +17,7 @@ from redraft.settings import DraftConfig, JudgeConfig, Limits, ModelSettings, Re
 
 # What a workshop is made with, and a single run cannot have otherwise.
 OF_A_WORKSHOP = {"model", "base_url", "key_env", "source_language", "replies", "judge", "judge_base_url", "validator"}
-OF_A_WORKSHOP |= {"decider", "confirm", "metric"}
+OF_A_WORKSHOP |= {"confirm", "decider", "metric"}
 
 
 class Example(BaseModel):

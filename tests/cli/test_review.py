@@ -114,6 +114,7 @@ def test_the_built_in_model_says_that_it_cannot_follow_a_request(tmp_path: Path)
     assert f"request: Say how the story ends. · not met: {why}" in said
     assert said.count("Say how the story ends.") == 1
     assert f"request not met: “Say how the story ends.” in revision 1: {why}\n" in alone.err
+    assert alone.json["requests_not_met"] == [f"“Say how the story ends.” in revision 1: {why}"]
     assert "requested by a person" not in said
     assert "added, but the built-in model cannot follow requests in words; see `redraft models`" in alone.err
     refused = Inside(tmp_path).run(*asked, "--allow-self-check", "--query", "Why did the bell ring?")

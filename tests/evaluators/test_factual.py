@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from redraft import Limits
-from redraft.domain import Evaluation, KeyFacts
+from redraft import JudgeConfig, Limits
+from redraft.domain import Evaluation, KeyFacts, Span
 from redraft.errors import BudgetError, UsageError
 from redraft.events import CallAnswered, Event
 from redraft.llm.base import Model
 from redraft.report.history.results import Result
+from redraft.text.tokens import EstimatingTokenizer
 from tests.judges import (
     KEY,
     Court,
@@ -614,3 +615,45 @@ async def test_a_query_of_the_other_perspective_is_none(court: Court) -> None:
 
     assert found.trees[1].perspective == "narrative"
     assert recall.outcome == "not_applicable"
+
+
+@pytest.mark.slow
+async def test_chunks_for_key_facts_have_the_size_asked_for(two_court: Court) -> None:
+    text, tokenizer = two_court.document.text, EstimatingTokenizer()
+
+    async def spans(**options: Any) -> list[Span]:
+        found = await two_court.keyfacts(perspective="narrative", **options)
+        return [tree.span for tree in found.trees]
+
+    within, onward = await spans(keyfact_chunks=512), await spans(keyfact_chunks="512+")
+    assert all(tokenizer.count(text[slice(*span)]) <= 512 for span in within)
+    assert all(tokenizer.count(text[slice(*span)]) >= 512 for span in onward[:-1])
+    lapped = await spans(keyfact_chunks=512, keyfact_overlap=60)
+    assert [span.end for span in lapped] == [span.end for span in within]
+    repeated = [text[own.start : alone.start] for own, alone in zip(lapped, within, strict=True)]
+    assert repeated[0] == ""
+    assert all(0 < tokenizer.count(one) <= 60 for one in repeated[1:])
+    assert len({one.id for one in (await two_court.keyfacts(), await two_court.keyfacts(keyfact_chunks="512+"))}) == 2
+
+
+@pytest.mark.parametrize("given", ["255", "4000++", "some", "0512", 12])
+def test_a_size_that_is_none_is_refused(given: Any) -> None:
+    with pytest.raises(UsageError, match="256 or more"):
+        JudgeConfig(keyfact_chunks=given)
+
+
+def test_what_is_not_set_of_key_facts_does_not_change_the_identity_of_a_run() -> None:
+    assert not {"keyfact_chunks", "keyfact_overlap", "against"} & JudgeConfig().asks().keys()
+    assert JudgeConfig.model_validate({"keyfact_chunks": "4000+"}).asks()["keyfact_chunks"] == "4000+"
+
+
+@pytest.mark.slow
+async def test_against_the_document_an_answer_is_held_against_all_of_it(two_court: Court) -> None:
+    tree = (await two_court.keyfacts(settings=SMALL)).trees[0]
+    summary, settings = told(1, TWO, wrong={2: "Bob"}), {**SMALL, "query": tree.query}
+    by_chunk = await judged(two_court, summary, "faithfulness", evidence="whole", settings=settings)
+    by_text = await judged(two_court, summary, "faithfulness", evidence="whole", settings=settings, against="document")
+    assert by_chunk.details["errors"] == {"entity": 1, "out_of_article": 1}
+    assert (by_text.details["errors"], by_text.judged) == ({"entity": 1}, 3)
+    levels: Any = by_text.details["by_level"]
+    assert levels["all"]["judged"] == 3, "the key facts are still those of the query"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree
 from redraft.evaluators.faithfulness import by_level
-from redraft.evaluators.keyfact_recall import Shares, gaps, recalls
+from redraft.evaluators.keyfact_recall import Shares, along_path, gaps, recalls
 from redraft.evaluators.reference.keyfacts import (
     ListedFact,
     bin_of,
@@ -356,3 +356,12 @@ def test_sentences_without_a_verdict_count_at_no_level() -> None:
         "leaf": (0, 0, None),
         "none": (0, 1, 0.0),
     }
+
+
+def test_along_the_path_a_fact_counts_only_with_all_above_it() -> None:
+    """Facts A(root) B(branch) C D(leaves) E(branch) F(leaf) G(root) H(branch) I(leaf)."""
+    items = items_of([tree(GROWN)])
+    values = {0: 1.0, 1: 0.0, 2: 1.0, 3: 0.0, 4: 0.5, 5: 1.0, 7: 1.0, 8: 1.0}
+    assert along_path(items, values) == {0: 1.0, 1: 0.0, 2: 0.0, 3: 0.0, 4: 0.5, 5: 0.5}, "root G has no verdict"
+    two = items_of([tree({"A": {"B": ["C"]}}), tree({"A": {"B": ["C"]}}, perspective="narrative")])
+    assert along_path(two, dict.fromkeys(range(6), 1.0) | {0: 0.0}) == {0: 0, 1: 0, 2: 0, 3: 1, 4: 1, 5: 1}

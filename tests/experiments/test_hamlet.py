@@ -19,16 +19,27 @@ from redraft import Limits, Store
 from redraft.errors import PlanError, UsageError
 from redraft.events import CallAnswered, Event, PartDone
 from redraft.lab.experiments.hamlet.experiment import HamletOutcome
+from redraft.lab.experiments.hamlet.tables import EXPERIMENT
 from redraft.llm.prices import PriceTable
 from redraft.settings import Price
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
+from tests.experiments.made import rows
 from tests.experiments.world import ALL_KNOWING, HALF_KNOWING, Lab, answer, asked_about, files, sent, serving
 from tests.judges import KEY, island, keepers_in, seen_on
 
 _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload([__name__, "redraft.llm.openai"])
 # Of the tables all but what depends on who was first to ask what both models ask.
-MEASURES = ("summaries.csv", "recall.csv", "gaps.csv", "faithfulness.csv", "errors.csv", "length.csv", "sizes.csv")
+MEASURES = (
+    "summaries.csv",
+    "recall.csv",
+    "gaps.csv",
+    "faithfulness.csv",
+    "errors.csv",
+    "length.csv",
+    "sizes.csv",
+    "paths.csv",
+)
 PRICES = PriceTable({}, {name: Price(prompt=1, completion=2) for name in ("whole", "half", "judge")})
 
 
@@ -247,6 +258,80 @@ async def test_an_item_that_fails_is_recorded_and_stops_no_other(tmp_path: Path)
         assert statuses(await lab.run()) == {"done": 4}
         again = sent(server) - before
         assert not [body for body in again if '"whole"' in body], "what was done is not done again"
+
+
+@pytest.mark.slow
+async def test_an_answer_of_nothing_is_recall_0_and_no_sentence(tmp_path: Path) -> None:
+    with serving(Broken("revise", "half", "NOTHING")) as server:
+        lab = Lab(tmp_path, server.base_url)
+        outcome = await lab.run()
+        assert outcome.complete
+        for item in (one for one in outcome.items if one.model == HALF_KNOWING):
+            assert item.nothing
+            assert item.recall
+            assert (item.recall.score, item.recall.levels["all"].part) == (0, 0)
+            assert item.recall.levels["all"].whole > 0
+            assert item.faithfulness
+            assert (item.faithfulness.score, item.faithfulness.levels) == (None, {})
+        written = files(outcome)
+        table = next(one for one in EXPERIMENT.report(outcome).tables if one.name == "summaries")
+        assert rows(
+            table, "recall", "faithfulness", "for recall", "for faithfulness", "nothing", model=HALF_KNOWING
+        ) == [(0, None, 2, 0, 2)]
+        assert "0 failed, 2 answered NOTHING" in written["report.md"]
+        asked = len(server.seen)
+        assert files(await lab.run()) == written
+        assert len(server.seen) == asked
+
+
+@pytest.mark.nightly
+async def test_further_judges_and_the_full_text_stand_beside_the_first(tmp_path: Path) -> None:
+    def script(seen: Seen) -> str | Answer | Fault:
+        """A second judge that finds no fact in any summary."""
+        if seen.model == "other" and seen_on(seen).prompt == "align_facts":
+            said = json.loads(str(answer(seen)))
+            return json.dumps({"facts": [{**one, "stated": "no", "sentences": []} for one in said["facts"]]})
+        return answer(seen)
+
+    with serving(script) as server:
+        lab = Lab(tmp_path, server.base_url)
+        outcome = await lab.run(others=lab.seats("openai:other"), full_text=True, queries=1)
+        building = {seen_on(seen).prompt for seen in server.seen if seen.model == "other"}
+        assert building == {"align_facts", "verify_sentences"}, "the key facts are the first judge's"
+        assert outcome.complete
+        table = next(one for one in EXPERIMENT.report(outcome).tables if one.name == "judges")
+        assert table.rows == (
+            ("openai:judge", "chunk", *([mean_of(outcome, "recall"), mean_of(outcome, "faithfulness")]), 2, 2),
+            ("openai:other", "chunk", 0, mean_of(outcome, "faithfulness"), 2, 2),
+            ("openai:judge", "full text", mean_of(outcome, "recall"), mean_of(outcome, "faithfulness"), 2, 2),
+            ("openai:other", "full text", 0, mean_of(outcome, "faithfulness"), 2, 2),
+        )
+        written, asked = files(outcome), len(server.seen)
+        assert files(await lab.run(others=lab.seats("openai:other"), full_text=True, queries=1)) == written
+        assert len(server.seen) == asked
+
+
+def mean_of(outcome: HamletOutcome, metric: str) -> float:
+    scores = [getattr(item, metric).score for item in outcome.items]
+    return pytest.approx(sum(scores) / len(scores))  # type: ignore[no-any-return]
+
+
+@pytest.mark.nightly
+async def test_sizes_of_chunks_are_compared_down_to_recall(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    outcome = await lab.run(sizes=("1000", "600"), queries=2)
+    assert outcome.complete
+    report = EXPERIMENT.report(outcome)
+    found = {one.name: one for one in report.tables}
+    assert [row[:2] for row in found["chunks"].rows] == [("1000", 6), ("600", 10)]
+    own = [item for item in outcome.items if item.size == "600"]
+    shares = [item.recall.levels["all"] for item in own if item.recall]
+    stated, whole = sum(one.part for one in shares), sum(one.whole for one in shares)
+    assert rows(found["chunks"], "recall whole", "items", size="600") == [(stated / whole, 4)]
+    first = await lab.run(sizes=("1000",), queries=2)
+    alone = {one.name: one for one in EXPERIMENT.report(first).tables}
+    assert "chunks" not in alone
+    assert alone["recall"] == found["recall"], "the other tables are about the first size"
 
 
 @pytest.mark.nightly

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Span, Totals, Tree
-from redraft.lab.experiments.hamlet.experiment import HamletItem, HamletScore, HamletSubject
+from redraft.lab.experiments.hamlet.experiment import HamletItem, HamletScore, HamletSubject, PooledShare
 from redraft.lab.experiments.hamlet.tables import (
     cost_table,
     difference_table,
@@ -17,6 +17,7 @@ from redraft.lab.experiments.hamlet.tables import (
     faithfulness_table,
     gap_table,
     length_table,
+    path_table,
     pruning_table,
     recall_table,
     size_table,
@@ -132,6 +133,35 @@ def test_errors_are_extrinsic_or_intrinsic() -> None:
     assert rows(table, *names[1:], model="b", error="extrinsic") == [(0, None, None)]
     assert rows(table, *names[1:], model="c", error="extrinsic") == [(None, None, None)], "nobody has looked"
     assert rows(table, *names[1:], *BASIS, model="all models", error="extrinsic") == [(6, 0.6, None, 3, 4, 1, 2)]
+
+
+def test_table_14_is_the_mean_of_models() -> None:
+    items = [
+        item("a", faithfulness=faithful((0, 10), {"out_of_article": 9, "entity": 1})),
+        item("b", faithfulness=faithful((0, 2), {"out_of_article": 1, "relation": 1})),
+    ]
+    table, names = error_table(items), ("error", "of all errors", "of intrinsic errors")
+    assert rows(table, *names, model="mean of models") == [
+        ("extrinsic", pytest.approx(0.7), None),
+        ("intrinsic", pytest.approx(0.3), 1.0),
+        ("intrinsic: relation", 0.25, 0.5),
+        ("intrinsic: entity", pytest.approx(0.05), 0.5),
+        ("intrinsic: sentence", 0.0, 0.0),
+    ]
+    assert rows(table, *names[1:], model="all models", error="extrinsic") == [(10 / 12, None)]
+
+
+def test_recall_along_the_path_stands_beside_leaves_that_stand_alone() -> None:
+    paths = {
+        "root": PooledShare(1, 1),
+        "branch": PooledShare(1, 2),
+        "leaf": PooledShare(1, 4),
+        "all": PooledShare(3, 7),
+    }
+    scored = replace(recall((1, 1), (1, 2), (3, 4)), paths=paths)
+    assert rows(path_table([item(recall=scored)]), *LEVELS, "leaf alone", "facts") == [
+        (1, 1 / 2, 1 / 4, 3 / 7, 3 / 4, 7)
+    ]
 
 
 def test_length_is_correlated_with_recall_over_summaries() -> None:

@@ -77,7 +77,7 @@ def test_a_window_too_small_for_merging_is_refused_with_advice() -> None:
     with pytest.raises(PlanError, match="cannot be merged") as caught:
         plan(context_tokens=1500, chunk_tokens=64, words=1500)
 
-    assert "context_tokens=" in caught.value.hint
+    assert "`context_tokens`" in caught.value.hint
 
 
 def test_a_chunk_that_does_not_fit_the_window_is_refused() -> None:

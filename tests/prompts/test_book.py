@@ -254,7 +254,8 @@ def test_whoever_revises_learns_what_each_task_means_and_what_is_material(book: 
 @BOTH
 def test_whoever_decides_learns_how_long_the_summary_may_be_and_what_can_be_contested(book: PromptBook) -> None:
     text = rendered(book, "decide")
-    assert re.search(r"Its length is 97, and (at most )?123 is ", text)
+    assert re.search(r"ength (of the summary )?is 97, and (at most )?123 is ", text)
+    assert re.search("[Ff]irst (choose what is false|take those with .task: correct)", text)
     assert "or missing" not in text, "the document does say what the summary lacks"
     assert re.search(r"correct\"? or (\"task: )?remove", text)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from redraft.domain import Chunk, Document, Span
 from redraft.errors import UsageError
-from redraft.text.chunks import MIN_BUDGET, chunk
+from redraft.text.chunks import LONGEST_REST, MIN_BUDGET, chunk
 from redraft.text.sentences import paragraph_seams, sentences
 from redraft.text.tokens import EstimatingTokenizer, Meter, Tokenizer
 from tests.text.hostile import EXTREMES, raw_texts, texts
@@ -211,3 +211,27 @@ def test_too_small_a_budget_is_refused() -> None:
     with pytest.raises(UsageError, match="too small") as caught:
         chunk(document("One."), EstimatingTokenizer(), MIN_BUDGET - 1)
     assert str(MIN_BUDGET) in caught.value.hint
+
+
+@pytest.mark.slow
+@relaxed
+@given(text=texts, budget=budgets)
+def test_onward_a_chunk_has_its_tokens_and_the_sentence_begun(tokenizer: Tokenizer, text: str, budget: int) -> None:
+    chunks = chunk(document(text), tokenizer, budget, onward=True)
+    check_cover(text, chunks)
+    check_counts(text, chunks, tokenizer, budget + LONGEST_REST)
+    seams = natural_seams(text)
+    for each in chunks[:-1]:
+        if each.tokens > budget:
+            assert each.span.end in seams
+            assert not any(
+                seam
+                for seam in seams
+                if each.span.start < seam < each.span.end and tokenizer.count(text[each.span.start : seam]) > budget
+            )
+
+
+def test_an_onward_chunk_of_a_story_is_a_sentence_longer(vocabulary: Tokenizer) -> None:
+    within, onward = (chunk(document(STORY), vocabulary, 100, onward=on) for on in (False, True))
+    assert all(one.tokens <= 100 for one in within)
+    assert all(100 <= one.tokens < 130 for one in onward[:-1])

@@ -36,9 +36,10 @@ MAY = {
     *("questions", "stretch-tokens", "claims", "batch", "top-k", "similarity", "threshold", "second-look"),
     *("perspective", "refine", "rounds", "policy", "tolerance", "judged-share", "review", "concurrency"),
     *("requests-per-minute", "tokens-per-minute", "max-cost", "max-calls", "timeout"),
+    *("feedback", "free-length", "max-tokens"),
 }
 """What may be set unasked, whatever the value."""
-MODELS = {"model", "writer", "judge", "validator", "decider"}
+MODELS = {"model", "writer", "judge", "validator", "confirm", "decider"}
 """What may be set to a model that loads nothing and is asked nowhere but at the user's own server."""
 HARMFUL = ["", "./model", "../x", "/tmp/model", "nli:./model", "http://stranger.example", "file:///etc/passwd", "mine"]
 _VALUES = {

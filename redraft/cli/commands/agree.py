@@ -11,17 +11,16 @@ import click
 
 from redraft.cli import delivery, options
 from redraft.cli import given as asked
+from redraft.cli.commands.agree_sheets import judges, read, sheet
 from redraft.cli.given import store_to_read
-from redraft.cli.output_files import put
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
-from redraft.cli.terminal import DONE, SHORT, reading, say
+from redraft.cli.terminal import reading, say
 from redraft.errors import UsageError
 from redraft.plugins import require_agreement
 
 if TYPE_CHECKING:
     from redraft.lab.agreement.trial import AgreementDesign
-    from redraft.report.tables import Report
 
 
 _WITH_EPILOG = """\b
@@ -250,213 +249,6 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
     return delivery.closed(done.complete, stopped, done=is_some, quiet=quiet)
 
 
-_COHERENCE = ("annotations", "marks", "preferences")
-_WHAT = ("facts", "queries", "alignment", "verification", "claims", *_COHERENCE)
-_SHEET = """\b
-Examples:
-  redraft agree sheet 3fa2c1d0 --what facts --sample 600 -o facts.csv
-  redraft agree sheet 3fa2 77b0 --what verification --people 3 -o sheet.csv
-  redraft agree sheet --what annotations --summaries summaries.json \\
-      --annotations people.json --annotations gpt4.json -o sheet.csv
-  redraft agree sheet --what marks --summaries summaries.json -o marks.csv
-  redraft agree sheet --what preferences --summaries one.json \\
-      --summaries other.json -o sheet.csv
-
-The judge's verdicts are not in the sheet. People fill in yes or no, each in a
-column, or each in a copy; `redraft agree read` takes one file or several. Answers
-given in the studio are in the first column already.
-"""
-_READ = """\b
-Examples:
-  redraft agree read facts.csv
-  redraft agree read anna.csv ben.csv carla.csv -o results
-  redraft agree read sheet.csv --annotations one.json --annotations other.json
-  redraft agree read marks.csv --summaries summaries.json -o results
-
-Sheets of annotations, marks and preferences are read with the files that they
-were written from. With -o, marks are written as a file of annotations as well.
-"""
-
-
-_summaries = options.typed_option(
-    "--summaries",
-    section="summary",
-    multiple=True,
-    metavar="FILE",
-    help="JSON file of summaries, for sheets on coherence; two files for preferences.",
-)
-_annotations = options.typed_option(
-    "--annotations",
-    section="summary",
-    multiple=True,
-    metavar="FILE",
-    help="JSON file of annotations to be checked, or the items.json of `experiment booookscore`; may be repeated.",
-)
-
-
-def _of_coherence(
-    what: str, summaries: tuple[str, ...], annotations: tuple[str, ...], *, reading: bool
-) -> tuple[list[Any], list[Any]]:
-    """Return the files that a sheet on coherence is made of; raise if there are others than it needs."""
-    from redraft.lab.agreement.annotations import read_summaries
-    from redraft.lab.agreement.coherence_sheets import annotations_in
-
-    least = {"annotations": 0 if reading else 1, "marks": 1, "preferences": 2}[what]
-    if len(summaries) != least or bool(annotations) != (what == "annotations"):
-        needs = {"annotations": "--annotations" if reading else "--summaries and --annotations"}
-        raise UsageError(
-            f"a sheet of {what} needs {needs.get(what, f'--summaries ({least} of them)')} and nothing else",
-            hint="`redraft agree sheet --help` has an example of each",
-        )
-    return [read_summaries(one) for one in summaries], [each for one in annotations for each in annotations_in(one)]
-
-
-@command("sheet", short_help="Write a sheet for people to fill in.", epilog=_SHEET)
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
-@_summaries
-@_annotations
-@options.typed_option(
-    "--what",
-    section="summary",
-    type=click.Choice(_WHAT),
-    metavar="KIND",
-    required=True,
-    help="What people are asked about: facts or queries (valid?), alignment (is a fact in the summary?), verification"
-    " or claims (is a sentence or an answer supported?); on coherence, annotations (right?), marks (what confuses?) or"
-    " preferences (which of two summaries is better?).",
-)
-@options.typed_option(
-    "--sample",
-    "size",
-    section="summary",
-    type=click.IntRange(min=1),
-    default=600,
-    metavar="N",
-    help="Maximum number of rows, drawn at random from all RUNs; HAMLET uses 600.",
-)
-@options.typed_option("--seed", section="summary", type=int, default=0, metavar="N", help="Seed of the random draw.")
-@options.typed_option(
-    "--people",
-    section="summary",
-    type=click.IntRange(1, 20),
-    default=3,
-    metavar="N",
-    help="Number of columns for answers.",
-)
-@options.typed_option("--output", "-o", section="output", metavar="FILE", help="Write to this file instead of stdout.")
-@options.db
-@options.quiet
-def sheet(
-    runs: tuple[str, ...],
-    summaries: tuple[str, ...],
-    annotations: tuple[str, ...],
-    output: str | None,
-    db: str | None,
-    quiet: bool,
-    **given: Any,
-) -> int:
-    """Write a CSV sheet on which people mark what RUNs built or judged as right or wrong, or what confuses in
-    summaries.
-    """
-    if given["what"] in _COHERENCE:
-        if runs:
-            raise UsageError(f"a sheet of {given['what']} is made of files, not of runs", hint="leave out the runs")
-        return _coherence_sheet(summaries, annotations, output, quiet, **given)
-    if summaries or annotations or not runs:
-        raise UsageError(f"a sheet of {given['what']} needs a run, and no files", hint="`redraft runs` lists the runs")
-    from redraft.lab.agreement.sheets import answers, drawn, margin_of, questions, written
-
-    with store_to_read(db) as store:
-        everything = questions(store, runs, given["what"])
-        known = answers(store, runs, given["what"], everything)
-    chosen = drawn(everything, given["size"], given["seed"])
-    text = written(chosen, given["what"], given["people"], known)
-    put(text, output)
-    if not quiet:
-        margin = margin_of(len(chosen), len(everything)) or 0.0
-        say(f"{len(chosen)} of {len(everything)} rows; shares are accurate to ±{margin:.1%} (95 %)")
-    return 0
-
-
-def _coherence_sheet(
-    summaries: tuple[str, ...], annotations: tuple[str, ...], output: str | None, quiet: bool, **given: Any
-) -> int:
-    from redraft.lab.agreement.coherence_sheets import (
-        annotation_rows,
-        coherence_sheet,
-        mark_rows,
-        preference_rows,
-        sampled,
-    )
-
-    kind = given["what"]
-    texts, known = _of_coherence(kind, summaries, annotations, reading=False)
-    made = {"annotations": lambda: annotation_rows(texts[0], known), "marks": lambda: mark_rows(texts[0])}
-    rows = made.get(kind, lambda: preference_rows(*texts))()
-    if not rows:
-        raise UsageError("there is nothing to ask about", hint="give summaries with sentences, and their annotations")
-    chosen = sampled(rows, given["size"], given["seed"], kind)
-    put(coherence_sheet(chosen, kind, given["people"]), output)
-    if not quiet:
-        say(f"{len(chosen)} of {len(rows)} rows")
-    return 0
-
-
-@command("read", short_help="Read filled-in sheets.", epilog=_READ)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@_summaries
-@_annotations
-@delivery.output
-@options.store_options
-def read(
-    files: tuple[str, ...],
-    summaries: tuple[str, ...],
-    annotations: tuple[str, ...],
-    output: str | None,
-    db: str | None,
-    as_json: bool,
-    quiet: bool,
-) -> int:
-    """Read filled-in sheets, and compare the majority with the judge."""
-    require_agreement("redraft agree read")
-    from redraft.lab.agreement.coherence_sheets import kind_of_sheet
-    from redraft.lab.agreement.sheet_tables import sheet_report
-    from redraft.lab.agreement.sheets import read_sheets
-
-    folder = delivery.folder(output)
-    if kind := kind_of_sheet(files[0]):
-        report, marks = _coherence_report(kind, files, *_of_coherence(kind, summaries, annotations, reading=True))
-        for name, text in marks.items():
-            if folder:
-                put(text, str(folder / f"{name}.json"))
-        delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
-        return SHORT if any(one.name == "troubles" and one.rows for one in report.tables) else DONE
-    answers = read_sheets(files)
-    with store_to_read(db) as store:
-        report = sheet_report(store, answers)
-    delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
-    return SHORT if answers.troubles else DONE
-
-
-def _coherence_report(
-    kind: str, files: tuple[str, ...], texts: list[Any], known: list[Any]
-) -> tuple[Report, dict[str, str]]:
-    """Return the report of a sheet on coherence, and what people marked by the name of their sheet."""
-    from redraft.lab.agreement.coherence_sheets import annotation_report, preference_report, read_marks
-
-    if kind == "annotations":
-        return annotation_report(files, known), {}
-    if kind == "preferences":
-        return preference_report(files, *texts), {}
-    from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measured
-    from redraft.lab.experiments.booookscore.tables import EXPERIMENT
-
-    read = [read_marks(one, texts[0]) for one in files]
-    people = [annotations for annotations, _ in read]
-    found = measured(texts[0], people[0], CoherenceDesign(), beside=people[1:])
-    return EXPERIMENT.report(found), {one.name.partition(".")[0]: text for one, text in read}
-
-
 @command("list", short_help="List stored agreements.")
 @options.db
 @options.as_json
@@ -499,5 +291,5 @@ def agree() -> None:
     """
 
 
-for each in (with_, table_, sheet, read, list_):
+for each in (with_, table_, sheet, read, judges, list_):
     agree.add_command(each)

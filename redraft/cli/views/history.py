@@ -73,8 +73,9 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
             return
         yield from _changes(changes_between(base.draft.text, turn.draft.text), few)
     goals = result.goals if turn.draft.id == result.run.draft else {}
-    for line in render.score_lines(turn.scores, base.scores if base else {}, goals, result.self_checked):
-        yield f"  {line}"
+    if result.run.kind != "evaluate":
+        for line in render.score_lines(turn.scores, base.scores if base else {}, goals, result.self_checked):
+            yield f"  {line}"
     if show_all or result.run.kind == "evaluate":
         shown = None if show_all else findings.SHOWN
         for name, one in turn.evaluations.items():

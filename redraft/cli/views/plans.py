@@ -174,7 +174,7 @@ def _what(spending: CostEstimate) -> list[tuple[str, str]]:
         ]
     elif it.calls:
         rows += [
-            ("strategy", f"{it.strategy}, at most {it.words} words"),
+            ("strategy", f"{it.strategy}, {_length(it.words, settings)}"),
             ("chunks", f"{it.chunks} of at most {settings.chunk_budget:,} tokens"),
             *_levels(prepared),
         ]
@@ -227,6 +227,12 @@ def _how_much(spending: CostEstimate, limits: Limits) -> list[tuple[str, str]]:
     ]
 
 
+def _length(words: int, settings: DraftConfig) -> str:
+    """Return the limit of a summary in words, or its target with the limit in tokens."""
+    cap = settings.cap(words)
+    return f"about {words} words, at most {cap:,} tokens" if cap else f"at most {words} words"
+
+
 def _levels(prepared: PreparedDocument) -> list[tuple[str, str]]:
     plan = prepared.plan
     # The calls that remain once the pieces exist.
@@ -238,7 +244,10 @@ def _levels(prepared: PreparedDocument) -> list[tuple[str, str]]:
     if plan.strategy != "hierarchical":
         return tidying
     return [
-        (f"level {number}", f"{count(level.pieces, 'merge' if number else 'summary')} of at most {level.words} words")
+        (
+            f"level {number}",
+            f"{count(level.pieces, 'merge' if number else 'summary')} of {_length(level.words, prepared.settings)}",
+        )
         for number, level in enumerate(plan.levels)
         if level in asked
     ] + tidying

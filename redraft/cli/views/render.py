@@ -305,7 +305,7 @@ def piece_text(piece: Piece) -> str:
     first, last = piece.first_chunk + 1, piece.last_chunk + 1
     chunks = f"chunk {first}" if first == last else f"chunks {first}-{last}"
     flaw = f", not valid: {piece.flaw}" if piece.flaw else ""
-    head = f"[level {piece.level}, {chunks}: {piece.words} of at most {piece.limit} words{flaw}]"
+    head = f"[level {piece.level}, {chunks}: {piece.words} words, {piece.limit} asked for{flaw}]"
     return f"{head}\n{prose(piece.text)}\n"
 
 

@@ -19,8 +19,9 @@ from redraft.events import Noted, Observer
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import ALIGN_FACTS, FACTUAL, VERIFY_SENTENCES, FactTree
-from redraft.text.chunks import MIN_BUDGET, chunk
-from redraft.text.sentences import halves
+from redraft.settings import JudgeConfig
+from redraft.text.chunks import LONGEST_REST, MIN_BUDGET, chunk
+from redraft.text.sentences import halves, sentences
 from redraft.text.words import count_words
 
 
@@ -47,10 +48,10 @@ class Misses:
         return JudgingError(f"{what}{f': {cause}' if cause else ''}", place=place, hint=hint)
 
 
-CHUNK_TOKENS = 4096
-"""The size in the paper (appendix B): large enough for a tree, small enough to locate facts."""
 # How often a chunk is halved if its tree does not fit in a reply.
 _HALVINGS = 2
+# Characters of a token, at most, in a text that is searched for an overlap.
+_CHARACTERS = 8
 
 BUILDING: tuple[Prompt[Any, Any], ...] = tuple(
     prompt for prompt in FACTUAL if prompt not in (ALIGN_FACTS, VERIFY_SENTENCES)
@@ -67,21 +68,25 @@ class Gardener:
     reader: EvidenceReader
     perspectives: tuple[Perspective, ...]
     observer: Observer
+    chunks: str = JudgeConfig().keyfact_chunks
+    overlap: int = 0
 
     @property
     def key(self) -> str:
         """Return the cache key: the same for the same judges, prompts and chunks."""
         material = [[judge.model.identity, *judge.drawn, judge.sample] for judge in (self.builder, self.validator)]
-        chunks = [chunk_tokens(self.reader), self.reader.tokenizer.name, *self.perspectives]
+        chunks = [self._tokens, self.reader.tokenizer.name, *self.perspectives]
+        if self._rest or self.overlap:
+            chunks.append(f"{self._rest} {self.overlap}")
         return content_id(json.dumps([material, hashes(self.builder.book), chunks]))[:32]
 
     async def grow(self) -> KeyFacts:
         """Build all trees in document order. What cannot be built is recorded and does not stop the rest."""
         document = self.reader.document
-        chunks = chunk(document, self.reader.tokenizer, chunk_tokens(self.reader))
+        chunks = chunk(document, self.reader.tokenizer, self._tokens, onward=bool(self._rest))
         worded = [one for one in chunks if count_words(self.reader.text(one.span))]
         misses = Misses()
-        grown = await gather_all(self._chunk(one, len(chunks), misses) for one in worded)
+        grown = await gather_all(self._chunk(self._extended(one), len(chunks), misses) for one in worded)
         trees = tuple(tree for found, _ in grown for tree in found)
         missing = tuple(trouble for _, troubles in grown for trouble in troubles)
         if not any(tree.kept for tree in trees):
@@ -99,6 +104,27 @@ class Gardener:
             trees,
             missing,
         )
+
+    @property
+    def _rest(self) -> int:
+        """Return the most tokens by which a chunk is larger to end with the sentence begun."""
+        return LONGEST_REST if self.chunks.endswith("+") else 0
+
+    @property
+    def _tokens(self) -> int:
+        """Return the chunk size: the one asked for, or what a smaller window can hold beside a reply."""
+        room = self.reader.room - self.overlap - self._rest
+        return max(MIN_BUDGET, min(int(self.chunks.removesuffix("+")), room))
+
+    def _extended(self, one: Chunk) -> Chunk:
+        """Return a chunk with the sentences before it that fit in the overlap."""
+        text, start = self.reader.document.text, one.span.start
+        before = sentences(text, Span(max(0, start - _CHARACTERS * self.overlap), start)) if self.overlap else []
+        for sentence in reversed(before):
+            if self.reader.tokenizer.count(text[sentence.start : one.span.start]) > self.overlap:
+                break
+            start = sentence.start
+        return replace(one, span=Span(start, one.span.end))
 
     async def _chunk(self, one: Chunk, of: int, misses: Misses) -> tuple[list[Tree], list[str]]:
         """Build the trees of one chunk. The facts of all perspectives are validated together, to read the chunk less
@@ -212,11 +238,6 @@ def _none_passed(facts: Sequence[KeyFact], place: str) -> JudgingError:
 def hashes(book: PromptBook) -> dict[str, str]:
     """Return the hashes of the prompts that key facts depend on."""
     return {prompt.name: book.hash(prompt) for prompt in BUILDING}
-
-
-def chunk_tokens(reader: EvidenceReader) -> int:
-    """Return the chunk size: the paper's, or what a smaller window can hold beside a reply."""
-    return max(MIN_BUDGET, min(CHUNK_TOKENS, reader.room))
 
 
 def _objections(opinions: Mapping[str, FactVerdict | None]) -> tuple[Objection, ...]:

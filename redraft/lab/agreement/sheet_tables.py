@@ -1,14 +1,19 @@
-"""The report of filled-in sheets. It needs the extra `agreement`, which reading and writing sheets does not."""
+"""Filled-in sheets beside the verdicts of one judge or several: tables 2 and 3 of HAMLET, and judges side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
 
-from redraft.errors import UsageError
+from redraft.errors import RunError, UsageError
 from redraft.lab.agreement.correlation import told
-from redraft.lab.agreement.people import equal_share, gwets_ac1, krippendorffs_alpha
+from redraft.lab.agreement.people import cohens_kappa, content, equal_share, gwets_ac1, krippendorffs_alpha
 from redraft.lab.agreement.sheets import (
     ASKED,
+    CONFIDENCE,
+    DIMENSIONS,
     MARGINS,
     SheetAnswers,
     SheetRow,
@@ -16,12 +21,12 @@ from redraft.lab.agreement.sheets import (
     majority,
     margin_of,
     needed,
-    questions,
+    rows_of,
     share_of,
 )
 from redraft.lab.agreement.tables import ends
 from redraft.lab.experiments.frames import ENDS, Row
-from redraft.report.tables import Report, Table
+from redraft.report.tables import Report, Table, mean
 from redraft.store.store import Store
 
 _TITLES: dict[What, str] = {
@@ -31,84 +36,221 @@ _TITLES: dict[What, str] = {
     "verification": "Verification of sentences",
     "claims": "Verdicts on claims",
 }
-_ALL = "all"
+_ALL, _MEAN = "all", "mean"
+_MOST_RUNS = 8
+Verdicts = dict[str, dict[str, SheetRow]]
+"""Rows by judge, and by what they are about."""
 
 
-def sheet_report(store: Store, answers: SheetAnswers) -> Report:
-    """Return the report of a sheet that people have filled in."""
-    everything = {one.id: one for one in questions(store, answers.runs, answers.what)}
-    known = {name: everything[name] for name in answers.by_row if name in everything}
-    if not known:
+def runs_of_experiment(folder: str, what: What, *, every: bool) -> list[str]:
+    """Return the runs of an experiment by its files: those of its first judge, or of `every` judge. About facts and
+    queries there is one run for each document."""
+    items = json.loads(content(str(Path(folder).expanduser() / "items.json")))
+    stages = [stage for item in items for stage in item.get("runs", {}) if stage.partition(" by ")[0] == "judging"]
+    found: dict[tuple[str, ...], str] = {}
+    for item in items:
+        about = (item.get("document", ""), item.get("size", ""))
+        for stage in dict.fromkeys(stages):
+            if stage in item.get("runs", {}) and (every or stage == stages[0]):
+                run = item["runs"][stage]
+                found.setdefault((*about, stage) if what in DIMENSIONS else (run,), run)
+    if not found:
+        raise UsageError("no run of this experiment was judged", place=folder, hint="name the DIR of `experiment -o`")
+    return list(found.values())
+
+
+def verdicts_by_judge(store: Store, runs: Sequence[str], what: What) -> Verdicts:
+    """Return the rows of some runs by judge."""
+    found: Verdicts = {}
+    for run in dict.fromkeys(runs):
+        for row in rows_of(store, run, what):
+            found.setdefault(row.judge, {}).setdefault(row.content, row)
+    return found
+
+
+def _found(store: Store, answers: SheetAnswers, runs: Sequence[str]) -> Verdicts:
+    """Return the rows by judge, first those of the runs that the sheet is from, as far as they are in the database."""
+    there: list[str] = []
+    for run in answers.runs:
+        try:
+            there.append(store.runs.get(run).id)
+        except RunError:
+            if not runs:
+                raise
+    return verdicts_by_judge(store, [*there, *runs], answers.what)
+
+
+def sheet_report(
+    store: Store,
+    answers: SheetAnswers,
+    runs: Sequence[str] = (),
+    margins: Sequence[float] = MARGINS,
+    confidence: float = CONFIDENCE,
+) -> Report:
+    """Return the report of a sheet that people have filled in, about its own judge and those of further runs."""
+    by_judge = _found(store, answers, runs)
+    everything = {key: row for rows in reversed(by_judge.values()) for key, row in rows.items()}
+    about = {name: everything[key] for name in answers.by_row if (key := name.rpartition("/")[2]) in everything}
+    if not about:
         raise UsageError("none of its rows belongs to a run in this database", hint="name the database with --db")
-    decided = {name: said for name in known if (said := majority(answers.by_row[name])) is not None}
+    decided = {name: said for name in about if (said := majority(answers.by_row[name])) is not None}
     basis = (
-        f"Based on {len(decided)} of {len(answers.by_row)} rows; {len(known) - len(decided)} without a majority,"
-        f" {len(answers.by_row) - len(known)} not from a run in this database; {len(answers.troubles)} answers"
+        f"Based on {len(decided)} of {len(answers.by_row)} rows; {len(about) - len(decided)} without a majority,"
+        f" {len(answers.by_row) - len(about)} not from a run in this database; {len(answers.troubles)} answers"
         " unreadable."
     )
-    asked = [(one, decided[name]) for name, one in known.items() if name in decided]
-    tables = [_people_table(answers, list(known), basis), _sample_table(len(decided), len(everything), basis)]
-    if answers.what in ("facts", "queries"):
-        tables.insert(0, _validity_table(asked, answers.what, basis))
-    else:
-        tables.insert(0, _verdict_table(asked, answers.what, basis))
+    people = {about[name].content: said for name, said in decided.items()}
+    first = _validity_table if answers.what in DIMENSIONS else _verdict_table
+    tables = [
+        first(by_judge, people, answers.what, basis),
+        *([_judge_table(by_judge, list(people), basis)] if len(by_judge) > 1 else ()),
+        _people_table(answers, list(about), basis),
+        _sample_table(len(decided), len(next(iter(by_judge.values()))), basis, margins, confidence),
+        _trouble_table(answers, basis),
+    ]
+    asked = dict.fromkeys(row.asked for row in about.values())
+    items: list[dict[str, object]] = [
+        {"id": name, "judge": row.said, "people": answers.by_row[name], "majority": decided.get(name)}
+        | ({"judges": {judge: rows[row.content].said for judge, rows in by_judge.items() if row.content in rows}}
+           if len(by_judge) > 1 else {})
+        for name, row in about.items()
+    ]  # fmt: skip
     return Report(
         "sheet",
         f"{_TITLES[answers.what]}: what people say",
-        (f"runs: {', '.join(answers.runs)}", f"people were asked: {ASKED[answers.what]}"),
-        {"what": answers.what, "runs": answers.runs},
-        (*tables, _trouble_table(answers, basis)),
+        (f"runs: {_listed([*answers.runs, *runs])}", f"people were asked: {' '.join(asked)}"),
+        {"what": answers.what, "runs": [*answers.runs, *runs]},
+        tuple(tables),
+        items,
+    )
+
+
+def _listed(runs: Sequence[str]) -> str:
+    named = list(dict.fromkeys(runs))
+    return ", ".join(named[:_MOST_RUNS]) + (f" and {len(named) - _MOST_RUNS} more" if len(named) > _MOST_RUNS else "")
+
+
+def judges_report(store: Store, runs: Sequence[str], what: What) -> Report:
+    """Return the report of several judges, or validators, of the same rows, without people."""
+    by_judge = verdicts_by_judge(store, runs, what)
+    common = [key for key in next(iter(by_judge.values()), {}) if all(key in rows for rows in by_judge.values())]
+    if len(by_judge) < 2 or not common:
+        raise UsageError(
+            f"these runs have no {what} that two judges have judged",
+            hint="name runs on one summary, or of `redraft keyfacts` with one --judge and several --validator",
+        )
+    basis = f"Based on {len(common)} rows that all {len(by_judge)} have judged."
+    differing = [key for key in common if len({rows[key].said for rows in by_judge.values()}) > 1]
+    first = next(iter(by_judge.values()))
+    return Report(
+        "judges",
+        f"{_TITLES[what]}: judges side by side",
+        (f"judges: {', '.join(by_judge)}", f"they differ on {len(differing)} of {len(common)} rows"),
+        {"what": what, "runs": list(runs)},
+        (_yes_table(by_judge, common, basis), _judge_table(by_judge, common, basis)),
         [
-            {"id": name, "judge": one.said, "people": answers.by_row[name], "majority": decided.get(name)}
-            for name, one in known.items()
+            {**first[key].shown, "asked": ASKED[first[key].group if what in DIMENSIONS else what]}
+            | {"verdicts": {judge: rows[key].said for judge, rows in by_judge.items()}}
+            for key in differing
         ],
     )
 
 
-def _validity_table(asked: Sequence[tuple[SheetRow, bool]], what: What, basis: str) -> Table:
-    """Return table 2 of HAMLET: the share of passed items people find valid, and of failed ones they do not."""
+def _yes_table(by_judge: Verdicts, keys: Sequence[str], basis: str) -> Table:
     rows: list[Row] = []
-    for group in (*dict.fromkeys(question.group for question, _ in asked), _ALL):
-        own = [(question, valid) for question, valid in asked if group in (question.group, _ALL)]
-        for name, passed in (("pass", True), ("fail", False)) if what == "facts" else (("asked", None),):
-            those = [valid for question, valid in own if question.said is passed]
-            right = sum(valid if passed is not False else not valid for valid in those)
-            share, interval = share_of(right, len(those))
-            rows.append((group, name, len(those), share, *ends(interval)))
-    said = "Passing is right where people find a fact valid, failing where they do not (HAMLET, table 2)."
+    for judge, found in by_judge.items():
+        groups = dict.fromkeys(found[key].group for key in keys if found[key].group in ASKED)
+        for group in (*groups, _ALL):
+            said = [found[key].said for key in keys if group in (found[key].group, _ALL)]
+            share, interval = share_of(sum(map(bool, said)), len(said))
+            rows.append((judge, group, len(said), share, *ends(interval)))
+    caption = "The share of rows that each judge passes, finds stated, or finds supported."
+    return Table("yes", "Verdicts by judge", caption, basis, ("judge", "group", "rows", "yes", *ENDS), tuple(rows))
+
+
+def _judge_table(by_judge: Verdicts, keys: Sequence[str], basis: str) -> Table:
+    rows: list[Row] = []
+    for first, second in combinations(by_judge, 2):
+        one, other = by_judge[first], by_judge[second]
+        both = [key for key in keys if key in one and key in other]
+        groups = dict.fromkeys(one[key].group for key in both) if any(one[key].said is not None for key in both) else {}
+        dimensions = [group for group in groups if group in ASKED]
+        for group in (*dimensions, _ALL):
+            pairs = [(bool(one[key].said), bool(other[key].said)) for key in both if group in (one[key].group, _ALL)]
+            said = tuple(zip(*pairs, strict=True)) or ((), ())
+            counts = [pairs.count(pair) for pair in ((True, True), (False, False), (True, False), (False, True))]
+            figures = (equal_share(pairs), cohens_kappa(*said), gwets_ac1(pairs))
+            rows.append((first, second, group, len(pairs), *figures, *counts))
     return Table(
-        "validity",
-        _TITLES[what],
-        said if what == "facts" else "The share of queries that people find valid.",
+        "judges",
+        "Agreement between judges",
+        "Equal verdicts on the same rows, Cohen's kappa, Gwet's AC1; and how often both say yes, both no, or only one"
+        " says yes.",
         basis,
-        ("level" if what == "facts" else "perspective", "judgment", "rows", "right", *ENDS),
+        (
+            *("first", "second", "group", "rows", "equal", "kappa", "AC1"),
+            *("both yes", "both no", "first only", "second only"),
+        ),
         tuple(rows),
     )
 
 
-def _verdict_table(asked: Sequence[tuple[SheetRow, bool]], what: What, basis: str) -> Table:
-    """Return table 3 of HAMLET: the judge's verdicts and people's."""
-    said = [bool(question.said) for question, _ in asked]
-    people = [right for _, right in asked]
-    found = told(said, people, [question.id for question, _ in asked])
-    row: Row = (
-        *(len(asked), found.right.there, found.wrong.there, found.balanced, *ends(found.interval)),
-        *(found.right.precision, found.right.recall, found.wrong.precision, found.wrong.recall),
-        sum(one == other for one, other in zip(said, people, strict=True)) / len(asked) if asked else None,
+def _validity_table(by_judge: Verdicts, people: Mapping[str, bool], what: What, basis: str) -> Table:
+    """Return table 2 of HAMLET: the share of passed items people find valid, and of failed ones they do not."""
+    rows: list[Row] = []
+    for judge, found in by_judge.items():
+        asked = [(found[key], valid) for key, valid in people.items() if key in found]
+        for name, passed in (("pass", True), ("fail", False)) if what == "facts" else (("asked", None),):
+            shares: list[float | None] = []
+            for dimension in DIMENSIONS[what]:
+                those = [valid for row, valid in asked if (row.group, row.said) == (dimension, passed)]
+                right = sum(valid if passed is not False else not valid for valid in those)
+                share, interval = share_of(right, len(those))
+                shares.append(share)
+                rows.append((judge, name, dimension, len(those), share, *ends(interval)))
+            whole = sum(row.said is passed for row, _ in asked)
+            rows.append((judge, name, _MEAN, whole, mean(shares), None, None))
+    said = (
+        "Pass is right where people say yes, fail where they say no (HAMLET, table 2). The mean is that of the"
+        " dimensions. Facts below a pruned one, and those without a verdict, are left out."
     )
+    return Table(
+        "validity",
+        _TITLES[what],
+        said if what == "facts" else "The share of queries that people find natural, and relevant (HAMLET, section 4).",
+        basis,
+        ("validator" if what == "facts" else "judge", "judgment", "dimension", "rows", "right", *ENDS),
+        tuple(rows),
+    )
+
+
+def _verdict_table(by_judge: Verdicts, people: Mapping[str, bool], what: What, basis: str) -> Table:
+    """Return table 3 of HAMLET: each judge's verdicts and people's."""
     yes, no = ("stated", "missing") if what == "alignment" else ("right", "wrong")
     return Table(
         "verdicts",
         _TITLES[what],
-        "The judge's verdicts beside the majority of people's (HAMLET, table 3): balanced accuracy is the mean of both"
-        f" recalls. People say {yes}, or {no}.",
+        "Each judge's verdicts beside the majority of people's (HAMLET, table 3): balanced accuracy is the mean of both"
+        f" recalls. People say {yes}, or {no}. Full text: judged against the whole document, as in FineSurE.",
         basis,
         (
-            *("rows", yes, no, "balanced accuracy", *ENDS, f"precision {yes}", f"recall {yes}"),
+            *("judge", "rows", yes, no, "balanced accuracy", *ENDS, f"precision {yes}", f"recall {yes}"),
             *(f"precision {no}", f"recall {no}", "accuracy"),
         ),
-        (row,),
+        tuple(_verdict_rows(by_judge, people)),
     )
+
+
+def _verdict_rows(by_judge: Verdicts, people: Mapping[str, bool]) -> Iterator[Row]:
+    for judge, rows in by_judge.items():
+        asked = [key for key in people if key in rows]
+        said, right = [bool(rows[key].said) for key in asked], [people[key] for key in asked]
+        found = told(said, right, asked)
+        yield (
+            *(judge, len(asked), found.right.there, found.wrong.there, found.balanced, *ends(found.interval)),
+            *(found.right.precision, found.right.recall, found.wrong.precision, found.wrong.recall),
+            sum(one == other for one, other in zip(said, right, strict=True)) / len(asked) if asked else None,
+        )
 
 
 def _people_table(answers: SheetAnswers, known: Sequence[str], basis: str) -> Table:
@@ -127,16 +269,16 @@ def _people_table(answers: SheetAnswers, known: Sequence[str], basis: str) -> Ta
     )
 
 
-def _sample_table(size: int, population: int, basis: str) -> Table:
-    sizes = [needed(population, margin) for margin in MARGINS]
+def _sample_table(size: int, population: int, basis: str, margins: Sequence[float], confidence: float) -> Table:
+    sizes = [needed(population, margin, confidence) for margin in margins]
     return Table(
         "sample",
         "Precision of the sample",
-        "By how much a share of these rows may be off, in 95 of 100 samples, and how many rows it would take for others"
-        " (Cochran, for a share of a half and a finite number).",
+        f"By how much a share of these rows may be off, in {100 * confidence:g} of 100 samples, and how many rows it"
+        " would take for others (Cochran, for a share of a half and a finite number).",
         basis,
-        ("rows", "of", "margin", *(f"rows for ±{margin:.0%}" for margin in MARGINS)),
-        ((size, population, margin_of(size, population), *sizes),),
+        ("rows", "of", "margin", *(f"rows for ±{100 * margin:g}%" for margin in margins)),
+        ((size, population, margin_of(size, population, confidence), *sizes),),
     )
 
 

@@ -1,4 +1,4 @@
-"""Annotation sheets for people as CSV: their questions, sample sizes, and the evaluation of the answers."""
+"""Annotation sheets for people as CSV: their questions, sample sizes, and how they are read."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from redraft.agents.fact_checker import SUPPORTED
-from redraft.domain import Document, Evaluation, Finding, KeyFacts, Span, Tree, content_id
+from redraft.domain import Document, Evaluation, Finding, KeyFacts, Perspective, Span, Tree, content_id
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.consensus import OPEN, Interval
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
+from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
 from redraft.lab.agreement.people import FileProblem, content
+from redraft.report.history.certificates import judges_of
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.report.tables import in_csv
+from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.passages import Passages, joined
 from redraft.text.sanitizer import one_line
@@ -84,14 +87,21 @@ _LONGEST = 32_000
 _NEAREST = 2
 _BETWEEN = "\n[...]\n"
 
-ASKED: Mapping[What, str] = {
-    "facts": "Does the passage say this, without opinion, and does it matter for what the passage is about?",
-    "queries": "Do these facts answer the question, and would a reader of the passage ask it?",
+ASKED: Mapping[str, str] = {
+    "faithfulness": "Does the passage say all of this fact outright?",
+    "objectivity": "Is the fact free of opinions, guesses, and words that judge?",
+    "significance": "Does the fact matter for what the passage is about?",
+    "naturalness": "Is this a fluent and grammatical question that a person might ask?",
+    "relevance": "Can the question be answered from the passage?",
     "alignment": "Does the summary state this fact, if only in other words?",
     "verification": "Does the document support all of this sentence?",
     "claims": "Does the document support this answer to the question?",
 }
-"""The yes-or-no questions for people."""
+"""The yes-or-no questions for people: by dimension of facts and queries, else by kind of sheet."""
+DIMENSIONS: Mapping[What, tuple[str, ...]] = {
+    "facts": ("faithfulness", "objectivity", "significance"),
+    "queries": ("naturalness", "relevance"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,23 +114,36 @@ class SheetRow:
     said: bool | None
     """The judge's yes or no; None if it was not judged, such as a query."""
     group: str
-    """The group in which the row is counted, such as the level of a fact or the kind of an error."""
+    """The group in which the row is counted, such as the dimension of a fact or the kind of an error."""
+    asked: str = ""
+    """What people are asked."""
+    judge: str = ""
+    """Whose verdict it is."""
+
+    @property
+    def content(self) -> str:
+        """What the row is about: the same for all judges of it."""
+        return self.id.rpartition("/")[2]
 
 
 def questions(store: Store, runs: Sequence[str], what: What) -> list[SheetRow]:
-    """Return all questions about some runs, without duplicates, in order; raise if there are none."""
+    """Return all questions about some runs in order, each once whoever judged it; raise if there are none."""
     found: dict[str, SheetRow] = {}
     for key in runs:
-        result = read_result(store, key)
-        document = document_read(store, result.run)
-        for one in _READ[what](store, result, document):
-            found.setdefault(one.id, one)
+        for one in rows_of(store, key, what):
+            found.setdefault(one.content, one)
     if not found:
         raise UsageError(
             f"there is nothing to ask about {what} of {'these runs' if len(runs) > 1 else 'this run'}",
             hint=_NEEDS[what],
         )
     return list(found.values())
+
+
+def rows_of(store: Store, run: str, what: What) -> Iterator[SheetRow]:
+    """Yield the rows of one run, with its judge's verdicts."""
+    result = read_result(store, run)
+    yield from _READ[what](store, result, document_read(store, result.run))
 
 
 class Around:
@@ -142,28 +165,46 @@ class Around:
 
 
 def _question(
-    result: Result, what: What, said: bool | None, group: str, shown: Mapping[str, str], passages: str = ""
+    result: Result,
+    what: What,
+    said: bool | None,
+    group: str,
+    shown: Mapping[str, str],
+    passages: str = "",
+    judge: str = "",
 ) -> SheetRow:
     words = content_id("\n".join(shown.values()))[:_LETTERS]
     cut = {name: text[:_LONGEST] for name, text in {**shown, **({"passages": passages} if passages else {})}.items()}
-    return SheetRow(f"{result.run.id}/{what}/{words}", cut, said, group)
+    asked = ASKED[group if what in DIMENSIONS else what]
+    return SheetRow(f"{result.run.id}/{what}/{words}", cut, said, group, asked, judge or judge_of(result.run))
+
+
+def judge_of(run: Run) -> str:
+    """Return who judged in a run, and whether against the whole document."""
+    full = run.judging is not None and run.judging.against == "document"
+    return " + ".join(judges_of(run)) + (", full text" if full else "")
 
 
 def _facts(store: Store, result: Result, document: Document) -> Iterator[SheetRow]:
-    """Yield the validated facts, both those that passed and those that failed."""
-    for tree in _keyfacts(store, result).trees:
+    """Yield every verdict of the validator on a fact. A fact below a pruned one has been pruned without a verdict, and
+    one that a validator left open has none."""
+    found = _keyfacts(store, result)
+    for tree in found.trees:
         for fact in tree.facts:
-            shown = {**_place(document, tree), "fact": fact.text, "passage": _passage(document, tree)}
-            yield _question(result, "facts", fact.kept, fact.level, shown)
+            against = {one.dimension for one in fact.objections}
+            for dimension in DIMENSIONS["facts"] if not against & {ORPHANED, UNJUDGED} else ():
+                shown = {**_place(document, tree), "dimension": dimension, "fact": fact.text}
+                shown["passage"] = _passage(document, tree)
+                yield _question(result, "facts", dimension not in against, dimension, shown, judge=found.validator)
 
 
 def _queries(store: Store, result: Result, document: Document) -> Iterator[SheetRow]:
     for tree in _keyfacts(store, result).trees:
-        if tree.query:
+        for dimension in DIMENSIONS["queries"] if tree.query else ():
             facts = "\n".join(f"- {fact.text}" for fact in tree.kept)
-            shown = {**_place(document, tree), "question": tree.query, "facts": facts}
+            shown = {**_place(document, tree), "dimension": dimension, "question": tree.query, "facts": facts}
             shown["passage"] = _passage(document, tree)
-            yield _question(result, "queries", None, tree.perspective, shown)
+            yield _question(result, "queries", None, dimension, shown)
 
 
 def _alignment(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
@@ -172,14 +213,16 @@ def _alignment(_: Store, result: Result, document: Document) -> Iterator[SheetRo
         yield _question(result, "alignment", fact["verdict"] == STATED, fact["level"], shown)
 
 
-def _verification(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
+def _verification(store: Store, result: Result, document: Document) -> Iterator[SheetRow]:
+    """Yield the sentences with what the judge saw: the chunk of a query, else passages of the document."""
     statements = {one.id: one for one in statements_of(result.summary or "")}
     around = Around(document, result.run.tokenizer)
+    chunk = _chunk(store, result, document)
     for sentence in _judged(result, Faithfulness.name, "sentences"):
         one = statements[sentence["id"]]
         shown = {"document": document.title, "sentence before": one.before, "sentence": one.sentence}
         right = sentence["verdict"] == SUPPORTED
-        passages = around.passages(f"{one.before} {one.sentence}", sentence.get("place"))
+        passages = chunk or around.passages(f"{one.before} {one.sentence}", sentence.get("place"))
         yield _question(result, "verification", right, "" if right else sentence["verdict"], shown, passages)
 
 
@@ -196,6 +239,15 @@ def _claims(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
         yield _question(result, "claims", right, "" if right else claim["verdict"], shown, passages)
 
 
+def _chunk(store: Store, result: Result, document: Document) -> str:
+    """Return the chunk whose query the summary answers; empty if it answers none."""
+    query, judging, key = result.run.settings.query, result.run.judging, _keyfacts_of(result)
+    if query is None or key is None or (judging is not None and judging.against == "document"):
+        return ""
+    trees = trees_for(store.keyfacts.get(key), query, get_args(Perspective))
+    return _passage(document, trees[0]) if trees else ""
+
+
 def _judged(result: Result, metric: str, items: str) -> Iterator[Mapping[str, Any]]:
     """Yield the items of a metric that have a verdict."""
     evaluation: Evaluation | None = result.evaluations.get(metric)
@@ -207,12 +259,18 @@ def _judged(result: Result, metric: str, items: str) -> Iterator[Mapping[str, An
 
 def _keyfacts(store: Store, result: Result) -> KeyFacts:
     """Return the key facts that a run built, or that it judges by; raise if it has none."""
-    judging = result.run.judging
-    recall = result.evaluations.get(KeyfactRecall.name)
-    key = (judging.keyfacts if judging else None) or (recall.details.get("keyfacts") if recall else None)
-    if not isinstance(key, str):
+    key = _keyfacts_of(result)
+    if key is None:
         raise RunError(f"run {result.run.id} has no key facts", hint=_NEEDS["facts"])
     return store.keyfacts.get(key)
+
+
+def _keyfacts_of(result: Result) -> str | None:
+    """Return the id of the key facts that a run built, or that it judges by."""
+    judging = result.run.judging
+    scores = [result.evaluations.get(name) for name in (KeyfactRecall.name, Faithfulness.name)]
+    named = [judging.keyfacts if judging else None, *(one.details.get("keyfacts") for one in scores if one)]
+    return next((one for one in named if isinstance(one, str)), None)
 
 
 def _place(document: Document, tree: Tree) -> dict[str, str]:
@@ -292,8 +350,8 @@ def written(
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow([_ID, *names, _ASKED, *persons])
-    asked = f"{ASKED[what]} (yes, no, or ? where you cannot tell)"
     for one in questions:
+        asked = f"{one.asked or ASKED[what]} (yes, no, or ? where you cannot tell)"
         shown = [in_csv(text, lines=True) for text in one.shown.values()]
         writer.writerow([one.id, *shown, asked, answers.get(one.id, ""), *[""] * (people - 1)])
     # Without a byte order mark spreadsheets assume the local encoding.

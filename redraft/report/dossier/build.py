@@ -165,4 +165,4 @@ def _left_out(result: Result, findings: tuple[FindingEntry, ...], *, source: boo
         yield f"The model returned no revision in round {number}."
     if adrift := sum(1 for one in findings if one.sentence is None and one.about and one.state == "open"):
         yield f"{count(adrift, 'finding')} about a sentence that is not in the summary word for word."
-    yield f"{PROMPTS_ELSEWHERE}: redraft trace {result.run.id} --calls"
+    yield f"{PROMPTS_ELSEWHERE}: `redraft trace {result.run.id} --calls`"

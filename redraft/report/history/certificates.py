@@ -35,8 +35,8 @@ _TERMS: Mapping[str, tuple[str, ...]] = {
         "repeat",
         "confirm",
     ),
-    "keyfact_recall": ("perspective", "validator", "embeddings", *_ALWAYS),
-    "faithfulness": ("evidence", "embeddings", *_ALWAYS),
+    "keyfact_recall": ("perspective", "validator", "keyfact_chunks", "keyfact_overlap", "embeddings", *_ALWAYS),
+    "faithfulness": ("evidence", "against", "embeddings", *_ALWAYS),
     "booookscore": ("batch", *_ALWAYS),
 }
 _NEVER = {"metrics", "judges", "models", "base_url", "pack", "keyfacts", "reference", "calibrations"}

@@ -325,6 +325,7 @@ class Result:
                 {"level": p.level, "index": p.index, "attempts": p.attempts, "flaw": p.flaw} for p in self.flawed
             ],
             "notes": list(draft.notes) if draft else [],
+            "requests_not_met": list(self.unmet),
             "oddities": list(self.oddities),
             "error": self.run.error,
             "usage": asdict(self.usage),

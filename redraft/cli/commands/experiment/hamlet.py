@@ -12,19 +12,25 @@ from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
+from redraft.settings import JudgeConfig
 
 if TYPE_CHECKING:
     from redraft.lab.experiments.hamlet.experiment import HamletDesign
 
 
+_judges = (
+    "Model that finds the key facts and judges; may be repeated: further ones judge the same summaries, for comparison."
+)
+_full_text = "Also judge faithfulness against the whole document, as FineSurE does."
 _seed = "Choose other queries: a random one from each part of the document, instead of the middle one."
 
 _EPILOG = """\b
 Examples:
   redraft experiment hamlet book.txt --model openai:a -m openai:b \\
       --judge openai:c --queries 10 --max-cost 5 -o results
+  redraft experiment hamlet book.txt -m openai:a --judge openai:c --preset hamlet
   redraft experiment hamlet book.txt -m openai:a --judge openai:c \\
-      --strategy direct --context-tokens 128000
+      --judge openai:d --full-text -o results
 
 The paper gives models the whole document at once: --strategy direct.
 Written to DIR: report.md, tables.json, items.json, and each table as CSV.
@@ -51,9 +57,20 @@ used up. Repeat the command, with a higher limit, to continue.
 )
 @options.sources
 @common.models_that("summarizes", required=True)
-@options.required_judges
+@options.of_field(JudgeConfig, "judges", required=True, help=_judges)
 @options.judge_base_url
-@options.keyfact_options
+@options.perspective
+@options.validator
+@options.of_field(
+    JudgeConfig,
+    "keyfact_chunks",
+    multiple=True,
+    default=(JudgeConfig().keyfact_chunks,),
+    help="Tokens of a chunk for key facts: at most N, or as in HAMLET N and the rest of the sentence (4000+); may be"
+    " repeated, to compare sizes.",
+)
+@options.of_field(JudgeConfig, "keyfact_overlap")
+@options.option("--full-text", section="judging", is_flag=True, help=_full_text)
 @options.option(
     "--queries",
     section="summary",
@@ -71,7 +88,8 @@ def hamlet(sources: tuple[str, ...], **given: Any) -> int:
     """Have models answer the queries of SOURCEs' key-fact trees, and judge the answers by those trees.
 
     Each answer is a summary of the whole document. It is compared with the query's tree and chunk: recall and
-    faithfulness by level, by perspective and by position (HAMLET).
+    faithfulness by level, by perspective and by position (HAMLET). The first judge finds
+    the key facts and gives the scores; further ones judge the same summaries, for comparison.
     """
     reading(*sources, quiet=given["quiet"])
     from redraft.lab.experiments.hamlet.tables import EXPERIMENT
@@ -83,9 +101,14 @@ def _design(given: Mapping[str, Any]) -> HamletDesign:
     from redraft.cli import given as asked
     from redraft.lab.experiments.hamlet.experiment import HamletDesign
 
+    judges = [common.judge(given, name) for name in dict.fromkeys(given["judge"])]
     return HamletDesign(
         models=common.writers(given),
-        judge=common.only_judge(given),
+        judge=judges[0],
+        others=tuple(judges[1:]),
+        full_text=given["full_text"],
+        sizes=tuple(dict.fromkeys(given["keyfact_chunks"])),
+        overlap=given["keyfact_overlap"] or 0,
         validator=given["validator"],
         own=asked.models_named(given),
         perspective=given["perspective"] or "both",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from redraft.agents.accounts import gather_all
 from redraft.domain import Document
 from redraft.errors import BudgetError, RedraftError
+from redraft.evaluators.base import Evaluator
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.reference.typed import paragraphs
@@ -109,7 +110,10 @@ def _certificates(
     if run is None or not facts:
         return ()
     aligned = [one for item in items for by in item.compared if by.measure == ALIGNMENT for one in by.kept + by.known]
-    said = {KeyfactRecall: aligned, Faithfulness: [fact.supported for fact in facts if fact.place is not None]}
+    said: dict[type[Evaluator], Sequence[bool | None]] = {
+        KeyfactRecall: aligned,
+        Faithfulness: [fact.supported for fact in facts if fact.place is not None],
+    }
     return tuple(
         certified(runner, run, metric.name, metric.version, len(some) - some.count(None), some.count(None))
         for metric, some in said.items()

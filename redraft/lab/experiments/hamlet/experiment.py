@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import product
 from random import Random
-from typing import Any, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Evaluation, KeyFacts, Outcome, Perspective, Totals, Tree
-from redraft.errors import BudgetError
+from redraft.errors import BudgetError, NothingSaidError, UsageError
+from redraft.evaluators.base import Evaluator
 from redraft.evaluators.consensus import total
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
@@ -21,6 +23,7 @@ from redraft.lab.experiments.plan import (
     DRAFTING,
     JUDGING,
     ModelsDesign,
+    NamedModel,
     check_models,
     judged_by,
 )
@@ -71,6 +74,8 @@ class HamletScore:
     unjudged: int = 0
     errors: Mapping[str, int] = field(default_factory=dict)
     """The numbers of unfaithful sentences by error category."""
+    paths: Mapping[str, PooledShare] = field(default_factory=dict)
+    """The shares of facts that are stated together with all facts above them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,12 @@ class HamletItem:
     recall: HamletScore | None = None
     faithfulness: HamletScore | None = None
     failure: Failure | None = None
+    size: str = ""
+    """The size of the chunks for key facts, as it was asked for."""
+    second: Mapping[str, tuple[HamletScore, HamletScore]] = field(default_factory=dict)
+    """Recall and faithfulness by further judges, or against the whole document, by name."""
+    nothing: bool = False
+    """Whether the model answered that the document does not help: recall is 0, and there is no sentence to verify."""
 
     @property
     def bin(self) -> str:
@@ -109,10 +120,11 @@ class HamletItem:
         """Return the record for `items.json`."""
         return json_of(
             self,
-            "document title chunk position bin perspective query model status runs words gaps keyfact_recall:"
-            " faithfulness: usage failure",
+            "document title size chunk position bin perspective query model status runs words gaps keyfact_recall:"
+            " faithfulness: second: nothing usage failure",
             keyfact_recall=_measured_json(self.recall),
             faithfulness=_measured_json(self.faithfulness),
+            second={name: [_measured_json(one) for one in both] for name, both in self.second.items()},
         )
 
 
@@ -126,37 +138,46 @@ class HamletSubject:
     run: str | None = None
     usage: Totals | None = None
     failure: Failure | None = None
+    size: str = ""
 
     def to_json(self) -> dict[str, object]:
         """Return the document as JSON."""
         return json_of(
             self,
-            "id=document.id title=document.title tokens: keyfacts: missing: run usage failure",
+            "id=document.id title=document.title size tokens: keyfacts: missing: run usage failure",
             tokens=self.tokens or None,
             keyfacts=self.keyfacts.id if self.keyfacts else None,
             missing=list(self.keyfacts.missing) if self.keyfacts else [],
         )
 
 
-def item_of(document: Document, tree: Tree, model: str) -> HamletItem:
+def item_of(subject: HamletSubject, tree: Tree, model: str) -> HamletItem:
     """Return an item before any work is done."""
-    return HamletItem(document.id, document.title, tree.chunk, tree.position, tree.perspective, tree.query, model)
+    document, place = subject.document, (tree.chunk, tree.position, tree.perspective)
+    return HamletItem(document.id, document.title, *place, tree.query, model, size=subject.size)
 
 
 def judged(item: HamletItem, evaluations: Mapping[str, Evaluation]) -> HamletItem:
     """Return the item with the results of the metrics. If a metric failed, the item has failed."""
-    recall, faithfulness = evaluations[KeyfactRecall.name], evaluations[Faithfulness.name]
-    failed = next((one for one in (recall, faithfulness) if one.outcome == "failed"), None)
+    both = evaluations[KeyfactRecall.name], evaluations[Faithfulness.name]
+    failed = next((one for one in both if one.outcome == "failed"), None)
+    scores = scores_of(*both)
+    return replace(
+        item,
+        recall=scores[0],
+        faithfulness=scores[1],
+        failure=Failure(JUDGING, "judging", f"{failed.metric}: {one_line(failed.reason)}") if failed else None,
+    )
+
+
+def scores_of(recall: Evaluation, faithfulness: Evaluation) -> tuple[HamletScore, HamletScore]:
+    """Return the results of both metrics as numbers."""
     # If alignment failed, the sentences' key facts are unknown, so that there is only the overall share.
     levels = _levels(faithfulness, "faithful")
     if faithfulness.score is not None:
         levels[ALL] = PooledShare(total([round(faithfulness.score * faithfulness.judged, 9)]), faithfulness.judged)
-    return replace(
-        item,
-        recall=_measured(recall, _levels(recall, "stated")),
-        faithfulness=_measured(faithfulness, levels),
-        failure=Failure(JUDGING, "judging", f"{failed.metric}: {one_line(failed.reason)}") if failed else None,
-    )
+    stated = replace(_measured(recall, _levels(recall, "stated")), paths=_levels(recall, "stated", "along_path"))
+    return stated, _measured(faithfulness, levels)
 
 
 def _measured(evaluation: Evaluation, levels: Mapping[str, PooledShare]) -> HamletScore:
@@ -165,9 +186,16 @@ def _measured(evaluation: Evaluation, levels: Mapping[str, PooledShare]) -> Haml
     return HamletScore(evaluation.outcome, evaluation.score, levels, evaluation.unjudged, errors)
 
 
-def _levels(evaluation: Evaluation, counted: str) -> dict[str, PooledShare]:
+def given_up(item: HamletItem, tree: Tree) -> HamletItem:
+    """Return the item of a model that answered NOTHING: no fact of the tree is stated, and no sentence is there."""
+    levels = {level: PooledShare(0, sum(level in (fact.level, ALL) for fact in tree.kept)) for level in LEVEL_KEYS}
+    recall, faithfulness = HamletScore("scored", 0.0, levels, paths=levels), HamletScore("not_applicable")
+    return replace(item, recall=recall, faithfulness=faithfulness, words=0, failure=None, nothing=True)
+
+
+def _levels(evaluation: Evaluation, counted: str, shares: str = "by_level") -> dict[str, PooledShare]:
     details: Mapping[str, Any] = evaluation.details
-    found = details.get("by_level") or {}
+    found = details.get(shares) or {}
     return {
         level: PooledShare(one[counted], one["judged"])
         for level, one in found.items()
@@ -179,9 +207,12 @@ def _measured_json(measured: HamletScore | None) -> dict[str, object] | None:
     if measured is None:
         return None
     levels = {level: {"value": one.value, **one._asdict()} for level, one in measured.levels.items()}
-    return json_of(measured, "outcome score unjudged levels: errors", levels=levels)
+    paths = {level: one.value for level, one in measured.paths.items()}
+    return json_of(measured, "outcome score unjudged levels: paths: errors", levels=levels, paths=paths)
 
 
+Against = Literal["chunk", "document"]
+FULL_TEXT = "full text"
 HAMLET = "hamlet"
 """The experiment's name in its runs, and the command that repeats it."""
 QUERY = "How do the people of this part of the book stand to each other, and what comes of it in the end?"
@@ -201,6 +232,13 @@ class HamletDesign(ModelsDesign):
     queries: int | None = None
     """The number of queries about each document; None for all."""
     seed: int | None = None
+    others: tuple[NamedModel, ...] = ()
+    """Further judges of the same summaries by the same key facts."""
+    full_text: bool = False
+    """Whether faithfulness is also judged against the whole document."""
+    sizes: tuple[str, ...] = (JudgeConfig().keyfact_chunks,)
+    """The sizes of chunks for key facts. All tables but one are about the first."""
+    overlap: int = 0
 
     @property
     def perspectives(self) -> tuple[Perspective, ...]:
@@ -215,25 +253,51 @@ class HamletDesign(ModelsDesign):
         """Return the settings with which a model answers a query."""
         return self.writing(model, query=query)
 
-    def building(self) -> RunSpec:
-        """Return the spec of a run that finds a document's key facts."""
-        judging = JudgeConfig(perspective=self.perspective, validator=self.validator, models=dict(self.own))
-        return RunSpec(BuildKeyfacts(judging=self._seated(judging)), experiment=HAMLET)
+    def building(self, size: str) -> RunSpec:
+        """Return the spec of a run that finds a document's key facts in chunks of a size."""
+        judging = JudgeConfig(
+            perspective=self.perspective,
+            validator=self.validator,
+            models=dict(self.own),
+            keyfact_chunks=size,
+            keyfact_overlap=self.overlap,
+        )
+        return RunSpec(BuildKeyfacts(judging=self._seated(judging, self.judge)), experiment=HAMLET)
 
-    def verdict(self, keyfacts: str, summary: str) -> RunSpec:
-        """Return the spec of a run that judges a summary."""
-        metrics = ("keyfact_recall", "faithfulness")
-        judging = JudgeConfig(metrics=metrics, keyfacts=keyfacts, perspective=self.perspective, evidence="whole")
-        return RunSpec(Evaluate(judging=self._seated(judging)), given=summary, experiment=HAMLET)
+    @property
+    def judgings(self) -> dict[str, tuple[NamedModel, Against]]:
+        """Who judges every summary against what, by name: first the judge of all tables, under no name."""
+        found: dict[str, tuple[NamedModel, Against]] = {"": (self.judge, "chunk")}
+        found |= {one.name: (one, "chunk") for one in self.others}
+        everyone = (self.judge, *self.others) if self.full_text else ()
+        return found | {f"{one.name}, {FULL_TEXT}": (one, "document") for one in everyone}
 
-    def _seated(self, judging: JudgeConfig) -> JudgeConfig:
-        """Return the judging by the design's judge, with the server of every model filled in."""
-        return located(judged_by(judging, self.judge.name, self.judging(query=None)), self.judging(query=None))
+    def seat(self, judge: NamedModel, query: str | None) -> DraftConfig:
+        """Return a judge's settings."""
+        return self._keyed(judge, {"query": query})
+
+    def verdict(self, keyfacts: str, summary: str, judge: NamedModel, against: Against) -> RunSpec:
+        """Return the spec of a run in which a judge judges a summary."""
+        judging = JudgeConfig(
+            metrics=("keyfact_recall", "faithfulness"),
+            keyfacts=keyfacts,
+            perspective=self.perspective,
+            evidence="whole",
+            against=against,
+        )
+        return RunSpec(Evaluate(judging=self._seated(judging, judge)), given=summary, experiment=HAMLET)
+
+    def _seated(self, judging: JudgeConfig, judge: NamedModel) -> JudgeConfig:
+        """Return the judging by a judge, with the server of every model filled in."""
+        return located(judged_by(judging, judge.name, self.seat(judge, None)), self.seat(judge, None))
 
     def check(self, runner: ExperimentRunner) -> None:
         """Raise if a name or a price is unknown, before anything is paid for."""
         check_models(runner, *((self.drafting(one.name, ""), None) for one in self.models))
-        check_models(runner, (self.judging(query=None), self.building().judging))
+        check_models(runner, (self.judging(query=None), self.building(self.sizes[0]).judging))
+        check_models(
+            runner, *((self.seat(one, None), self.verdict("", "", one, "chunk").judging) for one in self.others)
+        )
 
 
 def asked_trees(
@@ -288,9 +352,11 @@ async def hamlet(documents: Sequence[Document], design: HamletDesign, runner: Ex
     await asyncio.to_thread(refuse_if_none_fits, plans)
     await _count_what_is_known(documents, design, runner)
     runner.observer(StageStarted("key facts", 0))
-    subjects = await gather_all(_subject(document, design, runner) for document in documents)
+    subjects = await gather_all(
+        _subject(document, size, design, runner) for document in documents for size in design.sizes
+    )
     items = [
-        (subject, item_of(subject.document, tree, one.name))
+        (subject, item_of(subject, tree, one.name))
         for subject in subjects
         if subject.keyfacts
         for tree in design.trees(subject.keyfacts)
@@ -308,11 +374,14 @@ async def hamlet(documents: Sequence[Document], design: HamletDesign, runner: Ex
 
 def _certificates(items: Sequence[HamletItem], runner: ExperimentRunner) -> tuple[Certificate, ...]:
     """Return the certificates of the scores: one judge gives all of them, with the same prompts."""
-    judged = [item for item in items if item.recall is not None and item.faithfulness is not None]
+    judged = [item for item in items if item.recall is not None and item.faithfulness is not None and not item.nothing]
     if not judged:
         return ()
     run = runner.store.runs.get(judged[0].runs[JUDGING])
-    measured = {KeyfactRecall: [item.recall for item in judged], Faithfulness: [item.faithfulness for item in judged]}
+    measured: dict[type[Evaluator], list[HamletScore | None]] = {
+        KeyfactRecall: [item.recall for item in judged],
+        Faithfulness: [item.faithfulness for item in judged],
+    }
     return tuple(certified(runner, run, one.name, one.version, *_counted(some)) for one, some in measured.items())
 
 
@@ -323,10 +392,13 @@ def _counted(some: Sequence[HamletScore | None]) -> tuple[int, int]:
 
 async def _count_what_is_known(documents: Sequence[Document], design: HamletDesign, runner: ExperimentRunner) -> None:
     """Find what was done before, so that it counts before anything more is spent."""
-    for document in documents:
+    for document, size in product(documents, design.sizes):
         keyfacts = runner.store.keyfacts.imported(document.id)
+        if keyfacts is not None and len(design.sizes) > 1:
+            what = f"{document.title} has imported key facts, whose chunks have one size"
+            raise UsageError(what, hint="name one size with --keyfact-chunks, or use another database")
         if keyfacts is None:
-            run = await runner.known(document, design.judging(query=None), design.building())
+            run = await runner.known(document, design.judging(query=None), design.building(size))
             found = run.judging.keyfacts if run and run.judging else None
             keyfacts = runner.store.keyfacts.get(found) if found else None
         for tree in design.trees(keyfacts) if keyfacts else ():
@@ -334,17 +406,19 @@ async def _count_what_is_known(documents: Sequence[Document], design: HamletDesi
                 drafted = await runner.known(document, design.drafting(one.name, tree.query), RunSpec())
                 if keyfacts and drafted and drafted.status == "done" and drafted.draft:
                     summary = runner.store.runs.draft(drafted.draft).text
-                    await runner.known(document, design.judging(query=tree.query), design.verdict(keyfacts.id, summary))
+                    for judge, against in design.judgings.values():
+                        order = design.verdict(keyfacts.id, summary, judge, against)
+                        await runner.known(document, design.seat(judge, tree.query), order)
 
 
-async def _subject(document: Document, design: HamletDesign, runner: ExperimentRunner) -> HamletSubject:
+async def _subject(document: Document, size: str, design: HamletDesign, runner: ExperimentRunner) -> HamletSubject:
     """Return the document with its key facts: imported, found before or found now."""
     tokenizer, _ = tokenizer_of(design.judging(query=None))
-    subject = HamletSubject(document, await asyncio.to_thread(tokenizer.count, document.text))
+    subject = HamletSubject(document, await asyncio.to_thread(tokenizer.count, document.text), size=size)
     if imported := runner.store.keyfacts.imported(document.id):
         return replace(subject, keyfacts=imported)
     batch = RunBatch(runner, 0)
-    judging, order = design.judging(query=None), design.building()
+    judging, order = design.judging(query=None), design.building(size)
     made = await batch.quietly(KEYFACTS, KEYFACTS, document.title, document, judging, order)
     subject = replace(subject, run=made.run, usage=used_by(runner, made.run), failure=made.failure)
     if made.result is None:
@@ -359,19 +433,32 @@ async def _done(subject: HamletSubject, item: HamletItem, design: HamletDesign, 
     document, drafting = subject.document, design.drafting(item.model, item.query)
     made = await batch.quietly(DRAFTING, DRAFTING, _name(item), document, drafting, RunSpec(experiment=HAMLET))
     item = _noted(item, DRAFTING, made, batch.runner)
+    if item.failure is not None and item.failure.code == NothingSaidError.code:
+        place = (item.chunk, item.perspective)
+        return given_up(item, next(one for one in subject.keyfacts.trees if (one.chunk, one.perspective) == place))
     if (drafted := made.result) is None:
         return item
     item = replace(item, gaps=len(drafted.gaps), words=drafted.draft.words if drafted.draft else None)
-    order = design.verdict(subject.keyfacts.id, drafted.summary or "")
-    judging, step = design.judging(query=item.query), f"{JUDGING} {item.model}"
-    made = await batch.quietly(JUDGING, step, _name(item), document, judging, order)
-    item = _noted(item, JUDGING, made, batch.runner)
-    return judged(item, made.result.evaluations) if made.result else item
+    for name, (judge, against) in design.judgings.items():
+        order = design.verdict(subject.keyfacts.id, drafted.summary or "", judge, against)
+        stage = f"{JUDGING} by {name}" if name else JUDGING
+        judging, step = design.seat(judge, item.query), f"{stage} {item.model}"
+        made = await batch.quietly(JUDGING, step, _name(item), document, judging, order)
+        item = _noted(item, stage, made, batch.runner)
+        if made.result is None:
+            return item
+        found = made.result.evaluations
+        if name:
+            both = scores_of(found[KeyfactRecall.name], found[Faithfulness.name])
+            item = replace(item, second={**item.second, name: both})
+        else:
+            item = judged(item, found)
+    return item
 
 
 def _noted(item: HamletItem, stage: str, made: MadeRun, runner: ExperimentRunner) -> HamletItem:
     """Return the item with the run of a stage, its usage, and its failure, if any."""
-    item, used = replace(item, failure=made.failure), used_by(runner, made.run)
+    item, used = replace(item, failure=made.failure or item.failure), used_by(runner, made.run)
     if made.run is None or used is None:
         return item
     return replace(item, runs={**item.runs, stage: made.run}, usage={**item.usage, stage: used})

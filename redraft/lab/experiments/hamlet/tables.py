@@ -26,6 +26,7 @@ from redraft.lab.experiments.frames import (
 )
 from redraft.lab.experiments.hamlet.experiment import (
     FIFTHS,
+    FULL_TEXT,
     HAMLET,
     KEYFACTS,
     LEVEL_COLUMNS,
@@ -78,9 +79,10 @@ class HamletTally:
         scores, failed = self.scores, sum(item.failure is not None for item in self.items)
         return len(scores), len(self.items), failed, sum(one.unjudged for one in scores)
 
-    def share(self, level: str) -> PooledShare:
+    def share(self, level: str, of: Literal["levels", "paths"] = "levels") -> PooledShare:
         """Return equation 1 or 2 over all the facts, or the sentences, of these items together."""
-        shares = [one.levels[level] for one in self.scores if level in one.levels]
+        found = [getattr(one, of) for one in self.scores]
+        shares = [one[level] for one in found if level in one]
         return PooledShare(sum(share.part for share in shares), sum(share.whole for share in shares))
 
     def values(self, levels: Iterable[str]) -> list[float | None]:
@@ -106,8 +108,10 @@ class HamletTally:
     def basis(self) -> str:
         """What a table is based on, in a sentence or two."""
         scored, asked, failed, unjudged = self.counts
-        silent = sum(item.failure is None for item in self.items) - scored
+        nothing = sum(item.nothing for item in self.items)
+        silent = sum(item.failure is None for item in self.items) - scored - nothing * (self.metric == "faithfulness")
         left = f", {silent} without a score" if silent > 0 else ""
+        left += f", {nothing} answered NOTHING" if nothing else ""
         return (
             f"Based on {scored} of {asked} item{'s' * (asked != 1)}; {failed} failed{left}; {unjudged} of"
             f" {self.share(ALL).whole + unjudged} verdicts are missing."
@@ -142,9 +146,10 @@ def _on_faithfulness(items: Sequence[HamletItem]) -> str:
     "summaries",
     "Recall and faithfulness by summary (HAMLET, table 7)",
     "Means over summaries of their recall and faithfulness, and the mean of the two. Tokens and USD are the mean"
-    " cost of drafting a summary; where a price is unknown, so is the cost.",
+    " cost of drafting a summary; where a price is unknown, so is the cost. Nothing: answers that the document does"
+    " not help, which have recall 0 and no sentence to verify.",
     ("model", "recall", "faithfulness", "mean", "words", "tokens each", "USD each", "for recall", "for faithfulness",
-     "of", *COUNTS[2:]),
+     "of", *COUNTS[2:], "nothing"),
     lambda items: f"Recall: {_on_recall(items)} Faithfulness: {_on_faithfulness(items)}",
 )  # fmt: skip
 def summary_table(items: Sequence[HamletItem]) -> Iterator[Row]:
@@ -155,7 +160,8 @@ def summary_table(items: Sequence[HamletItem]) -> Iterator[Row]:
         taken = tokens_and_price([one.usage.get(DRAFTING) for one in own])
         (recalls, _, _, open_), (verdicts, of, failed, unjudged) = (tally.counts for tally in tallies)
         words = mean([item.words for item in own])
-        yield (model, *scores, both, words, *taken, recalls, verdicts, of, failed, open_ + unjudged)
+        nothing = sum(item.nothing for item in own)
+        yield (model, *scores, both, words, *taken, recalls, verdicts, of, failed, open_ + unjudged, nothing)
 
 
 @table(
@@ -175,6 +181,22 @@ def recall_table(items: Sequence[HamletItem]) -> Iterator[Row]:
                 values = _by_model(there, lambda some: some.values(LEVEL_KEYS))[model]
                 found = tally.where(bin=place)
                 yield (perspective, model, place, *values, found.share(ALL).whole, *found.counts)
+
+
+@table(
+    "paths",
+    "Recall along the path (not in the paper)",
+    "A fact counts only where all facts above it are stated too: a leaf with its branch and its root. Leaf alone is"
+    " recall of leaves whatever is above them. A fact below one without a verdict is left out.",
+    ("perspective", "model", *LEVEL_COLUMNS, "leaf alone", "facts", *COUNTS),
+    _on_recall,
+)
+def path_table(items: Sequence[HamletItem]) -> Iterator[Row]:
+    for perspective, own in _recall(items).perspectives:
+        for model, tally in own.models(ALL_MODELS).items():
+            along = [tally.share(level, "paths") for level in LEVEL_KEYS]
+            shares = [one.value for one in (*along, tally.share("leaf"))]
+            yield (perspective, model, *shares, along[-1].whole, *tally.counts)
 
 
 @table(
@@ -220,7 +242,8 @@ def faithfulness_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     "errors",
     "Kinds of unfaithful sentences (HAMLET, tables 12 and 14)",
     "Sentences that the chunk does not support, pooled over summaries. Extrinsic: the chunk does not mention it"
-    " (out of article). Intrinsic: the chunk contradicts a relation, an entity, or the whole sentence.",
+    " (out of article). Intrinsic: the chunk contradicts a relation, an entity, or the whole sentence. The mean of"
+    " models, as in the paper, weights all models equally; all models are pooled.",
     ("model", "error", "sentences", "of all errors", "of intrinsic errors", *COUNTS),
     _on_faithfulness,
 )
@@ -228,6 +251,10 @@ def error_table(items: Sequence[HamletItem]) -> Iterator[Row]:
     for model, tally in _faithfulness(items).models(ALL_MODELS).items():
         for row in _error_rows(tally):
             yield (model, *(row if tally.scores else (row[0], None, None, None)), *tally.counts)
+    models = _faithfulness(items).models()
+    for rows in zip(*map(_error_rows, models.values()), strict=False) if len(models) > 1 else ():
+        means = [mean([number(row[at]) for row in rows]) for at in (2, 3)]
+        yield (MODELS_MEAN, rows[0][0], None, *means, *_faithfulness(items).counts)
 
 
 def _error_rows(tally: HamletTally) -> Iterator[Row]:
@@ -425,23 +452,76 @@ def failure_table(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]
             yield (item.title, item.chunk, item.perspective, item.model, *failed(item.failure))
 
 
+@table(
+    "judges",
+    "Judges of the same summaries (HAMLET, table 3, without people)",
+    "Means over the summaries that all of them have judged, by the same key facts. Full text: faithfulness against the"
+    " whole document, as in FineSurE. `agree read --experiment` compares their verdicts with people's.",
+    ("judge", "reference", "recall", "faithfulness", "summaries", "of"),
+    lambda items, judge, names: _on_recall(items),  # noqa: ARG005  (of the table)
+)
+def judge_table(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -> Iterator[Row]:
+    everyone = [{"": (item.recall, item.faithfulness), **item.second} for item in items]
+    whole = [one for one in everyone if all(name in one and _both(one[name]) for name in names)]
+    for name in names:
+        means = [
+            mean([score.score if score else None for score in column])
+            for column in zip(*(one[name] for one in whole), strict=True)
+        ]
+        full = name.endswith(f", {FULL_TEXT}")
+        who = name.removesuffix(f", {FULL_TEXT}") or judge
+        yield (who, FULL_TEXT if full else "chunk", *(means or (None, None)), len(whole), len(items))
+
+
+def _both(scores: tuple[HamletScore | None, HamletScore | None]) -> bool:
+    return all(one is not None and one.score is not None for one in scores)
+
+
+@table(
+    "chunks",
+    "Chunk size, down to recall and faithfulness",
+    "For every size of chunks its own key facts, queries and summaries. Recall and faithfulness are pooled; the gap is"
+    " the mean of models of the recall gap between fifths; all other tables are about the first size.",
+    ("size", "trees", "facts", "pruned", *(f"recall {one}" for one in LEVEL_COLUMNS), "faithfulness", "gap", *COUNTS),
+    lambda subjects, items, perspectives: f"{_documents(subjects)} {_on_recall(items)}",  # noqa: ARG005  (of the table)
+)
+def chunk_table(
+    subjects: Sequence[HamletSubject], items: Sequence[HamletItem], perspectives: Sequence[Perspective]
+) -> Iterator[Row]:
+    for size in distinct(subjects, "size"):
+        trees, own = _trees(where(subjects, size=size), perspectives), where(items, size=size)
+        facts, tally = [fact for tree in trees for fact in tree.facts], _recall(own)
+        pruned = sum(not fact.kept for fact in facts)
+        gap = mean([_gaps(one)[-1] for one in tally.models().values()])
+        shares = (*tally.values(LEVEL_KEYS), _faithfulness(own).share(ALL).value)
+        yield (size, len(trees), len(facts) - pruned, share(pruned, len(facts)), *shares, gap, *tally.counts)
+
+
 def _tables(outcome: HamletOutcome) -> Iterator[Table]:
-    subjects, items, perspectives = outcome.subjects, outcome.items, outcome.design.perspectives
+    design, perspectives = outcome.design, outcome.design.perspectives
+    subjects = where(outcome.subjects, size=design.sizes[0])
+    items = where(outcome.items, size=design.sizes[0])
     for of_items in (summary_table, recall_table, gap_table, faithfulness_table, error_table, length_table):
         yield of_items(items)
     yield cost_table(subjects, items)
     yield size_table(subjects, perspectives)
     yield pruning_table(subjects, perspectives)
-    if len(outcome.design.models) > 1:
+    yield path_table(items)
+    if len(design.judgings) > 1:
+        yield judge_table(items, design.judge.name, list(design.judgings))
+    if len(design.sizes) > 1:
+        yield chunk_table(outcome.subjects, outcome.items, perspectives)
+    if len(design.models) > 1:
         yield difference_table(items)
-    yield failure_table(subjects, items)
+    yield failure_table(outcome.subjects, outcome.items)
 
 
 def _settings(outcome: HamletOutcome) -> Mapping[str, object]:
     design = outcome.design
-    keys = "models: judge=judge.name validator perspective queries seed"
+    keys = "models: judge=judge.name others: full_text sizes overlap validator perspective queries seed"
+    models, others = ([one.name for one in some] for some in (design.models, design.others))
     return {
-        **json_of(design, keys, models=[one.name for one in design.models]),
+        **json_of(design, keys, models=models, others=others),
         "drafting": {one.name: one.to_json() for one in design.models},
         "documents": [subject.to_json() for subject in outcome.subjects],
         "certificates": [one.to_json() for one in outcome.certificates],
@@ -449,7 +529,8 @@ def _settings(outcome: HamletOutcome) -> Mapping[str, object]:
 
 
 def _headline(outcome: HamletOutcome, tables: Sequence[Table]) -> Iterator[str]:
-    models, gaps = group_by(outcome.items, "model"), next(one for one in tables if one.name == "gaps")
+    own = where(outcome.items, size=outcome.design.sizes[0])
+    models, gaps = group_by(own, "model"), next(one for one in tables if one.name == "gaps")
     for model, items in list(models.items())[:_MOST_MODELS]:
         by_place = [number(row[gaps.columns.index(WHOLE)]) for row in gaps.rows if row[1] == model]
         gap = max((one for one in by_place if one is not None), default=None)
@@ -471,7 +552,8 @@ def _about(outcome: HamletOutcome) -> Iterator[str]:
     yield f"models: {', '.join(plain(one.name) for one in design.models)}"
     yield f"judge: {plain(design.judge.name)}; key facts validated by {plain(design.validator or design.judge.name)}"
     yield from (f"{one.metric} is judged by {unmarked(one.line())}" for one in outcome.certificates)
-    yield f"documents: {', '.join(plain(subject.document.title) for subject in outcome.subjects)}"
+    yield f"documents: {', '.join(plain(one.title) for one in dict.fromkeys(one.document for one in outcome.subjects))}"
+    yield f"chunks for key facts, in tokens: {', '.join(design.sizes)}"
     limit = f"at most {settings.words} words" if settings.words else "as long as suits the document"
     yield f"summaries: {settings.strategy}, {limit}, each of the whole document and answering one query"
     yield _counted(outcome)
