@@ -68,6 +68,7 @@ _VALUE = (
 _OPTION = re.compile(
     rf"`redraft [^`]*`|(?<![\w-])--(?!upgrade\b|redraft-)(?P<name>[a-z][a-z-]*[a-z])(?: (?P<value>{_VALUE}))?"
 )
+_OF_THE_SHELL = ", or use - for stdin"
 _on_command_line = False
 
 
@@ -89,6 +90,7 @@ def worded(text: str) -> str:
 
 def in_python(text: str) -> str:
     """Return a message or hint with settings and next steps as Python has them."""
+    text = text.replace(_OF_THE_SHELL, "")
     return _OPTION.sub(_setting, _COMMAND.sub(_call, text)) if "--" in text or "redraft " in text else text
 
 

@@ -39,6 +39,7 @@ SHELL = ("cli", "studio", "lab", "batches")
         ("--db postgresql://HOST/DB is needed", "Session('postgresql://HOST/DB') is needed"),
         ("for --metric coverage, or try another --judge", "for metrics=['coverage'], or try another `judges`"),
         ("`redraft batch list --json` has it", "`redraft batch list --json` has it"),
+        ("check the path, or use - for stdin", "check the path"),
         ("record it: pytest --redraft-record", "record it: pytest --redraft-record"),
         ("an en--dash and redraft itself stay", "an en--dash and redraft itself stay"),
     ],

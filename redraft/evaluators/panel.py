@@ -359,10 +359,12 @@ def _logged(error: Exception, evaluator: Evaluator) -> str:
     shown = redacted("".join(format_exception(error)), environment_keys())
     _log.error("the metric %s failed:\n%s", evaluator.name, shown)
     outside = [one for one in extract_tb(error.__traceback__) if not one.filename.startswith(_PACKAGE)]
-    if not outside or type(evaluator).__module__.startswith("redraft."):
+    code = getattr(getattr(evaluator, "function", None), "__code__", None)
+    if not outside or (code is None and type(evaluator).__module__.startswith("redraft.")):
         return ""
-    last = [one for one in outside if one.filename == outside[0].filename][-1]
-    return f" ({Path(last.filename).name}, line {last.lineno})"
+    home = code.co_filename if code else outside[0].filename
+    lines = [one.lineno for one in outside if one.filename == home]
+    return f" ({Path(home).name}, line {lines[-1]})" if lines else ""
 
 
 def _reason(error: Exception, metric: str) -> str:

@@ -186,7 +186,7 @@ def test_a_rubric_is_a_goal_also_of_a_run_that_goes_on_from_it(tmp_path: Path) -
         forked = session.fork(result.run.id, 0)
         asked = Fork(goals={"plain_tone": 0.5})
         work: Any = SimpleNamespace(session=session.session)
-        planned = studio_fork(session.store, result.run, asked, work)
+        planned = studio_fork(session.store, result.run, asked, work, {})
 
     assert (result.summary, result.run.stop_reason) == ("The board met. Everybody agreed. It was cold.", "goals_met")
     assert forked.scores["plain_tone"] == 1.0
@@ -247,6 +247,19 @@ def test_functions_are_metrics() -> None:
 def test_what_is_no_metric_is_refused(metric: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         redraft.evaluate(MINUTES, TEXT, store=":memory:", metrics=[metric])
+
+
+@pytest.mark.parametrize("kind", ["function", "coroutine"])
+def test_a_function_that_raises_is_named_with_its_line(kind: str) -> None:
+    def broken(case: redraft.Case) -> float:
+        return {}["score"]
+
+    async def awaited(case: redraft.Case) -> float:
+        return broken(case)
+
+    found = judged(judge({"level": 5}), metric=broken if kind == "function" else awaited)
+    line = broken.__code__.co_firstlineno + 1
+    assert (found.outcome, found.reason) == ("failed", f"KeyError: 'score' (test_rubric.py, line {line})")
 
 
 def test_a_reply_without_faults_or_reason_is_a_verdict() -> None:
