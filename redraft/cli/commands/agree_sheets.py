@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from redraft.report.tables import Report
 
 _COHERENCE = ("annotations", "marks", "preferences")
-_WHAT = ("facts", "queries", "alignment", "verification", "claims", *_COHERENCE)
+_WHAT = ("facts", "queries", "alignment", "verification", "claims", "questions", "answers", *_COHERENCE)
 _SHEET = """\b
 Examples:
   redraft agree sheet 3fa2c1d0 --what facts --sample 600 -o facts.csv
@@ -97,8 +97,8 @@ _what = options.typed_option(
     metavar="KIND",
     required=True,
     help="What people are asked about: facts or queries (valid?), alignment (is a fact in the"
-    " summary?), verification or claims (is a sentence or an answer supported?); on coherence, annotations (right?),"
-    " marks (what confuses?) or preferences (which of two summaries is better?).",
+    " summary?), verification or claims (is a sentence or an answer supported?), questions or answers (good?); on"
+    " coherence, annotations (right?), marks (what confuses?) or preferences (which of two summaries is better?).",
 )
 _experiment = options.typed_option(
     "--experiment", section="summary", metavar="DIR", help="The runs of an experiment, by its files."
@@ -294,9 +294,10 @@ def _coherence_report(
 @options.typed_option(
     "--what",
     section="summary",
-    type=click.Choice([one for one in _WHAT if one not in ("queries", *_COHERENCE)]),
+    type=click.Choice([one for one in _WHAT if one not in ("queries", "questions", "answers", *_COHERENCE)]),
+    metavar="KIND",
     required=True,
-    help="What they judged.",
+    help="What they judged: facts, alignment, verification or claims.",
 )
 @_experiment
 @delivery.output

@@ -35,6 +35,15 @@ _TITLES: dict[What, str] = {
     "alignment": "Alignment of key facts",
     "verification": "Verification of sentences",
     "claims": "Verdicts on claims",
+    "questions": "Quality of questions",
+    "answers": "Quality of answers",
+}
+_SHARES: Mapping[What, str] = {
+    "queries": "The share of queries that people find natural, and relevant (HAMLET, section 4).",
+    "questions": "The share of rows that people answer with yes (LongSumEval, table IV); complete is about all of a"
+    " document's questions.",
+    "answers": "The share of rows that people answer with yes (LongSumEval, table IV). Every answer is relevant or not;"
+    " one that says there is none is right or not, any other consistent or not.",
 }
 _ALL, _MEAN = "all", "mean"
 _MOST_RUNS = 8
@@ -217,7 +226,7 @@ def _validity_table(by_judge: Verdicts, people: Mapping[str, bool], what: What, 
     return Table(
         "validity",
         _TITLES[what],
-        said if what == "facts" else "The share of queries that people find natural, and relevant (HAMLET, section 4).",
+        _SHARES.get(what, said),
         basis,
         ("validator" if what == "facts" else "judge", "judgment", "dimension", "rows", "right", *ENDS),
         tuple(rows),

@@ -19,6 +19,7 @@ from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.consensus import OPEN, Interval
 from redraft.evaluators.consistency import CONSISTENT, Consistency
+from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
 from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
@@ -79,7 +80,7 @@ def _z(confidence: float) -> float:
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
-What = Literal["facts", "queries", "alignment", "verification", "claims"]
+What = Literal["facts", "queries", "alignment", "verification", "claims", "questions", "answers"]
 KINDS: tuple[What, ...] = get_args(What)
 _LETTERS = 8
 # Spreadsheets truncate longer cells.
@@ -96,11 +97,19 @@ ASKED: Mapping[str, str] = {
     "alignment": "Does the summary state this fact, if only in other words?",
     "verification": "Does the document support all of this sentence?",
     "claims": "Does the document support this answer to the question?",
+    "key information": "Does the question ask for key information of the document?",
+    "answerable": "Does the document state this answer, or does it follow from the document?",
+    "complete": "Do these questions cover all key aspects that a summary should address?",
+    "relevant": "Is the answer about what is asked? That there is none is such an answer.",
+    "no answer": "Is it right that the text does not answer the question?",
+    "consistent": "Does the text support the answer?",
 }
 """The yes-or-no questions for people: by dimension of facts and queries, else by kind of sheet."""
 DIMENSIONS: Mapping[What, tuple[str, ...]] = {
     "facts": ("faithfulness", "objectivity", "significance"),
     "queries": ("naturalness", "relevance"),
+    "questions": ("key information", "answerable", "complete"),
+    "answers": ("relevant", "no answer", "consistent"),
 }
 
 
@@ -239,6 +248,36 @@ def _claims(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
         yield _question(result, "claims", right, "" if right else claim["verdict"], shown, passages)
 
 
+def _questions(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
+    """Yield the questions about a document by dimension, and all of them together."""
+    around, listed = Around(document, result.run.tokenizer), list(_judged(result, Coverage.name, "questions"))
+    for one in listed:
+        passages = around.passages(f"{one['question']} {one['expected']}", None)
+        for dimension in DIMENSIONS["questions"][:2]:
+            shown = {"document": document.title, "dimension": dimension, "question": one["question"]}
+            yield _question(result, "questions", None, dimension, {**shown, "answer": one["expected"]}, passages)
+    if listed:
+        shown = {"document": document.title, "dimension": "complete"}
+        together = "\n".join(f"- {one['question']}" for one in listed)
+        yield _question(result, "questions", None, "complete", {**shown, "question": together, "answer": ""}, "–")
+
+
+def _answers(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
+    """Yield the judge's answers by dimension: from the summary, then from the document."""
+    around = Around(document, result.run.tokenizer)
+    found = [
+        ("the summary", one["question"], one["found"], result.summary or "")
+        for one in _judged(result, Coverage.name, "questions")
+    ]
+    for one in _judged(result, Consistency.name, "claims"):
+        passages = around.passages(f"{one['question']} {one['expected'] or one['found']}", one.get("place"))
+        found.append(("the document", one["question"], one["expected"], passages))
+    for source, question, answer, text in found:
+        for dimension in ("relevant", "consistent" if answer else "no answer"):
+            shown = {"document": document.title, "dimension": dimension, "from": source, "question": question}
+            yield _question(result, "answers", None, dimension, {**shown, "answer": answer or "(no answer)"}, text)
+
+
 def _chunk(store: Store, result: Result, document: Document) -> str:
     """Return the chunk whose query the summary answers; empty if it answers none."""
     query, judging, key = result.run.settings.query, result.run.judging, _keyfacts_of(result)
@@ -287,6 +326,8 @@ _READ: Mapping[What, Callable[[Store, Result, Document], Iterator[SheetRow]]] = 
     "alignment": _alignment,
     "verification": _verification,
     "claims": _claims,
+    "questions": _questions,
+    "answers": _answers,
 }
 _NEEDS: Mapping[What, str] = {
     "facts": "name a run of `redraft keyfacts`, or one that was judged by keyfact_recall",
@@ -294,6 +335,8 @@ _NEEDS: Mapping[What, str] = {
     "alignment": "name a run that was judged by keyfact_recall",
     "verification": "name a run that was judged by faithfulness",
     "claims": "name a run that was judged by consistency",
+    "questions": "name a run that was judged by coverage",
+    "answers": "name a run that was judged by coverage or consistency",
 }
 
 

@@ -28,7 +28,8 @@ _EPILOG = """\b
 Examples:
   redraft experiment hamlet book.txt --model openai:a -m openai:b \\
       --judge openai:c --queries 10 --max-cost 5 -o results
-  redraft experiment hamlet book.txt -m openai:a --judge openai:c --preset hamlet
+  redraft experiment hamlet book.txt -m openai:a --judge openai:c \\
+      --preset hamlet
   redraft experiment hamlet book.txt -m openai:a --judge openai:c \\
       --judge openai:d --full-text -o results
 
