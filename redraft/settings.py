@@ -317,13 +317,13 @@ class JudgeConfig(Settings):
     )
     keyfact_chunks: KeyfactChunks = setting(
         "4096",
-        "Tokens of a chunk for key facts: at most N, or as in HAMLET N and the rest of the sentence (4000+).",
+        "Tokens of a chunk for key facts; N+ ends with the sentence begun, as in HAMLET (4000+).",
         "judging",
         "N|N+",
     )
     keyfact_overlap: int = setting(
         0,
-        "Tokens of the text before that a chunk for key facts also has, for facts that span two chunks.",
+        "Tokens before it that a chunk for key facts also has.",
         "judging",
         "N",
         ge=0,
@@ -331,7 +331,7 @@ class JudgeConfig(Settings):
     )
     against: Literal["chunk", "document"] = setting(
         "chunk",
-        "What faithfulness compares an answer to a key-fact query with: its chunk, or the document, as FineSurE does.",
+        "What an answer to a key-fact query is verified against; FineSurE uses the document.",
         "judging",
     )
     confirm: str | None = setting(

@@ -96,12 +96,12 @@ _what = options.typed_option(
     type=click.Choice(_WHAT),
     metavar="KIND",
     required=True,
-    help="What people are asked about: facts or queries (valid in each dimension?), alignment (is a fact in the"
+    help="What people are asked about: facts or queries (valid?), alignment (is a fact in the"
     " summary?), verification or claims (is a sentence or an answer supported?), questions or answers (good?); on"
     " coherence, annotations (right?), marks (what confuses?) or preferences (which of two summaries is better?).",
 )
 _experiment = options.typed_option(
-    "--experiment", section="summary", metavar="DIR", help="All runs of an experiment, by its files in DIR."
+    "--experiment", section="summary", metavar="DIR", help="The runs of an experiment, by its files."
 )
 _margin = options.typed_option(
     "--margin",
@@ -110,7 +110,7 @@ _margin = options.typed_option(
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     multiple=True,
     metavar="X",
-    help="Margin of error, such as 0.05, for which the number of rows is computed.",
+    help="Margin of error to compute the rows for, such as 0.05.",
 )
 _confidence = options.typed_option(
     "--confidence",
@@ -228,7 +228,7 @@ def _coherence_sheet(
     section="summary",
     multiple=True,
     metavar="RUN",
-    help="Also compare this run's verdicts on the same rows, by another judge or validator; may be repeated.",
+    help="A run in which another judge judged the same rows; may be repeated.",
 )
 @_experiment
 @_margin

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _judges = (
     "Model that finds the key facts and judges; may be repeated: further ones judge the same summaries, for comparison."
 )
-_full_text = "Also judge faithfulness against the whole document, as FineSurE does."
+_full_text = "Also verify against the whole document, as FineSurE does."
 _seed = "Choose other queries: a random one from each part of the document, instead of the middle one."
 
 _EPILOG = """\b
@@ -67,8 +67,7 @@ used up. Repeat the command, with a higher limit, to continue.
     "keyfact_chunks",
     multiple=True,
     default=(JudgeConfig().keyfact_chunks,),
-    help="Tokens of a chunk for key facts: at most N, or as in HAMLET N and the rest of the sentence (4000+); may be"
-    " repeated, to compare sizes.",
+    help="Tokens of a chunk for key facts; N+ ends with the sentence begun (4000+); may be repeated, to compare sizes.",
 )
 @options.of_field(JudgeConfig, "keyfact_overlap")
 @options.option("--full-text", section="judging", is_flag=True, help=_full_text)
