@@ -329,7 +329,7 @@ class JudgeConfig(Settings):
         ge=0,
         le=8192,
     )
-    against: Literal["chunk", "document"] = setting(
+    verify_against: Literal["chunk", "document"] = setting(
         "chunk",
         "What an answer to a key-fact query is verified against; FineSurE uses the document.",
         "judging",
@@ -343,7 +343,7 @@ class JudgeConfig(Settings):
 
     def asks(self) -> dict[str, object]:
         """Return the settings that change what is asked; newer ones only if set, since runs are identified by them."""
-        newer = ("rubrics", "calibrations", "confirm", "keyfact_chunks", "keyfact_overlap", "against")
+        newer = ("rubrics", "calibrations", "confirm", "keyfact_chunks", "keyfact_overlap", "verify_against")
         unset = {name for name in newer if getattr(self, name) == type(self).model_fields[name].get_default()}
         kept = self.model_dump(mode="json", exclude={"models", "reference", *unset})
         models = {name: one.model_dump(mode="json", exclude=_NO_MATTER) for name, one in self.models.items()}

@@ -308,7 +308,7 @@ verdict_options = grouped(
     of_field(JudgeConfig, "pack"),
     of_field(JudgeConfig, "keyfacts"),
 )
-against = of_field(JudgeConfig, "against")
+verify_against = of_field(JudgeConfig, "verify_against")
 rubric = typed_option(
     "--rubric",
     section="judging",

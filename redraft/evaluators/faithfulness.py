@@ -64,19 +64,21 @@ class Faithfulness(Evaluator):
     aim = "truth"
     uses = "keyfacts"
     heeds_query = True
-    against: Literal["chunk", "document"] = "chunk"
+    verify_against: Literal["chunk", "document"] = "chunk"
     """What an answer to the query of key facts is compared with."""
 
     @override
     def configured(self, judging: JudgeConfig, encoder: Encoder | None) -> Faithfulness:
         """Return the metric with what answers to queries are compared with."""
-        return replace(self, against=judging.against)
+        return replace(self, verify_against=judging.verify_against)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score the draft, and find each unsupported sentence with the closest evidence."""
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
-        within = case.trees[0].span if case.query is not None and case.trees and self.against == "chunk" else None
+        within = (
+            case.trees[0].span if case.query is not None and case.trees and self.verify_against == "chunk" else None
+        )
         panel = await gather_all(_seat(judge, case, within) for judge in case.panel)
         panel_verdicts = [seat.judge_verdicts for seat in panel]
         polls = aggregate(panel_verdicts, range(len(case.statements)))

@@ -81,6 +81,9 @@ class Options(TypedDict, total=False):
     pack: str
     keyfacts: str
     perspective: str
+    keyfact_chunks: str
+    keyfact_overlap: int
+    verify_against: str
     goals: dict[str, float]
     policy: str
     rounds: int

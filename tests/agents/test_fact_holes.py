@@ -416,7 +416,7 @@ async def test_facts_of_which_none_passes_are_not_told_as_replies_that_were_cut_
     with pytest.raises(JudgingError) as caught:
         await grown(tmp_path, Strict())
     assert re.search(r"none of the \d+ that were found passed validation$", caught.value.message)
-    assert "validator=" in (caught.value.hint or "")
+    assert "`validator`" in (caught.value.hint or "")
 
 
 @pytest.mark.slow

@@ -120,7 +120,7 @@ async def test_where_every_reply_is_cut_off_that_is_the_cause(tmp_path: Path) ->
             await session.build(court.document, settings=court.settings())
     court.store.close()
     assert "simple" not in caught.value.hint
-    assert "context_tokens=" in caught.value.hint
+    assert "`context_tokens`" in caught.value.hint
 
 
 async def test_where_every_reply_ends_within_its_thoughts_the_next_step_is_named(tmp_path: Path) -> None:

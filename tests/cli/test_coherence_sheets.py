@@ -152,7 +152,7 @@ def test_what_a_sheet_is_not_made_of_is_refused(inside: Inside) -> None:
         (("--what", "annotations", "--summaries", "one.json"), "needs --summaries and --annotations"),
         (("--what", "preferences", "--summaries", "one.json"), "needs --summaries (2 of them)"),
         (("run", "--what", "marks", "--summaries", "one.json"), "is made of files, not of runs"),
-        (("--what", "facts"), "needs a run"),
+        (("--what", "facts"), "name a RUN"),
         (("--what", "annotations", "--summaries", "other.json", *BOTH[2:], "-q"), ""),
     ):
         done = inside.run("agree", "sheet", *arguments)

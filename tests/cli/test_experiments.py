@@ -238,10 +238,6 @@ def test_a_dry_run_of_chunk_sizes_counts_each_chunk_before_each_judge(inside: In
         (("hamlet", "book.md", "--judge", "openai:judge"), "Missing option '--model'"),
         (("hamlet", "book.md", "--model", "openai:a"), "Missing option '--judge'"),
         (("hamlet", "book.md", "--model", "a", "--judge", "openai:judge"), "there is no model 'a'"),
-        (
-            (*A_BY_X, "--judge", "openai:y"),
-            "only one model can judge",
-        ),
         ((*A_BY_X, "--queries", "0"), "'--queries'"),
         ((*A_BY_X, "--max-cost", "1"), "price of openai:a"),
         ((*A_BY_X, "-o", "book.md"), "cannot be created"),

@@ -652,7 +652,9 @@ async def test_against_the_document_an_answer_is_held_against_all_of_it(two_cour
     tree = (await two_court.keyfacts(settings=SMALL)).trees[0]
     summary, settings = told(1, TWO, wrong={2: "Bob"}), {**SMALL, "query": tree.query}
     by_chunk = await judged(two_court, summary, "faithfulness", evidence="whole", settings=settings)
-    by_text = await judged(two_court, summary, "faithfulness", evidence="whole", settings=settings, against="document")
+    by_text = await judged(
+        two_court, summary, "faithfulness", evidence="whole", settings=settings, verify_against="document"
+    )
     assert by_chunk.details["errors"] == {"entity": 1, "out_of_article": 1}
     assert (by_text.details["errors"], by_text.judged) == ({"entity": 1}, 3)
     levels: Any = by_text.details["by_level"]

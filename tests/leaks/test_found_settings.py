@@ -67,7 +67,7 @@ def test_files_of_a_stranger_set_nothing_unasked() -> None:
 @pytest.mark.parametrize("let_in", ["embeddings", "prompts"])
 def test_the_files_notice_what_gets_in(let_in: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trust, "_HARMLESS", trust._HARMLESS | {let_in})
-    assert any(f"{let_in} = " in one for one in unasked(1000, 1))
+    assert any(f"{let_in} = " in one for one in unasked(3000, 1))
 
 
 @pytest.mark.parametrize("content", ["a = " + "[" * 3_000, "a." * 3_000 + "b = 1"])

@@ -99,7 +99,7 @@ async def test_too_long_a_request_is_no_refusal_of_tools(desk: Desk) -> None:
         async with desk.at(server) as model:
             with pytest.raises(ModelError) as caught:
                 await model.ask(colour())
-    assert "chunk_tokens=" in caught.value.hint
+    assert "`chunk_tokens`" in caught.value.hint
     assert len(server.seen) == 1
 
 

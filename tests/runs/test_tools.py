@@ -137,7 +137,7 @@ async def test_what_is_given_to_an_agent_to_remove_or_correct_is_confirmed_first
     unseen, wrong = (one.id for one in found)
 
     refused = await hands.refused("revise", run, findings=[unseen])
-    assert "the findings are withdrawn (list_findings has those that are left)" in refused
+    assert "they are withdrawn (list_findings has those that are left)" in refused
     assert not hands.court.asked("revise")
     assert [one.id for one in (await hands.use("list_findings", run, metric="consistency")).findings] == [wrong]
 

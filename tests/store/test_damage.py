@@ -129,7 +129,7 @@ def test_an_export_is_no_page_under_another_name(here: tuple[Inside, str, str], 
     command, run, _ = here
     done = command.run("export", run, "-o", name)
     assert done.code == 2
-    assert f"not as {name[2:].upper()}" in done.err
+    assert f"not {name[2:].upper()}" in done.err
     assert not (command.folder / name).exists()
 
 

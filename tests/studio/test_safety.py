@@ -88,7 +88,7 @@ def test_without_a_token_others_may_look_and_do_nothing(tmp_path: Path) -> None:
     with served(tmp_path, guarded=False) as at, at.stranger() as client:
         assert client.get("/api/runs").status_code == 200
         assert client.post("/api/runs", json={}, headers={"Origin": at.url}).status_code == 401
-    with pytest.raises(UsageError, match=r"^guarded=False is only for this machine") as refused:
+    with pytest.raises(UsageError, match=r"^`guarded=False` is only for this machine") as refused:
         config_for("0.0.0.0", 1, StudioConfig(guarded=False))
     with for_command_line():
         assert refused.value.message.startswith("--no-token is only for this machine")

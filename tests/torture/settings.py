@@ -36,7 +36,7 @@ MAY = {
     *("questions", "stretch-tokens", "claims", "batch", "top-k", "similarity", "threshold", "second-look"),
     *("perspective", "refine", "rounds", "policy", "tolerance", "judged-share", "review", "concurrency"),
     *("requests-per-minute", "tokens-per-minute", "max-cost", "max-calls", "timeout"),
-    *("feedback", "free-length", "max-tokens"),
+    *("feedback", "free-length", "max-tokens", "keyfact-overlap", "verify-against"),
 }
 """What may be set unasked, whatever the value."""
 MODELS = {"model", "writer", "judge", "validator", "confirm", "decider"}

@@ -38,7 +38,7 @@ The exit code is 3 when a metric could not be judged, or the budget is used up.
 @options.metric_option
 @options.query
 @options.judging_options
-@options.against
+@options.verify_against
 @options.reference
 @preset_option
 @options.asking_options

@@ -67,7 +67,7 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
     yield from _reasons(turn.made)
     if base is not None:
         told = {one.finding for one in turn.made.answers}
-        yield from _listed("to fix", [one for one in turn.to_fix if one.metric != REVIEW or one.id not in told], few)
+        yield from _listed("to fix", [one for one in turn.to_fix if not (_is_request(one) and one.id in told)], few)
         yield from _answered(turn)
         if turn.draft.text == base.draft.text:
             return
@@ -94,7 +94,7 @@ def _answered(turn: Turn) -> Iterator[str]:
     """Yield the findings that were not simply fixed, with the reviser's reason."""
     known = {finding.id: finding for finding in turn.to_fix}
     for one in turn.made.answers:
-        if one.finding in known and known[one.finding].metric == REVIEW:
+        if one.finding in known and _is_request(known[one.finding]):
             yield from _request(known[one.finding], one, turn.made)
             continue
         if one.became in ("fixed", "") or one.finding not in known:
@@ -102,6 +102,11 @@ def _answered(turn: Turn) -> Iterator[str]:
         said = f"“{one.said}”" if one.became == "kept" else one.said or "no reason was given"
         about = f"{one.became}: {findings.brief(known[one.finding])} · {one_line(said, _LONGEST)}"
         yield from terminal.wrapped(about, "    ")
+
+
+def _is_request(finding: Finding) -> bool:
+    """Return whether a finding is a request in a person's words, rather than one of a file."""
+    return finding.metric == REVIEW and finding.kind == "request"
 
 
 def _request(finding: Finding, answer: PointAnswer, made: Round) -> Iterator[str]:

@@ -190,7 +190,7 @@ def _question(
 
 def judge_of(run: Run) -> str:
     """Return who judged in a run, and whether against the whole document."""
-    full = run.judging is not None and run.judging.against == "document"
+    full = run.judging is not None and run.judging.verify_against == "document"
     return " + ".join(judges_of(run)) + (", full text" if full else "")
 
 
@@ -281,7 +281,7 @@ def _answers(_: Store, result: Result, document: Document) -> Iterator[SheetRow]
 def _chunk(store: Store, result: Result, document: Document) -> str:
     """Return the chunk whose query the summary answers; empty if it answers none."""
     query, judging, key = result.run.settings.query, result.run.judging, _keyfacts_of(result)
-    if query is None or key is None or (judging is not None and judging.against == "document"):
+    if query is None or key is None or (judging is not None and judging.verify_against == "document"):
         return ""
     trees = trees_for(store.keyfacts.get(key), query, get_args(Perspective))
     return _passage(document, trees[0]) if trees else ""

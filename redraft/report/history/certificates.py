@@ -36,7 +36,7 @@ _TERMS: Mapping[str, tuple[str, ...]] = {
         "confirm",
     ),
     "keyfact_recall": ("perspective", "validator", "keyfact_chunks", "keyfact_overlap", "embeddings", *_ALWAYS),
-    "faithfulness": ("evidence", "against", "embeddings", *_ALWAYS),
+    "faithfulness": ("evidence", "verify_against", "embeddings", *_ALWAYS),
     "booookscore": ("batch", *_ALWAYS),
 }
 _NEVER = {"metrics", "judges", "models", "base_url", "pack", "keyfacts", "reference", "calibrations"}

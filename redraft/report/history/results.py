@@ -476,7 +476,8 @@ def _unmet(store: Store, rounds: Sequence[Round]) -> Iterator[str]:
     for made in rounds:
         if REVIEW not in made.aims or made.base is None:
             continue
-        asked = {one.id: one for one in store.judgments.of(made.base)[REVIEW].findings}
+        reviewed = store.judgments.of(made.base).get(REVIEW)
+        asked = {one.id: one for one in reviewed.findings} if reviewed else {}
         for answer in made.answers:
             if answer.finding in asked and (why := not_met(answer, made)):
                 wanted = one_line(asked[answer.finding].explanation, 100)

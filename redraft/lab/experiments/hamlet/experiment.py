@@ -283,7 +283,7 @@ class HamletDesign(ModelsDesign):
             keyfacts=keyfacts,
             perspective=self.perspective,
             evidence="whole",
-            against=against,
+            verify_against=against,
         )
         return RunSpec(Evaluate(judging=self._seated(judging, judge)), given=summary, experiment=HAMLET)
 
