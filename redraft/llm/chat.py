@@ -8,7 +8,6 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from langchain_core.decisions import BaseDecisionModel
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
@@ -31,7 +30,6 @@ from redraft.errors import (
 from redraft.llm import structured_output
 from redraft.llm.addresses import is_openais, plain_address
 from redraft.llm.base import BROKEN_OFF, Model, Reply, Request, Sampling
-from redraft.llm.decision_clients import as_decision_model
 from redraft.llm.envelope import answered_by, as_reply, finish_of, oddities, text_of, usage_of
 from redraft.llm.failures import status_of, translate
 from redraft.llm.reasoning_budget import ThinkingRoom, refuses_sampling, thought_tokens, usual_room
@@ -144,12 +142,10 @@ _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
 _NO_WAY = "the provider rejects every form of structured reply (--replies); see its message"
 
 
-def as_model(given: Model | BaseChatModel | BaseDecisionModel, *, seconds: float | None = None) -> Model:
-    """Return a model as it is, or a LangChain chat or decision model wrapped, with `seconds` as its time limit."""
+def as_model(given: Model | BaseChatModel, *, seconds: float | None = None) -> Model:
+    """Return a model as it is, or a LangChain chat model wrapped, with `seconds` as its time limit."""
     if isinstance(given, BaseChatModel):
         return ChatModel(given, seconds=seconds)
-    if isinstance(given, BaseDecisionModel):
-        return as_decision_model(given, seconds)
     if all(hasattr(given, name) for name in ("identity", "most_tokens", "ask")):
         return given
     raise UsageError(

@@ -14,6 +14,7 @@ from redraft import plugins
 from redraft.errors import RedraftError, UsageError
 from redraft.llm.base import Model
 from redraft.llm.chat import ChatModel, as_model, traits_of
+from redraft.llm.decision_clients import as_decision_model as as_decision_model
 from redraft.llm.decision_clients import open_systemone as open_systemone
 from redraft.llm.failures import redact
 from redraft.llm.http_client import disable_redirects

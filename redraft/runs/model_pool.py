@@ -6,9 +6,8 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
-from langchain_core.decisions import BaseDecisionModel
 from langchain_core.language_models import BaseChatModel
 
 from redraft.domain import Document
@@ -23,7 +22,7 @@ from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.runs.model_names import NOBODY, as_judge, named_in, under_name
-from redraft.runs.models import exact_tokenizer, open_model, price_of, resolve
+from redraft.runs.models import decision_model, exact_tokenizer, open_model, price_of, resolve
 from redraft.settings import (
     DECISIONS,
     DraftConfig,
@@ -373,7 +372,12 @@ def _settled(given: ModelSettings) -> ModelSettings:
     return given.model_copy(update={"base_url": there.base_url, "key_env": there.key_env, "prompts": prompts})
 
 
-ModelLike = str | ModelSettings | Model | BaseChatModel | BaseDecisionModel
+if TYPE_CHECKING:
+    from langchain_core.decisions import BaseDecisionModel
+
+    ModelLike = str | ModelSettings | Model | BaseChatModel | BaseDecisionModel
+else:  # decision models are seldom used, and slow to import
+    ModelLike = str | ModelSettings | Model | BaseChatModel
 """A model by name as on the command line, its settings, or an object: a `Model`, or any chat model or decision model of
 LangChain."""
 # Settings that belong to a model, whatever a run's settings are.
@@ -419,6 +423,12 @@ class ModelRoles:
         return refinement if self.decider is None else refinement.model_copy(update={"decider": self.decider})
 
 
+def _as_model(given: Model | BaseChatModel | BaseDecisionModel) -> Model:
+    if isinstance(given, BaseChatModel) or not hasattr(given, "_classify"):
+        return as_model(given)
+    return decision_model(cast("BaseDecisionModel", given))
+
+
 def model_roles(
     model: ModelLike | None,
     judges: Sequence[ModelLike],
@@ -436,7 +446,7 @@ def model_roles(
             return given
         if isinstance(given, ModelSettings):
             return _kept(given, models)
-        return seen.setdefault(id(given), as_model(given)).identity
+        return seen.setdefault(id(given), _as_model(given)).identity
 
     writer = model if isinstance(model, ModelSettings) else None
     name = writer.model if writer else named(model)

@@ -45,6 +45,8 @@ from redraft.store.batches import ByJob
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
 if TYPE_CHECKING:
+    from langchain_core.decisions import BaseDecisionModel
+
     from redraft.evaluators.base import Evaluator
     from redraft.llm.base import Model
 
@@ -194,6 +196,13 @@ def _open_decision_model(settings: DraftConfig, seconds: float, closing: AsyncEx
     from redraft.llm.openai import open_decisions
 
     return open_decisions(name, url, key=key, seconds=seconds, closing=closing, identity=identity)
+
+
+def decision_model(given: BaseDecisionModel) -> Model:
+    """Return a decision model of LangChain as a judge."""
+    from redraft.llm.providers import as_decision_model
+
+    return as_decision_model(given, None)
 
 
 def load_openai() -> None:

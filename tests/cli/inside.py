@@ -154,8 +154,10 @@ def on_terminal(command: Command, *arguments: str, term: str = "xterm", typed: b
         streams = {"stdout": out.path, "stderr": err.path} | ({"stdin": err.path} if typed else {})
         err.type(typed)
         process = stack.enter_context(Begun(own, *arguments, **streams))
-        while [one for one in (out, err) if one.look()] or process.poll() is None:
-            pass
+        running = True
+        # What is written just before the end is read after it.
+        while [one for one in (out, err) if one.look()] or running:
+            running = process.poll() is None
         code = process.poll()
         assert code is not None
         return Done(code, out.text, err.text)
