@@ -317,7 +317,9 @@ rubric = typed_option(
     help="Also judge how far the summary meets the requirement TEXT; a FILE with [rubrics.NAME] tables instead can"
     " define levels. May be repeated.",
 )
-judging_options = grouped(judge_options, rubric, questions, keyfact_options, verdict_options)
+judging_options = grouped(
+    judge_options, of_field(JudgeConfig, "confirm"), rubric, questions, keyfact_options, verdict_options
+)
 metric_option = of_field(JudgeConfig, "metrics", listing=_metrics)
 reference = option(
     "--reference",

@@ -29,6 +29,7 @@ from redraft.prompts.qa import Statement
 from redraft.prompts.tags import Tags
 from redraft.report.dossier.build import read_dossier
 from redraft.report.pages.dossier import dossier_page
+from tests.command import Command
 from tests.decisionserver import DecisionServer, Json, decision_server
 
 TEXT = (
@@ -377,3 +378,17 @@ async def test_who_confirms_needs_somebody_to_confirm(tmp_path: Path) -> None:
     async with redraft.Session(tmp_path / "a.db", judging=redraft.JudgeConfig(confirm="openai:b")) as session:
         with pytest.raises(UsageError, match="openai:b has nobody to confirm"):
             await session.evaluate(DOCUMENT, SUMMARY, metrics=["faithfulness"])
+
+
+def test_on_the_command_line_a_judge_confirms_what_another_doubts(server: DecisionServer, tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    (tmp_path / "book.txt").write_text(TEXT, "utf-8")
+    (tmp_path / "summary.txt").write_text(f"{TRUE} The mill burned down in the autumn of the same year.", "utf-8")
+    words = ("evaluate", "book.txt", "summary.txt", "--metric", "faithfulness", "--judge", "systemone:small")
+    named = ("--judge-base-url", server.address, "--confirm", "extractive", "--json")
+    done = command.run(*words, *named)
+    assert done.code == 0, done.err
+    verdicts = [one["verdict"] for one in done.json["metrics"]["faithfulness"]["details"]["sentences"]]
+    # The first judge knows nothing of the mill, the second one finds it in the document.
+    assert verdicts == ["none", "none"]
+    assert server.asked == 1
