@@ -17,6 +17,8 @@ from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
 from redraft.text.units import words
 
+QUESTIONS_VERSION = 1
+"""Part of what identifies a decision model's stored answers: raise it with every change of a question."""
 DECIDED = ("consistency", "faithfulness", "booookscore", "keyfact_recall")
 """The metrics that a decision model can judge; the last one only with existing key facts."""
 SUPPORTED = "supported"

@@ -11,7 +11,8 @@ from langchain_core.decisions import BaseDecisionModel, ClassifierResponse
 from pydantic import SecretStr
 
 from redraft.errors import TransientError
-from redraft.llm.decisions import VERSION, DecisionModel, Typed
+from redraft.llm.claim_questions import QUESTIONS_VERSION
+from redraft.llm.decisions import DecisionModel, Typed
 from redraft.llm.http_client import limit_response
 from redraft.settings import DECISIONS
 
@@ -69,7 +70,7 @@ def as_decision_model(given: BaseDecisionModel, seconds: float | None) -> Decisi
     """Return a decision model of LangChain as a judge."""
     address = str(getattr(given, "base_url", None) or "")
     where = f"@{address}" if "://" in address else ""
-    identity = f"{DECISIONS}:{given._provider}:{given.model}:{VERSION}{where}"
+    identity = f"{DECISIONS}:{given._provider}:{given.model}:{QUESTIONS_VERSION}{where}"
     key = getattr(given, "api_key", None)
     secret = key.get_secret_value() if isinstance(key, SecretStr) else ""
     return DecisionModel(LangChainClient(given), identity, seconds=seconds, address=address, secret=secret)

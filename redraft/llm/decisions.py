@@ -40,8 +40,6 @@ from redraft.prompts.qa import (
     DocumentAnswers,
 )
 
-VERSION = 1
-"""Part of what identifies a stored answer: raise it with every change of a question."""
 Typed = Choice | Noul
 Distribution = Mapping[str, float]
 

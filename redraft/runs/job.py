@@ -38,7 +38,7 @@ from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES
 from redraft.prompts.qa import ANSWER_FROM_DOCUMENT
 from redraft.report.history.lineage import KeptEncoder
-from redraft.runs.model_names import least_window
+from redraft.runs.model_names import identity_of, least_window
 from redraft.runs.model_pool import ModelPool, WorkingModel
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import (
@@ -225,7 +225,7 @@ class JobFactory:
     def _calibrations(self, worker: WorkingModel) -> dict[str, Calibration]:
         """Return the calibrations of a judge by prompt, as they were when the run began."""
         judging = self.run.judging
-        found = judging.calibrations.get(worker.model.identity, {}) if judging else {}
+        found = judging.calibrations.get(identity_of(worker.settings), {}) if judging else {}
         return {_JUDGED_BY[metric]: one for metric, one in found.items() if metric in _JUDGED_BY}
 
     def _decider(self, panel: Panel | None) -> Decider | None:

@@ -22,7 +22,7 @@ from redraft.llm.addresses import (
     provider_of,
 )
 from redraft.llm.base import LateModel, Model
-from redraft.llm.claim_questions import DECIDED
+from redraft.llm.claim_questions import DECIDED, QUESTIONS_VERSION
 from redraft.llm.nli import SERVES, open_entailment
 from redraft.llm.prices import FREE, PriceTable
 from redraft.llm.reasoning_budget import usual_room
@@ -188,7 +188,7 @@ def _open_decision_model(settings: DraftConfig, seconds: float, closing: AsyncEx
     assert url is not None
     openais = provider_of(settings.model) == DECISIONS
     key = openai_key(settings.model, url, settings.key_env, usual=usual_key and openais)
-    identity = f"{settings.model}@{url}"
+    identity = f"{settings.model}:{QUESTIONS_VERSION}@{url}"
     if not openais:
         from redraft.llm.providers import open_systemone
 

@@ -29,6 +29,7 @@ from redraft.prompts.qa import Statement
 from redraft.prompts.tags import Tags
 from redraft.report.dossier.build import read_dossier
 from redraft.report.pages.dossier import dossier_page
+from redraft.runs import models
 from tests.command import Command
 from tests.decisionserver import DecisionServer, Json, decision_server
 
@@ -153,6 +154,16 @@ async def test_a_reply_is_stored_with_its_probabilities(server: DecisionServer, 
     again = await judged(judge, "faithfulness", tmp_path / "a.db")
     assert shown(again, "sentences") == shown(first, "sentences")
     assert server.asked == 1
+
+
+async def test_an_answer_to_another_wording_of_the_questions_is_not_used(
+    server: DecisionServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = named("systemone:small", server.address)
+    await judged(judge, "faithfulness", tmp_path / "a.db")
+    monkeypatch.setattr(models, "QUESTIONS_VERSION", 2)
+    await judged(judge, "faithfulness", tmp_path / "a.db")
+    assert server.asked == 2
 
 
 async def test_a_refused_question_leaves_its_item_open(tmp_path: Path) -> None:
