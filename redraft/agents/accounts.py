@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar, cast
 
+from redraft.agents.certainty import LikelyAnswer
 from redraft.errors import RejectedRequest, ReplyError, UnreadableReply
 from redraft.llm.base import Reply
 
@@ -77,7 +78,7 @@ class Account(Generic[Verdict_]):
         """Return a copy without the verdicts of a judge that cannot tell."""
         decided = {n: one for n, one in self.verdicts.items() if is_verdict(one)}
         undecided = {n: one for n, one in self.verdicts.items() if n not in decided}
-        between = sum(getattr(one, "odds", None) is not None for one in undecided.values())
+        between = sum(isinstance(one, LikelyAnswer) and one.odds is not None for one in undecided.values())
         unsure = _BETWEEN.format(f"{between} item" if between == 1 else f"{between} items") if between else ""
         return replace(self, verdicts=decided, trouble=self.trouble or unsure, undecided=undecided)
 

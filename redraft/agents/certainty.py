@@ -5,14 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from pydantic import BaseModel
+
+from redraft.prompts.contract import UNSURE
 from redraft.settings import Calibration
 
 Odds = Mapping[str, float]
 
 LOW, HIGH = 0.2, 0.8
-"""The probability of the fine answer up to which a judge objects, and from which it agrees; set in advance."""
+"""The probability of the fine answer up to which a judge objects, and from which it agrees: the cuts of a judge without
+calibration, set in advance. A calibration moves what the judge itself says at them."""
 # A probability of 0 or 1 has no finite odds.
 _LEAST = 1e-6
+
+
+class LikelyAnswer(BaseModel):
+    """An answer, as stored, with the probability of each label if the judge gives any."""
+
+    odds: dict[str, float] | None = None
 
 
 def calibrated(probability: float, calibration: Calibration | None) -> float:
@@ -29,7 +39,13 @@ def raw_cut(probability: float, calibration: Calibration) -> float:
     return 1 / (1 + math.exp(-max(-50.0, min(50.0, at))))
 
 
-def decides(odds: Odds | None, fine: str, calibration: Calibration | None) -> bool:
-    """Return whether these probabilities are a verdict, `fine` being the answer without fault. An answer without any is
-    one."""
-    return odds is None or not LOW < calibrated(odds.get(fine, 0.0), calibration) < HIGH
+def verdict(odds: Odds, said: str, fine: str, calibration: Calibration | None) -> str:
+    """Return the verdict of a judge that `said` something and gives these probabilities, `fine` being the answer
+    without fault: the side of the calibrated probability, or `UNSURE` between the cuts."""
+    likely = calibrated(odds.get(fine, 0.0), calibration)
+    if likely >= HIGH:
+        return fine
+    others = [name for name in odds if name != fine]
+    if likely > LOW or not others:
+        return UNSURE
+    return said if said != fine else max(others, key=lambda name: odds[name])

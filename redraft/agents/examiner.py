@@ -9,13 +9,14 @@ from pydantic import BaseModel
 
 from redraft.agents.accounts import Account, Attempt, Entries, account, first_trouble, gather_all
 from redraft.agents.answers import ReplyAnswers, SummaryAnswerCache, sentence_names
+from redraft.agents.certainty import LikelyAnswer
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, Scope, document_fields
 from redraft.agents.judge import Judge, batch_size, in_batches, label_of
 from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
 from redraft.domain import Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.llm.base import Reply
-from redraft.llm.claim_questions import SUPPORTED
+from redraft.llm.claim_judge import CONTRADICTED, NOT_SO, SUPPORTED
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.qa import Candidate, Comparison, Pair, QuestionItem, Statement, SummaryLine, Verdict
@@ -73,12 +74,11 @@ class AskedSentences(BaseModel):
         return AskedSentences(asked=both[0] + both[1]).model_dump_json()
 
 
-class RememberedAnswer(CitedPlace):
+class RememberedAnswer(CitedPlace, LikelyAnswer):
     """An answer from the document, as stored, with its place."""
 
     answered: bool | Unsure
     answer: str
-    odds: dict[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +296,11 @@ class Examiner:
 
     def _decided(self, answer: RememberedAnswer) -> RememberedAnswer:
         """Return the answer, left open where its probability is between the judge's cuts."""
-        if self.judge.decides(qa.ANSWER_FROM_DOCUMENT, answer.odds, SUPPORTED):
+        if answer.answered == UNSURE:
+            return answer
+        # The answer to a claim is the claim itself, or that it is not so.
+        said = SUPPORTED if answer.answered and answer.answer != NOT_SO else CONTRADICTED
+        if self.judge.settled(qa.ANSWER_FROM_DOCUMENT, answer.odds, said, SUPPORTED) == said:
             return answer
         return answer.model_copy(update={"answered": UNSURE, "answer": ""})
 

@@ -9,6 +9,7 @@ from typing import get_args
 from pydantic import BaseModel
 
 from redraft.agents.accounts import Account, Attempt, Entries, account, first_trouble, gather_all
+from redraft.agents.certainty import LikelyAnswer
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, document_fields
 from redraft.agents.judge import Judge, batch_size, window_of
 from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
@@ -53,12 +54,11 @@ class FactVerdict(BaseModel):
     quote: str = ""
 
 
-class SentenceVerdict(CitedPlace):
+class SentenceVerdict(CitedPlace, LikelyAnswer):
     """The error of a sentence, as stored, with the closest place in the document."""
 
     category: factual.Category | Unsure
     reason: str
-    odds: dict[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +154,8 @@ class FactChecker:
 
         def told(one: factual.Alignment) -> FactAlignment:
             """Return the alignment. Only the answer counts, as in the paper; the sentences are optional."""
-            sure = self.judge.decides(factual.ALIGN_FACTS, one.odds, "yes")
-            stated = None if one.stated == UNSURE or not sure else one.stated == "yes"
+            verdict = self.judge.settled(factual.ALIGN_FACTS, one.odds, one.stated, "yes")
+            stated = None if verdict == UNSURE else verdict == "yes"
             sentences = frozenset(known.intersection(one.sentences)) if stated else frozenset[int]()
             odds = self.judge.probability(factual.ALIGN_FACTS, one.odds, "yes") if one.odds else None
             return FactAlignment(stated, sentences, odds)
@@ -183,7 +183,7 @@ class FactChecker:
             )
             return Entries.of(
                 reply,
-                ((one.id - 1, self._decided(sentence_verdict(one, reader, spans))) for one in reply.value.sentences),
+                ((one.id - 1, sentence_verdict(one, self.judge, reader, spans)) for one in reply.value.sentences),
             )
 
         fitting = batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION))
@@ -199,12 +199,6 @@ class FactChecker:
             search.verdicts,
         )
         return found.decided(lambda one: one.category != UNSURE)
-
-    def _decided(self, verdict: SentenceVerdict) -> SentenceVerdict:
-        """Return the verdict, left open where its probability is between the judge's cuts."""
-        if self.judge.decides(factual.VERIFY_SENTENCES, verdict.odds, SUPPORTED):
-            return verdict
-        return verdict.model_copy(update={"category": UNSURE})
 
     async def mark(self, excerpt: str, label: str) -> factual.ChunkMarks:
         """Return how well a chunk lends itself to drawing key facts from it."""
@@ -259,7 +253,13 @@ def _is_faulty(verdict: SentenceVerdict) -> bool:
     return verdict.category != SUPPORTED
 
 
-def sentence_verdict(one: factual.Verification, reader: EvidenceReader, spans: Sequence[Span]) -> SentenceVerdict:
-    """Return the verdict on a sentence, with its quote located in the document."""
+def sentence_verdict(
+    one: factual.Verification, judge: Judge, reader: EvidenceReader, spans: Sequence[Span]
+) -> SentenceVerdict:
+    """Return the verdict on a sentence, with its quote located in the document; it is left open where its probability
+    is between the judge's cuts."""
     cited = CitedPlace.fields_of(reader.quoted(one.quote, spans))
-    return SentenceVerdict(category=one.category, reason=_reason(one.reason), odds=one.odds, **cited)
+    category = judge.settled(factual.VERIFY_SENTENCES, one.odds, one.category, SUPPORTED)
+    return SentenceVerdict.model_validate(
+        {"category": category, "reason": _reason(one.reason), "odds": one.odds, **cited}
+    )

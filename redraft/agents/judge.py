@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from redraft.agents.accounts import FIRST, Account, Attempt
-from redraft.agents.certainty import Odds, calibrated, decides
+from redraft.agents.certainty import Odds, calibrated, verdict
 from redraft.agents.evidence import USUAL, EntryBudget, TokenRates
 from redraft.builtin.facade import IDENTITY, reads
 from redraft.errors import ReplyError
@@ -56,6 +56,9 @@ class Judge:
     """The id of the document, so that verdicts are deleted with it."""
     calibrations: Mapping[str, Calibration] = field(default_factory=dict)
     """By prompt, the calibration of its probabilities, where one was fitted for this judge."""
+    probabilities: bool = False
+    """Whether a model that writes its verdicts is asked for their probabilities; without a calibration it does not
+    abstain because of them."""
     visit: int = 0
     """The number of times a finished run was continued: undecided items are asked about once more."""
 
@@ -69,9 +72,13 @@ class Judge:
         """Return the sampling settings that are part of every key."""
         return [self.temperature] if self.top_p is None else [self.temperature, self.top_p]
 
-    def decides(self, prompt: Prompt[Any, Any], odds: Odds | None, fine: str) -> bool:
-        """Return whether an answer with these probabilities is a verdict, `fine` being the answer without fault."""
-        return decides(odds, fine, self.calibrations.get(prompt.name))
+    def settled(self, prompt: Prompt[Any, Any], odds: Odds | None, said: str, fine: str) -> str:
+        """Return the verdict of an answer: what was `said`, or what its probabilities say of it, `fine` being the
+        answer without fault; `UNSURE` between the cuts."""
+        calibration = self.calibrations.get(prompt.name)
+        if odds is None or (self.probabilities and calibration is None):
+            return said
+        return verdict(odds, said, fine, calibration)
 
     def probability(self, prompt: Prompt[Any, Any], odds: Odds, fine: str) -> float:
         """Return the calibrated probability of the answer without fault."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel
-
 from redraft.agents.accounts import Account, Attempt, Entries, account
+from redraft.agents.certainty import LikelyAnswer
 from redraft.agents.evidence import USUAL, EntryBudget
 from redraft.agents.judge import Judge, batch_size
 from redraft.domain import content_id
@@ -36,13 +35,12 @@ _AFTER = 3
 _LONGEST_QUESTION = 300
 
 
-class SentenceConfusion(BaseModel):
+class SentenceConfusion(LikelyAnswer):
     """The stored verdict on a sentence; None if the judge cannot tell."""
 
     confusing: bool | None
     questions: tuple[str, ...] = ()
     types: tuple[ErrorType, ...] = ()
-    odds: dict[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +65,9 @@ class Proofreader:
             given = ConfusionGiven(summary=beside, sentences=asked)
             reply = await self.judge.ask_items(FIND_CONFUSION, given, numbers, CONFUSION, "coherence", attempt)
             place = {statements[n].id: n for n in numbers}
-            said = ((one, self.judge.decides(FIND_CONFUSION, one.odds, NO_CONFUSION)) for one in reply.value.sentences)
-            return Entries.of(reply, ((place.get(one.id, NOBODY), _confused(one, sure=sure)) for one, sure in said))
+            return Entries.of(
+                reply, ((place.get(one.id, NOBODY), _confused(one, self.judge)) for one in reply.value.sentences)
+            )
 
         async def judged(numbers: Sequence[int]) -> Account[SentenceConfusion]:
             batches = [numbers[at : at + size] for at in range(0, len(numbers), size)]
@@ -116,10 +115,11 @@ def _frame(book: PromptBook, tokenizer: Tokenizer) -> int:
     return tokenizer.count(book.source(FIND_CONFUSION.name)) + _FRAME
 
 
-def _confused(one: Confusion, *, sure: bool) -> SentenceConfusion | None:
+def _confused(one: Confusion, judge: Judge) -> SentenceConfusion | None:
     """Return the verdict of an entry; None if it gives none, or contradicts itself."""
-    if not sure:
-        return SentenceConfusion(confusing=None, odds=one.odds)
+    said = one.errors[0] if one.errors else NO_CONFUSION
+    if (verdict := judge.settled(FIND_CONFUSION, one.odds, said, NO_CONFUSION)) != said:
+        one = one.model_copy(update={"questions": [], "types": [verdict]})
     if one.is_confusing is None and not one.is_left_open:
         return None
     questions = tuple(one_line(question, _LONGEST_QUESTION) for question in one.asked)

@@ -73,7 +73,7 @@ class Splitter:
                 factual.VERIFY_SENTENCES, given, numbers, VERIFICATION, "verified fact", attempt
             )
             return Entries.of(
-                reply, ((one.id - 1, sentence_verdict(one, reader, spans)) for one in reply.value.sentences)
+                reply, ((one.id - 1, sentence_verdict(one, self.judge, reader, spans)) for one in reply.value.sentences)
             )
 
         async def judged(numbers: Sequence[int]) -> Account[SentenceVerdict]:

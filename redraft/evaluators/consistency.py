@@ -26,7 +26,7 @@ from redraft.evaluators.consensus import (
 )
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
-from redraft.llm.claim_questions import SUPPORTED
+from redraft.llm.claim_judge import SUPPORTED
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,

@@ -11,7 +11,7 @@ from langchain_core.decisions import BaseDecisionModel, ClassifierResponse
 from pydantic import SecretStr
 
 from redraft.errors import TransientError
-from redraft.llm.claim_questions import QUESTIONS_VERSION
+from redraft.llm.claim_judge import QUESTIONS_VERSION
 from redraft.llm.decisions import DecisionModel, Typed
 from redraft.llm.http_client import limit_response
 from redraft.settings import DECISIONS

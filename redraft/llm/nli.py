@@ -1,43 +1,20 @@
-"""A local entailment model as judge: loading, inference and verdicts."""
+"""A local entailment model as judge: loading, inference and the probabilities of its answers."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from redraft.domain import Usage
-from redraft.errors import ProviderError
-from redraft.llm.base import LateModel, Model, Reply, Request, Sampling
-from redraft.llm.claim_questions import NOT_SO, claim_in, claims_asked, compared, nearest_sentence
-from redraft.prompts.contract import UNSURE, Given_, ReplyModel, Value_
-from redraft.prompts.factual import (
-    ALIGN_FACTS,
-    VERIFY_SENTENCES,
-    AlignGiven,
-    Alignment,
-    Alignments,
-    Category,
-    Verification,
-    Verifications,
-    VerifyGiven,
-)
-from redraft.prompts.qa import (
-    ANSWER_FROM_DOCUMENT,
-    ASK_SUMMARY,
-    COMPARE_ANSWERS,
-    AnswerFromDocumentGiven,
-    CompareGiven,
-    Comparisons,
-    DocumentAnswer,
-    DocumentAnswers,
-)
+from redraft.llm.base import LateModel, Model
+from redraft.llm.claim_judge import ABSENT, CONTRADICTED, SUPPORTED, ClaimAnswer, ClaimJudge, ClaimSet
 from redraft.text.sentences import sentences
 from redraft.text.units import words
 from redraft.text.vectors import check_name, folder_of, load, not_loaded
@@ -165,26 +142,12 @@ def _plain(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-SURE = 0.8
-"""The least probability of a verdict; set in advance, not fitted to data."""
 # Passages are read in windows of a paragraph's length, as in the models' training.
 _STRETCH = 160
 # How many windows that share most words with a claim are used, and how many of these in pairs.
 _NEAREST, _PAIRED = 8, 3
 # The fewest tokens of a premise that are worth reading.
 _LEAST_ROOM = 32
-
-Verdict = Literal["entailed", "contradicted", "neither"]
-
-
-@dataclass(frozen=True, slots=True)
-class EntailmentVerdict:
-    """A verdict on a claim, its probability, its premise, and the premise's passages."""
-
-    verdict: Verdict
-    odds: float
-    premise: str
-    passages: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,28 +158,26 @@ class _Premise:
     """Whether it includes the window that shares the most words with the claim."""
 
 
-def check_claims(model: Entailment, claims: Sequence[str], passages: Sequence[str]) -> list[EntailmentVerdict | None]:
-    """Return a verdict per claim, all in one batch; None if no class is likely enough, or the claim is too long."""
+def check_claims(model: Entailment, claims: Sequence[str], passages: Sequence[str]) -> list[ClaimAnswer | None]:
+    """Return the answer about each claim, all in one batch; None for a claim that is too long."""
     premises = [_premises(model, claim, passages) for claim in claims]
     pairs = [(one.text, claim) for claim, some in zip(claims, premises, strict=True) for one in some]
     odds = iter(model.odds(pairs))
-    return [_held(some, [next(odds) for _ in some]) for some in premises]
+    return [_answer([(one, next(odds)) for one in some]) for some in premises]
 
 
-def _held(premises: Sequence[_Premise], odds: Sequence[EntailmentScores]) -> EntailmentVerdict | None:
-    """Return the verdict on one claim: any premise may entail it, but only the nearest may contradict it, since models
-    call unrelated texts contradictory."""
-    if not premises:
+def _answer(scores: Sequence[tuple[_Premise, EntailmentScores]]) -> ClaimAnswer | None:
+    """Return the answer about one claim: any premise may support it, and the likeliest does, but only the nearest say
+    how it is wrong, since models call unrelated texts contradictory."""
+    if not scores:
         return None
-    said = list(zip(premises, odds, strict=True))
-    premise, best = max(said, key=lambda one: one[1].entailment)
-    if best.entailment >= SURE:
-        return EntailmentVerdict("entailed", best.entailment, premise.text, premise.passages)
-    premise, worst = max((one for one in said if one[0].nearest), key=lambda one: one[1].contradiction)
-    if worst.contradiction >= SURE:
-        return EntailmentVerdict("contradicted", worst.contradiction, premise.text, premise.passages)
-    least = min(one.neutral for one in odds)
-    return EntailmentVerdict("neither", least, "", frozenset()) if least >= SURE else None
+    best, support = max(scores, key=lambda one: one[1].entailment)
+    near, fault = max((one for one in scores if one[0].nearest), key=lambda one: one[1].contradiction)
+    share = fault.contradiction / ((fault.contradiction + fault.neutral) or 1)
+    left = 1 - support.entailment
+    odds = {SUPPORTED: support.entailment, CONTRADICTED: left * share, ABSENT: left * (1 - share)}
+    premise = best if support.entailment >= 1 / 2 else near
+    return ClaimAnswer(odds, premise.text, premise.passages)
 
 
 def _premises(model: Entailment, claim: str, passages: Sequence[str]) -> list[_Premise]:
@@ -237,13 +198,10 @@ def _premises(model: Entailment, claim: str, passages: Sequence[str]) -> list[_P
     return found
 
 
-VERSION = 2
+VERSION = 3
 """Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
 SERVES = ("consistency", "faithfulness", "keyfact_recall")
 """The metrics that it can judge; the last one only with existing key facts."""
-
-_NOT_SURE = "The entailment model is not sure of any of its classes."
-_CATEGORIES: Mapping[str, Category] = {"entailed": "none", "contradicted": "sentence", "neither": "out_of_article"}
 
 
 def open_entailment(name_or_path: str) -> Model:
@@ -264,93 +222,22 @@ def _identity(name_or_path: str) -> str:
     return f"nli:{os.path.abspath(folder)}:{VERSION}:{digest}"
 
 
-class EntailmentModel:
-    """Judges claims by passages; if it is not sure, it says so."""
+class EntailmentModel(ClaimJudge):
+    """Judges claims by passages."""
+
+    name = "entailment model"
+    serves = SERVES
 
     def __init__(self, model: Entailment, identity: str) -> None:
-        self.identity = identity
+        super().__init__(identity)
         self._model = model
         self._alone = asyncio.Lock()
-        self._answers: dict[str, Callable[[Any], ReplyModel]] = {
-            ASK_SUMMARY.name: claims_asked,
-            ANSWER_FROM_DOCUMENT.name: self._answered,
-            COMPARE_ANSWERS.name: _compared,
-            VERIFY_SENTENCES.name: self._verified,
-            ALIGN_FACTS.name: self._aligned,
-        }
 
-    def most_tokens(self, sampling: Sampling) -> int:  # noqa: ARG002  (it writes nothing)
-        """Return 0: the model is free."""
-        return 0
-
-    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
-        """Answer a prompt, one at a time, as each uses the whole machine."""
-        answer = self._answers.get(request.prompt.name)
-        if answer is None:
-            raise ProviderError(
-                f"an entailment model cannot do what the prompt {request.prompt.name} asks",
-                hint=f"it judges by {', '.join(SERVES[:-1])} and {SERVES[-1]}",
-            )
+    async def answers(self, asked: ClaimSet) -> tuple[Mapping[int, ClaimAnswer], Usage, str]:
+        """Return the answers about claims that leave room for a text; one request at a time, as each uses the whole
+        machine."""
+        texts = [one.text for one in asked.claims.values()]
         async with self._alone:
-            value = await asyncio.to_thread(answer, request.given)
-        return Reply(cast(Value_, value), value.model_dump_json(), Usage(reported=False))
-
-    def _answered(self, given: AnswerFromDocumentGiven) -> DocumentAnswers:
-        """Return whether claims hold; other questions are left open."""
-        claims = {one.id: claim for one in given.questions if (claim := claim_in(one.question))}
-        held = self._held(claims, given.texts)
-        answers = {"contradicted": NOT_SO, "neither": ""}
-        return DocumentAnswers(
-            answers=[
-                DocumentAnswer(
-                    id=n,
-                    quote=nearest_sentence(claims[n], [one.premise]),
-                    answered=one.verdict != "neither",
-                    answer=answers.get(one.verdict, claims[n]),
-                )
-                if (one := held.get(n))
-                else DocumentAnswer(id=n, quote="", answered=UNSURE, answer="")
-                for n in (asked.id for asked in given.questions)
-            ]
-        )
-
-    def _verified(self, given: VerifyGiven) -> Verifications:
-        claims = {one.id: one.sentence for one in given.sentences}
-        return Verifications(
-            sentences=[
-                Verification(
-                    id=n,
-                    reason=f"The verdict of the entailment model: {one.verdict} ({one.odds:.2f}).",
-                    quote=nearest_sentence(claims[n], [one.premise]),
-                    category=_CATEGORIES[one.verdict],
-                )
-                if one
-                else Verification(id=n, reason=_NOT_SURE, quote="", category=UNSURE)
-                for n, one in self._held(claims, given.texts).items()
-            ]
-        )
-
-    def _aligned(self, given: AlignGiven) -> Alignments:
-        """Return the alignment, with the sentences of the summary as passages."""
-        passages = [f"{one.before} {one.sentence}".strip() for one in given.sentences]
-        held = self._held({one.id: one.fact for one in given.facts}, passages)
-        return Alignments(
-            facts=[
-                Alignment(
-                    id=n,
-                    stated="yes" if one.verdict == "entailed" else "no",
-                    sentences=[given.sentences[at].id for at in sorted(one.passages) if one.verdict == "entailed"],
-                )
-                if one
-                else Alignment(id=n, stated=UNSURE, sentences=[])
-                for n, one in held.items()
-            ]
-        )
-
-    def _held(self, claims: Mapping[int, str], passages: list[str]) -> dict[int, EntailmentVerdict | None]:
-        """Return the verdict on each claim; None if unsure."""
-        return dict(zip(claims, check_claims(self._model, list(claims.values()), passages), strict=True))
-
-
-def _compared(given: CompareGiven) -> Comparisons:
-    return Comparisons(comparisons=compared(given.pairs, "by entailment"))
+            found = await asyncio.to_thread(check_claims, self._model, texts, asked.texts)
+        known = {number: one for number, one in zip(asked.claims, found, strict=True) if one is not None}
+        return known, Usage(reported=False), ""

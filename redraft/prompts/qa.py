@@ -215,7 +215,6 @@ class Comparison(ReplyModel):
     id: Annotated[int, Names("pairs"), IDS]
     reason: Reason
     verdict: Annotated[Verdict, BeforeValidator(lenient(Verdict, None, _VERDICTS)), Also(*LABELS)]
-    odds: Odds = None
 
 
 class Comparisons(ReplyModel):

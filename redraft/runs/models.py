@@ -22,7 +22,7 @@ from redraft.llm.addresses import (
     provider_of,
 )
 from redraft.llm.base import LateModel, Model
-from redraft.llm.claim_questions import DECIDED, QUESTIONS_VERSION
+from redraft.llm.claim_judge import DECIDED, QUESTIONS_VERSION
 from redraft.llm.nli import SERVES, open_entailment
 from redraft.llm.prices import FREE, PriceTable
 from redraft.llm.reasoning_budget import usual_room

@@ -16,7 +16,7 @@ import pytest
 from langchain_core.decisions import BaseDecisionModel, ClassifierResponse, Noul
 
 import redraft
-from redraft.agents.certainty import decides
+from redraft.agents.certainty import verdict
 from redraft.domain import Evaluation
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import interval_of_mean
@@ -30,6 +30,7 @@ from redraft.prompts.tags import Tags
 from redraft.report.dossier.build import read_dossier
 from redraft.report.pages.dossier import dossier_page
 from redraft.runs import models
+from redraft.settings import Calibration
 from tests.command import Command
 from tests.decisionserver import DecisionServer, Json, decision_server
 
@@ -288,10 +289,20 @@ def test_no_prompt_asks_a_language_model_for_probabilities_and_none_is_taken() -
     assert (read.category, read.odds) == ("none", None)
 
 
-def test_what_lies_between_the_cuts_is_left_open() -> None:
-    decided = [decides({"yes": one}, "yes", None) for one in (0.0, 0.2, 0.21, 0.79, 0.8, 1.0)]
-    assert decided == [True, True, False, False, True, True]
-    assert decides(None, "yes", None)
+@pytest.mark.parametrize(
+    ("likely", "said"), [(0.0, "no"), (0.2, "no"), (0.21, "unsure"), (0.79, "unsure"), (0.8, "yes"), (1.0, "yes")]
+)
+@pytest.mark.parametrize("before", ["yes", "no"])
+def test_a_verdict_is_the_side_on_which_the_probability_is(likely: float, said: str, before: str) -> None:
+    assert verdict({"yes": likely, "no": 1 - likely}, before, "yes", None) == said
+
+
+def test_a_verdict_follows_the_calibrated_probability() -> None:
+    odds = {"none": 0.7, "entity": 0.1, "sentence": 0.2}
+    assert verdict(odds, "none", "none", Calibration(slope=1, intercept=-3)) == "sentence"
+    assert verdict(odds, "entity", "none", Calibration(slope=1, intercept=-3)) == "entity"
+    assert verdict(odds, "none", "none", Calibration(slope=1, intercept=-1)) == "unsure"
+    assert verdict({"none": 0.3, "entity": 0.7}, "entity", "none", Calibration(slope=1, intercept=3)) == "none"
 
 
 def test_every_confusion_is_described() -> None:

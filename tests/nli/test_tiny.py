@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from redraft import Session
+from redraft.agents.certainty import HIGH
 from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Span, Tree
 from redraft.errors import UsageError
 from redraft.evaluators.reference.keyfacts import keyfacts_id
 from redraft.llm import nli
-from redraft.llm.nli import SURE, check_claims, load_entailment, open_entailment
+from redraft.llm.nli import check_claims, load_entailment, open_entailment
 from redraft.readers.documents import load
 from redraft.settings import JudgeConfig
 from tests.cli.inside import Inside
@@ -29,7 +30,7 @@ def test_classes_are_read_from_the_configuration_in_any_order(tiny: Path, tmp_pa
     pairs = [(there_are("goats"), claim) for claim in (there_are("goats"), FALSE, UNKNOWN)]
     odds = load_entailment(str(tiny)).odds(pairs)
     assert [one.index(max(one)) for one in odds] == [0, 2, 1]
-    assert all(max(one) >= SURE and abs(sum(one) - 1) < 1e-5 for one in odds)
+    assert all(max(one) >= HIGH and abs(sum(one) - 1) < 1e-5 for one in odds)
     # The same weights under another order of names say something else: it is the names that are gone by.
     other = tmp_path / "other"
     shutil.copytree(tiny, other)
@@ -62,7 +63,7 @@ def test_a_long_text_is_read_in_stretches(tiny: Path) -> None:
     filler = " ".join([there_are("hens")] * 60)
     (found,) = check_claims(model, [TRUE], [f"{filler} {there_are('bees')} {filler}"])
     assert found is not None
-    assert found.verdict == "entailed"
+    assert found.verdict == "supported"
     assert model.tokens(found.premise) <= 10
     assert all(model.tokens(one) <= 20 for one in model.windows(filler, 20))
     assert " ".join(model.windows(filler, 20)) == filler

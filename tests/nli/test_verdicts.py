@@ -14,28 +14,21 @@ import pytest
 
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import Examiner
-from redraft.agents.fact_checker import FactChecker
+from redraft.agents.fact_checker import FactChecker, SentenceVerdict
 from redraft.agents.judge import Judge
 from redraft.agents.splitter import Splitter
 from redraft.domain import Document, Span
 from redraft.errors import ProviderError, UsageError
 from redraft.llm.base import Reply, Request
-from redraft.llm.nli import (
-    SURE,
-    Entailment,
-    EntailmentModel,
-    EntailmentScores,
-    EntailmentVerdict,
-    check_claims,
-    open_entailment,
-)
+from redraft.llm.claim_judge import ClaimAnswer
+from redraft.llm.nli import Entailment, EntailmentModel, EntailmentScores, check_claims, open_entailment
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import UNSURE as UNSURE_SAID
-from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, AlignGiven, Fact, VerifyGiven
+from redraft.prompts.factual import VERIFY_SENTENCES
 from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven, QuestionItem, Statement
 from redraft.runs.models import price_of, resolve
-from redraft.settings import DraftConfig
+from redraft.settings import Calibration, DraftConfig
 from redraft.store.store import Store
 from redraft.text.languages import reading
 from redraft.text.passages import Passages
@@ -80,44 +73,44 @@ class _Tokenizer:
 
 def said(
     claim: str, passages: list[str], odds: Callable[[str, str], EntailmentScores], length: int = 64
-) -> EntailmentVerdict | None:
+) -> ClaimAnswer | None:
     return check_claims(Entailment("made-up", Words(odds, length)), [claim], passages)[0]
+
+
+def told(found: ClaimAnswer | None) -> tuple[str, float, str, set[int]]:
+    """The verdict, its probability, what it rests on, and where that is."""
+    assert found is not None
+    assert sum(found.odds.values()) == pytest.approx(1)
+    return found.verdict, round(found.odds[found.verdict], 2), found.premise, set(found.places)
 
 
 def test_a_claim_that_follows_from_one_passage_is_borne_out_whatever_the_others_say() -> None:
     found = said("The ferry sank.", [BRIDGE, FERRY], lambda premise, _: YES if premise == FERRY else NO)
-    assert found == EntailmentVerdict("entailed", 0.95, FERRY, frozenset({1}))
+    assert told(found) == ("supported", 0.95, FERRY, {1})
 
 
 def test_a_claim_may_follow_from_two_passages_together() -> None:
     both = f"{FERRY} {MILL}"
     found = said("The ferry and the mill.", [FERRY, BRIDGE, MILL], lambda one, _: YES if one == both else NEITHER)
-    assert found == EntailmentVerdict("entailed", 0.95, both, frozenset({0, 2}))
+    assert told(found) == ("supported", 0.95, both, {0, 2})
 
 
 def test_only_what_stands_nearest_contradicts() -> None:
     claim = "The ferry sank in May."
-    assert said(claim, [BRIDGE, FERRY], lambda one, _: NO if FERRY in one else NEITHER) == EntailmentVerdict(
-        "contradicted", 0.95, FERRY, frozenset({1})
-    )
-    assert said(claim, [BRIDGE, FERRY], lambda one, _: NO if one == BRIDGE else NEITHER) is None
+    found = said(claim, [BRIDGE, FERRY], lambda one, _: NO if FERRY in one else NEITHER)
+    assert told(found) == ("contradicted", 0.94, FERRY, {1})
+    found = said(claim, [BRIDGE, FERRY], lambda one, _: NO if one == BRIDGE else NEITHER)
+    assert told(found)[:2] == ("absent", 0.96)
 
 
 def test_what_no_passage_speaks_of_is_in_none() -> None:
-    assert said("The king died.", [BRIDGE, FERRY], lambda *_: NEITHER) == EntailmentVerdict(
-        "neither", 0.96, "", frozenset()
-    )
+    assert told(said("The king died.", [BRIDGE, FERRY], lambda *_: NEITHER))[:2] == ("absent", 0.96)
 
 
-@pytest.mark.parametrize("which", [0, 1, 2])
-def test_nothing_is_said_where_no_class_is_sure(which: int) -> None:
-    def odds(sure: float) -> EntailmentScores:
-        values = [(1 - sure) / 2] * 3
-        values[which] = sure
-        return EntailmentScores(*values)
-
-    assert said("The ferry sank.", [FERRY], lambda *_: odds(SURE + 0.001)) is not None
-    assert said("The ferry sank.", [FERRY], lambda *_: odds(SURE - 0.001)) is None
+def test_of_classes_that_are_not_sure_every_probability_is_kept() -> None:
+    found = said("The ferry sank.", [FERRY], lambda *_: UNSURE)
+    assert found is not None
+    assert found.odds == pytest.approx({"supported": 0.4, "contradicted": 0.3, "absent": 0.3})
     assert said("The ferry sank.", [], lambda *_: YES) is None
 
 
@@ -134,26 +127,33 @@ def test_what_is_put_to_the_model_fits_and_is_put_once() -> None:
     assert check_claims(model, ["word " * 40], [FERRY]) == [None]
 
 
-async def test_what_it_cannot_tell_is_said_so_that_nobody_asks_again() -> None:
-    model = EntailmentModel(Entailment("made-up", Words(lambda *_: UNSURE)), "nli:made-up")
-    claims = ["The ferry sank.", "word " * 60]
-    asked = [QuestionItem(id=n, question=f"Is this so: “{claim}”?") for n, claim in enumerate(claims, 1)]
-    answered = await model.ask(
-        Request(ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven(passages=[FERRY], questions=asked))
-    )
-    assert [(one.id, one.answered, one.answer, one.quote) for one in answered.value.answers] == [
-        (1, UNSURE_SAID, "", ""),
-        (2, "unsure", "", ""),
-    ]
-    statements = [Statement(id=n, sentence=claim) for n, claim in enumerate(claims, 1)]
-    verified = await model.ask(Request(VERIFY_SENTENCES, VerifyGiven(passages=[FERRY], sentences=statements)))
-    assert [(one.id, one.category) for one in verified.value.sentences] == [(1, UNSURE_SAID), (2, UNSURE_SAID)]
-    facts = [Fact(id=n, fact=claim) for n, claim in enumerate(claims, 1)]
-    aligned = await model.ask(Request(ALIGN_FACTS, AlignGiven(sentences=statements[:1], facts=facts)))
-    assert [(one.id, one.stated, one.sentences) for one in aligned.value.facts] == [
-        (1, UNSURE_SAID, []),
-        (2, UNSURE_SAID, []),
-    ]
+async def verified(scores: EntailmentScores, db: Path, calibration: Calibration | None = None) -> list[SentenceVerdict]:
+    """What an agent makes of a sentence and of one that is too long, by verdict or left open."""
+    document = Document.from_text(f"{FERRY} {BRIDGE}")
+    tokenizer = EstimatingTokenizer()
+    reader = EvidenceReader(document, Passages(document, tokenizer), tokenizer, 2048, 100)
+    model = EntailmentModel(Entailment("made-up", Words(lambda *_: scores)), "nli:made-up")
+    statements = [Statement(id=1, sentence="The ferry sank."), Statement(id=2, sentence="word " * 60)]
+    calibrations = {VERIFY_SENTENCES.name: calibration} if calibration else {}
+    with Store(db) as store:
+        judge = Judge(model, PromptBook("standard"), store.judgments, calibrations=calibrations)
+        found = await FactChecker(judge).verify(statements, reader, None)
+        return [one for _, one in sorted(found.answers.items())]
+
+
+async def test_between_the_cuts_and_of_too_long_a_claim_nothing_is_said(tmp_path: Path) -> None:
+    for n, (supported, verdict) in enumerate([(0.81, "none"), (0.79, "unsure"), (0.21, "unsure"), (0.19, "sentence")]):
+        scores = EntailmentScores(supported, 0.0, 1 - supported)
+        found = await verified(scores, tmp_path / f"{n}.db")
+        assert [one.category for one in found] == [verdict, UNSURE_SAID]
+        assert found[1].odds is None
+
+
+async def test_its_cuts_are_fitted_like_those_of_any_judge_with_probabilities(tmp_path: Path) -> None:
+    """A checker with two classes that says 0.6 of what nearly all people find right."""
+    scores, fitted = EntailmentScores(0.6, 0.4, 0.0), Calibration(slope=4, intercept=0)
+    assert (await verified(scores, tmp_path / "a.db"))[0].category == UNSURE_SAID
+    assert (await verified(scores, tmp_path / "b.db", fitted))[0].category == "none"
 
 
 class Heard(EntailmentModel):
@@ -214,8 +214,8 @@ def test_it_is_told_by_its_name_and_costs_nothing(tmp_path: Path) -> None:
     settings = resolve(DraftConfig(model="nli:cross-encoder/nli-deberta-v3-base", base_url="http://localhost:1/v1"))
     assert settings.base_url is None
     assert price_of(settings, None) is not None  # type: ignore[arg-type]
-    assert open_entailment("cross-encoder/nli-deberta-v3-base").identity == "nli:cross-encoder/nli-deberta-v3-base:2"
-    assert open_entailment(str(tmp_path)).identity.startswith(f"nli:{os.path.abspath(tmp_path)}:2:")
+    assert open_entailment("cross-encoder/nli-deberta-v3-base").identity == "nli:cross-encoder/nli-deberta-v3-base:3"
+    assert open_entailment(str(tmp_path)).identity.startswith(f"nli:{os.path.abspath(tmp_path)}:3:")
     with pytest.raises(UsageError, match="no such folder"):
         open_entailment("./nowhere")
     with pytest.raises(UsageError, match="there is no model"):
@@ -253,12 +253,10 @@ def test_a_model_with_two_classes_supports_or_does_not_and_never_contradicts(lab
     words = Pairs(lambda *_: YES)
     words.config.id2label = labels
     model = Entailment("made-up", words)
-    assert check_claims(model, ["The ferry sank."], [BRIDGE, FERRY]) == [
-        EntailmentVerdict("entailed", 0.95, FERRY, frozenset({1}))
-    ]
+    (one,) = check_claims(model, ["The ferry sank."], [BRIDGE, FERRY])
+    assert told(one) == ("supported", 0.95, FERRY, {1})
     (other,) = check_claims(model, ["The ferry sank."], [BRIDGE, MILL])
-    assert other is not None
-    assert (other.verdict, other.odds) == ("neither", 0.95)
+    assert told(other)[:2] == ("absent", 0.95)
 
 
 @pytest.mark.parametrize("labels", [{0: "yes", 1: "no"}, {0: "supported", 1: "entailed"}, {0: "supported"}])

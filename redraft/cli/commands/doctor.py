@@ -90,7 +90,7 @@ def _patients(given: Mapping[str, Any]) -> list[DoctorSubject]:
     """The judges that are named, each by itself."""
     from redraft.evaluators.catalog import BUILT_IN, metrics
     from redraft.lab.doctor.checkup import DoctorSubject, check_aims
-    from redraft.llm.claim_questions import DECIDED
+    from redraft.llm.claim_judge import DECIDED
     from redraft.llm.nli import SERVES
 
     names = given["judge"] or (EXTRACTIVE,)
