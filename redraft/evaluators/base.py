@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Span, Tree
-from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, agreement, interval_of_mean, mean, spread
+from redraft.evaluators.consensus import (
+    Answer_,
+    JudgeVerdicts,
+    PanelVerdicts,
+    agreement,
+    confirmed,
+    doubted,
+    interval_of_mean,
+    mean,
+    spread,
+)
 from redraft.evaluators.metric_info import MetricAim
 from redraft.evaluators.reference.keyfacts import trees_for
 from redraft.evaluators.reference.questions import cited_for
@@ -205,26 +216,49 @@ def conciseness(statements: Sequence[Statement], needed: Collection[int]) -> dic
     return {"share": 1 - len(unneeded) / len(statements), "unneeded": unneeded} if needed else None
 
 
+async def panel_verdicts(
+    case: Case, count: int, fine: str, judge: Callable[[Judge, Sequence[int]], Awaitable[JudgeVerdicts[Answer_]]]
+) -> PanelVerdicts[Answer_]:
+    """Return the verdicts of every judge of the panel on so many items. `judge` has one of them judge some items, and
+    numbers the verdicts by their position among these. What is not found `fine`, the confirmer decides, if there is
+    one."""
+
+    async def judged(one: Judge) -> JudgeVerdicts[Answer_]:
+        first = await judge(one, range(count))
+        items = doubted(first, count, fine)
+        if case.confirmer is None or not items:
+            return first
+        return confirmed(first, await judge(case.confirmer, items), items)
+
+    return PanelVerdicts.of(await gather_all(judged(one) for one in case.panel), count)
+
+
 def concluded(
-    evaluation: Evaluation, panel_verdicts: Sequence[JudgeVerdicts], items: Mapping[int, ItemVotes]
+    metric: Evaluator,
+    panel: PanelVerdicts[Any],
+    *,
+    unasked: int = 0,
+    findings: Iterable[Finding] = (),
+    held: Iterable[str] = (),
+    details: Mapping[str, object] | None = None,
 ) -> Evaluation:
-    """Return the evaluation whose score is the mean of the items' values; failed if no item has a verdict."""
+    """Return the evaluation whose score is the mean of the items' values; failed if no item has a verdict. `unasked`
+    items were never put to the judges."""
+    items, judges, told = panel.items, panel.judges, dict(details or {})
     score = mean([item.value for item in items.values()])
-    trouble = next((judge_verdicts.trouble for judge_verdicts in panel_verdicts if judge_verdicts.trouble), "")
-    details = dict(evaluation.details) | ({"trouble": trouble} if trouble else {})
+    trouble = next((one.trouble for one in judges if one.trouble), "")
+    told |= {"trouble": trouble} if trouble else {}
+    judged, unjudged = len(items), panel.count - len(items) + unasked
     if score is None:
         reason = trouble or "no judge gave a verdict on any item"
-        return replace(evaluation, outcome="failed", score=None, findings=(), held=(), details=details, reason=reason)
+        return replace(metric.failed(reason, unjudged), details=told)
     likely = [item.probability for item in items.values() if item.probability is not None]
     if len(likely) == len(items):
-        details["interval"] = [round(one, 4) for one in interval_of_mean(likely)]
-    if len(panel_verdicts) > 1:
-        details["judges"] = [
-            {"judge": judge_verdicts.judge, "score": judge_verdicts.score, "judged": len(judge_verdicts.by_item)}
-            for judge_verdicts in panel_verdicts
-        ]
-        details["agreement"] = agreement([judge_verdicts.by_item for judge_verdicts in panel_verdicts])
-        details["spread"] = spread(
-            [one for judge_verdicts in panel_verdicts if (one := judge_verdicts.score) is not None]
-        )
-    return replace(evaluation, score=score, details=details)
+        told["interval"] = [round(one, 4) for one in interval_of_mean(likely)]
+    if len(judges) > 1:
+        told["judges"] = [{"judge": one.judge, "score": one.score, "judged": len(one.by_item)} for one in judges]
+        told["agreement"] = agreement([one.by_item for one in judges])
+        told["spread"] = spread([own for one in judges if (own := one.score) is not None])
+    return Evaluation(
+        metric.name, metric.version, "scored", score, judged, unjudged, tuple(findings), tuple(held), details=told
+    )

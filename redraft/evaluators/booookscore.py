@@ -10,22 +10,17 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
-from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.agents.proofreader import Proofreader, SentenceConfusion, least_window
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
 from redraft.errors import UsageError
-from redraft.evaluators.base import Case, Evaluator, concluded
+from redraft.evaluators.base import Case, Evaluator, concluded, panel_verdicts
 from redraft.evaluators.consensus import (
     ItemVotes,
     JudgeVerdicts,
-    aggregate,
-    confirmed,
-    doubted,
+    PanelVerdicts,
     objected,
-    replaced,
-    shown_verdict,
 )
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, NO_CONFUSION, ErrorType
@@ -62,14 +57,6 @@ _LOOKED_UP: frozenset[Task] = frozenset({"clarify", "correct", "connect"})
 
 
 @dataclass(frozen=True, slots=True)
-class _ConfusionVerdicts:
-    """One judge's verdicts by index of the judged sentence."""
-
-    verdicts: dict[int, SentenceConfusion]
-    judge_verdicts: JudgeVerdicts
-
-
-@dataclass(frozen=True, slots=True)
 class Booookscore(Evaluator):
     """Judges several sentences at a time beside the whole summary, without the document. Headings are not judged. The
     document is searched only for answers to a confused reader's questions."""
@@ -100,41 +87,29 @@ class Booookscore(Evaluator):
         statements = sentences_of(case.statements)
         if not statements:
             return self.not_applicable("the summary has no sentence")
-        panel = await gather_all(self._seat(judge, case, statements) for judge in case.panel)
-        panel_verdicts = [seat.judge_verdicts for seat in panel]
-        polls = aggregate(panel_verdicts, range(len(statements)))
-        said = {n: _said(n, panel) for n in polls}
-        findings = await asyncio.to_thread(_findings, statements, polls, said, case.reader)
-        evaluation = Evaluation(
-            self.name,
-            self.version,
-            "scored",
-            judged=len(polls),
-            unjudged=len(statements) - len(polls),
-            findings=tuple(findings),
+
+        async def judged(judge: Judge, numbers: Sequence[int]) -> JudgeVerdicts[SentenceConfusion]:
+            return await self._verdicts(judge, case, [statements[n] for n in numbers])
+
+        panel = await panel_verdicts(case, len(statements), CLEAR, judged)
+        said = {n: _said(n, panel) for n in panel.items}
+        evaluation = concluded(
+            self,
+            panel,
+            findings=await asyncio.to_thread(_findings, statements, panel.items, said, case.reader),
             details={
                 "types": by_type([one for one in said.values() if one.confusing]),
                 "headings": len(case.statements) - len(statements),
                 "sentences": [
-                    {"id": one.id, **shown_verdict(polls, panel_verdicts, n), **_confusions(said.get(n))}
-                    for n, one in enumerate(statements)
+                    {"id": one.id, **panel.shown(n), **_confusions(said.get(n))} for n, one in enumerate(statements)
                 ],
             },
         )
-        return _scored(concluded(evaluation, panel_verdicts, polls), panel_verdicts)
+        return _scored(evaluation, panel)
 
-    async def _seat(self, judge: Judge, case: Case, statements: Sequence[Statement]) -> _ConfusionVerdicts:
-        first = await self._sit(judge, case, statements)
-        items = doubted(first.judge_verdicts, len(statements), CLEAR)
-        if case.confirmer is None or not items:
-            return first
-        second = await self._sit(case.confirmer, case, [statements[n] for n in items])
-        return _ConfusionVerdicts(
-            replaced(first.verdicts, second.verdicts, items),
-            confirmed(first.judge_verdicts, second.judge_verdicts, items),
-        )
-
-    async def _sit(self, judge: Judge, case: Case, statements: Sequence[Statement]) -> _ConfusionVerdicts:
+    async def _verdicts(
+        self, judge: Judge, case: Case, statements: Sequence[Statement]
+    ) -> JudgeVerdicts[SentenceConfusion]:
         reader = Proofreader(judge, case.reader.tokenizer, case.reader.window, self.batch)
         found = await reader.read(case.text, statements)
         by_item = {n: CONFUSING if one.confusing else CLEAR for n, one in sorted(found.verdicts.items())}
@@ -142,15 +117,13 @@ class Booookscore(Evaluator):
         odds = {
             n: judge.probability(FIND_CONFUSION, one.odds, NO_CONFUSION) for n, one in found.answers.items() if one.odds
         }
-        return _ConfusionVerdicts(found.verdicts, JudgeVerdicts(judge.name, by_item, points, found.trouble, odds))
+        return JudgeVerdicts(judge.name, by_item, points, found.trouble, odds, found.verdicts)
 
 
-def _scored(evaluation: Evaluation, panel_verdicts: Sequence[JudgeVerdicts]) -> Evaluation:
+def _scored(evaluation: Evaluation, panel: PanelVerdicts[SentenceConfusion]) -> Evaluation:
     """Return the evaluation, without a score if all verdicts are faults: a judge that calls no sentence clear and
     leaves some open cannot be trusted on the rest. Its findings stand."""
-    told = evaluation.outcome == "scored" and any(
-        CLEAR in one.by_item.values() or one.trouble for one in panel_verdicts
-    )
+    told = evaluation.outcome == "scored" and any(CLEAR in one.by_item.values() or one.trouble for one in panel.judges)
     if told or not evaluation.judged or not evaluation.unjudged:
         return evaluation
     reason = f"{evaluation.judged:,} sentences are confusing, and {evaluation.unjudged:,} have no verdict"
@@ -168,9 +141,9 @@ def by_type(confusing: Sequence[SentenceConfusion]) -> dict[str, int]:
     return {kind: found[kind] for kind in (*ERROR_TYPES, UNTYPED) if found[kind] or kind != UNTYPED}
 
 
-def _said(n: int, panel: Sequence[_ConfusionVerdicts]) -> SentenceConfusion:
+def _said(n: int, panel: PanelVerdicts[SentenceConfusion]) -> SentenceConfusion:
     """Return the objections to a sentence."""
-    confused = [seat.verdicts[n] for seat in panel if seat.judge_verdicts.by_item.get(n) == CONFUSING]
+    confused = panel.answers(n, CONFUSING)
     return SentenceConfusion(
         confusing=bool(confused),
         questions=tuple(dict.fromkeys(question for one in confused for question in one.questions)),

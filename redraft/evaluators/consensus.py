@@ -9,7 +9,7 @@ from itertools import combinations
 from math import fsum
 from random import Random
 from statistics import fmean, quantiles, stdev
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,8 +82,11 @@ ItemVerdicts = Mapping[int, str]
 """One judge's verdicts by item; items that it left open are absent."""
 
 
+Answer_ = TypeVar("Answer_")
+
+
 @dataclass(frozen=True, slots=True)
-class JudgeVerdicts:
+class JudgeVerdicts(Generic[Answer_]):
     """One judge's verdicts by item, the value of each from 0 to 1, and its errors."""
 
     judge: str
@@ -92,6 +95,8 @@ class JudgeVerdicts:
     trouble: str = ""
     odds: Mapping[int, float] = field(default_factory=dict)
     """The probability that each item is without fault, as far as the judge gives one."""
+    answers: Mapping[int, Answer_] = field(default_factory=dict)
+    """What the judge answered, as far as the metric keeps it."""
 
     @property
     def score(self) -> float | None:
@@ -99,30 +104,24 @@ class JudgeVerdicts:
         return mean(self.points.values())
 
 
-Verdict_ = TypeVar("Verdict_")
-
-
-def doubted(verdicts: JudgeVerdicts, count: int, fine: str) -> list[int]:
+def doubted(verdicts: JudgeVerdicts[Any], count: int, fine: str) -> list[int]:
     """Return which of so many items a judge objects to or leaves open."""
     return [n for n in range(count) if verdicts.by_item.get(n) != fine]
 
 
-def replaced(
-    first: Mapping[int, Verdict_], second: Mapping[int, Verdict_], items: Sequence[int]
-) -> dict[int, Verdict_]:
-    """Return what was said first, with what was said second of some items in its place, by their position there."""
-    kept = {n: one for n, one in first.items() if n not in items}
-    return kept | {items[at]: one for at, one in second.items()}
-
-
-def confirmed(first: JudgeVerdicts, second: JudgeVerdicts, items: Sequence[int]) -> JudgeVerdicts:
+def confirmed(
+    first: JudgeVerdicts[Answer_], second: JudgeVerdicts[Answer_], items: Sequence[int]
+) -> JudgeVerdicts[Answer_]:
     """Return the verdicts of one judge, with those of another on the items that the first one doubted."""
+
+    def replaced(name: str) -> dict[int, Any]:
+        kept = {n: one for n, one in getattr(first, name).items() if n not in items}
+        return kept | {items[at]: one for at, one in getattr(second, name).items()}
+
     return JudgeVerdicts(
         f"{first.judge}, confirmed by {second.judge}",
-        replaced(first.by_item, second.by_item, items),
-        replaced(first.points, second.points, items),
-        second.trouble,
-        replaced(first.odds, second.odds, items),
+        trouble=second.trouble,
+        **{name: replaced(name) for name in ("by_item", "points", "odds", "answers")},
     )
 
 
@@ -163,25 +162,42 @@ OPEN = frozenset({UNJUDGED["verdict"]})
 """Verdicts that are neither right nor wrong."""
 
 
-def aggregate(panel_verdicts: Sequence[JudgeVerdicts], items: Iterable[int]) -> dict[int, ItemVotes]:
+@dataclass(frozen=True, slots=True)
+class PanelVerdicts(Generic[Answer_]):
+    """The verdicts of all judges of a panel on so many items, and the votes on each item that has any."""
+
+    judges: tuple[JudgeVerdicts[Answer_], ...]
+    count: int
+    items: Mapping[int, ItemVotes]
+
+    @classmethod
+    def of(cls, judges: Iterable[JudgeVerdicts[Answer_]], count: int) -> PanelVerdicts[Answer_]:
+        """Return the verdicts of some judges on so many items."""
+        told = tuple(judges)
+        return cls(told, count, aggregate(told, range(count)))
+
+    def answers(self, n: int, verdict: str | None = None) -> list[Answer_]:
+        """Return the answers behind a verdict on an item, or else behind the panel's own."""
+        wanted = verdict or (self.items[n].verdict if n in self.items else None)
+        return [one.answers[n] for one in self.judges if wanted and one.by_item.get(n) == wanted and n in one.answers]
+
+    def shown(self, n: int) -> dict[str, object]:
+        """Return the verdict on an item as it is shown; without one, the probability that its judges gave, if any."""
+        if n in self.items:
+            return self.items[n].shown()
+        odds = mean([one.odds[n] for one in self.judges if n in one.odds])
+        return {**UNJUDGED, **({} if odds is None else {"probability": round(odds, 4)})}
+
+
+def aggregate(judges: Sequence[JudgeVerdicts[Any]], items: Iterable[int]) -> dict[int, ItemVotes]:
     """Return the votes on each item; items without a verdict are left out."""
-    verdicts = majority([judge_verdicts.by_item for judge_verdicts in panel_verdicts], items)
     result: dict[int, ItemVotes] = {}
-    for item, verdict in verdicts.items():
-        said = [judge_verdicts for judge_verdicts in panel_verdicts if item in judge_verdicts.by_item]
-        value = fmean(judge_verdicts.points[item] for judge_verdicts in said)
-        votes = Counter(judge_verdicts.by_item[item] for judge_verdicts in said)
+    for item, verdict in majority([one.by_item for one in judges], items).items():
+        said = [one for one in judges if item in one.by_item]
+        votes = Counter(one.by_item[item] for one in said)
         odds = mean([one.odds[item] for one in said if item in one.odds])
-        result[item] = ItemVotes(verdict, value, votes, odds)
+        result[item] = ItemVotes(verdict, fmean(one.points[item] for one in said), votes, odds)
     return result
-
-
-def shown_verdict(items: Mapping[int, ItemVotes], panel_verdicts: Sequence[JudgeVerdicts], n: int) -> dict[str, object]:
-    """Return the verdict on an item as it is shown; without one, the probability that its judges gave, if any."""
-    if n in items:
-        return items[n].shown()
-    odds = mean([one.odds[n] for one in panel_verdicts if n in one.odds])
-    return {**UNJUDGED, **({} if odds is None else {"probability": round(odds, 4)})}
 
 
 def objected(items: Mapping[int, ItemVotes], fine: str, order: Iterable[int] | None = None) -> list[int]:

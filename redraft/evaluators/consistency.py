@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
+from typing import NamedTuple
 
 from typing_extensions import override
 
-from redraft.agents.accounts import Account, gather_all
+from redraft.agents.accounts import Account
 from redraft.agents.evidence import EvidenceQuery
 from redraft.agents.examiner import Examiner, RememberedAnswer, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion, Span
-from redraft.evaluators.base import Case, Evaluator, concluded
+from redraft.evaluators.base import Case, Evaluator, concluded, panel_verdicts
 from redraft.evaluators.consensus import (
-    ItemVotes,
     JudgeVerdicts,
-    aggregate,
-    confirmed,
-    doubted,
+    PanelVerdicts,
     objected,
-    replaced,
-    shown_verdict,
 )
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
@@ -72,17 +68,14 @@ class _Claim:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _DocumentAnswers:
-    """One judge's answers from the document by claim, their similarity to the summary's answers, and the resulting
-    verdicts. `likeness` is 1 or 0 where the judge compared the two answers."""
+class _LikeAnswer(NamedTuple):
+    """A judge's answer from the document, and its likeness to the summary's: 1 or 0 where the judge compared them."""
 
-    answers: dict[int, RememberedAnswer]
-    likeness: dict[int, float]
-    judge_verdicts: JudgeVerdicts
+    given: RememberedAnswer
+    likeness: float
 
-    def verdict(self, claim: int) -> str | None:
-        return self.judge_verdicts.by_item.get(claim)
+
+_Answers = PanelVerdicts[_LikeAnswer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,23 +131,24 @@ class Consistency(Evaluator):
                 return self.failed(asked.trouble, passed_over + empty)
             return self.not_applicable("no sentence of the summary claims anything")
         alike = similarity(self.likeness, self.encoder)
-        panel = await gather_all(self._seat(judge, claims, case, alike) for judge in case.panel)
-        panel_verdicts = [one.judge_verdicts for one in panel]
-        items = aggregate(panel_verdicts, range(len(claims)))
-        evaluation = Evaluation(
-            self.name,
-            self.version,
-            "scored",
-            judged=len(items),
-            unjudged=len(claims) - len(items) + self._unasked(claims, asked, empty, passed_over),
-            findings=tuple(_findings(claims, panel, items)),
+
+        async def judged(judge: Judge, numbers: Sequence[int]) -> JudgeVerdicts[_LikeAnswer]:
+            return await self._verdicts(judge, [claims[n] for n in numbers], case, alike)
+
+        panel = await panel_verdicts(case, len(claims), CONSISTENT, judged)
+        # What most judges agree on first, then by importance.
+        order = sorted(panel.items, key=lambda n: (-claims[n].asked.importance, n))
+        return concluded(
+            self,
+            panel,
+            unasked=self._unasked(claims, asked, empty, passed_over),
+            findings=[_finding(n, claims[n], panel) for n in objected(panel.items, CONSISTENT, order)],
             details={
                 "sentences": len(case.statements),
                 "examined": len(examined) - passed_over,
-                "claims": [_shown(n, claim, panel, items.get(n)) for n, claim in enumerate(claims)],
+                "claims": [_shown(n, claim, panel) for n, claim in enumerate(claims)],
             },
         )
-        return concluded(evaluation, panel_verdicts, items)
 
     def _unasked(
         self, claims: Sequence[_Claim], asked: Account[SentenceQuestions], empty: int, passed_over: int
@@ -165,19 +159,9 @@ class Consistency(Evaluator):
             return min(empty + passed_over, max(0, self.claims[0] - len(claims)))
         return empty + passed_over * ceil(len(claims) / len(asked.verdicts))
 
-    async def _seat(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _DocumentAnswers:
-        first = await self._check(judge, claims, case, alike)
-        items = doubted(first.judge_verdicts, len(claims), CONSISTENT)
-        if case.confirmer is None or not items:
-            return first
-        second = await self._check(case.confirmer, [claims[n] for n in items], case, alike)
-        return _DocumentAnswers(
-            replaced(first.answers, second.answers, items),
-            replaced(first.likeness, second.likeness, items),
-            confirmed(first.judge_verdicts, second.judge_verdicts, items),
-        )
-
-    async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _DocumentAnswers:
+    async def _verdicts(
+        self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity
+    ) -> JudgeVerdicts[_LikeAnswer]:
         pack = case.yardstick.pack.questions if case.yardstick.pack else ()
         wanted = [claim.wanted(case) for claim in claims]
         found = await Examiner(judge).answers_from_document(wanted, case.reader)
@@ -203,6 +187,7 @@ class Consistency(Evaluator):
             likeness[n] = float(one.verdict == "agrees")
             answers[n] = one.read or answers[n]
         by_item = {n: self._verdict(like, answers[n]) for n, like in likeness.items()}
+        compared = {n: _LikeAnswer(answers[n], like) for n, like in likeness.items()}
         # Algorithm 1, line 11: similarities up to the threshold count 0, others count as they are.
         points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
         odds = {
@@ -210,9 +195,7 @@ class Consistency(Evaluator):
             for n, one in found.answers.items()
             if one.odds
         }
-        return _DocumentAnswers(
-            answers, likeness, JudgeVerdicts(judge.name, by_item, points, found.trouble or settled.trouble, odds)
-        )
+        return JudgeVerdicts(judge.name, by_item, points, found.trouble or settled.trouble, odds, compared)
 
     def _is_to_be_asked(self, claim: _Claim, answer: RememberedAnswer, likeness: float) -> bool:
         """Return whether two answers need comparing in words: they differ, or differ in little that may matter."""
@@ -283,17 +266,10 @@ def _without_answer(asked: Account[SentenceQuestions], at_most: int) -> int:
     )
 
 
-def _findings(
-    claims: Sequence[_Claim], panel: Sequence[_DocumentAnswers], items: Mapping[int, ItemVotes]
-) -> list[Finding]:
-    """Return what the document does not support: what most judges agree on first, then by importance."""
-    order = sorted(items, key=lambda n: (-claims[n].asked.importance, n))
-    return [_finding(n, claims[n], panel, items[n]) for n in objected(items, CONSISTENT, order)]
-
-
-def _finding(n: int, claim: _Claim, panel: Sequence[_DocumentAnswers], item: ItemVotes) -> Finding:
+def _finding(n: int, claim: _Claim, panel: _Answers) -> Finding:
+    item = panel.items[n]
     verdict = item.objection(CONSISTENT)
-    answer = next(one.answers[n] for one in panel if one.verdict(n) == verdict)
+    answer = panel.answers(n, verdict)[0].given
     silent, read = verdict == UNSUPPORTED, answer.scope.said if answer.scope else ""
     return Finding(
         Consistency.name,
@@ -313,15 +289,15 @@ def _finding(n: int, claim: _Claim, panel: Sequence[_DocumentAnswers], item: Ite
     )
 
 
-def _shown(n: int, claim: _Claim, panel: Sequence[_DocumentAnswers], item: ItemVotes | None) -> dict[str, object]:
-    answers = [one for one in panel if item and n in one.answers and one.verdict(n) == item.verdict]
+def _shown(n: int, claim: _Claim, panel: _Answers) -> dict[str, object]:
+    answer = next(iter(panel.answers(n)), None)
     return {
         "sentence": claim.statement.id,
         "question": claim.asked.question,
         "importance": claim.asked.importance,
         "found": claim.asked.answer,
-        "expected": answers[0].answers[n].answer if answers else "",
-        "place": answers[0].answers[n].place if answers else None,
-        "likeness": round(answers[0].likeness[n], 4) if answers and n in answers[0].likeness else None,
-        **shown_verdict({n: item} if item else {}, [one.judge_verdicts for one in panel], n),
+        "expected": answer.given.answer if answer else "",
+        "place": answer.given.place if answer else None,
+        "likeness": round(answer.likeness, 4) if answer else None,
+        **panel.shown(n),
     }

@@ -7,25 +7,21 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from typing_extensions import override
 
-from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceQuery
 from redraft.agents.examiner import AnswerComparison, Examiner, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion
-from redraft.evaluators.base import Case, Evaluator, conciseness, concluded
+from redraft.evaluators.base import Case, Evaluator, conciseness, concluded, panel_verdicts
 from redraft.evaluators.consensus import (
-    UNJUDGED,
     ItemVotes,
     JudgeVerdicts,
-    aggregate,
-    confirmed,
-    doubted,
+    PanelVerdicts,
     mean,
     objected,
-    replaced,
 )
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
@@ -49,17 +45,14 @@ UNANSWERED, ANSWERED, CONTRADICTED = "unanswered", "answered", "contradicted"
 _SAME, _OPEN = AnswerComparison("agrees", ""), AnswerComparison("unclear", "")
 
 
-@dataclass(frozen=True, slots=True)
-class _SummaryAnswers:
-    """One judge's answers by question number, and the resulting verdicts."""
+class _ReadAnswer(NamedTuple):
+    """A judge's answer from the summary, and what was read of the document if it contradicts that."""
 
-    answers: dict[int, SummaryAnswer]
-    read: dict[int, str]
-    """What was read of the document for answers that contradict it."""
-    judge_verdicts: JudgeVerdicts
+    given: SummaryAnswer
+    read: str
 
-    def verdict(self, question: int) -> str | None:
-        return self.judge_verdicts.by_item.get(question)
+
+_Answers = PanelVerdicts[_ReadAnswer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,29 +82,24 @@ class Coverage(Evaluator):
             return self.not_applicable("the document's pack has no questions")
         statements = await asyncio.to_thread(_with_quotations, case)
         case = replace(case, statements=statements)
-        panel = await gather_all(_seat(judge, case, questions, confirm=self.second_look) for judge in case.panel)
-        panel_verdicts = [one.judge_verdicts for one in panel]
-        items = aggregate(panel_verdicts, range(len(questions)))
-        needed = _answering(panel, items)
-        details = {
-            "conciseness": conciseness(case.statements, needed),
-            "by_kind": shares(items, [question.kind for question in questions]),
-            "by_position": shares(items, [bin_of(question.position) for question in questions]),
-            "questions": [_shown(n, question, panel, items.get(n)) for n, question in enumerate(questions)],
-        }
+
+        async def judged(judge: Judge, numbers: Sequence[int]) -> JudgeVerdicts[_ReadAnswer]:
+            return await _verdicts(judge, case, [questions[n] for n in numbers], confirm=self.second_look)
+
+        panel = await panel_verdicts(case, len(questions), ANSWERED, judged)
+        needed = _answering(panel)
         return concluded(
-            Evaluation(
-                self.name,
-                self.version,
-                "scored",
-                judged=len(items),
-                unjudged=len(questions) - len(items),
-                findings=tuple(_findings(case, questions, panel, items)),
-                held=tuple(one.sentence for one in case.statements if one.id in needed),
-                details=details,
-            ),
-            panel_verdicts,
-            items,
+            self,
+            panel,
+            # The unanswered and wrongly answered questions: those with most votes first, then by importance.
+            findings=[_finding(case, n, questions[n], panel) for n in objected(panel.items, ANSWERED)],
+            held=[one.sentence for one in case.statements if one.id in needed],
+            details={
+                "conciseness": conciseness(case.statements, needed),
+                "by_kind": shares(panel.items, [question.kind for question in questions]),
+                "by_position": shares(panel.items, [bin_of(question.position) for question in questions]),
+                "questions": [_shown(n, question, panel) for n, question in enumerate(questions)],
+            },
         )
 
 
@@ -129,34 +117,24 @@ def _indexed(text: str) -> UnitIndex:
     return indexed(text)
 
 
-async def _seat(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, confirm: bool) -> _SummaryAnswers:
-    first = await _sit(judge, case, questions, confirm=confirm)
-    items = doubted(first.judge_verdicts, len(questions), ANSWERED)
-    if case.confirmer is None or not items:
-        return first
-    second = await _sit(case.confirmer, case, [questions[n] for n in items], confirm=confirm)
-    return _SummaryAnswers(
-        replaced(first.answers, second.answers, items),
-        replaced(first.read, second.read, items),
-        confirmed(first.judge_verdicts, second.judge_verdicts, items),
-    )
-
-
-async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, confirm: bool) -> _SummaryAnswers:
+async def _verdicts(
+    judge: Judge, case: Case, questions: Sequence[PackQuestion], *, confirm: bool
+) -> JudgeVerdicts[_ReadAnswer]:
+    """Return a judge's verdicts: an answered question counts, right or wrong, as in the paper."""
     found = await Examiner(judge).answers_from_summary(
         case.statements, [question.text for question in questions], case.reader
     )
     compared_with, trouble = await _compared(judge, case, questions, found.verdicts, confirm=confirm)
-    read: dict[int, str] = {}
-    answers: dict[int, SummaryAnswer] = {}
+    answers: dict[int, _ReadAnswer] = {}
     by_item: dict[int, str] = {}
     for n, given in sorted(found.verdicts.items()):
+        read = ""
         by_verdict: dict[str, list[SummaryAnswer]] = defaultdict(list)
         for at, answer in enumerate(given):
             one = compared_with.get((n, at), _SAME)
             by_verdict[one.verdict].append(answer)
             if one.verdict == "contradicts" and one.scope:
-                read[n] = one.scope.said
+                read = one.scope.said
         # Of several answers, one that agrees with the document suffices. An answer to something else is not an answer.
         sound, refuted = by_verdict["agrees"], by_verdict["contradicts"]
         if not sound and by_verdict["unclear"]:
@@ -164,8 +142,9 @@ async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, c
         by_item[n] = ANSWERED if sound else CONTRADICTED if refuted else UNANSWERED
         if sound or refuted:
             own = [answer for answer in sound if is_same(answer.answer, questions[n].answer)]
-            answers[n] = (own or sound or refuted)[0]
-    return _SummaryAnswers(answers, read, _judge_verdicts(judge, by_item, found.trouble or trouble))
+            answers[n] = _ReadAnswer((own or sound or refuted)[0], read)
+    points = {n: float(verdict != UNANSWERED) for n, verdict in by_item.items()}
+    return JudgeVerdicts(judge.name, by_item, points, found.trouble or trouble, answers=answers)
 
 
 async def _compared(
@@ -199,21 +178,8 @@ def _wanted(question: PackQuestion) -> EvidenceQuery:
     return EvidenceQuery(question.text, (question.answer,), (span,) if span else ())
 
 
-def _judge_verdicts(judge: Judge, by_item: dict[int, str], trouble: str) -> JudgeVerdicts:
-    """Return a judge's verdicts: an answered question counts, right or wrong, as in the paper."""
-    return JudgeVerdicts(
-        judge.name, by_item, {n: float(verdict != UNANSWERED) for n, verdict in by_item.items()}, trouble
-    )
-
-
-def _findings(
-    case: Case, questions: Sequence[PackQuestion], panel: Sequence[_SummaryAnswers], items: Mapping[int, ItemVotes]
-) -> list[Finding]:
-    """Return the unanswered and wrongly answered questions: those with most votes first, then by importance."""
-    return [_finding(case, n, questions[n], panel, items[n]) for n in objected(items, ANSWERED)]
-
-
-def _finding(case: Case, n: int, question: PackQuestion, panel: Sequence[_SummaryAnswers], item: ItemVotes) -> Finding:
+def _finding(case: Case, n: int, question: PackQuestion, panel: _Answers) -> Finding:
+    item = panel.items[n]
     said = Finding(
         Coverage.name,
         UNANSWERED,
@@ -227,8 +193,8 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: Sequence[_Summar
     )
     if item.objection(ANSWERED) == UNANSWERED:
         return said
-    said_so = [one for one in panel if one.verdict(n) == CONTRADICTED]
-    answer = said_so[0].answers[n]
+    said_so = panel.answers(n, CONTRADICTED)
+    answer = said_so[0].given
     return replace(
         said,
         kind=CONTRADICTED,
@@ -236,7 +202,7 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: Sequence[_Summar
         explanation="The summary answers this question differently from the document.",
         sentence=wrong_sentence(case.statements, answer),
         found=answer.answer,
-        read=next((one.read[n] for one in said_so if n in one.read), ""),
+        read=next((one.read for one in said_so if one.read), ""),
     )
 
 
@@ -248,29 +214,22 @@ def wrong_sentence(statements: Sequence[Statement], answer: SummaryAnswer) -> st
     return max(rests_on, key=lambda sentence: len(words & telling(sentence)), default="")
 
 
-def _answering(panel: Sequence[_SummaryAnswers], items: Mapping[int, ItemVotes]) -> set[int]:
+def _answering(panel: _Answers) -> set[int]:
     """Return the numbers of the sentences that answer questions."""
-    return {
-        number
-        for one in panel
-        for n, answer in one.answers.items()
-        if n in items and items[n].verdict == ANSWERED == one.verdict(n)
-        for number in answer.sentences
-    }
+    answered = [n for n, item in panel.items.items() if item.verdict == ANSWERED]
+    return {number for n in answered for one in panel.answers(n) for number in one.given.sentences}
 
 
-def _shown(
-    n: int, question: PackQuestion, panel: Sequence[_SummaryAnswers], item: ItemVotes | None
-) -> dict[str, object]:
-    answers = [one.answers[n] for one in panel if item and n in one.answers and one.verdict(n) == item.verdict]
+def _shown(n: int, question: PackQuestion, panel: _Answers) -> dict[str, object]:
+    answer = next(iter(panel.answers(n)), None)
     return {
         "id": question.id,
         "question": question.text,
         "kind": question.kind,
         "expected": question.answer,
-        **(item.shown() if item else UNJUDGED),
-        "found": answers[0].answer if answers else "",
-        "sentences": list(answers[0].sentences) if answers else [],
+        **panel.shown(n),
+        "found": answer.given.answer if answer else "",
+        "sentences": list(answer.given.sentences) if answer else [],
     }
 
 

@@ -9,25 +9,19 @@ from typing import Literal
 
 from typing_extensions import override
 
-from redraft.agents.accounts import gather_all
 from redraft.agents.fact_checker import SUPPORTED, FactChecker, SentenceVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, Span
-from redraft.evaluators.base import Case, Evaluator, concluded
+from redraft.evaluators.base import Case, Evaluator, concluded, panel_verdicts
 from redraft.evaluators.consensus import (
     DISPUTED,
-    ItemVotes,
     JudgeVerdicts,
-    aggregate,
-    confirmed,
-    doubted,
+    PanelVerdicts,
     mean,
     objected,
-    replaced,
-    shown_verdict,
     total,
 )
-from redraft.evaluators.keyfact_recall import align
+from redraft.evaluators.keyfact_recall import align, stating
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import FACTUAL, VERIFY_SENTENCES
@@ -45,12 +39,7 @@ _WHAT_IS_WRONG = {
 _OTHERWISE = "The judges do not agree on what is wrong with this."
 
 
-@dataclass(frozen=True, slots=True)
-class _SentenceVerdicts:
-    """One judge's verdicts by sentence number."""
-
-    verdicts: dict[int, SentenceVerdict]
-    judge_verdicts: JudgeVerdicts
+_Verdicts = PanelVerdicts[SentenceVerdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,27 +68,25 @@ class Faithfulness(Evaluator):
         within = (
             case.trees[0].span if case.query is not None and case.trees and self.verify_against == "chunk" else None
         )
-        panel = await gather_all(_seat(judge, case, within) for judge in case.panel)
-        panel_verdicts = [seat.judge_verdicts for seat in panel]
-        polls = aggregate(panel_verdicts, range(len(case.statements)))
+
+        async def judged(judge: Judge, numbers: Sequence[int]) -> JudgeVerdicts[SentenceVerdict]:
+            return await _verdicts(judge, case, [case.statements[n] for n in numbers], within)
+
+        panel = await panel_verdicts(case, len(case.statements), SUPPORTED, judged)
         levels = await _levels(case, items_of(case.trees))
-        wrong = Counter(poll.verdict for poll in polls.values() if poll.verdict != SUPPORTED)
-        values = {n: poll.value for n, poll in polls.items()}
-        details: dict[str, object] = {
-            "errors": dict(sorted(wrong.items())),
-            "by_level": by_level(values, levels) if levels is not None else None,
-            "sentences": [_shown(n, one, panel, polls.get(n), levels) for n, one in enumerate(case.statements)],
-        }
-        evaluation = Evaluation(
-            self.name,
-            self.version,
-            "scored",
-            judged=len(polls),
-            unjudged=len(case.statements) - len(polls),
-            findings=tuple(_findings(case.statements, panel, polls)),
-            details=details,
+        wrong = Counter(item.verdict for item in panel.items.values() if item.verdict != SUPPORTED)
+        values = {n: item.value for n, item in panel.items.items()}
+        return concluded(
+            self,
+            panel,
+            # The unsupported sentences: those that most judges object to first, then in order.
+            findings=[_finding(case.statements[n], n, panel) for n in objected(panel.items, SUPPORTED)],
+            details={
+                "errors": dict(sorted(wrong.items())),
+                "by_level": by_level(values, levels) if levels is not None else None,
+                "sentences": [_shown(n, one, panel, levels) for n, one in enumerate(case.statements)],
+            },
         )
-        return concluded(evaluation, panel_verdicts, polls)
 
 
 def by_level(values: Mapping[int, float], levels: Mapping[int, set[str]]) -> dict[str, dict[str, float | int | None]]:
@@ -116,18 +103,9 @@ def _share(values: Sequence[float]) -> dict[str, float | int | None]:
     return {"faithfulness": mean(values), "faithful": total(values), "judged": len(values)}
 
 
-async def _seat(judge: Judge, case: Case, within: Span | None) -> _SentenceVerdicts:
-    first = await _sit(judge, case, case.statements, within)
-    items = doubted(first.judge_verdicts, len(case.statements), SUPPORTED)
-    if case.confirmer is None or not items:
-        return first
-    second = await _sit(case.confirmer, case, [case.statements[n] for n in items], within)
-    return _SentenceVerdicts(
-        replaced(first.verdicts, second.verdicts, items), confirmed(first.judge_verdicts, second.judge_verdicts, items)
-    )
-
-
-async def _sit(judge: Judge, case: Case, statements: Sequence[Statement], within: Span | None) -> _SentenceVerdicts:
+async def _verdicts(
+    judge: Judge, case: Case, statements: Sequence[Statement], within: Span | None
+) -> JudgeVerdicts[SentenceVerdict]:
     found = await FactChecker(judge).verify(statements, case.reader, within)
     # The paper compares an answer to a query only with the chunk of the query.
     by_chunk = within is not None and case.reader.reading == "whole"
@@ -135,7 +113,7 @@ async def _sit(judge: Judge, case: Case, statements: Sequence[Statement], within
     by_item = {n: str(one.category) for n, one in verdicts.items()}
     points = {n: float(verdict == SUPPORTED) for n, verdict in by_item.items()}
     odds = {n: judge.probability(VERIFY_SENTENCES, one.odds, SUPPORTED) for n, one in found.answers.items() if one.odds}
-    return _SentenceVerdicts(verdicts, JudgeVerdicts(judge.name, by_item, points, found.trouble, odds))
+    return JudgeVerdicts(judge.name, by_item, points, found.trouble, odds, verdicts)
 
 
 def _is_settled(one: SentenceVerdict) -> bool:
@@ -150,23 +128,14 @@ async def _levels(case: Case, items: Sequence[ListedFact]) -> dict[int, set[str]
         return None
     place = {statement.id: n for n, statement in enumerate(case.statements)}
     levels: dict[int, set[str]] = {n: set() for n in place.values()}
-    for fact in aligned.sentences:
-        for number in aligned.where(fact):
+    for fact in aligned.items:
+        for number in stating(aligned, fact):
             levels[place[number]].add(items[fact].fact.level)
     return levels
 
 
-def _findings(
-    statements: Sequence[Statement], panel: Sequence[_SentenceVerdicts], polls: Mapping[int, ItemVotes]
-) -> list[Finding]:
-    """Return the unsupported sentences: those that most judges object to first, then in order."""
-    return [
-        _finding(statements[n], polls[n], [seat.verdicts[n] for seat in panel if n in seat.verdicts])
-        for n in objected(polls, SUPPORTED)
-    ]
-
-
-def _finding(statement: Statement, poll: ItemVotes, said: Sequence[SentenceVerdict]) -> Finding:
+def _finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
+    poll, said = panel.items[n], [one.answers[n] for one in panel.judges if n in one.answers]
     kind, objecting = poll.objection(SUPPORTED), poll.against(SUPPORTED)[0]
     if 2 * poll.votes[kind] <= objecting:
         kind = DISPUTED
@@ -193,14 +162,13 @@ def _finding(statement: Statement, poll: ItemVotes, said: Sequence[SentenceVerdi
 def _shown(
     n: int,
     statement: Statement,
-    panel: Sequence[_SentenceVerdicts],
-    poll: ItemVotes | None,
+    panel: _Verdicts,
     levels: Mapping[int, set[str]] | None,
 ) -> dict[str, object]:
-    said = [seat.verdicts[n] for seat in panel if poll and seat.judge_verdicts.by_item.get(n) == poll.verdict]
+    said = panel.answers(n)
     shown: dict[str, object] = {
         "id": statement.id,
-        **shown_verdict({n: poll} if poll else {}, [seat.judge_verdicts for seat in panel], n),
+        **panel.shown(n),
         "reason": said[0].reason if said else "",
         "place": said[0].place if said else None,
     }

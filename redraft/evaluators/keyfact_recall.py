@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import gather_all
 from redraft.agents.fact_checker import FactAlignment, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
-from redraft.evaluators.base import Case, Evaluator, conciseness, concluded
+from redraft.evaluators.base import Case, Evaluator, conciseness, concluded, panel_verdicts
 from redraft.evaluators.consensus import (
-    ItemVotes,
     JudgeVerdicts,
-    aggregate,
-    confirmed,
-    doubted,
+    PanelVerdicts,
     mean,
     objected,
-    replaced,
-    shown_verdict,
     total,
 )
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
@@ -29,44 +23,23 @@ from redraft.text.words import words_key
 STATED, MISSING = "stated", "missing"
 
 
-@dataclass(frozen=True, slots=True)
-class PanelAlignment:
-    """A panel's verdicts on each fact by index: whether it is stated, and where."""
-
-    items: dict[int, ItemVotes]
-    sentences: dict[int, frozenset[int]]
-    """The numbers of the sentences that state each fact, according to the majority."""
-    panel_verdicts: tuple[JudgeVerdicts, ...]
-
-    def where(self, fact: int) -> list[int]:
-        """Return the numbers of the sentences that state a fact, in order."""
-        return sorted(self.sentences.get(fact, ()))
-
-
-async def align(case: Case, items: Sequence[ListedFact]) -> PanelAlignment:
+async def align(case: Case, items: Sequence[ListedFact]) -> PanelVerdicts[FactAlignment]:
     """Compare all facts with the summary, once per judge."""
-    texts = [item.fact.text for item in items]
-    panel = await gather_all(_seat(judge, case, texts) for judge in case.panel)
-    panel_verdicts = tuple(judge_verdicts for judge_verdicts, _ in panel)
-    found = aggregate(panel_verdicts, range(len(items)))
-    sentences = {
-        n: frozenset().union(*(told[n].sentences for _, told in panel if n in told))
-        for n, item in found.items()
-        if item.verdict == STATED
-    }
-    return PanelAlignment(found, sentences, panel_verdicts)
+
+    async def judged(judge: Judge, numbers: Sequence[int]) -> JudgeVerdicts[FactAlignment]:
+        return await _verdicts(judge, case, [items[n].fact.text for n in numbers])
+
+    return await panel_verdicts(case, len(items), STATED, judged)
 
 
-async def _seat(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[JudgeVerdicts, dict[int, FactAlignment]]:
-    verdicts, known = await _sit(judge, case, texts)
-    missing = doubted(verdicts, len(texts), STATED)
-    if case.confirmer is None or not missing:
-        return verdicts, known
-    second, its = await _sit(case.confirmer, case, [texts[n] for n in missing])
-    return confirmed(verdicts, second, missing), replaced(known, its, missing)
+def stating(aligned: PanelVerdicts[FactAlignment], fact: int) -> list[int]:
+    """Return the numbers of the sentences that state a fact according to the majority, in order."""
+    if fact not in aligned.items or aligned.items[fact].verdict != STATED:
+        return []
+    return sorted({number for one in aligned.judges if fact in one.answers for number in one.answers[fact].sentences})
 
 
-async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[JudgeVerdicts, dict[int, FactAlignment]]:
+async def _verdicts(judge: Judge, case: Case, texts: Sequence[str]) -> JudgeVerdicts[FactAlignment]:
     # A fact that several trees share is asked about once.
     place = {text: n for n, text in enumerate(dict.fromkeys(texts))}
     found = await FactChecker(judge).align(case.statements, list(place), case.reader)
@@ -75,7 +48,7 @@ async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[JudgeVer
     points = {n: float(verdict == STATED) for n, verdict in by_item.items()}
     answers = {n: found.answers.get(place[text]) for n, text in enumerate(texts)}
     odds = {n: told.odds for n, told in answers.items() if told is not None and told.odds is not None}
-    return JudgeVerdicts(judge.name, by_item, points, found.trouble, odds), known
+    return JudgeVerdicts(judge.name, by_item, points, found.trouble, odds, known)
 
 
 Shares = dict[str, dict[str, float | int | None]]
@@ -100,17 +73,14 @@ class KeyfactRecall(Evaluator):
         if not items:
             return self.not_applicable(_nothing(case))
         aligned = await align(case, items)
-        evaluation = Evaluation(
-            self.name,
-            self.version,
-            "scored",
-            judged=len(aligned.items),
-            unjudged=len(items) - len(aligned.items),
-            findings=tuple(_findings(items, aligned)),
-            held=_held(case, aligned),
-            details=_details(case, items, aligned),
+        stated = {number for n in aligned.items for number in stating(aligned, n)}
+        return concluded(
+            self,
+            aligned,
+            findings=_findings(items, aligned),
+            held=[statement.sentence for statement in case.statements if statement.id in stated],
+            details=_details(case, items, aligned, stated),
         )
-        return concluded(evaluation, aligned.panel_verdicts, aligned.items)
 
 
 def recalls(items: Sequence[ListedFact], values: Mapping[int, float], chosen: Iterable[int]) -> Shares:
@@ -150,7 +120,9 @@ def gaps(by_position: Mapping[str, Shares]) -> dict[str, float | None]:
     return found
 
 
-def _details(case: Case, items: Sequence[ListedFact], aligned: PanelAlignment) -> dict[str, object]:
+def _details(
+    case: Case, items: Sequence[ListedFact], aligned: PanelVerdicts[FactAlignment], stated: Collection[int]
+) -> dict[str, object]:
     values = {n: item.value for n, item in aligned.items.items()}
 
     def by(groups: Sequence[str]) -> dict[str, Shares]:
@@ -167,24 +139,24 @@ def _details(case: Case, items: Sequence[ListedFact], aligned: PanelAlignment) -
         "by_perspective": by([item.tree.perspective for item in items]),
         "by_position": by_position,
         "gap": gaps(by_position),
-        "conciseness": conciseness(case.statements, {number for n in aligned.sentences for number in aligned.where(n)}),
+        "conciseness": conciseness(case.statements, stated),
         "facts": [_shown(n, item, aligned) for n, item in enumerate(items)],
     }
 
 
-def _shown(n: int, item: ListedFact, aligned: PanelAlignment) -> dict[str, object]:
+def _shown(n: int, item: ListedFact, aligned: PanelVerdicts[FactAlignment]) -> dict[str, object]:
     return {
         "chunk": item.tree.chunk,
         "perspective": item.tree.perspective,
         "id": item.fact.id,
         "level": item.fact.level,
         "fact": item.fact.text,
-        **shown_verdict(aligned.items, aligned.panel_verdicts, n),
-        "sentences": aligned.where(n),
+        **aligned.shown(n),
+        "sentences": stating(aligned, n),
     }
 
 
-def _findings(items: Sequence[ListedFact], aligned: PanelAlignment) -> list[Finding]:
+def _findings(items: Sequence[ListedFact], aligned: PanelVerdicts[FactAlignment]) -> list[Finding]:
     order = sorted(aligned.items, key=lambda n: (LEVELS.index(items[n].fact.level), n))
     missing = objected(aligned.items, STATED, order)
     # A fact that several trees share is added once.
@@ -204,12 +176,6 @@ def _findings(items: Sequence[ListedFact], aligned: PanelAlignment) -> list[Find
         for n in missing
         if n in once
     ]
-
-
-def _held(case: Case, aligned: PanelAlignment) -> tuple[str, ...]:
-    """Return the sentences that state facts, in order."""
-    numbers = {number for where in aligned.sentences.values() for number in where}
-    return tuple(statement.sentence for statement in case.statements if statement.id in numbers)
 
 
 def _nothing(case: Case) -> str:

@@ -13,7 +13,7 @@ from redraft.agents.evidence import EntryBudget
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, content_id
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import JudgeVerdicts, aggregate
+from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts
 from redraft.evaluators.metric_info import ABSTAINED, MetricAim
 from redraft.fields import checked
 from redraft.prompts.contract import Prompt
@@ -77,7 +77,7 @@ class Rubric(Evaluator):
             return self.failed(reason, unjudged=1)
         asked = await gather_all(self._asked(judge, case) for judge in case.panel)
         decided = [one.decided(lambda verdict: verdict.level != NO_LEVEL) for one in asked]
-        panel_verdicts = [
+        judges: list[JudgeVerdicts[RubricVerdict]] = [
             JudgeVerdicts(
                 judge.name,
                 {n: str(one.level) for n, one in account.verdicts.items()},
@@ -86,18 +86,15 @@ class Rubric(Evaluator):
             )
             for judge, account in zip(case.panel, decided, strict=True)
         ]
-        items = aggregate(panel_verdicts, [0])
+        panel = PanelVerdicts.of(judges, 1)
         verdicts = [one.verdicts[0] for one in decided if one.verdicts]
-        value = items[0].value if items else 0.0
-        evaluation = Evaluation(
-            self.name,
-            self.version,
-            "scored",
-            judged=len(items),
-            unjudged=1 - len(items),
-            findings=tuple(self._findings(verdicts, case.statements, value)) if value < 1 else (),
+        value = panel.items[0].value if panel.items else 0.0
+        return concluded(
+            self,
+            panel,
+            findings=self._findings(verdicts, case.statements, value) if value < 1 else (),
             details={
-                ABSTAINED: not items and any(one.verdicts for one in asked),
+                ABSTAINED: not panel.items and any(one.verdicts for one in asked),
                 "levels": self.highest,
                 "verdicts": [
                     {"judge": judge.name, "level": one.level, "reason": one_line(one.reason, _LONGEST_REASON)}
@@ -106,7 +103,6 @@ class Rubric(Evaluator):
                 ],
             },
         )
-        return concluded(evaluation, panel_verdicts, items)
 
     async def _asked(self, judge: Judge, case: Case) -> Account[RubricVerdict]:
         """Return a judge's verdict; a level that there is not is none."""

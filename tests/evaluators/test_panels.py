@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from redraft import JudgeConfig, Session
 from redraft.domain import Evaluation
 from redraft.evaluators.base import concluded
-from redraft.evaluators.consensus import DISPUTED, ItemVotes, JudgeVerdicts, aggregate, objected
+from redraft.evaluators.consensus import DISPUTED, ItemVotes, JudgeVerdicts, PanelVerdicts, aggregate, objected
 from redraft.evaluators.coverage import shares
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import recalls
 from redraft.evaluators.reference.keyfacts import LEVELS, items_of
+from redraft.evaluators.statistics import Statistics
 from tests.evaluators.test_keyfacts import GROWN, tree
 from tests.judges import Court, Keepers, Said, Sheet, asked_of, function_model, island, told
 
@@ -45,8 +46,8 @@ def weighted(parts: Any, name: str) -> float:
 @settings(max_examples=40)
 @given(panels())
 def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[JudgeVerdicts]) -> None:
-    items = aggregate(sittings, range(len(ITEMS)))
-    evaluation = concluded(Evaluation("m", 1, "scored", judged=len(items)), sittings, items)
+    panel = PanelVerdicts.of(sittings, len(ITEMS))
+    items, evaluation = panel.items, concluded(Statistics(), panel)
 
     assert items.keys() == {n for sitting in sittings for n in sitting.by_item}
     if not items:
