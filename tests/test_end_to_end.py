@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from collections.abc import Callable
-from contextlib import ExitStack
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen, summarizer
-from tests.cli.inside import Begun, Inside
+from tests.cli.inside import Inside
 from tests.command import Command
 from tests.support import story
 
@@ -20,18 +17,6 @@ MODEL = ("--model", "openai:gpt-4o-mini")
 SMALL = ("--chunk-tokens", "256", "--context-tokens", "2048", "--words", "120", "--temperature", "0")
 STRATEGIES = ("hierarchical", "incremental")
 
-FAULTS = (
-    Fault("status", status=429, retry_after=0.2),
-    Fault("status", status=429),
-    Fault("status", status=500),
-    Fault("status", status=503),
-    Fault("drop"),
-    Fault("drop_midway"),
-    Fault("malformed"),
-    Fault("html"),
-    Fault("no_choices"),
-    Fault("hang"),
-)
 USELESS = (Fault("null_content"), Answer("It breaks off in the middle of", "length"))
 
 
@@ -60,23 +45,6 @@ class Faulty:
         return reply
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
-    """The summary of the book by a strategy when nothing goes wrong."""
-
-    @cache
-    def made(strategy: str) -> str:
-        folder = tmp_path_factory.mktemp(strategy)
-        (folder / "book.md").write_text(story(150).text, "utf-8")
-        with ChatServer() as server:
-            asked = ("summarize", "book.md", *MODEL, *SMALL, "--strategy", strategy, "--quiet")
-            done = Inside(folder, server.base_url).run(*asked)
-        assert done.code == 0, done.err
-        return done.out
-
-    return made
-
-
 @pytest.mark.slow
 def test_usage_of_a_run_is_what_the_server_counted(tmp_path: Path, book: Path) -> None:
     with ChatServer() as server:
@@ -91,21 +59,6 @@ def test_usage_of_a_run_is_what_the_server_counted(tmp_path: Path, book: Path) -
     assert 0 < result["words"] <= 120
     assert {seen.body["temperature"] for seen in answered} == {0}
     assert all(seen.authorization == "Bearer sk-test-0123456789abcdef" for seen in answered)
-
-
-@pytest.mark.nightly
-def test_faults_on_the_way_change_nothing_but_the_time(
-    tmp_path: Path, book: Path, undisturbed: Callable[[str], str]
-) -> None:
-    with ChatServer(Faulty(FAULTS)) as server:
-        asked = ("summarize", str(book), *MODEL, *SMALL, "--strategy", "hierarchical", "--timeout", "1")
-        done = Inside(tmp_path, server.base_url).run(*asked)
-        met = [seen.fault or seen.status for seen in server.seen]
-
-    assert done.code == 0, done.err
-    assert done.out == undisturbed("hierarchical")
-    assert 429 in met or "status" in met
-    assert "hang" in met
 
 
 @pytest.mark.slow
@@ -158,64 +111,6 @@ def test_a_wrong_key_stops_at_once_and_says_what_to_do(tmp_path: Path, book: Pat
     assert "API key" in done.err
     assert "sk-test" not in done.err
     assert "redraft resume" in done.err
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("strategy", "after"), [("hierarchical", 1), ("incremental", 6), ("hierarchical", 12)])
-def test_killed_and_resumed_it_asks_nothing_twice(
-    tmp_path: Path, book: Path, undisturbed: Callable[[str], str], strategy: str, after: int
-) -> None:
-    with ChatServer(latency=lambda prompt, completion, index: 0.05) as server:
-        command = Inside(tmp_path, server.base_url)
-        asked = ("summarize", str(book), *MODEL, *SMALL, "--strategy", strategy, "--concurrency", "4")
-        with Begun(command, *asked) as process:
-            while len(server.answered) < after:
-                assert process.poll() is None
-        answered_before = {str(seen.messages) for seen in server.answered}
-        before = len(server.seen)
-
-        run = command.run("runs", "--json").json["runs"][0]
-        assert run["status"] == "killed"
-        done = command.run("resume", run["run"], "--quiet")
-        again = [seen for seen in server.seen[before:] if str(seen.messages) in answered_before]
-
-    assert done.code == 0, done.err
-    assert done.out == undisturbed(strategy)
-    assert len(again) <= 4
-
-
-@pytest.mark.nightly
-def test_two_runs_at_once_share_one_store(tmp_path: Path, book: Path) -> None:
-    with ChatServer(latency=lambda prompt, completion, index: 0.01) as server, ExitStack() as stack:
-        command = Inside(tmp_path, server.base_url)
-        processes = [
-            stack.enter_context(
-                Begun(command, "summarize", str(book), *MODEL, *SMALL, "--strategy", strategy, "--json")
-            )
-            for strategy in STRATEGIES
-        ]
-        outcomes = [process.end() for process in processes]
-
-    assert [one.code for one in outcomes] == [0, 0], [one.err for one in outcomes]
-    assert len({one.json["run"] for one in outcomes}) == 2
-    for name in ("redraft.db", "redraft.checkpoints.db"):
-        with sqlite3.connect(tmp_path / name) as database:
-            assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-@pytest.mark.nightly
-def test_a_run_that_is_being_worked_on_cannot_be_resumed(tmp_path: Path, book: Path) -> None:
-    with ChatServer(latency=lambda prompt, completion, index: 5.0) as server:
-        command = Inside(tmp_path, server.base_url)
-        with Begun(command, "summarize", str(book), *MODEL, *SMALL) as process:
-            while not server.seen:
-                assert process.poll() is None
-            run = command.run("runs", "--json").json["runs"][0]
-            assert run["status"] == "running"
-            done = command.run("resume", run["run"])
-
-    assert done.code == 1
-    assert "another process" in done.err
 
 
 @pytest.mark.nightly

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -403,34 +401,6 @@ def test_checkpoints_that_cannot_be_used_are_an_error_with_advice(command: Comma
     assert "redraft.checkpoints.db" in done.json["error"]["message"]
     assert "--db" in done.json["error"]["hint"]
     assert command.run("runs", "--json").json["runs"][0]["status"] == "failed"
-
-
-@pytest.mark.slow
-def test_progress_is_a_live_line_on_a_terminal_and_plain_lines_elsewhere(command: Command) -> None:
-    arguments = ("summarize", "book.md", "--words", "60", "--chunk-tokens", "128")
-    plain = command.run(*arguments).err
-    assert "drafting (hierarchical): " in plain
-    assert "\x1b" not in plain
-
-    controller, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "redraft", *arguments, "--sample", "1"],
-        cwd=command.folder,
-        env={**command.environment, "TERM": "xterm", "COLUMNS": "120"},
-        stdout=subprocess.DEVNULL,
-        stderr=terminal,
-    )
-    os.close(terminal)
-    shown = b""
-    with contextlib.suppress(OSError):
-        while piece := os.read(controller, 65_536):
-            shown += piece
-    os.close(controller)
-
-    assert process.wait() == 0
-    assert b"\x1b[" in shown
-    assert b"calls" in shown
-    assert b"tokens" in shown
 
 
 @pytest.mark.parametrize(

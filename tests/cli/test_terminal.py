@@ -50,17 +50,18 @@ def test_a_summary_is_wrapped_on_a_terminal_and_left_alone_in_a_pipe(command: Co
     assert on_terminal(command, "show", run[1], "-q").out == seen.out
 
 
-@pytest.mark.nightly
-def test_a_dumb_terminal_gets_plain_lines(command: Command) -> None:
-    lively, dumb = (on_terminal(command, *SUMMARIZE, "--sample", name, term=term).err for name, term in _TERMS)
+@pytest.mark.slow
+def test_progress_is_a_live_line_on_a_terminal_and_plain_lines_on_a_dumb_one_and_in_a_pipe(command: Command) -> None:
+    terms = (("1", "xterm"), ("2", "dumb"))
+    lively, dumb = (on_terminal(command, *SUMMARIZE, "--sample", name, term=term).err for name, term in terms)
+    piped = command.run(*SUMMARIZE).err
 
-    assert "\x1b[" in lively
+    assert all(part in lively for part in ("\x1b[", "calls", "tokens"))
+    assert "drafting (hierarchical): " in piped
+    assert "\x1b" not in piped
     assert "\x1b" not in dumb
     assert "drafting (hierarchical): " in dumb
     assert max(map(len, dumb.splitlines())) <= 80
-
-
-_TERMS = (("1", "xterm"), ("2", "dumb"))
 
 
 @pytest.mark.slow

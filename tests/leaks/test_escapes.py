@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import pty
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from redraft.cli.terminal import json_text
-from tests.chatserver import ChatServer, Fault
+from tests.cli.inside import on_terminal
 from tests.command import Command
 
 # Sets the title, writes the clipboard, moves and colours, in C0, in C1, unended; rings; turns the line around.
@@ -26,26 +21,12 @@ HARM += [chr(control).encode() for control in range(0x80, 0xA0)]
 HARM += [mark.encode() for mark in "\u202e\u2066"]
 
 
-def on_terminal(command: Command, *arguments: str) -> bytes:
+def shown_on_terminal(command: Command, *arguments: str) -> bytes:
     """All that the command writes to a terminal."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "redraft", *arguments],
-        cwd=command.folder,
-        env={**command.environment, "TERM": "xterm", "COLUMNS": "80"},
-        stdin=subprocess.DEVNULL,
-        stdout=theirs,
-        stderr=theirs,
-    )
-    os.close(theirs)
-    shown = b""
-    with contextlib.suppress(OSError):
-        while piece := os.read(ours, 65_536):
-            shown += piece
-    os.close(ours)
-    process.wait()
-    assert b"Traceback" not in shown, shown
-    return shown
+    done = on_terminal(command, *arguments)
+    shown = done.out + done.err
+    assert "Traceback" not in shown, shown
+    return shown.encode()
 
 
 def harm_in(shown: bytes) -> list[bytes]:
@@ -56,20 +37,6 @@ def harm_in(shown: bytes) -> list[bytes]:
 def command(tmp_path: Path) -> Command:
     (tmp_path / "book.md").write_text("# The Light\n\n" + "The keeper kept the light. " * 40, "utf-8")
     return Command(tmp_path)
-
-
-@pytest.mark.slow
-def test_a_provider_s_error_is_words(command: Command) -> None:
-    fault = Fault("status", status=401, message=f"no such key {EVIL} here")
-    with ChatServer(lambda _: fault) as server:
-        command.environment |= {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-0123456789"}
-        shown = on_terminal(command, "summarize", "book.md", "-m", "openai:m", "-w", "60")
-        piped = command.run("summarize", "book.md", "-m", "openai:m", "-w", "60", "--json")
-
-    assert b"no such key" in shown
-    assert harm_in(shown) == []
-    assert harm_in(piped.out.encode() + piped.err.encode()) == []
-    assert "no such key" in piped.json["error"]["message"]
 
 
 @pytest.mark.slow
@@ -86,7 +53,7 @@ def test_a_provider_s_error_is_words(command: Command) -> None:
     ids=["file", "model", "value", "option", "run", "database"],
 )
 def test_what_was_typed_or_is_called_so_is_words(command: Command, arguments: tuple[str, ...]) -> None:
-    shown = on_terminal(command, *arguments)
+    shown = shown_on_terminal(command, *arguments)
 
     assert len(shown) > 20
     assert harm_in(shown) == []
@@ -103,7 +70,7 @@ def test_what_a_database_holds_is_words_and_escaped_in_json(command: Command) ->
     database.close()
 
     for arguments in (("runs",), ("show", run), ("trace", run)):
-        shown = on_terminal(command, *arguments)
+        shown = shown_on_terminal(command, *arguments)
         assert b"keeper" in shown or b"31m" in shown
         assert harm_in(shown) == [], arguments
     listed = command.run("runs", "--json")

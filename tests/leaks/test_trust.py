@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import pty
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.chatserver import ChatServer
-from tests.cli.inside import Inside
+from tests.cli.inside import Inside, on_terminal
 from tests.command import Done
 
 KEY = "sk-the-users-own-0123456789"
@@ -169,29 +164,10 @@ def test_a_key_of_its_own_is_the_word_for_its_address_and_for_no_other(found: Fo
 @pytest.mark.slow
 @pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 2), (b"\n", 2)])
 def test_on_a_terminal_it_is_asked_once(found: Found, answer: bytes, code: int) -> None:
-    def on_terminal() -> tuple[int, bytes]:
-        ours, theirs = pty.openpty()
-        os.write(ours, answer)
-        process = subprocess.Popen(
-            [sys.executable, "-m", "redraft", *RUN],
-            cwd=found.command.folder,
-            env={**found.command.environment, "TERM": "dumb"},
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-        )
-        os.close(theirs)
-        shown = b""
-        with contextlib.suppress(OSError):
-            while piece := os.read(ours, 65_536):
-                shown += piece
-        os.close(ours)
-        return process.wait(), shown
-
-    left, shown = on_terminal()
-    assert left == code, shown
-    assert b"Trust it from now on" in shown
-    assert found.stranger.base_url.encode() in shown
+    done = on_terminal(found.command, *RUN, typed=answer)
+    assert done.code == code, done.err
+    assert "Trust it from now on" in done.err
+    assert found.stranger.base_url in done.err
     assert bool(found.stranger.seen) == (code == 0)
     if code == 0:
-        assert b"Trust it from now on" not in on_terminal()[1]
+        assert "Trust it from now on" not in on_terminal(found.command, *RUN, term="dumb", typed=answer).err

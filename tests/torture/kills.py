@@ -106,5 +106,10 @@ def _killed_after(here: World, kind: str, seconds: float) -> None:
 ATTACKS = (
     Attack("kill at write", writes, 5, small=("kill at write/direct 8", "kill at write/hierarchical 9")),
     Attack("kill at request", requests, 3, small=("kill at request/hierarchical 4 is answered",)),
-    Attack("kill at random", moments, 6, small=("kill at random/hierarchical #2",)),
+    Attack(
+        "kill at random",
+        moments,
+        6,
+        small=("kill at random/hierarchical #2", "kill at random/refine #14", "kill at random/keyfacts #18"),
+    ),
 )
