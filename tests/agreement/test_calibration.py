@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import redraft
-from redraft.agents.certainty import HIGH, LOW, calibrated, decides, raw_cut
+from redraft.agents.certainty import HIGH, LOW, calibrated, raw_cut, verdict
 from redraft.evaluators.consensus import interval_of_mean
 from redraft.lab.agreement.calibration import LabelledProbability, cross_fitted, fitted, quality
 from redraft.settings import Calibration
@@ -48,8 +48,9 @@ def test_the_fit_recovers_how_a_judge_exaggerates() -> None:
 
 def test_a_calibrated_probability_decides_and_not_what_the_judge_says() -> None:
     fit = Calibration(slope=SLOPE, intercept=INTERCEPT)
-    assert not decides({"fine": 0.9}, "fine", fit)
-    assert decides({"fine": 0.9}, "fine", None)
+    odds = {"fine": 0.9, "wrong": 0.1}
+    assert verdict(odds, "fine", "fine", fit) == "unsure"
+    assert verdict(odds, "fine", "fine", None) == "fine"
     assert calibrated(exaggerated(0.7), fit) == pytest.approx(0.7)
     assert calibrated(1.0, fit) < 1
     assert calibrated(0.0, fit) > 0
@@ -141,6 +142,9 @@ async def test_a_fit_is_stored_and_applied_to_later_scores(tmp_path: Path) -> No
         assert after["decided"] == 0.0
         assert after["calibration error"] < 0.05
         assert after["Brier"] == pytest.approx(0.1875, abs=0.005)
+        (places,) = [one["rows"] for one in made.json["tables"] if one["name"] == "places"]
+        counted = [[row[name] for name in ("wrong", "found", "missed", "open", "accused")] for row in places]
+        assert counted == [[0, 0, 0, 0, 20], [40, 20, 20, 0, 0], [40, 40, 0, 0, 0]]
         with Store(db) as store:
             found = store.agreements.calibration(f"systemone:small@{server.address}", "faithfulness", 4)
         assert found is not None

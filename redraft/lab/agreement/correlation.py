@@ -103,6 +103,8 @@ class SentenceSeries:
     said: tuple[bool | None, ...]
     people: tuple[bool, ...]
     documents: tuple[str, ...]
+    thirds: tuple[int | None, ...]
+    """The third of the summary that each is in, from 0; None in a summary of fewer than three sentences."""
 
     @property
     def judged(self) -> list[int]:
@@ -120,17 +122,18 @@ class SentenceSeries:
 def sentence_series(dataset: Dataset, column: Column) -> SentenceSeries | None:
     """Return all sentences that people judged; None if there are none, or the metric has no verdict on any."""
     found = list(_sentences(dataset, column.said))
-    if all(said is None for said, _, _ in found):
+    if all(said is None for said, *_ in found):
         return None
     return SentenceSeries(*(tuple(part) for part in zip(*found, strict=True)))
 
 
-def _sentences(dataset: Dataset, said: Sequence[ItemOutcome]) -> Iterator[tuple[bool | None, bool, str]]:
+def _sentences(dataset: Dataset, said: Sequence[ItemOutcome]) -> Iterator[tuple[bool | None, bool, str, int | None]]:
     for item, one in zip(dataset.items, said, strict=True):
-        verdicts = one.sentences or (None,) * len(item.labels)
-        for verdict, label in zip(verdicts, item.labels, strict=True):
+        count = len(item.labels)
+        verdicts = one.sentences or (None,) * count
+        for at, (verdict, label) in enumerate(zip(verdicts, item.labels, strict=True)):
             if label is not None:
-                yield verdict, label, item.document
+                yield verdict, label, item.document, 3 * at // count if count >= 3 else None
 
 
 PERMUTATIONS = 999

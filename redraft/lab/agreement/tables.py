@@ -41,6 +41,7 @@ from redraft.report.tables import Cell, Table
 
 # The least share of a summary's items with a verdict, for each row.
 _SHARES = (1.0, 0.9, 0.8, 0.65, 0.5)
+_THIRDS = ("first third", "second third", "last third")
 _OF_CLASSES = ("precision wrong", "recall wrong", "precision right", "recall right")
 PEOPLE = "people"
 SUMMARIES, SYSTEMS = "summaries", "systems"
@@ -185,6 +186,26 @@ def sentence_table(outcome: AgreementOutcome) -> Iterator[Row]:
         counts = (len(judged), len(one.people), len(one.people) - sum(one.people))
         beyond_chance = (cohens_kappa(people, said), gwets_ac1(pairs), krippendorffs_alpha(pairs))
         yield (column.name, *counts, *_separated(one.separation), wrong.recall, *beyond_chance)
+
+
+@table(
+    "places",
+    "Right and wrong sentences by place in the summary",
+    "Over the rated sentences of summaries with at least three. Found, missed, open: the wrong sentences that the judge"
+    " finds wrong, right, or has no verdict on. Accused: the right sentences that it finds wrong.",
+    ("judge", "place", "sentences", "wrong", "share wrong", "found", "missed", "open", "accused"),
+    basis,
+)
+def place_table(outcome: AgreementOutcome) -> Iterator[Row]:
+    for column in outcome.columns:
+        if (one := sentence_series(outcome.dataset, column)) is None or not any(one.thirds):
+            continue
+        for third, name in enumerate(_THIRDS):
+            there = [n for n, its in enumerate(one.thirds) if its == third]
+            wrong = [one.said[n] for n in there if not one.people[n]]
+            counts = (len(there), len(wrong), share(len(wrong), len(there)))
+            accused = sum(one.people[n] and one.said[n] is False for n in there)
+            yield (column.name, name, *counts, *(wrong.count(said) for said in (False, True, None)), accused)
 
 
 @table(
@@ -428,7 +449,12 @@ def agreement_tables(outcome: AgreementOutcome) -> Iterator[Table]:
         yield system_table(outcome)
     if has_best:
         yield class_table(outcome)
-    optional = (kind_table(outcome) if has_best else None, sentence_table(outcome), pair_table(outcome))
+    optional = (
+        kind_table(outcome) if has_best else None,
+        sentence_table(outcome),
+        place_table(outcome),
+        pair_table(outcome),
+    )
     yield from (one for one in optional if one is not None and one.rows)
     if has_best:
         yield risk_table(outcome)
