@@ -29,9 +29,9 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.common import DATA, table
 from redraft import Store
-from redraft.lab.agreement.correlation import ScoreSeries, baseline, between_systems, filled, tau_b
+from redraft.lab.agreement.correlation import ScoreSeries, baseline, between_systems, filled
 from redraft.lab.agreement.formats import FORMATS
-from redraft.lab.agreement.people import Dataset, HumanItem
+from redraft.lab.agreement.people import Dataset, HumanItem, tau_b
 from redraft.lab.agreement.report import agreements
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, tried
 from redraft.runs.experiment_runner import ExperimentRunner

@@ -207,7 +207,6 @@ def test_two_packages_with_one_name_are_told_apart_by_nobody(tmp_path: Path) -> 
     [
         ("agree", "labels.jsonl"),
         ("agree", "read", "sheet.csv"),
-        ("experiment", "grid", "book.txt"),
         ("experiment", "booookscore", "--summaries", "summaries.json"),
     ],
 )

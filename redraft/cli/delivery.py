@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 
 _GO_ON = "repeat the command; finished work is reused"
+_OTHER_JUDGE = "choose another judge with --judge, or leave out the metric; the same judge would answer the same"
 
 D = TypeVar("D")
 T = TypeVar("T")
@@ -87,19 +88,32 @@ def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], desig
     target = folder(given["output"])
     with Store(given["db"]) as store:
         outcome = work(lambda runner: experiment.run(documents, design, runner), store, limits, prices, quiet=quiet)
-    deliver(experiment.report(outcome), target, as_json=given["as_json"], quiet=quiet)
-    return closed(outcome.complete, outcome.stopped, done=experiment.is_some(outcome), quiet=quiet)
+    report = experiment.report(outcome)
+    deliver(report, target, as_json=given["as_json"], quiet=quiet)
+    undecided = _is_undecided(report)
+    done = experiment.is_some(outcome)
+    return closed(outcome.complete, outcome.stopped, done=done, quiet=quiet, undecided=undecided)
 
 
-def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bool) -> int:
+def _is_undecided(report: Report) -> bool:
+    """Return whether nothing failed except that judges could not decide."""
+    from redraft.lab.experiments.experiment import UNDECIDED
+
+    failures = (one for one in report.tables if one.name == "failures" and "code" in one.columns)
+    codes = {row[one.columns.index("code")] for one in failures for row in one.rows}
+    return codes == {UNDECIDED}
+
+
+def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bool, undecided: bool = False) -> int:
     """Print what is missing and how to continue; return the exit code."""
-
     if complete:
         return DONE
     if not quiet:
         say(
             f"{stopped.message}\n  repeat the command with a higher limit to continue"
             if stopped
+            else f"the judge could not decide: see the last table\n  {_OTHER_JUDGE}"
+            if undecided
             else f"something failed: see the last table\n  {_GO_ON}"
         )
     return SHORT if stopped or done else FAILED

@@ -24,7 +24,7 @@ from redraft.evaluators.consensus import (
     mean,
     spread,
 )
-from redraft.evaluators.metric_info import MetricAim
+from redraft.evaluators.metric_info import ABSTAINED, MetricAim
 from redraft.evaluators.reference.keyfacts import trees_for
 from redraft.evaluators.reference.questions import cited_for
 from redraft.prompts.book import PromptBook
@@ -251,6 +251,7 @@ def concluded(
     judged, unjudged = len(items), panel.count - len(items) + unasked
     if score is None:
         reason = trouble or "no judge gave a verdict on any item"
+        told |= {} if trouble or unasked else {ABSTAINED: True}
         return replace(metric.failed(reason, unjudged), details=told)
     likely = [item.probability for item in items.values() if item.probability is not None]
     if len(likely) == len(items):

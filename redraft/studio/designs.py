@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import check_goals, metrics
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
-from redraft.lab.experiments import chunk_size
-from redraft.lab.experiments.booookscore import tables as booookscore
-from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, CoherenceOutcome, measured
+from redraft.lab.experiments import chunk_size, thesis
+from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measured
 from redraft.lab.experiments.chunk_size import SIZES, SizeDesign
 from redraft.lab.experiments.context import tables as context
 from redraft.lab.experiments.context.records import ContextDesign, read_steps
@@ -24,6 +24,7 @@ from redraft.lab.experiments.longsumeval.experiment import LongSumEvalDesign
 from redraft.lab.experiments.plan import NamedModel
 from redraft.lab.experiments.qa import tables as qa
 from redraft.lab.experiments.qa.records import QaDesign
+from redraft.lab.experiments.thesis import ThesisDesign
 from redraft.settings import EXTRACTIVE, DraftConfig, PolicyName, RefineConfig
 from redraft.studio.experiment_orders import ExperimentBody
 from redraft.studio.orders import Models, judging_of, known_model, own_settings, refinement_of, settings_of
@@ -35,8 +36,10 @@ _PAPERS = {"coverage": 0.6, "consistency": 0.73}
 
 def designed(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:
     """Return the requested experiment and its design; raise UsageError if it needs a model and has none."""
+    if asked.kind == "booookscore":
+        return _booookscore(asked, models)
     experiment, design = _DESIGNS[asked.kind]
-    if not asked.models and asked.kind not in ("chunk-size", "booookscore"):
+    if not asked.models and asked.kind != "chunk-size":
         raise UsageError("no model takes part", hint="choose at least one model")
     return experiment, design(asked, models)
 
@@ -79,7 +82,7 @@ def _grid(asked: ExperimentBody, models: Models) -> GridDesign:
     judges = _judges(asked, models)
     names = tuple(one.name for one in judges)
     refinement = _refinement(asked) if asked.refine else None
-    how = judging_of(asked, models, tuple(dict.fromkeys(asked.metrics)), names)
+    how = judging_of(asked, models, tuple(dict.fromkeys((*asked.metrics, *asked.rubrics))), names)
     systems = contestants(
         _writers(asked, models),
         tuple(dict.fromkeys(asked.strategies)) or ("hierarchical",),
@@ -142,6 +145,11 @@ def _qa(asked: ExperimentBody, models: Models) -> QaDesign:
     )
 
 
+def _thesis(asked: ExperimentBody, models: Models) -> ThesisDesign:
+    both = asked.model_copy(update={"strategies": asked.strategies or ("direct",)})
+    return ThesisDesign(_context(both, models), _qa(both, models))
+
+
 def _chunk_size(asked: ExperimentBody, models: Models) -> SizeDesign:
     sizes = tuple(sorted({*asked.chunk_sizes})) or SIZES
     if sizes[0] < _LEAST_CHUNK:
@@ -152,7 +160,7 @@ def _chunk_size(asked: ExperimentBody, models: Models) -> SizeDesign:
     return SizeDesign(names, own=own, sizes=sizes, sample=asked.sample_size, **how)
 
 
-def _booookscore(asked: ExperimentBody, models: Models) -> CoherenceOutcome:
+def _booookscore(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:
     """Return the summaries with their annotations. Without annotations, the built-in model judges by default."""
     if not asked.summaries:
         raise UsageError("no summaries were given", hint="upload a JSON file with their texts by id")
@@ -161,7 +169,8 @@ def _booookscore(asked: ExperimentBody, models: Models) -> CoherenceOutcome:
     said = asked.said({"batch", "context_tokens", "temperature", "prompts", "replies"})
     file = read_summaries("summaries.json", asked.summaries.encode())
     known = read_annotations("annotations.json", asked.annotations.encode()) if asked.annotations else None
-    return measured(file, known, CoherenceDesign(names, own=own, **said))
+    tables = import_module("redraft.lab.experiments.booookscore.tables")  # needs the extra `agreement`
+    return tables.EXPERIMENT, measured(file, known, CoherenceDesign(names, own=own, **said))
 
 
 _DESIGNS: Mapping[str, tuple[Experiment[Any, Any], Callable[[ExperimentBody, Models], Any]]] = {
@@ -170,6 +179,6 @@ _DESIGNS: Mapping[str, tuple[Experiment[Any, Any], Callable[[ExperimentBody, Mod
     "hamlet": (hamlet.EXPERIMENT, _hamlet),
     "context": (context.EXPERIMENT, _context),
     "qa": (qa.EXPERIMENT, _qa),
+    "thesis": (thesis.EXPERIMENT, _thesis),
     "chunk-size": (chunk_size.EXPERIMENT, _chunk_size),
-    "booookscore": (booookscore.EXPERIMENT, _booookscore),
 }

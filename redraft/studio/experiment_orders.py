@@ -37,7 +37,7 @@ def _numbers(given: object) -> object:
 
 
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_numbers), Field(max_length=8)]
-Kind = Literal["grid", "longsumeval", "hamlet", "context", "qa", "chunk-size", "booookscore"]
+Kind = Literal["grid", "longsumeval", "hamlet", "context", "qa", "thesis", "chunk-size", "booookscore"]
 
 
 TEXTS = ("summaries", "annotations")
@@ -63,6 +63,7 @@ KINDS: Mapping[Kind, KindInfo] = {
         "Read further step by step", "Every model summarizes the first 10,000 tokens, the first 20,000, and so on."
     ),
     "qa": KindInfo("Answer questions about the document", "Every model answers questions as it reads further."),
+    "thesis": KindInfo("Trace summaries and answers", "The two above together, as in the traceability thesis."),
     "chunk-size": KindInfo("Compare chunk sizes", "Judges rate how well chunks of several sizes suit key facts."),
     "booookscore": KindInfo(
         "Measure how coherent summaries are", "Judges or annotations say which sentences of your summaries confuse."
@@ -86,7 +87,7 @@ class ExperimentBody(SettingsBody):
     judges: tuple[str, ...] = ()
     """The models that judge. Default: the first of `models`."""
     strategies: tuple[str, ...] = ()
-    """Grid, context and qa: the strategies that are compared."""
+    """Grid, context, qa and thesis: the strategies that are compared."""
     chunk_sizes: Numbers = ()
     """Grid and chunk-size: the sizes of chunks that are compared, in tokens."""
     word_limits: Numbers = ()
@@ -100,11 +101,11 @@ class ExperimentBody(SettingsBody):
     prefer: bool = False
     """Grid: let the judges choose the better of two summaries, too."""
     steps: str = Field(default="", max_length=200)
-    """Context and qa: how many tokens are read at each step, as START:STOP:STEP or N,N."""
+    """Context, qa and thesis: how many tokens are read at each step, as START:STOP:STEP or N,N."""
     queries: int | None = Field(default=None, ge=1)
     """Hamlet: the most queries about each document."""
     per_third: int = Field(default=1, ge=1, le=100)
-    """Qa: the questions of each type about each third of a document."""
+    """Qa and thesis: the questions of each type about each third of a document."""
     sample_size: int = Field(default=100, ge=1, le=10_000)
     """Chunk-size: the most chunks of each size."""
     summaries: str = ""
@@ -182,7 +183,8 @@ def documents_in_file(content: bytes, name: str) -> list[Document]:
 
 def designed(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:
     """Return the experiment and its design. The experiment modules are imported on first use."""
-    require_agreement("an experiment in the studio")
+    if asked.kind == "booookscore":
+        require_agreement("measuring coherence")
     designs = import_module("redraft.studio.designs")
     made: tuple[Experiment[Any, Any], Any] = designs.designed(asked, models)
     return made

@@ -17,6 +17,7 @@ from redraft.studio.context import context_of, read
 from redraft.studio.endpoints import problem_of
 from redraft.studio.experiment_orders import KINDS, ExperimentBody, ExperimentPlan, plan_table, unpriced
 from redraft.studio.form import groups, in_form
+from redraft.studio.orders import rubric_lines
 from redraft.studio.pages import page
 from redraft.studio.start import KEPT, Sent, offer_of, sent_with
 
@@ -52,6 +53,7 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
         for group in groups(tuple(offered.models))
     ]
     values: dict[str, Any] = {**dict.fromkeys((*ExperimentBody.model_fields, KEPT), ""), "kind": "grid", **given}
+    values["rubrics"] = rubric_lines(values["rubrics"])
     shared: dict[str, Any] = {
         "offer": offered,
         "kinds": KINDS,

@@ -137,7 +137,10 @@ def in_form(text: str) -> str:
 @cache
 def _labels() -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the labels by field, and by option."""
-    labels, options = {"chapters": "Chapters", "name": "Name"}, {"chapters": "Chapters"}
+    labels, options = (
+        {"chapters": "Chapters", "name": "Name", "rubrics": "Your own requirements"},
+        {"chapters": "Chapters"},
+    )
     for model in SETTINGS:
         for name in named_fields(model):
             label, option = _NAMES.get(name, name.replace("_", " ")), option_of(model, name)

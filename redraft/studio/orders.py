@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
 
 from redraft import plugins
 from redraft.batches.request import BatchRequest
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.evaluators.catalog import check_goals, metrics, names
+from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 from redraft.evaluators.metric_info import refuse_self_check
 from redraft.evaluators.similarity import similarity
 from redraft.fields import checked, same
@@ -32,6 +33,7 @@ from redraft.settings import (
     Limits,
     ModelSettings,
     RefineConfig,
+    RubricSettings,
     with_draft,
 )
 from redraft.store.store import Store
@@ -51,10 +53,36 @@ else:
     RunSettings = create_model("RunSettings", **optional_fields())
 
 
+def _rubrics(given: object) -> object:
+    """Return the rubrics that a form names, each on a line of its own; JSON text can also define levels."""
+    if not isinstance(given, str):
+        return given
+    if given.lstrip().startswith("{"):
+        return json.loads(given)
+    lines = [line.partition(":") for line in given.splitlines() if line.strip()]
+    if wrong := next((name for name, _, text in lines if not text.strip()), None):
+        raise ValueError(f"{wrong.strip()!r:.80} has no text; write such as plain_tone: No legal terms")
+    return {name.strip(): {"requirement": text.strip()} for name, _, text in lines}
+
+
+def rubric_lines(given: object) -> str:
+    """Return the text that `_rubrics` reads, for a form."""
+    if not isinstance(given, Mapping):
+        return str(given or "")
+    found = {name: checked(RubricSettings, dict(one)) for name, one in given.items()}
+    stated = {name: one.model_dump(mode="json", exclude_defaults=True) for name, one in found.items()}
+    if any(one.keys() - {"requirement"} for one in stated.values()):
+        return json.dumps(stated, ensure_ascii=False)
+    return "\n".join(f"{name}: {one['requirement']}" for name, one in stated.items())
+
+
 class SettingsBody(RunSettings):
     """Settings of a request. All are optional, with the usual defaults of runs."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rubrics: Annotated[dict[str, RubricSettings], BeforeValidator(_rubrics)] = Field(default_factory=dict)
+    """Your own requirements by name. Judges score how far a summary meets each."""
 
     @model_validator(mode="before")
     @classmethod
@@ -95,6 +123,8 @@ class RunBody(SettingsBody):
     metrics: tuple[str, ...] = ()
     """The metrics that judge a draft. Default: those of the goals, or coverage and consistency."""
     goals: dict[str, float] = Field(default_factory=dict)
+    rubric_goal: float = Field(default=0.75, ge=0, le=1)
+    """The goal of each of `rubrics` that `goals` does not name, with kind refine."""
 
 
 class BatchBody(RunBody):
@@ -143,16 +173,18 @@ def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
         )
     if asked.goals and asked.kind != "refine":
         raise UsageError("goals only apply to kind refine", hint="choose refine, or leave the goals out")
-    if asked.kind == "summarize" and (stray := asked.said(_JUDGING | _REFINING)):
-        raise UsageError(f"{next(iter(stray))} does not apply to kind summarize", hint="choose evaluate or refine")
+    stray = [*asked.said(_JUDGING | _REFINING), *(["rubrics"] if asked.rubrics else [])]
+    if asked.kind == "summarize" and stray:
+        raise UsageError(f"{stray[0]} does not apply to kind summarize", hint="choose evaluate or refine")
     settings = settings_of(asked, models, asked.model, strategy=asked.strategy)
     if asked.kind == "summarize":
         return settings, RunSpec()
-    refinement = refinement_of(asked, asked.goals) if asked.kind == "refine" else None
-    wanted = tuple(dict.fromkeys([*asked.metrics, *(refinement.goals if refinement else ())]))
+    own = dict.fromkeys(asked.rubrics, asked.rubric_goal)
+    refinement = refinement_of(asked, {**own, **asked.goals}) if asked.kind == "refine" else None
+    wanted = tuple(dict.fromkeys([*asked.metrics, *own, *(refinement.goals if refinement else ())]))
     judges = tuple(dict.fromkeys([*([asked.judge] if asked.judge else ()), *asked.judges]))
     judging = judging_of(asked, models, wanted, () if judges == (asked.model,) else judges)
-    known = metrics((*judging.metrics, *(refinement.goals if refinement else ())))
+    known = metrics((*judging.metrics, *(refinement.goals if refinement else ())), with_rubrics(judging, ()))
     check_goals(refinement.goals if refinement else (), known)
     refuse_self_check(settings, judging, refinement)
     order = RunSpec(with_draft(judging, refinement), given=asked.summary)
@@ -188,6 +220,7 @@ def judging_of(asked: SettingsBody, models: Models, wanted: tuple[str, ...], jud
     others = (*judges, *(one for name in ("validator", "decider") if (one := getattr(asked, name))))
     tables = {name: known_model(name, models) for name in others if name != EXTRACTIVE}
     values = {"metrics": wanted or USUAL_METRICS, "judges": judges, "models": tables, **asked.said(_JUDGING)}
+    values["rubrics"] = {name: one for name, one in asked.rubrics.items() if name in wanted}
     made = checked(JudgeConfig, values)
     if made.embeddings is None:
         similarity(made.similarity, None)

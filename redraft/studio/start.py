@@ -20,6 +20,7 @@ from redraft.readers.documents import finished
 from redraft.readers.parts import chapters
 from redraft.runs.dry_run import CostEstimate, spending_of
 from redraft.runs.plans import seconds_of
+from redraft.runs.prepare import check_judging, prepare
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -194,7 +195,9 @@ async def plan_of(context: StudioContext, wanted: WantedRuns) -> PlanTotals:
 
 def _planned(context: StudioContext, wanted: WantedRuns) -> CostEstimate:
     settings, order = order_of(wanted.asked, context.models)
-    spending = spending_of(wanted.read()[0], settings, order, context.config.prices)
+    document = wanted.read()[0]
+    check_judging(order, prepare(document, settings), context.reading)
+    spending = spending_of(document, settings, order, context.config.prices)
     refuse_unpriced(spending.unpriced(), context.config.limits)
     return spending
 

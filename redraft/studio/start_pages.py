@@ -15,7 +15,7 @@ from redraft.settings import DEFAULT_GOALS
 from redraft.studio.context import context_of, read
 from redraft.studio.endpoints import problem_of
 from redraft.studio.form import groups, in_form
-from redraft.studio.orders import BatchBody, WantedRuns, other_settings
+from redraft.studio.orders import BatchBody, WantedRuns, other_settings, rubric_lines
 from redraft.studio.pages import page
 from redraft.studio.run_actions import settings_given
 from redraft.studio.start import (
@@ -46,6 +46,7 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
     status, shown = problem_of(problem, in_form) if problem else (200, None)
     empty = dict.fromkeys((*BatchBody.model_fields, KEPT), "")
     values: dict[str, Any] = {**empty, **_USUAL, "model": request.query_params.get("model", ""), **given}
+    values["rubrics"] = rubric_lines(values["rubrics"])
     values["documents"] = tuple(filter(None, (*values["documents"], values["document"])))
     try:
         kept = context_of(request).pending.look(values[KEPT]).documents if values[KEPT] else ()

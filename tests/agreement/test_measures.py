@@ -17,13 +17,12 @@ from redraft.lab.agreement.correlation import (
     of_class,
     p_value,
     risk_against_coverage,
-    tau_b,
     taus,
     told,
     verdicts_by_cut,
     within_documents,
 )
-from redraft.lab.agreement.people import cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha
+from redraft.lab.agreement.people import cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha, tau_b
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), sections C and D: four observers, twelve units,
 # gaps. The paper has 0.743 (nominal), 0.815 (ordinal) and 0.849 (interval).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,25 @@ def table(report: dict[str, object], name: str) -> list[dict[str, object]]:
     tables = report["tables"]
     assert isinstance(tables, list)
     return next(one["rows"] for one in tables if one["name"] == name)
+
+
+def test_a_judge_that_cannot_decide_is_not_asked_to_try_again(inside: Inside) -> None:
+    undecided = (*GRID[:-2], "--metric", "booookscore")
+    done = inside.run(*undecided, "--json")
+    assert done.code == 1
+    assert {row["code"] for row in table(done.json, "failures")} == {"undecided"}
+    assert {row["status"] for row in table(done.json, "summaries")} == {"undecided"}
+    assert "the judge could not decide" in done.err
+    assert "choose another judge" in done.err
+    assert "repeat the command" not in done.err
+
+
+def test_a_grid_needs_no_extra(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [one for one in sys.modules if one.partition(".")[0] == "redraft" and ".lab." in one]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("scipy", "sklearn"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert inside.run(*GRID, "--dry-run").code == 0
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ of the form."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ from redraft import Limits
 from redraft.settings import ModelSettings
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer, Fault, Seen
-from tests.studio.served import Served, book, kept_from, served, until
+from tests.studio.served import Served, at_rest, begin, book, kept_from, served, until
 from tests.support import SAMPLE
 
 READY = "html[data-ready=yes]"
+PLAIN = "Written without a legal term"
 
 
 def report(name: str) -> tuple[str, tuple[str, bytes, str]]:
@@ -26,6 +28,8 @@ def report(name: str) -> tuple[str, tuple[str, bytes, str]]:
 
 
 async def answer(seen: Seen) -> Any:
+    if PLAIN in str(seen.body):
+        return json.dumps({"reason": "No legal terms.", "level": 4, "passages": []})
     if "POISON" in str(seen.body):
         return Fault("status", status=400, message="This content is not allowed.")
     return "The keeper wrote of the lamp, which burned all night."
@@ -152,6 +156,29 @@ def test_an_unknown_price_is_explained_before_anything_starts(client: httpx.Clie
         upload = [("file", ("ledger.md", book().text.encode(), "text/markdown"))]
         experiment = other.post("/experiments/new", data=texts, files=upload)
         assert "so the limit of $5 cannot be kept" in experiment.text
+
+
+@pytest.mark.slow
+def test_requirements_in_own_words_are_judged(client: httpx.Client) -> None:
+    upload = [("file", ("ledger.md", book().text.encode(), "text/markdown"))]
+    asked = {"kind": "evaluate", "judge": "strange", "words": "40", "rubrics": f"plain_tone: {PLAIN}\n"}
+    for wrong, said in (
+        ({"rubrics": "plain_tone"}, "Your own requirements: &#39;plain_tone&#39; has no text"),
+        ({"kind": "summarize"}, "Rubrics does not apply"),
+        ({"judge": ""}, "which the built-in model cannot answer"),
+    ):
+        assert said in client.post("/runs/new", data={**asked, **wrong}, files=upload).text
+    page = client.post("/runs/new", data=asked, files=upload).text
+    assert PLAIN in page
+    run = client.post("/runs/start", data={"kept": kept_from(page)}).headers["location"]
+    assert at_rest(client, run.rpartition("/")[2])["scores"] == {"plain_tone": 0.75}
+    again = client.get(f"/runs/new?from={run.rpartition('/')[2]}").text
+    assert f">plain_tone: {PLAIN}</textarea>" in again
+    refined = client.post("/runs/new", data={**asked, "kind": "refine", "rubric_goal": "0.9"}, files=upload).text
+    assert f"{PLAIN} (goal: 0.90)" in refined
+    levels = {"plain_tone": {"requirement": PLAIN, "levels": ["no", "partly", "yes"]}}
+    made = begin(client, kind="evaluate", judge="strange", rubrics=levels)
+    assert "&#34;partly&#34;" in client.get(f"/runs/new?from={made}").text, "levels are kept"
 
 
 @pytest.mark.nightly

@@ -17,7 +17,7 @@ from scipy import stats
 from sklearn.metrics import balanced_accuracy_score, precision_recall_fscore_support, roc_auc_score, roc_curve
 
 from redraft.evaluators.consensus import SEED, Floats, Interval, Whole, draws, interval, places, spread_of_mean
-from redraft.lab.agreement.people import Dataset, HumanItem
+from redraft.lab.agreement.people import Dataset, HumanItem, tau_b
 from redraft.lab.agreement.trial import AgreementOutcome, Column, ItemOutcome
 
 BIGRAMS = "share of bigrams in the document"
@@ -178,12 +178,6 @@ def correlate(ours: Sequence[float], people: Sequence[float], groups: Sequence[s
         float(stats.spearmanr(x, y).statistic),
         float(stats.pearsonr(x, y).statistic),
     )
-
-
-def tau_b(ours: Sequence[float], people: Sequence[float]) -> float | None:
-    """Return Kendall's tau-b; None if one series is constant."""
-    x, y = np.asarray(ours, dtype=np.float64), np.asarray(people, dtype=np.float64)
-    return float(stats.kendalltau(x, y).statistic) if is_varied(x) and is_varied(y) else None
 
 
 def is_varied(values: Floats) -> bool:

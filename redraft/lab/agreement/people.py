@@ -1,4 +1,4 @@
-"""Human judgments of summaries, and agreement between raters (kappa, AC1, alpha)."""
+"""Human judgments of summaries, and agreement between raters (kappa, tau-b, AC1, alpha)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -30,6 +31,18 @@ def cohens_kappa(one: Sequence[Rating], other: Sequence[Rating]) -> float | None
     equal = sum(a == b for a, b in zip(one, other, strict=True)) / n
     chance = sum(count * second[kind] for kind, count in first.items()) / n**2
     return (equal - chance) / (1 - chance)
+
+
+def tau_b(one: Sequence[float], other: Sequence[float]) -> float | None:
+    """Return Kendall's tau-b; None if one series is constant."""
+    x, y = (np.asarray(values, dtype=np.float64) for values in (one, other))
+    balance = apart = other_apart = 0
+    for n in range(1, len(x)):
+        first, second = np.sign(x[n:] - x[n - 1]), np.sign(y[n:] - y[n - 1])
+        balance += int(first @ second)
+        apart += int(np.count_nonzero(first))
+        other_apart += int(np.count_nonzero(second))
+    return balance / sqrt(apart * other_apart) if apart and other_apart else None
 
 
 def equal_share(ratings: Ratings) -> float | None:

@@ -27,12 +27,11 @@ from redraft.lab.agreement.correlation import (
     risk_against_coverage,
     sentence_series,
     series,
-    tau_b,
     told,
     verdicts_by_cut,
     within_documents,
 )
-from redraft.lab.agreement.people import Ratings, cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha
+from redraft.lab.agreement.people import Ratings, cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha, tau_b
 from redraft.lab.agreement.trial import SIMILARITY, AgreementOutcome, Column
 from redraft.lab.experiments.experiment import table
 from redraft.lab.experiments.frames import ENDS, Row, summed

@@ -20,6 +20,8 @@ from redraft.settings import EXTRACTIVE
 Ts = TypeVarTuple("Ts")
 AGAIN = "Repeat the command to try it again; finished work is not repeated."
 """The caption of a table of failures."""
+UNDECIDED = "undecided"
+"""The code of a failure that is a judge's last word: it cannot decide, whenever it is asked."""
 SET = "set"
 """The column of the dataset, where datasets are told apart."""
 

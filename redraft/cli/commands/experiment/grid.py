@@ -11,7 +11,6 @@ from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
-from redraft.plugins import require_agreement
 
 if TYPE_CHECKING:
     from redraft.domain import Document
@@ -75,7 +74,6 @@ def grid(sources: tuple[str, ...], **given: Any) -> int:
     Shows scores with intervals, paired differences, preferences, lengths and cost, and how far several judges agree.
     """
     reading(*sources, quiet=given["quiet"])
-    require_agreement("redraft experiment grid")
     from redraft.lab.experiments.grid.tables import EXPERIMENT
 
     return delivery.compare_writers(EXPERIMENT, sources, _design, given)

@@ -33,7 +33,7 @@ def experiment() -> None:
     """Compare models and settings on your documents, or run the experiments of the papers on them.
 
     To continue a stopped experiment, repeat its command with the same database: nothing is paid for twice, and a
-    finished one prints the same tables to the byte. Needs `pip install "redraft[agreement]"`.
+    finished one prints the same tables to the byte.
     """
 
 

@@ -11,7 +11,9 @@ from typing import Any
 from redraft.domain import Evaluation, Outcome, Totals
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.catalog import metrics, with_rubrics
+from redraft.evaluators.metric_info import is_unheard
 from redraft.evaluators.preference import Winner
+from redraft.lab.experiments.experiment import UNDECIDED
 from redraft.lab.experiments.frames import where
 from redraft.lab.experiments.plan import NamedModel, check_models, judged_by, keyed
 from redraft.lab.experiments.runner import json_of, parts_for, plain_json, status_of
@@ -201,11 +203,14 @@ class GridScore:
     judged: int = 0
     unjudged: int = 0
     reason: str = ""
+    undecided: bool = False
+    """True if there is no score because the judges left items open, which they would do again."""
 
     @classmethod
     def of(cls, one: Evaluation) -> GridScore:
         """Return the score of an evaluation."""
-        return cls(one.outcome, one.score, one.judged, one.unjudged, one.reason)
+        undecided = one.outcome == "failed" and not is_unheard(one) and "trouble" not in one.details
+        return cls(one.outcome, one.score, one.judged, one.unjudged, one.reason, undecided)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,12 +267,11 @@ class GridJudgment:
 
     @property
     def status(self) -> str:
-        """The status: `done`, `failed` or `not made`."""
-        if self.summary.failure or self.failure:
+        """The status: `done`, `undecided`, `failed` or `not made`."""
+        short = [one for one in self.scores.values() if one.outcome == "failed"]
+        if self.summary.failure or self.failure or not all(one.undecided for one in short):
             return "failed"
-        if any(one.outcome == "failed" for one in self.scores.values()):
-            return "failed"
-        return "done" if self.scores else "not made"
+        return UNDECIDED if short else "done" if self.scores else "not made"
 
     def score(self, metric: str) -> float | None:
         """Return the score by a metric; None if there is none."""

@@ -7,9 +7,8 @@ from itertools import combinations
 from statistics import fmean
 
 from redraft.domain import Totals
-from redraft.lab.agreement.correlation import tau_b
-from redraft.lab.agreement.people import cohens_kappa, equal_share, krippendorffs_alpha
-from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, table
+from redraft.lab.agreement.people import cohens_kappa, equal_share, krippendorffs_alpha, tau_b
+from redraft.lab.experiments.experiment import AGAIN, UNDECIDED, Experiment, and_more, table
 from redraft.lab.experiments.frames import (
     ENDS,
     INTERVAL,
@@ -316,7 +315,7 @@ def _failure_basis(outcome: GridOutcome) -> str:
 @table(
     "failures",
     "What failed",
-    f"{AGAIN} A metric has no score where too many verdicts are missing.",
+    f"{AGAIN} A metric has no score where too many verdicts are missing; a judge that is undecided stays so.",
     ("document", "system", "judge", "stage", "code", "message"),
     _failure_basis,
 )
@@ -332,7 +331,7 @@ def failure_table(outcome: GridOutcome) -> Iterator[Row]:
             yield (*who, *failed(one.failure))
         for metric, found in one.scores.items():
             if found.outcome == "failed":
-                yield (*who, metric, "no score", found.reason)
+                yield (*who, metric, UNDECIDED if found.undecided else "no score", found.reason)
     for pair in outcome.preferred:
         if pair.failure is not None:
             yield (pair.title, f"{pair.first} or {pair.second}", pair.judge, *failed(pair.failure))
