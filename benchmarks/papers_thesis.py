@@ -37,7 +37,7 @@ from redraft.lab.experiments.context.records import (
     phase_of,
     read_steps,
 )
-from redraft.lab.experiments.qa.records import QaItem
+from redraft.lab.experiments.qa.experiment import QaItem
 from redraft.lab.experiments.qa.tables import similarity_table
 from redraft.questions import THIRDS, TYPES, TypedQuestion
 from redraft.text.origin_chains import EmbeddingSimilarity, SentenceSimilarity, TermSimilarity
