@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 from redraft.domain import Usage
@@ -54,6 +55,8 @@ class Entailment:
         """The most tokens of a premise and a claim together."""
         self._around: int = model.tokenizer.num_special_tokens_to_add(pair=True)
         self._known: dict[tuple[str, str], EntailmentScores] = {}
+        self.alone = Lock()
+        """Held while it is used: its tokenizer keeps a state, and several runs may share it."""
 
     def odds(self, pairs: Sequence[tuple[str, str]]) -> list[EntailmentScores]:
         """Return the scores of each pair of a premise and a claim, in order."""
@@ -160,9 +163,10 @@ class _Premise:
 
 def check_claims(model: Entailment, claims: Sequence[str], passages: Sequence[str]) -> list[ClaimAnswer | None]:
     """Return the answer about each claim, all in one batch; None for a claim that is too long."""
-    premises = [_premises(model, claim, passages) for claim in claims]
-    pairs = [(one.text, claim) for claim, some in zip(claims, premises, strict=True) for one in some]
-    odds = iter(model.odds(pairs))
+    with model.alone:
+        premises = [_premises(model, claim, passages) for claim in claims]
+        pairs = [(one.text, claim) for claim, some in zip(claims, premises, strict=True) for one in some]
+        odds = iter(model.odds(pairs))
     return [_answer([(one, next(odds)) for one in some]) for some in premises]
 
 
@@ -231,13 +235,11 @@ class EntailmentModel(ClaimJudge):
     def __init__(self, model: Entailment, identity: str) -> None:
         super().__init__(identity)
         self._model = model
-        self._alone = asyncio.Lock()
 
     async def answers(self, asked: ClaimSet) -> tuple[Mapping[int, ClaimAnswer], Usage, str]:
         """Return the answers about claims that leave room for a text; one request at a time, as each uses the whole
         machine."""
         texts = [one.text for one in asked.claims.values()]
-        async with self._alone:
-            found = await asyncio.to_thread(check_claims, self._model, texts, asked.texts)
+        found = await asyncio.to_thread(check_claims, self._model, texts, asked.texts)
         known = {number: one for number, one in zip(asked.claims, found, strict=True) if one is not None}
         return known, Usage(reported=False), ""

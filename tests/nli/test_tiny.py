@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from redraft.llm.nli import check_claims, load_entailment, open_entailment
 from redraft.readers.documents import load
 from redraft.settings import JudgeConfig
 from tests.cli.inside import Inside
-from tests.nli.tiny import there_are
+from tests.nli.tiny import ANIMALS, there_are
 
 pytestmark = pytest.mark.slow
 
@@ -71,6 +72,14 @@ def test_a_long_text_is_read_in_stretches(tiny: Path) -> None:
     assert len(cut) >= 5
     assert all(model.tokens(one) <= 10 for one in cut)
     assert check_claims(model, [" ".join([TRUE] * 30)], [BOOK]) == [None], "a claim that leaves no room is not judged"
+
+
+def test_runs_that_share_the_model_wait_for_each_other(tiny: Path) -> None:
+    model = load_entailment(str(tiny))
+    claims = [" ".join([there_are(*ANIMALS[: n % 5 + 1])] * (n % 7 + 1)) for n in range(40)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda claim: check_claims(model, [claim], [BOOK, claim]), claims * 3))
+    assert len(found) == 120
 
 
 async def test_faithfulness_and_consistency_say_what_follows_and_what_does_not(tiny: Path, tmp_path: Path) -> None:

@@ -1,0 +1,418 @@
+"""The design of a grid experiment, and its records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import combinations, product
+from typing import Any
+
+from redraft.domain import Evaluation, Outcome, Totals
+from redraft.errors import BudgetError, UsageError
+from redraft.evaluators.catalog import metrics, with_rubrics
+from redraft.evaluators.metric_info import is_unheard
+from redraft.evaluators.preference import Winner
+from redraft.lab.experiments.experiment import UNDECIDED
+from redraft.lab.experiments.frames import where
+from redraft.lab.experiments.plan import NamedModel, check_models, judged_by, keyed
+from redraft.lab.experiments.runner import json_of, parts_for, plain_json, status_of
+from redraft.lab.experiments.sources import Ready
+from redraft.prompts.coherence import Aspect
+from redraft.runs.experiment_runner import ExperimentRunner, Failure
+from redraft.runs.model_pool import located
+from redraft.runs.prepare import RunSpec
+from redraft.settings import (
+    BuildKeyfacts,
+    BuildQuestions,
+    Compare,
+    DraftConfig,
+    Evaluate,
+    JudgeConfig,
+    PackPart,
+    Refine,
+    RefineConfig,
+)
+from redraft.text.words import count_words
+
+GRID = "grid"
+"""The experiment's name in its runs, and the command that repeats it."""
+_REFINED = "refined"
+
+
+@dataclass(frozen=True, slots=True)
+class GridSystem:
+    """A source of summaries: a model with settings, a refiner of another's drafts, or existing summaries."""
+
+    name: str
+    settings: DraftConfig | None = None
+    """The settings for drafting or refining; None if its summaries already exist."""
+    model: str = ""
+    """The model's name as given."""
+    refines: str | None = None
+    """The contestant whose drafts it refines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Yardsticks:
+    """What one document's summaries are judged by, for all contestants and all judges."""
+
+    pack: str | None = None
+    keyfacts: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GridDesign:
+    """The design: every judge judges all contestants on all documents, separately."""
+
+    contestants: tuple[GridSystem, ...]
+    judges: tuple[NamedModel, ...]
+    judging: JudgeConfig
+    refinement: RefineConfig | None = None
+    panel: JudgeConfig = field(default_factory=JudgeConfig)
+    """The judging while drafts are refined, by the first of the judges."""
+    ready: Ready = field(default_factory=Ready)
+    prefers: bool = False
+    """True if the judges also compare summaries in pairs."""
+    against: str | None = None
+    """The contestant that all others are compared with; None to compare every pair."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics by which summaries are scored."""
+        return self.judging.metrics
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs of contestants to compare, by name."""
+        names = [one.name for one in self.contestants]
+        if self.against is None:
+            return list(combinations(names, 2))
+        return [(name, self.against) for name in names if name != self.against]
+
+    @property
+    def needs(self) -> list[PackPart]:
+        """What is needed about a document before its summaries can be judged."""
+        goals = tuple(self.refinement.goals) if self.refinement else ()
+        return parts_for((*self.metrics, *goals), self.judging)
+
+    def drafting(self, one: GridSystem) -> DraftConfig:
+        """Return a contestant's drafting settings."""
+        assert one.settings is not None
+        return keyed(one.settings, self._everyone)
+
+    def configured(self, judge: NamedModel) -> DraftConfig:
+        """Return a judge's settings for given summaries."""
+        return keyed(judge.settings, self._everyone).model_copy(update={"strategy": "given", "words": None})
+
+    @property
+    def builder(self) -> DraftConfig:
+        """The settings with which the first judge builds what summaries are judged by, without a query."""
+        return self.configured(self.judges[0]).model_copy(update={"query": None})
+
+    @property
+    def _everyone(self) -> list[DraftConfig]:
+        return [one.settings for one in self.contestants if one.settings] + [judge.settings for judge in self.judges]
+
+    def building(self, part: PackPart) -> RunSpec:
+        """Return the spec of a run in which the first judge builds what summaries are judged by."""
+        asked = judged_by(self.judging.model_copy(update={"metrics": ()}), self.judges[0].name, self.builder)
+        judging = located(asked, self.builder)
+        purpose = BuildQuestions(judging=judging) if part == "questions" else BuildKeyfacts(judging=judging)
+        return RunSpec(purpose, experiment=GRID)
+
+    def refining(self, one: GridSystem, draft: str, by: Yardsticks) -> RunSpec:
+        """Return the spec of a run that refines a draft."""
+        assert self.refinement is not None
+        panel = self.panel.model_copy(update={"metrics": tuple(self.refinement.goals), **_asked(by)})
+        judging = located(panel, self.drafting(one), self.refinement)
+        # The tables mark where the built-in model judges itself.
+        refinement = self.refinement.model_copy(update={"allow_self_check": True})
+        return RunSpec(Refine(judging=judging, refinement=refinement), given=draft, experiment=GRID)
+
+    def verdict(self, judge: NamedModel, summary: str, by: Yardsticks, scored: Sequence[str]) -> RunSpec:
+        """Return the spec of a run in which a judge judges a summary."""
+        changes: dict[str, object] = {"metrics": tuple(scored), "validator": None, "models": {}, **_asked(by)}
+        judging = judged_by(self.judging.model_copy(update=changes), judge.name, self.configured(judge))
+        return RunSpec(Evaluate(judging=judging), given=summary, experiment=GRID)
+
+    def comparing(self, judge: NamedModel, first: str, second: str) -> RunSpec:
+        """Return the spec of a run in which a judge compares two summaries."""
+        judging = judged_by(JudgeConfig(repeat=self.judging.repeat), judge.name, self.configured(judge))
+        return RunSpec(Compare(judging=judging), given=first, other=second, experiment=GRID)
+
+    def check(self, runner: ExperimentRunner) -> None:
+        """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
+        names = [one.name for one in self.contestants]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise UsageError(f"two systems are named {twice}", hint="rename the folder, or the system, of one")
+        if self.against is not None and self.against not in names:
+            raise UsageError(f"--against: there is no system {self.against!r}", hint=f"there are: {'; '.join(names)}")
+        for metric in metrics(self.metrics, with_rubrics(self.judging, ())):
+            if metric.aim is None:
+                raise UsageError(
+                    f"--metric: {metric.name} gives no score to compare systems by",
+                    hint="leave it out; lengths and repetition are in the tables anyway",
+                )
+        drafting = [
+            (self.drafting(one), self.panel if one.refines else None) for one in self.contestants if one.settings
+        ]
+        check_models(runner, *drafting, *((self.configured(judge), None) for judge in self.judges))
+
+
+def _asked(by: Yardsticks) -> dict[str, str | None]:
+    return {"pack": by.pack, "keyfacts": by.keyfacts}
+
+
+def contestants(
+    models: Sequence[NamedModel],
+    strategies: Sequence[str],
+    chunks: Sequence[int],
+    words: Sequence[int | None],
+    *,
+    refined: bool,
+    ready: Sequence[str] = (),
+) -> tuple[GridSystem, ...]:
+    """Return every combination of model, strategy, chunk size and limit, named by what varies; each again with refined
+    drafts if `refined`; and the systems with existing summaries."""
+    made: list[GridSystem] = []
+    for model, strategy, chunk, limit in product(models, strategies, chunks, words):
+        if strategy == "direct" and chunk != chunks[0]:
+            continue  # it takes the document whole, whatever the chunk size
+        changes = {"strategy": strategy, "chunk_tokens": chunk, "words": limit}
+        parts = [
+            *([strategy] if len(strategies) > 1 else []),
+            *([f"chunks of {chunk}"] if len(chunks) > 1 and strategy != "direct" else []),
+            *([f"{limit} words"] if len(words) > 1 else []),
+        ]
+        own = GridSystem(", ".join((model.name, *parts)), model.settings.model_copy(update=changes), model.name)
+        made += [own, *([_refining(own)] if refined else [])]
+    return (*made, *(GridSystem(name) for name in ready))
+
+
+def _refining(own: GridSystem) -> GridSystem:
+    return GridSystem(f"{own.name}, {_REFINED}", own.settings, own.model, own.name)
+
+
+@dataclass(frozen=True, slots=True)
+class GridScore:
+    """The result of one metric on one summary."""
+
+    outcome: Outcome
+    score: float | None = None
+    judged: int = 0
+    unjudged: int = 0
+    reason: str = ""
+    undecided: bool = False
+    """True if there is no score because the judges left items open, which they would do again."""
+
+    @classmethod
+    def of(cls, one: Evaluation) -> GridScore:
+        """Return the score of an evaluation."""
+        undecided = one.outcome == "failed" and not is_unheard(one) and "trouble" not in one.details
+        return cls(one.outcome, one.score, one.judged, one.unjudged, one.reason, undecided)
+
+
+@dataclass(frozen=True, slots=True)
+class GridSummary:
+    """One summary of one document by one contestant, or why there is none."""
+
+    document: str
+    title: str
+    contestant: str
+    number: int = 1
+    """Its number among several of the same document by the same contestant, from 1."""
+    text: str | None = None
+    limit: int | None = None
+    """The word limit."""
+    gaps: int = 0
+    """The number of chunks left out because they could not be summarized."""
+    run: str | None = None
+    taken: Totals | None = None
+    """The usage of making it, as if nothing had been cached; None for an existing summary."""
+    failure: Failure | None = None
+    made: bool = True
+    """False if the budget ran out first."""
+
+    @property
+    def words(self) -> int | None:
+        """The number of words; None without a text."""
+        return None if self.text is None else count_words(self.text)
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """The key: document, contestant and number."""
+        return (self.document, self.contestant, self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """The length of a summary, and how much it copies and repeats."""
+
+    tokens: int | None = None
+    novel_trigrams: float | None = None
+    repeated_trigrams: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GridJudgment:
+    """One summary judged by one judge."""
+
+    summary: GridSummary
+    judge: str
+    scores: Mapping[str, GridScore] = field(default_factory=dict)
+    lengths: Lengths = field(default_factory=Lengths)
+    run: str | None = None
+    failure: Failure | None = None
+
+    @property
+    def status(self) -> str:
+        """The status: `done`, `undecided`, `failed` or `not made`."""
+        short = [one for one in self.scores.values() if one.outcome == "failed"]
+        if self.summary.failure or self.failure or not all(one.undecided for one in short):
+            return "failed"
+        return UNDECIDED if short else "done" if self.scores else "not made"
+
+    def score(self, metric: str) -> float | None:
+        """Return the score by a metric; None if there is none."""
+        found = self.scores.get(metric)
+        return found.score if found else None
+
+    def to_json(self) -> dict[str, object]:
+        """Return the record for `items.json`."""
+        it = self.summary
+        scores: dict[str, object] = {}
+        for metric, one in self.scores.items():
+            scores |= {metric: one.score, f"{metric}_judged": one.judged, f"{metric}_unjudged": one.unjudged}
+            scores |= {f"{metric}_outcome": one.outcome, f"{metric}_reason": one.reason or None}
+        return {
+            "unit": "summary",
+            **json_of(it, "document title system=contestant number"),
+            **json_of(self, "judge status words=summary.words"),
+            **asdict(self.lengths),
+            "gaps": it.gaps,
+            **scores,
+            **json_of(self, "made_in=summary.run judged_in=run taken=summary.taken"),
+            "failure": plain_json(it.failure or self.failure),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AspectVotes:
+    """A judge's verdict, over both orders, on one aspect of two summaries."""
+
+    winner: Winner
+    leaning: str | None = None
+    order_decides: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GridPreference:
+    """A judge's preference between two summaries of a document. It cannot tell for an aspect without a verdict."""
+
+    document: str
+    title: str
+    first: str
+    second: str
+    judge: str
+    votes: Mapping[Aspect, AspectVotes] = field(default_factory=dict)
+    same: bool = False
+    """True if both are the same text, so that the judge was not asked."""
+    run: str | None = None
+    failure: Failure | None = None
+    made: bool = True
+
+    @property
+    def status(self) -> str:
+        """The status: `done`, `failed` or `not made`."""
+        return status_of(self.failure, done=self.made)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the record for `items.json`."""
+        return {
+            "unit": "pair",
+            **json_of(self, "document title first second judge status same"),
+            **{f"preferred_{aspect}": _named(self, vote.winner) for aspect, vote in self.votes.items()},
+            "order_decides": [aspect for aspect, vote in self.votes.items() if vote.order_decides],
+            **json_of(self, "judged_in=run failure"),
+        }
+
+
+def _named(pair: GridPreference, winner: Winner) -> str:
+    return {"a": pair.first, "b": pair.second, "tie": "tie"}[winner]
+
+
+@dataclass(frozen=True, slots=True)
+class UnjudgedDocument:
+    """Something that a document's summaries could not be judged by, and why."""
+
+    document: str
+    title: str
+    part: str
+    failure: Failure
+
+
+@dataclass(frozen=True, slots=True)
+class GridOutcome:
+    """The outcome of a grid."""
+
+    design: GridDesign
+    documents: tuple[tuple[str, str], ...]
+    """The ids and titles."""
+    judged: tuple[GridJudgment, ...]
+    preferred: tuple[GridPreference, ...] = ()
+    troubles: tuple[UnjudgedDocument, ...] = ()
+    built: Totals | None = None
+    """The usage of building what summaries are judged by."""
+    judging: Mapping[str, Totals] = field(default_factory=dict)
+    """The usage of each judge's verdicts."""
+    whole: Totals = field(default_factory=Totals)
+    """The total usage, with each answer counted once."""
+    stopped: BudgetError | None = None
+
+    @property
+    def complete(self) -> bool:
+        """True if nothing failed and nothing is missing."""
+        done = all(one.status == "done" for one in self.judged) and all(one.status == "done" for one in self.preferred)
+        return self.stopped is None and done and not self.troubles
+
+    @property
+    def contestants(self) -> tuple[GridSystem, ...]:
+        """The contestants."""
+        return self.design.contestants
+
+    @property
+    def judges(self) -> list[str]:
+        """The names of the judges."""
+        return [judge.name for judge in self.design.judges]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The title of each document, with a number where others have the same."""
+        seen: Counter[str] = Counter()
+        found: dict[str, str] = {}
+        for document, title in self.documents:
+            seen[title] += 1
+            found[document] = title if seen[title] == 1 else f"{title} ({seen[title]})"
+        return found
+
+    def of(self, contestant: str, judge: str) -> list[GridJudgment]:
+        """Return one judge's judgments of a contestant's summaries."""
+        return [one for one in where(self.judged, judge=judge) if one.summary.contestant == contestant]
+
+    @property
+    def summaries(self) -> list[GridSummary]:
+        """Each summary once."""
+        return list({one.summary.key: one.summary for one in self.judged}.values())
+
+
+def votes_of(details: Mapping[str, Any], aspects: Sequence[Aspect]) -> dict[Aspect, AspectVotes]:
+    """Return the votes in an evaluation of a preference with a single judgment; a tie on everything if both are one
+    text."""
+    if details["same"]:
+        return {aspect: AspectVotes("tie") for aspect in aspects}
+    found: dict[Aspect, AspectVotes] = {}
+    for judging in details["judgings"][:1]:
+        for aspect, said in judging["verdicts"].items():
+            found[aspect] = AspectVotes(said["winner"], said["leaning"], said["order_decides"])
+    return found
