@@ -18,11 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from redraft import DraftConfig, JudgeConfig, RefineConfig, Session, Store, load, read_beside, read_dossier  # noqa: E402
-from redraft.lab.experiments.chunk_size import (  # noqa: E402
-    EXPERIMENT,
-    SizeDesign,
-    chunk_sizes,
-)
+from redraft.lab.experiments.chunk_size import EXPERIMENT, SizeDesign, chunk_sizes  # noqa: E402
 from redraft.lab.experiments.published import read_file_of_results  # noqa: E402
 from redraft.report.pages.comparison import comparison_page  # noqa: E402
 from redraft.report.pages.dossier import dossier_page  # noqa: E402

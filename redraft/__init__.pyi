@@ -4,9 +4,9 @@ from redraft import graphs as graphs
 from redraft.agents.judge import Judge as Judge
 from redraft.batches.api import batch as batch
 from redraft.batches.api import resume_batch as resume_batch
-from redraft.batches.results import BatchResult as BatchResult
-from redraft.batches.results import read_batch as read_batch
 from redraft.batches.sources import BatchItem as BatchItem
+from redraft.batches.tables import BatchResult as BatchResult
+from redraft.batches.tables import read_batch as read_batch
 from redraft.domain import Document as Document
 from redraft.domain import Draft as Draft
 from redraft.domain import Evaluation as Evaluation

@@ -10,20 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from redraft.store import database, store
+from redraft.store import store
 from redraft.store.sqlite import IN_MEMORY, SqliteConnection
 
 
 def copy_new_databases(patch: pytest.MonkeyPatch) -> None:
     """From here on, a database that is not there yet begins as a copy of one that redraft has made."""
-    patch.setattr(database, "SqliteConnection", _connected)
+    patch.setattr(store, "SqliteConnection", _connected)
 
 
 @cache
 def template() -> bytes:
     """A database as it is when nothing is in it."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(database, "SqliteConnection", SqliteConnection)
+        patch.setattr(store, "SqliteConnection", SqliteConnection)
         path = Path(folder, store.FILE_NAME)
         store.Store(path).close()
         return path.read_bytes()

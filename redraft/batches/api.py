@@ -16,12 +16,12 @@ from typing_extensions import Unpack
 from redraft.batches.engine import engine_named
 from redraft.batches.folder import folder_named, write_folder
 from redraft.batches.request import BatchRequest, of_use, open_again, open_batch
-from redraft.batches.results import BatchResult, read_batch
 from redraft.batches.sources import check, of_document
 from redraft.batches.status import BatchStanding, BatchWatch, Pace, Watcher, drive, standing_of
+from redraft.batches.tables import BatchResult, read_batch
 from redraft.batches.worker import BatchWorker, terms_of
 from redraft.errors import UsageError
-from redraft.evaluators.functions import Metric
+from redraft.evaluators.base import Metric
 from redraft.evaluators.rubric import Rubric
 from redraft.events import BatchProgress, Noted, Observer, guarded, harmless
 from redraft.fields import given_as

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from pydantic import PlainSerializer, TypeAdapter
+from pydantic.dataclasses import dataclass as record
+from pydantic_core import to_jsonable_python
 
 from redraft.batches.sources import documents_in, put_in
-from redraft.domain import Document, content_id
+from redraft.domain import DEFERRED, Document, content_id
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import refuse_self_check
 from redraft.llm.prices import PriceTable
@@ -27,11 +31,12 @@ BATCH = "batch"
 _NAME_LENGTH = 8
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class BatchRequest:
     """How each document is read, summarized, judged and refined."""
 
-    settings: DraftConfig
+    settings: Annotated[DraftConfig, PlainSerializer(lambda one: one.model_dump(mode="json", exclude_unset=True))]
+    """Unset ones are not stored, but determined for each run."""
     judging: JudgeConfig | None = None
     refinement: RefineConfig | None = None
     reading: Choice = field(default_factory=Choice)
@@ -42,24 +47,14 @@ class BatchRequest:
         return RunSpec(with_draft(self.judging, self.refinement), experiment=BATCH)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings as stored: unset ones are left out and determined for each run."""
-        return {
-            "settings": self.settings.model_dump(mode="json", exclude_unset=True),
-            "judging": self.judging.model_dump(mode="json") if self.judging else None,
-            "refinement": self.refinement.model_dump(mode="json") if self.refinement else None,
-            "reading": asdict(self.reading) | {"skip": list(self.reading.skip)},
-        }
+        """Return the settings as stored."""
+        stored: dict[str, Any] = to_jsonable_python(self)
+        return stored
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> BatchRequest:
         """Return stored settings."""
-        reading = stored["reading"]
-        return cls(
-            DraftConfig.model_validate(stored["settings"]),
-            JudgeConfig.model_validate(stored["judging"]) if stored["judging"] else None,
-            RefineConfig.model_validate(stored["refinement"]) if stored["refinement"] else None,
-            Choice(**reading | {"skip": tuple(reading["skip"])}),
-        )
+        return TypeAdapter(cls).validate_python(stored)
 
     def keys(self) -> list[str]:
         """Return the environment variables that hold the models' keys."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
@@ -101,15 +101,18 @@ POLICIES: dict[PolicyName, Policy] = {
 def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims, free: int = 0) -> Aim | None:
     """Return the findings to fix next, or None without any.
 
-    A person's requests come first, then the untried findings of the first metric that misses its goal and has any;
-    strictly as in the paper, only of the first. What is known to be false is corrected as well where that goal is met,
-    and `free` is how many missing answers may be added, whether or not their goals are met.
+    A person's requests come first, together with what is known to be false; then the untried findings of the first
+    metric that misses its goal and has any; strictly as in the paper, only of the first. What is known to be false is
+    corrected as well where that goal is met, and `free` is how many missing answers may be added, whether or not their
+    goals are met.
     """
     scores = scores_of(judged)
     if asked := requests_open(judged, tried):
         wanted = asked if policy.follows else asked[:FINDINGS_AT_ONCE]
-        return Aim((REVIEW,), (*wanted, *(() if policy.follows else _besides(wanted, judged, goals, tried, aims, 0))))
+        false = [] if policy.follows else _besides(wanted, judged, goals, goals, tried, aims)
+        return Aim(tuple(dict.fromkeys(one.metric for one in (*wanted, *false))), (*wanted, *false))
     missed = unmet(scores, goals)
+    met = [metric for metric in goals if metric not in missed]
     while missed:
         metrics = policy.order(missed, scores, goals, aims)
         offered = [[f for f in judged[metric].findings if f.id not in tried] for metric in metrics if metric in judged]
@@ -118,7 +121,7 @@ def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims
             if policy.follows:
                 return Aim(tuple(metrics), tuple(findings))
             chosen = in_turn(offered)[:FINDINGS_AT_ONCE]
-            return Aim(tuple(metrics), (*chosen, *_besides(chosen, judged, goals, tried, aims, free)))
+            return Aim(tuple(metrics), (*chosen, *_besides(chosen, judged, goals, met, tried, aims, free)))
         if policy.follows:
             return None
         missed = [metric for metric in missed if metric not in metrics]
@@ -145,14 +148,20 @@ def room_for_more(words: int, limit: int | None) -> int:
 
 
 def _besides(
-    chosen: Sequence[Finding], judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims, free: int
+    chosen: Sequence[Finding],
+    judged: Judged,
+    goals: Goals,
+    correcting: Iterable[str],
+    tried: Sequence[str],
+    aims: Aims,
+    free: int = 0,
 ) -> list[Finding]:
-    """Return what else a revision can handle: what is known to be false though the goal is met, which no other revision
-    is for; then what the draft lacks and has room for, most important first."""
-    met = goals.keys() - unmet(scores_of(judged), goals)
+    """Return what else a revision can handle: what the metrics in `correcting` know to be false; then what the draft
+    lacks and has room for, most important first."""
 
     def of(aim: MetricAim, tasks: Sequence[str]) -> list[Finding]:
-        about = [one for one in goals if aims.get(one) == aim and one in judged and (aim == "content" or one in met)]
+        among = goals if aim == "content" else correcting
+        about = [one for one in among if aims.get(one) == aim and one in judged]
         found = in_turn([[one for one in judged[metric].findings if one.task in tasks] for metric in about])
         return [one for one in found if one.id not in tried and one not in chosen]
 
@@ -266,7 +275,7 @@ def reason_to_stop(
 ) -> str | None:
     """Return why the refinement ends here; None when it goes on."""
     missed = unmet(scores, goals)
-    if next_aim is not None and next_aim.metrics == (REVIEW,):
+    if next_aim is not None and REVIEW in next_aim.metrics:
         # Each request is tried once, whether goals are met or not.
         return None if rounds_left > 0 else "rounds"
     if not missed:

@@ -199,8 +199,13 @@ async def settle(state: State, job: Job) -> Update:
     settled["refused"] = state["refused"] + 1
     if otherwise != best:
         return {**settled, **draft_standing(await job.judged(otherwise), settings), "best": otherwise, "tried": []}
-    # A policy that follows tries unfixed findings again, unless they are a person's.
-    tried = [] if policy.follows and REVIEW not in state["aims"] else state["to_fix"]
+    tried = state["to_fix"]
+    if REVIEW in state["aims"]:
+        # What was to be corrected beside a person's requests gets a revision of its own.
+        requests = {one.id for one in requests_open(await job.judged(best), [])}
+        tried = [one for one in tried if one in requests] or tried
+    elif policy.follows:
+        tried = []
     return {**settled, "tried": [*state["tried"], *tried]}
 
 
@@ -248,7 +253,7 @@ async def decide(state: State, job: Job) -> Update:
     free = room_for_more((await job.draft(state["best"])).words, job.revision_words)
     gone = [*state["tried"], *state["dropped"]]
     chosen = aim(policy, judged, settings.goals, gone, job.judges.aims, free)
-    is_generic = settings.told == "generic" and (chosen is None or chosen.metrics != (REVIEW,))
+    is_generic = settings.told == "generic" and (chosen is None or REVIEW not in chosen.metrics)
     if is_generic:
         chosen = Aim(tuple(missed), ()) if (missed := unmet(scores_of(judged), settings.goals)) else None
     stop = reason_to_stop(
@@ -261,7 +266,7 @@ async def decide(state: State, job: Job) -> Update:
         unsure=unsure(judged, settings.goals, settings.judged_share),
     )
     if chosen is None or stop:
-        if chosen is not None and chosen.metrics == (REVIEW,):
+        if chosen is not None and REVIEW in chosen.metrics:
             job.observe(Noted("no rounds are left for all requests (use a higher --rounds)"))
         end = await _ending(state, job)
         # A shortened draft may have new findings.
@@ -271,7 +276,7 @@ async def decide(state: State, job: Job) -> Update:
     if is_generic:
         criticism = await job.reviser.criticize((await job.draft(state["best"])).text, state["round"] + 1)
         return {**new, **_aimed(chosen.metrics, ()), "instruction": criticism}
-    if job.decider is not None and chosen.metrics != (REVIEW,):
+    if job.decider is not None and REVIEW not in chosen.metrics:
         return {**new, **await _led(state, job, job.decider, judged, chosen)}
     return {**new, **_aimed(chosen.metrics, chosen.findings)}
 

@@ -12,9 +12,9 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 
 from redraft import plugins
-from redraft.domain import Usage
+from redraft.domain import NOT_SAID, UNANSWERED, Evaluation, Parent, Span, Usage
 from redraft.errors import EmptyReply, IncompleteError, RejectedRequest, ReplyError, RunError, UsageError
-from redraft.graphs.answering import answer_graph
+from redraft.events import StageStarted
 from redraft.graphs.hierarchical import hierarchical_graph
 from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
@@ -25,6 +25,7 @@ from redraft.prompts.asking import WRITE_ANSWER
 from redraft.prompts.contract import Prompt
 from redraft.prompts.summarization import OUTLINE
 from redraft.settings import ANSWER, AUTO, GIVEN_STRATEGY
+from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.text.words import count_words
 
@@ -139,6 +140,27 @@ def incremental_graph(
     graph.add_node("tidy", node(tidy, session))
     graph.add_edge(START, "start")
     graph.add_edge("start", "read_chunk")
+    return graph
+
+
+async def answer(state: State, job: Job) -> Update:
+    """Answer the run's question; keep the answer as its draft, and store its citations."""
+    assert job.answerer is not None, "only a run that asks has this node"
+    job.observe(StageStarted("answering", 1))
+    found = await job.answerer.answer(job.run.settings.query or "", job.plan.words)
+    cited = [Parent("excerpt", job.document.id, Span(*place)) for place in found.places]
+    text, made_by = (found.text, ANSWER) if found.answered else (NOT_SAID, UNANSWERED)
+    draft = await job.keep(text, made_by, found.notes, cited)
+    kept = Evaluation(ANSWER, 1, "measured", details=found.model_dump(mode="json"))
+    await off_loop(job.store.judgments.keep, draft, kept)
+    return {"draft": draft}
+
+
+def answer_graph(session: SessionProtocol | None = None) -> StateGraph[State, Any, State, Drafting]:
+    """Return the uncompiled graph; its node works on a run that has begun."""
+    graph = StateGraph(State, output_schema=Drafting)
+    graph.add_node("answer", node(answer, session))
+    graph.add_edge(START, "answer")
     return graph
 
 

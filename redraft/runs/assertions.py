@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from redraft.domain import Document, Evaluation, Finding
 from redraft.errors import UsageError
-from redraft.evaluators.functions import Metric, as_evaluator
+from redraft.evaluators.base import Metric, as_evaluator
 from redraft.evaluators.metric_info import LEAST_SHARE, standing
 from redraft.report.history.results import Result, document_read
 from redraft.runs.inputs import Sources

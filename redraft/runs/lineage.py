@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from redraft.agents.judge import Judge
 from redraft.agents.tracer import SentenceTracer, TraceItem
@@ -32,7 +34,6 @@ from redraft.text.origins import Link, SentenceOrigin
 from redraft.text.quotes import points_back
 from redraft.text.vectors import load_encoder
 
-AnItem = TypeVar("AnItem", bound="LineageItem")
 SHARE = 0.12
 """The maximum cost of tracing as a share of the tokens used for drafting."""
 # A place that is better than the next by less than this is asked about, as is one below the floor.
@@ -60,61 +61,50 @@ class Open:
     """The places shown, in the item's order."""
 
 
-class LineageItem(Protocol):
-    """An item for a model to decide."""
-
-    @property
-    def item(self) -> TraceItem:
-        """Return the item for the prompt."""
-        ...
-
-
-class TraceRequest(Protocol[AnItem]):
+@dataclass(slots=True)
+class TraceRequest(ABC):
     """What to ask about, in waves, within a token budget."""
 
-    what: str
+    what: ClassVar[str]
     room: int
-    left: int
+    left: int = field(default=0, init=False)
     """How many items did not fit the budget."""
 
-    def open(self) -> list[AnItem]:
+    @abstractmethod
+    def open(self) -> list[TraceItem]:
         """Return what is still to be asked."""
-        ...
 
-    def take(self, found: Sequence[AnItem], named: Mapping[int, Sequence[int]]) -> None:
-        """Note the places that were named for some of them."""
-        ...
+    @abstractmethod
+    def take(self, named: Mapping[int, Sequence[int]]) -> None:
+        """Note the places that were named for some of the items last returned."""
 
 
 @dataclass(slots=True)
-class DraftTracer:
+class DraftTracer(TraceRequest):
     """The tracing of one draft: what is known so far, and what may still be asked."""
 
+    what = "sentences"
     tracer: Tracer
     draft: str
-    room: int
-    """The token budget."""
-    said: dict[tuple[str, int], SentenceOrigin] = field(default_factory=dict)
-    left: int = 0
-    """How many sentences did not fit the budget."""
-    what: str = "sentences"
+    said: dict[tuple[str, int], SentenceOrigin] = field(default_factory=dict, init=False)
+    asked: list[Open] = field(default_factory=list, init=False)
 
     def lineage(self) -> Lineage:
         """Return the lineage of the draft as known so far."""
         return self.tracer.lineage(self.draft, self.said)
 
-    def open(self) -> list[Open]:
+    def open(self) -> list[TraceItem]:
         """Return the unasked sentences without a clear source. Of intermediate texts, only sentences that the draft's
         sentences lead to are included."""
         last = self.tracer.family.draft(self.draft)
         members = list(self.tracer.family.in_order(last))
         reached: dict[str, set[int]] = {last.key: set(range(len(self._traced(last))))}
-        found: list[Open] = []
+        self.asked = []
         for member in reversed(members):
             own = sorted(reached.get(member.key, ()))
-            found += self._open_of(member, own)
+            self.asked += self._open_of(member, own)
             self._reach(member, own, reached)
-        return found
+        return [one.item for one in self.asked]
 
     def _traced(self, member: Member) -> tuple[SentenceOrigin, ...]:
         return self.tracer.linked(member.text, member.parents, self.said)
@@ -153,10 +143,10 @@ class DraftTracer:
             if chosen:
                 yield Open(key, at, traced[at], TraceItem(sentence, before, tuple(chosen)), tuple(chosen.values()))
 
-    def take(self, found: Sequence[Open], named: Mapping[int, Sequence[int]]) -> None:
+    def take(self, named: Mapping[int, Sequence[int]]) -> None:
         """Note what was said of some sentences."""
         for number, places in named.items():
-            one = found[number]
+            one = self.asked[number]
             links = tuple(_said(one.links[place]) for place in places)
             self.said[one.key, one.at] = SentenceOrigin(one.traced.span, links, 1.0)
 
@@ -204,7 +194,7 @@ def tracing_of(store: Store, run: Run, tokens: int) -> DraftTracer:
     tracer = Tracer(store, document_read(store, run), encoder)
     member = tracer.family.draft(run.draft)
     origin = member.parents[0] if member.parents and member.parents[0].kind == "base" else None
-    return DraftTracer(tracer, origin.node if origin else run.draft, room_for(store, run.parent, tokens))
+    return DraftTracer(room_for(store, run.parent, tokens), tracer, origin.node if origin else run.draft)
 
 
 def room_for(store: Store, traced: str | None, tokens: int) -> int:
@@ -214,29 +204,46 @@ def room_for(store: Store, traced: str | None, tokens: int) -> int:
     return int(SHARE * ((store.calls.tokens_of(traced, drafting) if known and traced else 0) or tokens))
 
 
-async def trace(manager: RunManager, run: Run) -> Lineage:
-    """Ask about the sentences that words alone do not trace, as far as the room for it goes; and bring the run to its
-    end."""
+@asynccontextmanager
+async def _traced(manager: RunManager, run: Run) -> AsyncIterator[tuple[JobFactory, DraftTracer]]:
+    """Ask about the sentences that words alone do not trace, as far as the room for it goes; in the end, bring the run
+    to its end."""
     async with manager.working(run.id) as job_factory:
         tracing = await off_loop(tracing_of, manager.store, run, job_factory.prepared.plan.document_tokens)
         await ask_about(manager, job_factory, tracing)
-        lineage = await off_loop(tracing.lineage)
+        yield job_factory, tracing
     assert run.draft is not None
     await manager.finish(run.id, run.draft, "complete")
-    return lineage
 
 
-async def ask_about(manager: RunManager, job_factory: JobFactory, about: TraceRequest[AnItem]) -> None:
+async def trace(manager: RunManager, run: Run) -> Lineage:
+    """Return where the sentences of a draft come from, according to words and to a model."""
+    async with _traced(manager, run) as (_, tracing):
+        return await off_loop(tracing.lineage)
+
+
+async def trace_losses(manager: RunManager, run: Run) -> Losses:
+    """Return what became of the document's facts, according to words and to a model."""
+    assert run.parent is not None
+    traced = await off_loop(manager.store.runs.get, run.parent)
+    async with _traced(manager, run) as (job_factory, tracing):
+        aligning = await off_loop(aligning_of, manager.store, traced, tracing)
+        await ask_about(manager, job_factory, aligning)
+        return await off_loop(aligning.search.losses)
+
+
+async def ask_about(manager: RunManager, job_factory: JobFactory, about: TraceRequest) -> None:
     """Ask wave after wave, as far as the room for it goes: what is found leads to more."""
-    asking, what = sentence_tracer(job_factory), about.what
+    assert job_factory.run.judging is not None
+    asking, what = job_factory.sentence_tracer(job_factory.run.judging), about.what
     for _ in range(_WAVES):
-        found = await off_loop(about.open)
-        batches = await off_loop(fitting, about, asking, found)
+        items = await off_loop(about.open)
+        batches = await off_loop(fitting, about, asking, items)
         if not batches:
             break
         manager.observe(StageStarted(f"tracing {sum(map(len, batches))} {what}", len(batches)))
-        said = await asking.trace([one.item for one in found], batches)
-        about.take(found, {number: one.places for number, one in said.verdicts.items()})
+        said = await asking.trace(items, batches)
+        about.take({number: one.places for number, one in said.verdicts.items()})
         if said.trouble:
             manager.observe(Noted(f"not all {what} could be asked about: {said.trouble}"))
             break
@@ -246,15 +253,8 @@ async def ask_about(manager: RunManager, job_factory: JobFactory, about: TraceRe
         )
 
 
-def sentence_tracer(job_factory: JobFactory) -> SentenceTracer:
-    """Return the model to ask: the first of the run's judges."""
-    assert job_factory.run.judging is not None
-    return job_factory.sentence_tracer(job_factory.run.judging)
-
-
-def fitting(tracing: TraceRequest[Any], asking: SentenceTracer, found: Sequence[LineageItem]) -> list[list[int]]:
-    """Return as many prompts about open sentences as fit the budget; cached ones are free."""
-    items = [one.item for one in found]
+def fitting(tracing: TraceRequest, asking: SentenceTracer, items: Sequence[TraceItem]) -> list[list[int]]:
+    """Return as many prompts about open items as fit the budget; cached ones are free."""
     known = asking.known(items)
     batches = asking.batches(items, [n for n, there in enumerate(known) if not there])
     chosen: list[list[int]] = []
@@ -270,63 +270,31 @@ def fitting(tracing: TraceRequest[Any], asking: SentenceTracer, found: Sequence[
     return [*([remembered] if remembered else []), *chosen]
 
 
-@dataclass(frozen=True, slots=True)
-class OpenFact:
-    """A fact to ask about, and the text that seems to lack it."""
-
-    doubt: Doubt
-
-    @property
-    def item(self) -> TraceItem:
-        """Return the item for the prompt: a sentence and the places that may state it."""
-        return TraceItem(self.doubt.fact, "", self.doubt.places)
-
-
 @dataclass(slots=True)
-class LostFactSearch:
+class LostFactSearch(TraceRequest):
     """The search for facts that one draft lacks."""
 
+    what = "facts"
     search: FactSearch
-    room: int
-    """The token budget."""
-    left: int = 0
-    """How many facts did not fit the budget."""
-    what: str = "facts"
-    asked: set[tuple[str, str]] = field(default_factory=set)
+    doubts: list[Doubt] = field(default_factory=list, init=False)
+    asked: set[tuple[str, str]] = field(default_factory=set, init=False)
 
-    def open(self) -> list[OpenFact]:
-        """Return the facts that seem lost, with the draft and the text in which they were lost."""
-        found = self.search.doubts(CANDIDATES)
-        return [OpenFact(one) for one in found if (one.text, one.fact) not in self.asked]
+    def open(self) -> list[TraceItem]:
+        """Return the facts that seem lost, each with the likeliest places of a text that may state it after all."""
+        self.doubts = [one for one in self.search.doubts(CANDIDATES) if (one.text, one.fact) not in self.asked]
+        return [TraceItem(one.fact, "", one.places) for one in self.doubts]
 
-    def take(self, found: Sequence[OpenFact], named: Mapping[int, Sequence[int]]) -> None:
+    def take(self, named: Mapping[int, Sequence[int]]) -> None:
         """Record an answer: a text states a fact if it has a sentence from one of the places."""
         for number, places in named.items():
-            doubt = found[number].doubt
+            doubt = self.doubts[number]
             self.asked.add((doubt.text, doubt.fact))
             self.search.settle(doubt, holds=bool(places))
 
 
 def aligning_of(store: Store, traced: Run, tracing: DraftTracer) -> LostFactSearch:
     """Return the search for facts that a run's draft lacks, after tracing; its budget is what tracing left."""
-    search = FactSearch(store, traced, tracing.tracer, tracing.draft, tracing.said)
-    return LostFactSearch(search, tracing.room)
-
-
-async def trace_losses(manager: RunManager, run: Run) -> Losses:
-    """Ask about the sentences that words alone do not trace, and about the facts that they do not find; and bring the
-    run to its end."""
-    assert run.parent is not None
-    traced = await off_loop(manager.store.runs.get, run.parent)
-    async with manager.working(run.id) as job_factory:
-        tracing = await off_loop(tracing_of, manager.store, run, job_factory.prepared.plan.document_tokens)
-        await ask_about(manager, job_factory, tracing)
-        aligning = await off_loop(aligning_of, manager.store, traced, tracing)
-        await ask_about(manager, job_factory, aligning)
-        losses = await off_loop(aligning.search.losses)
-    assert run.draft is not None
-    await manager.finish(run.id, run.draft, "complete")
-    return losses
+    return LostFactSearch(tracing.room, FactSearch(store, traced, tracing.tracer, tracing.draft, tracing.said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +324,7 @@ def foreseen(store: Store, key: str, prepared: PreparedDocument, *, lost: bool =
     judge = Judge(opened(), prepared.book, store.judgments)
     asking = SentenceTracer(judge, prepared.tokenizer, window)
     most = room_for(store, run.id, prepared.plan.document_tokens)
-    tracing = DraftTracer(Tracer(store, prepared.document), run.draft, most)
+    tracing = DraftTracer(most, Tracer(store, prepared.document), run.draft)
     batches = fitting(tracing, asking, tracing.open())
     facts, left = list[list[int]](), tracing.room
     if lost:

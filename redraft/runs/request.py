@@ -12,9 +12,8 @@ from pydantic import BaseModel
 
 from redraft.domain import Document, Span
 from redraft.errors import PlanError, UsageError
-from redraft.evaluators.base import Evaluator
+from redraft.evaluators.base import Evaluator, Metric, as_evaluator
 from redraft.evaluators.catalog import named
-from redraft.evaluators.functions import Metric, as_evaluator
 from redraft.evaluators.rubric import Rubric
 from redraft.fields import checked, given_as
 from redraft.graphs.plan import DIRECT, chapter_words

@@ -19,10 +19,9 @@ from typing_extensions import Unpack
 
 from redraft.domain import Document, Finding, ReviewQuestion
 from redraft.errors import RunError, UsageError
-from redraft.evaluators.base import Evaluator
+from redraft.evaluators.base import Evaluator, Metric
 from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import scoring
-from redraft.evaluators.functions import Metric
 from redraft.events import Event, Observer, harmless, unobserved
 from redraft.fields import given_as
 from redraft.graphs.job import Job

@@ -9,7 +9,7 @@ from typing import Any
 from typing_extensions import TypedDict, Unpack
 
 from redraft.domain import Finding
-from redraft.evaluators.functions import Metric
+from redraft.evaluators.base import Metric
 from redraft.events import Observer
 from redraft.graphs.state import CallOptions
 from redraft.graphs.strategies import Strategy

@@ -9,21 +9,20 @@ from typing import Any
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import check_goals, metrics
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
-from redraft.lab.experiments import chunk_size, thesis
+from redraft.lab.experiments import chunk_size, longsumeval, thesis
 from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measured
 from redraft.lab.experiments.chunk_size import SIZES, SizeDesign
 from redraft.lab.experiments.context import tables as context
 from redraft.lab.experiments.context.records import ContextDesign, read_steps
 from redraft.lab.experiments.experiment import Experiment
 from redraft.lab.experiments.grid import tables as grid
-from redraft.lab.experiments.grid.records import GridDesign, contestants
+from redraft.lab.experiments.grid.experiment import GridDesign, contestants
 from redraft.lab.experiments.hamlet import tables as hamlet
 from redraft.lab.experiments.hamlet.experiment import HamletDesign
-from redraft.lab.experiments.longsumeval import tables as longsumeval
-from redraft.lab.experiments.longsumeval.experiment import LongSumEvalDesign
+from redraft.lab.experiments.longsumeval import LongSumEvalDesign
 from redraft.lab.experiments.plan import NamedModel
 from redraft.lab.experiments.qa import tables as qa
-from redraft.lab.experiments.qa.records import QaDesign
+from redraft.lab.experiments.qa.experiment import QaDesign
 from redraft.lab.experiments.thesis import ThesisDesign
 from redraft.settings import EXTRACTIVE, DraftConfig, PolicyName, RefineConfig
 from redraft.studio.experiment_orders import ExperimentBody

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from redraft.domain import Totals
-from redraft.lab.experiments.grid.records import (
+from redraft.lab.experiments.grid.experiment import (
     AspectVotes,
     GridDesign,
     GridJudgment,
@@ -17,8 +17,8 @@ from redraft.lab.experiments.grid.records import (
     GridSystem,
     Lengths,
 )
-from redraft.lab.experiments.longsumeval.experiment import LongSumEvalDesign as RefiningDesign
-from redraft.lab.experiments.longsumeval.experiment import Refined, RefinedOutcome, RefineSetting, Stand
+from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
+from redraft.lab.experiments.longsumeval import Refined, RefinedOutcome, RefineSetting, Stand
 from redraft.lab.experiments.plan import NamedModel
 from redraft.prompts.coherence import ASPECTS
 from redraft.settings import DraftConfig, JudgeConfig, PolicyName, RefineConfig

@@ -154,7 +154,7 @@ def test_a_plan_asks_nobody(tmp_path: Path) -> None:
     design = ContextDesign((writer,), judge, ("direct", "hierarchical"), STEPS, 120)
     plan = EXPERIMENT.plan([ISLAND], design, PriceTable({}, {}))
     assert [row[1] for row in plan.rows][:5] == [
-        *("drafting, direct", "drafting, hierarchical", "splitting summaries", "verifying facts", "aligning facts"),
+        *("drafting, direct", "drafting, hierarchical", "splitting summaries", "verifying facts", "aligning facts")
     ]
     # One call for each of the two steps; facts of four summaries in one run, of two pairs in both directions.
     assert plan.rows[0][3:5] == (2, 2)

@@ -12,8 +12,7 @@ import pytest
 from redraft import DraftConfig, Limits, Store
 from redraft.domain import Span, Totals
 from redraft.errors import UsageError
-from redraft.lab.experiments.context.experiment import ContextOutcome
-from redraft.lab.experiments.context.facts import Bureau, changes, expected_thirds
+from redraft.lab.experiments.context.experiment import Bureau, ContextOutcome, changes, expected_thirds
 from redraft.lab.experiments.context.records import (
     AtomicFact,
     BaselineSummary,

@@ -11,8 +11,7 @@ import pytest
 
 from redraft.errors import UsageError
 from redraft.lab.experiments.data.describe import check, description
-from redraft.lab.experiments.data.read import FORMS, examples_of, read_contents
-from redraft.lab.experiments.data.sets import SETS, as_line, joined
+from redraft.lab.experiments.data.read import FORMS, SETS, as_line, examples_of, joined, read_contents
 from redraft.lab.experiments.sources import documents_of
 from redraft.text.tokens import EstimatingTokenizer
 

@@ -21,12 +21,11 @@ from redraft import DraftConfig, Limits, Store
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.events import CallAnswered, Event
-from redraft.lab.experiments.grid.experiment import grid
-from redraft.lab.experiments.grid.records import GridDesign, GridOutcome, contestants
+from redraft.lab.experiments.grid.experiment import GridDesign, GridOutcome, contestants, grid
 from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
-from redraft.lab.experiments.longsumeval.experiment import LongSumEvalDesign as RefiningDesign
-from redraft.lab.experiments.longsumeval.experiment import longsumeval
-from redraft.lab.experiments.longsumeval.tables import EXPERIMENT as LONGSUMEVAL
+from redraft.lab.experiments.longsumeval import EXPERIMENT as LONGSUMEVAL
+from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
+from redraft.lab.experiments.longsumeval import longsumeval
 from redraft.lab.experiments.pictures import drawn
 from redraft.lab.experiments.plan import NamedModel
 from redraft.lab.experiments.sources import read_ready

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from redraft.lab.experiments.grid.records import GridOutcome, GridSummary, Lengths
+from redraft.lab.experiments.grid.experiment import GridOutcome, GridSummary, Lengths
 from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
 from redraft.lab.experiments.grid.tables import (
     agreement_table,
@@ -19,14 +19,8 @@ from redraft.lab.experiments.grid.tables import (
     score_table,
     summary_table,
 )
-from redraft.lab.experiments.longsumeval.tables import EXPERIMENT as LONGSUMEVAL
-from redraft.lab.experiments.longsumeval.tables import (
-    gain_table,
-    initial_table,
-    order_table,
-    round_table,
-    threshold_table,
-)
+from redraft.lab.experiments.longsumeval import EXPERIMENT as LONGSUMEVAL
+from redraft.lab.experiments.longsumeval import gain_table, initial_table, order_table, round_table, threshold_table
 from redraft.lab.experiments.pictures import drawn
 from redraft.lab.experiments.sources import Ready
 from redraft.report.tables import Table

@@ -183,11 +183,7 @@ def work(folder: Path, url: str, answers: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "deaths",
-    [
-        (45, 8, 1),
-        pytest.param((4,), marks=pytest.mark.nightly),
-        pytest.param((35,), marks=pytest.mark.nightly),
-    ],
+    [(45, 8, 1), pytest.param((4,), marks=pytest.mark.nightly), pytest.param((35,), marks=pytest.mark.nightly)],
 )
 def test_after_kill_9_nothing_is_paid_for_twice(tmp_path: Path, server: ChatServer, deaths: tuple[int, ...]) -> None:
     for answers in deaths:

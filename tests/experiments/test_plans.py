@@ -15,6 +15,7 @@ import pytest
 from redraft import DraftConfig, JudgeConfig, Limits, Session, Store
 from redraft.domain import Document
 from redraft.lab.agreement.annotations import Summaries
+from redraft.lab.experiments import longsumeval
 from redraft.lab.experiments.booookscore import tables as booookscore
 from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measured
 from redraft.lab.experiments.chunk_size import EXPERIMENT as CHUNK_SIZE
@@ -23,14 +24,13 @@ from redraft.lab.experiments.context import tables as context
 from redraft.lab.experiments.context.records import ContextDesign
 from redraft.lab.experiments.experiment import Experiment
 from redraft.lab.experiments.grid import tables as grid
-from redraft.lab.experiments.grid.records import GridDesign, contestants
+from redraft.lab.experiments.grid.experiment import GridDesign, contestants
 from redraft.lab.experiments.hamlet import tables as hamlet
 from redraft.lab.experiments.hamlet.experiment import HamletDesign
-from redraft.lab.experiments.longsumeval import tables as longsumeval
-from redraft.lab.experiments.longsumeval.experiment import LongSumEvalDesign
+from redraft.lab.experiments.longsumeval import LongSumEvalDesign
 from redraft.lab.experiments.plan import NamedModel
 from redraft.lab.experiments.qa import tables as qa
-from redraft.lab.experiments.qa.records import QaDesign
+from redraft.lab.experiments.qa.experiment import QaDesign
 from redraft.lab.experiments.sources import Ready
 from redraft.llm import structured_output
 from redraft.llm.base import Request

@@ -13,8 +13,7 @@ import pytest
 from redraft import sources
 from redraft.errors import UsageError
 from redraft.lab.experiments.data.describe import check
-from redraft.lab.experiments.data.read import read_contents
-from redraft.lab.experiments.data.sets import Example
+from redraft.lab.experiments.data.read import Example, read_contents
 from redraft.lab.experiments.sources import documents_of
 from tests.cli.inside import Inside
 

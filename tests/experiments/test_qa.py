@@ -21,8 +21,7 @@ from redraft import DraftConfig, Limits, Store
 from redraft.events import CallAnswered, Event, Observer, unobserved
 from redraft.lab.experiments.pictures import drawn
 from redraft.lab.experiments.plan import NamedModel
-from redraft.lab.experiments.qa.experiment import QaOutcome, qa
-from redraft.lab.experiments.qa.records import QaDesign
+from redraft.lab.experiments.qa.experiment import QaDesign, QaOutcome, qa
 from redraft.lab.experiments.qa.tables import EXPERIMENT
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner

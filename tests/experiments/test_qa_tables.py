@@ -10,7 +10,7 @@ from redraft.agents.questioner import JudgedAnswer, Response
 from redraft.domain import Document, Span, Totals
 from redraft.evaluators.similarity import rouge1
 from redraft.lab.experiments.context.records import ReadingStep
-from redraft.lab.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, QaCell, QaItem, QaSubject
+from redraft.lab.experiments.qa.experiment import ANSWERS, QUESTIONS, VERDICTS, QaCell, QaItem, QaSubject
 from redraft.lab.experiments.qa.tables import (
     abstention_table,
     accuracy_table,

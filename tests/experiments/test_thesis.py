@@ -23,7 +23,7 @@ from redraft.lab.experiments.context.tables import (
 )
 from redraft.lab.experiments.experiment import by_set
 from redraft.lab.experiments.pictures import drawn
-from redraft.lab.experiments.qa.records import NO_ANSWER
+from redraft.lab.experiments.qa.experiment import NO_ANSWER
 from redraft.lab.experiments.qa.tables import similarity_table
 from redraft.lab.experiments.sources import DATASET, corpus
 from redraft.prompts.qa import ASK_TYPED, AskTypedGiven
@@ -113,7 +113,7 @@ def test_datasets_have_a_column_and_pictures_of_their_own() -> None:
     table = by_set({"d": "books", "e": "news"}, halves_table, [courses, items])
     assert table.columns[:2] == ("set", "system")
     assert [row[:2] for row in table.rows] == [
-        *(("books", "a, direct"), ("books", "reference"), ("news", "a, direct"), ("news", "reference")),
+        *(("books", "a, direct"), ("books", "reference"), ("news", "a, direct"), ("news", "reference"))
     ]
     assert "4 of 4 summaries" in table.basis
     assert by_set({}, halves_table, [courses, items]) == halves_table(courses, items)

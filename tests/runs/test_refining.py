@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from redraft import Limits, RefineConfig, ReviewQuestion
+from redraft import Finding, Limits, RefineConfig, ReviewQuestion
 from redraft.errors import ModelError, ProviderError, RunError, TransientError
 from redraft.llm import retry
 from redraft.report.history.results import Result
 from redraft.settings import JudgeConfig, PolicyName
 from redraft.text.words import count_words
 from tests.chatserver import Answer
-from tests.judges import KEY, Court, Json, Keepers, Lazy, Said, Saying, Sheet, island, keepers_in, told
+from tests.judges import KEY, Court, Json, Keepers, Lazy, Said, Saying, Sheet, island, keepers_in, looked_up, told
 from tests.runs.courts import Open
 
 POLICIES: tuple[PolicyName, ...] = ("consistency-first", "paper", "weakest-first", "all")
@@ -446,6 +446,50 @@ async def test_the_request_of_a_refused_round_stays_on_record_beside_a_later_one
     asked = opened.store.judgments.of(result.rounds[0].draft)["review"].findings
     assert [finding.explanation for finding in asked] == ["Say more.", "Say less."]
     assert [asked[0].id in made.findings for made in result.rounds[1:]] == [True, False]
+
+
+class Refusing(Keepers):
+    """Leaves a person's requests, and corrects the rest."""
+
+    def revise(self, sheet: Sheet) -> Said:
+        points, text = sheet.items("points"), sheet.within("summary")
+        left = {n for n, point in points.items() if point["task"] == "change"}
+        for n in points.keys() - left:
+            text = self.mended(text, looked_up(points[n], text, sheet.shown))
+        told = [f"{n}: {'left: not in the passages' if n in left else 'fixed'}" for n in points]
+        return "\n".join(("<points>", *told, "</points>", "<revision>", text, "</revision>"))
+
+
+class Spoiling(Keepers):
+    """Drops all but one sentence where a person asks for something."""
+
+    def revise(self, sheet: Sheet) -> Said:
+        asked = any(point["task"] == "change" for point in sheet.items("points").values())
+        return told(1) if asked else super().revise(sheet)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("script", "rounds"),
+    [
+        (Keepers, [(1, ("review", "consistency"), True)]),
+        (Refusing, [(1, ("review", "consistency"), True)]),
+        (Spoiling, [(1, ("review", "consistency"), False), (2, ("consistency",), True)]),
+    ],
+)
+async def test_errors_are_corrected_beside_a_request_or_after_it(
+    court: Open, script: type[Keepers], rounds: list[tuple[int, tuple[str, ...], bool]]
+) -> None:
+    opened = court(script())
+    request = Finding("review", "request", "change", "Say how it ends.")
+    goals = RefineConfig(goals={"coverage": 0.3, "consistency": 1.0})
+    async with opened.session() as session:
+        result = await session.refine(
+            opened.document, POOR, settings=opened.settings(), refinement=goals, findings=[request]
+        )
+
+    assert stories(result)[1:] == rounds
+    assert result.scores["consistency"] == 1.0
 
 
 @pytest.mark.slow

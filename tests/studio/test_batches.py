@@ -16,8 +16,8 @@ import pytest
 import redraft
 from redraft import DraftConfig, Limits, Session
 from redraft.batches.request import BatchRequest
-from redraft.batches.results import read_batch
 from redraft.batches.sources import put_in
+from redraft.batches.tables import read_batch
 from redraft.batches.worker import BatchWorker
 from redraft.report.tables import Table
 from redraft.store.batches import Batch, NewItem

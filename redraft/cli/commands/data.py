@@ -17,7 +17,7 @@ from redraft.sources import write
 from redraft.text.words import count
 
 if TYPE_CHECKING:
-    from redraft.lab.experiments.data.sets import Contents
+    from redraft.lab.experiments.data.read import Contents
     from redraft.report.tables import Report
 
 _EPILOG = """\b
@@ -43,7 +43,7 @@ def data() -> None:
 def list_(as_json: bool) -> int:
     """List the public sets whose files can be read, with the forms in which they are published."""
     from redraft.cli.views.render import show
-    from redraft.lab.experiments.data.sets import SETS
+    from redraft.lab.experiments.data.read import SETS
 
     sets = SETS.values()
     content = [{"name": one.name, "title": one.title, "forms": list(one.forms)} for one in sets]
@@ -56,7 +56,7 @@ def list_(as_json: bool) -> int:
 @click.argument("name", metavar="NAME")
 def fetch_help(name: str) -> int:
     """Show where to download the set NAME, and its licence as far as known."""
-    from redraft.lab.experiments.data.sets import SETS
+    from redraft.lab.experiments.data.read import SETS
 
     if name not in SETS:
         raise UsageError(f"there is no data set {name!r}", hint=f"there are: {', '.join(SETS)}")
@@ -127,7 +127,7 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet:
 
     from redraft.lab.experiments.data.describe import VOCABULARY
     from redraft.lab.experiments.data.read import examples_of, read_contents
-    from redraft.lab.experiments.data.sets import as_line, joined
+    from redraft.lab.experiments.data.read import as_line, joined
     from redraft.text.tokens import tokenizer_named
 
     check_output(output)

@@ -14,14 +14,7 @@ from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import sentences_of
 from redraft.lab.agreement.annotations import MARKS, entries_of, lists_every_sentence, place
 from redraft.lab.agreement.annotations import AnnotatedSentence as Annotated
-from redraft.lab.agreement.longsumeval_formats import (
-    AXES,
-    RATED,
-    items_of_koh,
-    items_of_patents,
-    items_of_tldr,
-    merged,
-)
+from redraft.lab.agreement.longsumeval_formats import AXES, RATED, items_of_koh, items_of_patents, items_of_tldr, merged
 from redraft.lab.agreement.marks import marked
 from redraft.lab.agreement.people import (
     Dataset,

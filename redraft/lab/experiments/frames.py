@@ -65,6 +65,11 @@ def ends(values: Sequence[float]) -> tuple[float | None, float | None]:
     return (found.low, found.high) if found else (None, None)
 
 
+def change(first: float | None, last: float | None) -> float | None:
+    """Return the change in % of the first value."""
+    return 100 * (last - first) / first if first and last is not None else None
+
+
 def deviation(values: Sequence[float]) -> float | None:
     """Return the standard deviation; None for fewer than two values."""
     return stdev(values) if len(values) > 1 else None

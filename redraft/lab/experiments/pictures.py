@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
-from redraft.lab.experiments.context.facts import ADDED, ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE, THIRDS
+from redraft.lab.experiments.context.experiment import ADDED, ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE, THIRDS
 from redraft.lab.experiments.context.records import PHASES
 from redraft.lab.experiments.experiment import SET
 from redraft.lab.experiments.frames import Record, different, melted, number, records_of

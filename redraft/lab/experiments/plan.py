@@ -19,12 +19,24 @@ from redraft.report.tables import Cell, Table
 from redraft.runs.dry_run import DryManager, DryRuns, run_apart, unaided
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
 from redraft.runs.inputs import Sources
-from redraft.runs.model_pool import ModelPool, ModelRole, assign_models
+from redraft.runs.model_pool import ModelPool, ModelRole, assign_models, located
 from redraft.runs.models import price_of, reasoning_reserve, resolve
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.runs.roster import known_window
 from redraft.runs.session import Session
-from redraft.settings import NO_KEY, Compare, DraftConfig, Evaluate, JudgeConfig, Limits, ModelSettings, ReplyForm
+from redraft.settings import (
+    NO_KEY,
+    BuildKeyfacts,
+    BuildQuestions,
+    Compare,
+    DraftConfig,
+    Evaluate,
+    JudgeConfig,
+    Limits,
+    ModelSettings,
+    PackPart,
+    ReplyForm,
+)
 from redraft.store.runs import Run
 from redraft.text.words import count_words
 
@@ -119,6 +131,13 @@ def judged_by(judging: JudgeConfig, name: str, settings: DraftConfig) -> JudgeCo
     of_it = {one: getattr(settings, one) for one in ModelSettings.model_fields}
     models = {**judging.models, name: ModelSettings.model_validate(of_it)}
     return judging.model_copy(update={"judges": (name,), "models": models})
+
+
+def building(part: PackPart, judging: JudgeConfig, judge: str, settings: DraftConfig, experiment: str) -> RunSpec:
+    """Return the spec of a run in which a judge builds what summaries are judged by."""
+    asked = judged_by(judging.model_copy(update={"metrics": ()}), judge, settings)
+    purpose = BuildQuestions if part == "questions" else BuildKeyfacts
+    return RunSpec(purpose(judging=located(asked, settings)), experiment=experiment)
 
 
 def check_models(runner: ExperimentRunner, *choices: tuple[DraftConfig, JudgeConfig | None]) -> None:

@@ -202,10 +202,7 @@ async def part_at_work(
     reused. When the budget ends inside, no new work is started."""
     assigned = assign_models(prepared.settings, judging, runner.limits, runner.prices)
     with runner.store.claim(run.id), reading(prepared.document):
-        async with (
-            on_record(runner.store, run.id),
-            runner.open_models(assigned, run, prepared, step) as pool,
-        ):
+        async with on_record(runner.store, run.id), runner.open_models(assigned, run, prepared, step) as pool:
             try:
                 yield pool
             except BudgetError as error:

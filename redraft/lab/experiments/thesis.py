@@ -12,8 +12,7 @@ from redraft.lab.experiments.context.experiment import ContextOutcome, context
 from redraft.lab.experiments.context.records import ContextDesign
 from redraft.lab.experiments.experiment import Experiment, models_and_judge
 from redraft.lab.experiments.qa import tables as of_qa
-from redraft.lab.experiments.qa.experiment import QaOutcome, qa
-from redraft.lab.experiments.qa.records import QaDesign
+from redraft.lab.experiments.qa.experiment import QaDesign, QaOutcome, qa
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import ExperimentRunner
 

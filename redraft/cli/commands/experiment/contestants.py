@@ -115,11 +115,7 @@ def corpus(given: Mapping[str, Any], sources: Sequence[str]) -> Corpus:
 
     tokenizer, _ = tokenizer_of(resolve(writers(given)[0].settings))
     found = lab.corpus(
-        sources,
-        given["reference"],
-        by_source=given["by_source"],
-        least=given["min_tokens"],
-        count=tokenizer.count,
+        sources, given["reference"], by_source=given["by_source"], least=given["min_tokens"], count=tokenizer.count
     )
     for note in found.notes if not given["quiet"] else ():
         say(f"note: {note}")

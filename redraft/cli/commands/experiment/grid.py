@@ -14,7 +14,7 @@ from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.lab.experiments.grid.records import GridDesign
+    from redraft.lab.experiments.grid.experiment import GridDesign
 
 _EPILOG = """\b
 Examples:
@@ -81,7 +81,7 @@ def grid(sources: tuple[str, ...], **given: Any) -> int:
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> GridDesign:
     from redraft.cli import given as asked
-    from redraft.lab.experiments.grid.records import GridDesign, contestants
+    from redraft.lab.experiments.grid.experiment import GridDesign, contestants
     from redraft.lab.experiments.sources import read_ready
 
     shared = common.alike(given)

@@ -17,7 +17,7 @@ from redraft.settings import RefineConfig
 
 if TYPE_CHECKING:
     from redraft.domain import Document
-    from redraft.lab.experiments.longsumeval.experiment import LongSumEvalDesign
+    from redraft.lab.experiments.longsumeval import LongSumEvalDesign
 
 _EPILOG = """\b
 Examples:
@@ -95,13 +95,13 @@ def longsumeval(sources: tuple[str, ...], **given: Any) -> int:
     models' own, or those of --summaries.
     """
     reading(*sources, quiet=given["quiet"])
-    from redraft.lab.experiments.longsumeval.tables import EXPERIMENT
+    from redraft.lab.experiments.longsumeval import EXPERIMENT
 
     return delivery.compare_writers(EXPERIMENT, sources, _design, given)
 
 
 def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> LongSumEvalDesign:
-    from redraft.lab.experiments.longsumeval.experiment import LongSumEvalDesign
+    from redraft.lab.experiments.longsumeval import LongSumEvalDesign
     from redraft.lab.experiments.sources import read_ready
     from redraft.settings import PolicyName
 

@@ -15,7 +15,7 @@ from redraft.cli.terminal import reading
 from redraft.settings import JudgeConfig
 
 if TYPE_CHECKING:
-    from redraft.lab.experiments.qa.records import QaDesign
+    from redraft.lab.experiments.qa.experiment import QaDesign
     from redraft.lab.experiments.sources import Corpus
 
 _EPILOG = """\b
@@ -93,7 +93,7 @@ def qa(sources: tuple[str, ...], **given: Any) -> int:
 def design_of(given: Mapping[str, Any], corpus: Corpus) -> QaDesign:
     """The experiment that the options describe."""
     from redraft.lab.experiments.context.records import read_steps
-    from redraft.lab.experiments.qa.records import QaDesign
+    from redraft.lab.experiments.qa.experiment import QaDesign
 
     writers = common.writers(given)
     return QaDesign(

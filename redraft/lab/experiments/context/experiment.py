@@ -1,35 +1,47 @@
-"""The context experiment: design, plan and run."""
+"""The context experiment: summaries of a growing span, their places, and their facts from step to step."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
 
 from redraft.agents.accounts import gather_all
-from redraft.domain import Document
+from redraft.agents.evidence import EvidenceReader
+from redraft.agents.fact_checker import SUPPORTED, FactChecker
+from redraft.agents.splitter import Splitter
+from redraft.domain import Document, Span
 from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
+from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.evaluators.reference.typed import paragraphs
 from redraft.events import StageStarted
-from redraft.lab.experiments.context.facts import ALIGNMENT, judge_facts, named
 from redraft.lab.experiments.context.records import (
     CONTEXT,
+    AtomicFact,
     BaselineSummary,
     ContextContestant,
     ContextDesign,
     ContextItem,
     Course,
+    FactComparison,
     ReadingStep,
     SummarySentencePlaces,
+    series,
 )
-from redraft.lab.experiments.plan import DRAFTING
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, certified, used_by
+from redraft.lab.experiments.plan import DRAFTING, FACTS
+from redraft.lab.experiments.runner import GuardedStage, RunBatch, certified, judge_of, part_at_work, used_by
+from redraft.prompts.qa import Statement
 from redraft.report.history.certificates import Certificate
 from redraft.report.history.lineage import read_lineage
-from redraft.runs.experiment_runner import ExperimentRunner, failure
+from redraft.runs.experiment_runner import ExperimentRunner, Failure, failure
+from redraft.runs.job import reader_of
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -41,6 +53,321 @@ from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
 from redraft.text.vectors import Encoder
 from redraft.text.words import count_words
+
+T = TypeVar("T")
+ALIGNMENT = "alignment"
+"""The measure that asks a judge whether one summary states the facts of another."""
+# The number of passages read on each side of the place that a fact was traced to.
+_BESIDE = 1
+
+
+@dataclass(slots=True)
+class Bureau:
+    """Splits and compares the facts of one document's summaries, and records what failed."""
+
+    document: Document
+    splitter: Splitter
+    reader: EvidenceReader
+    likeness: SentenceSimilarity
+    least: float
+    runner: ExperimentRunner
+    failures: dict[str, Failure] = field(default_factory=dict)
+
+    async def tried(self, what: str, asked: Awaitable[T], otherwise: T) -> T:
+        """Return the awaited result, or `otherwise` if it fails. The failure is recorded and does not stop the rest."""
+        found = otherwise
+        with GuardedStage(FACTS, self.runner) as tried:
+            found = await asked
+        if tried.failure:
+            self.failures[what] = tried.failure
+        return found
+
+    async def split(
+        self, texts: Sequence[Sequence[SummarySentencePlaces]], name: str
+    ) -> list[tuple[tuple[AtomicFact, ...], int]]:
+        """Return for each summary its facts and the number of its sentences that were not split. A sentence that
+        several summaries share is asked about once."""
+        found = await self.splitter.split(_statements([one for told in texts for one in told]))
+        if found.trouble:
+            self.failures[name] = Failure(FACTS, "unjudged", found.trouble)
+        made: list[tuple[tuple[AtomicFact, ...], int]] = []
+        first = 0
+        for told in texts:
+            known = {at: found.verdicts[first + at] for at in range(len(told)) if first + at in found.verdicts}
+            facts = (
+                AtomicFact(text, told[at].number, told[at].places[0][0] if told[at].places else None)
+                for at, one in sorted(known.items())
+                for text in one.facts
+            )
+            made.append((tuple(facts), len(told) - len(known)))
+            first += len(told)
+        return made
+
+    async def stated(
+        self, facts: Sequence[AtomicFact], told: Sequence[SummarySentencePlaces]
+    ) -> tuple[bool | None, ...]:
+        """Return for each fact whether a summary states it, by the alignment prompt; None where there is no verdict."""
+        if not facts or not told:
+            return (False,) * len(facts)
+        found = await FactChecker(self.splitter.judge).align(
+            _statements(told), [one.text for one in facts], self.reader
+        )
+        return tuple(found.verdicts[n].stated if n in found.verdicts else None for n in range(len(facts)))
+
+    def alike(
+        self, ones: Sequence[AtomicFact], others: Sequence[AtomicFact], *, whole: bool
+    ) -> tuple[bool | None, ...]:
+        """Return for each fact whether it is among others, by likeness. If the others are not the `whole` of their
+        summary, a fact that is not found gets None."""
+        return tuple(True if best > self.least else False if whole else None for best in self.best(ones, others))
+
+    def best(self, ones: Sequence[AtomicFact], others: Sequence[AtomicFact]) -> list[float]:
+        """Return for each fact its likeness to the most similar of the others."""
+        if not ones or not others:
+            return [0.0] * len(ones)
+        found = self.likeness.between([one.text for one in ones], [one.text for one in others])
+        return [float(row.max()) for row in found]
+
+    async def verified(self, facts: Sequence[AtomicFact]) -> list[AtomicFact]:
+        """Return the facts with verdicts on whether their places support them."""
+        placed = [n for n, one in enumerate(facts) if one.place is not None]
+        places = [self._around(one.place) for one in facts if one.place is not None]
+        found = await self.splitter.verify([facts[n].text for n in placed], places, self.reader)
+        done = list(facts)
+        for at, one in found.verdicts.items():
+            supported = one.category == SUPPORTED
+            category = "" if supported else str(one.category)
+            done[placed[at]] = replace(done[placed[at]], supported=supported, category=category)
+        return done
+
+    def _around(self, place: Span) -> Span:
+        near = self.reader.passages.around(place, _BESIDE)
+        return Span(near[0].span.start, near[-1].span.end) if near else place
+
+
+def _statements(told: Sequence[SummarySentencePlaces]) -> list[Statement]:
+    return [Statement(id=n, before=one.before, sentence=one.text) for n, one in enumerate(told, 1)]
+
+
+async def judge_facts(
+    document: Document, course: Course, items: Sequence[ContextItem], design: ContextDesign, runner: ExperimentRunner
+) -> tuple[Course, list[ContextItem]]:
+    """Return a document's items with their facts, judged in one run of its own. Earlier verdicts are reused."""
+    order = design.order()
+    prepared = await asyncio.to_thread(prepare, document, design.judging())
+    runner.note(prepared)
+    run = await runner.opened(prepared, order)
+    judged, failures = list(items), dict[str, Failure]()
+    # When the budget ends, keep what has been done.
+    with suppress(BudgetError):
+        async with part_at_work(run, prepared, order.judging, runner, FACTS) as pool:
+            worker = pool.judges[0]
+            judge = judge_of(replace(worker, book=prepared.book, settings=prepared.settings), prepared, runner)
+            reader = reader_of(prepared, [worker.settings], design.encoder())
+            likeness = design.likeness(document)
+            bureau = Bureau(document, Splitter(judge), reader, likeness, design.least(likeness), runner, failures)
+            course = await _with_reference(course, bureau)
+            judged = await _all(judged, course, bureau)
+            if runner.stopped is not None:
+                raise runner.stopped
+    return replace(course, run=run.id, usage=used_by(runner, run.id), failures=failures), judged
+
+
+async def _with_reference(course: Course, bureau: Bureau) -> Course:
+    if course.reference is None:
+        return course
+    reference: BaselineSummary = course.reference
+    nothing: list[tuple[tuple[AtomicFact, ...], int]] = []
+    found = await bureau.tried("the reference", bureau.split([reference.told], "the reference"), nothing)
+    return replace(course, reference=replace(reference, facts=found[0][0] if found else None))
+
+
+async def _all(items: Sequence[ContextItem], course: Course, bureau: Bureau) -> list[ContextItem]:
+    """Judge one contestant after the other, as far as the budget goes."""
+    done: list[ContextItem] = []
+    for group in series(items):
+        name = f"{group[0].contestant.name}: "
+        there = [item for item in group if item.told is not None]
+        for work, what in ((_split, "taking apart"), (_verified, "verification")):
+            if bureau.runner.stopped is None:
+                there = await bureau.tried(name + what, work(there, bureau, name + what), there)
+        whole = sorted([*there, *(item for item in group if item.told is None)], key=lambda item: item.step.number)
+        before = {now.step.number: then for then, now in pairwise(whole)}
+        done += await gather_all(_held(item, before.get(item.step.number), course, bureau) for item in whole)
+    return done
+
+
+async def _split(items: Sequence[ContextItem], bureau: Bureau, name: str) -> list[ContextItem]:
+    found = await bureau.split([item.told or () for item in items], name)
+    return [replace(item, facts=facts, unsplit=left) for item, (facts, left) in zip(items, found, strict=True)]
+
+
+async def _verified(items: Sequence[ContextItem], bureau: Bureau, name: str) -> list[ContextItem]:  # noqa: ARG001  (as its neighbour)
+    found = iter(await bureau.verified([one for item in items for one in item.facts or ()]))
+    return [
+        item if item.facts is None else replace(item, facts=tuple(next(found) for _ in item.facts)) for item in items
+    ]
+
+
+async def _held(item: ContextItem, before: ContextItem | None, course: Course, bureau: Bureau) -> ContextItem:
+    """Return the item with its facts compared with those of the reference and of the step before."""
+    if item.facts is None or bureau.runner.stopped is not None:
+        return item
+    if course.reference and course.reference.facts:
+        held = _beside(item.facts, course.reference.facts, course.reference.told, bureau)
+        item = replace(item, facts=await bureau.tried(f"{named(item)}: reference", held, item.facts))
+    if before is not None and before.facts is not None:
+        compared = _compared(item, before, bureau)
+        item = replace(item, compared=await bureau.tried(f"{named(item)}: comparison", compared, ()))
+    return item
+
+
+async def _beside(
+    facts: tuple[AtomicFact, ...], others: Sequence[AtomicFact], told: Sequence[SummarySentencePlaces], bureau: Bureau
+) -> tuple[AtomicFact, ...]:
+    likes, stated = bureau.best(facts, others), await bureau.stated(facts, told)
+    both = zip(facts, likes, stated, strict=True)
+    return tuple(replace(one, likeness=like, in_reference=said) for one, like, said in both)
+
+
+async def _compared(item: ContextItem, before: ContextItem, bureau: Bureau) -> tuple[FactComparison, ...]:
+    """Return the comparisons in both directions, by likeness and by alignment."""
+    now, then = item.facts or (), before.facts or ()
+    kept = bureau.alike(then, now, whole=not item.unsplit)
+    known = bureau.alike(now, then, whole=not before.unsplit)
+    by_likeness = FactComparison(bureau.likeness.name, bureau.least, kept, known)
+    kept, known = await gather_all([bureau.stated(then, item.told or ()), bureau.stated(now, before.told or ())])
+    return by_likeness, FactComparison(ALIGNMENT, None, kept, known)
+
+
+def named(item: ContextItem) -> str:
+    """Return the name of an item in messages."""
+    return f"{item.contestant.name}, step {item.step.number}"
+
+
+Stretch = tuple[float, float]
+"""A part of a document, as shares from 0 to 1."""
+ANYWHERE, ADDED, NOWHERE = "anywhere", "added", "nowhere"
+THIRDS = ("beginning", "middle", "end")
+ALL_STEPS = "all steps"
+REFERENCE = "reference"
+PLACES = ("1st", "2nd", "3rd")
+"""The names in tables of the thirds of what was read."""
+FATES = ("matching", "lost", "new")
+SECTIONS = (ANYWHERE, *THIRDS, ADDED, NOWHERE)
+
+
+class FactCounts(NamedTuple):
+    """The numbers of this step's facts that were known before, of earlier facts that are lost, and of new facts."""
+
+    matching: float
+    lost: float
+    new: float
+
+    @property
+    def shares(self) -> list[float | None]:
+        """The share of each count in their sum; None if the sum is zero."""
+        whole = sum(self)
+        return [one / whole if whole else None for one in self]
+
+
+class FactChange(NamedTuple):
+    """The counts in one section, those of an even spread, and the number of facts without a verdict."""
+
+    found: FactCounts
+    kept: int
+    """The number of facts of the step before that are still there: the matches, counted from the other side."""
+    unjudged: int
+    expected: FactCounts | None
+    """The counts of an even spread; None for facts without a place."""
+
+    @property
+    def shares(self) -> list[float | None]:
+        """The shares that match, are lost and are new; None without verdicts on half of the facts."""
+        judged = self.found.matching + self.found.new + self.found.lost + self.kept
+        return self.found.shares if judged >= LEAST_SHARE * (judged + self.unjudged) else [None] * len(self.found)
+
+
+def overlap(one: Stretch, other: Stretch) -> float:
+    """Return the length of the intersection, as a share of the document."""
+    return max(0.0, min(one[1], other[1]) - max(one[0], other[0]))
+
+
+def thirds(end: float) -> list[Stretch]:
+    """Return the thirds of what is read until `end`."""
+    return [(end * at / 3, end * (at + 1) / 3) for at in range(3)]
+
+
+def expected_thirds(end: float) -> list[float]:
+    """Return the share of each third of the whole document in an even summary of what is read until `end`."""
+    return [overlap((0.0, end), third) / end for third in thirds(1.0)]
+
+
+def changes(item: ContextItem, before: ContextItem, compared: FactComparison) -> dict[str, FactChange]:
+    """Return the change from the step before, by section."""
+    now = _verdicts(item, compared.known)
+    then = _verdicts(before, compared.kept)
+    end, old = item.read, before.read
+    placed = _placed(now), _placed(then)
+    found = {ANYWHERE: _change(now, then, lambda _: True, _expected((0.0, end), *placed, old, end))}
+    for name, part in {**dict(zip(THIRDS, thirds(end), strict=True)), ADDED: (old, end)}.items():
+        inside = partial(_within, part=part, end=end)
+        found[name] = _change(now, then, inside, _expected(part, *placed, old, end))
+    found[NOWHERE] = _change(now, then, lambda at: at is None, None)
+    return found
+
+
+FactVerdict = tuple[float | None, bool | None]
+"""A fact's position in the document, None if unknown, and whether the other summary has it, None if not judged."""
+
+
+def _verdicts(item: ContextItem, said: Sequence[bool | None]) -> list[FactVerdict]:
+    assert item.facts is not None
+    return [(fact.at(item.length), one) for fact, one in zip(item.facts, said, strict=True)]
+
+
+def _placed(verdicts: Sequence[FactVerdict]) -> int:
+    return sum(at is not None and said is not None for at, said in verdicts)
+
+
+def _change(
+    now: Sequence[FactVerdict],
+    then: Sequence[FactVerdict],
+    inside: Callable[[float | None], bool],
+    expected: FactCounts | None,
+) -> FactChange:
+    """Return the change among the facts inside a section."""
+    known, kept = ([said for at, said in some if inside(at)] for some in (now, then))
+    found = FactCounts(known.count(True), kept.count(False), known.count(False))
+    return FactChange(found, kept.count(True), known.count(None) + kept.count(None), expected)
+
+
+def _within(at: float | None, part: Stretch, end: float) -> bool:
+    """Return True if a position is in a part; the very end of what is read belongs to the last part."""
+    return at is not None and (part[0] <= at < part[1] or (at >= end == part[1]))
+
+
+def _expected(part: Stretch, now: int, then: int, old: float, end: float) -> FactCounts:
+    """Return the expected counts if facts are spread evenly over what is read.
+
+    New facts come from the added text. The same share of the earlier facts gives way to them, wherever they are.
+    """
+    in_old = overlap(part, (0.0, old))
+    return FactCounts(
+        now * in_old / end, then * (end - old) / end * in_old / old, now * overlap(part, (old, end)) / end
+    )
+
+
+def total(found: Iterable[FactChange]) -> FactChange:
+    """Return the sum of several changes."""
+    some = list(found)
+    expected = [one.expected for one in some if one.expected is not None]
+    kept, unjudged = sum(one.kept for one in some), sum(one.unjudged for one in some)
+    return FactChange(_sum([one.found for one in some]), kept, unjudged, _sum(expected) if expected else None)
+
+
+def _sum(some: Sequence[FactCounts]) -> FactCounts:
+    return FactCounts(*(sum(column) for column in zip(*some, strict=True))) if some else FactCounts(0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.evaluators.position import BINS
-from redraft.lab.experiments.context.experiment import ContextOutcome, context
-from redraft.lab.experiments.context.facts import (
+from redraft.lab.experiments.context.experiment import (
     ALIGNMENT,
     ALL_STEPS,
     ANYWHERE,
@@ -22,8 +21,10 @@ from redraft.lab.experiments.context.facts import (
     REFERENCE,
     SECTIONS,
     THIRDS,
+    ContextOutcome,
     FactChange,
     changes,
+    context,
     expected_thirds,
     thirds,
     total,
@@ -44,7 +45,18 @@ from redraft.lab.experiments.context.records import (
     with_before,
 )
 from redraft.lab.experiments.experiment import AGAIN, SET, Experiment, and_more, by_set, models_and_judge, table
-from redraft.lab.experiments.frames import Record, Row, distinct, group_by, number, paired, records_of, summed, where
+from redraft.lab.experiments.frames import (
+    Record,
+    Row,
+    change,
+    distinct,
+    group_by,
+    number,
+    paired,
+    records_of,
+    summed,
+    where,
+)
 from redraft.lab.experiments.published import COLUMNS, Both, difference, how
 from redraft.lab.experiments.runner import by_status, failed
 from redraft.report.tables import Cell, Table, mean, plain, unmarked
@@ -93,10 +105,9 @@ def fact_basis(items: Sequence[ContextItem], measure: str) -> str:
 def changes_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
     for item, by, found in compared(items):
         for section in SECTIONS:
-            change = found[section]
+            it = found[section]
             head = (item.title, item.contestant.name, by, item.step.number, item.step.tokens, section)
-            expected = change.expected or (None, None, None)
-            yield (*head, *change.found, change.kept, change.unjudged, *expected)
+            yield (*head, *it.found, it.kept, it.unjudged, *(it.expected or (None, None, None)))
 
 
 @table(
@@ -222,10 +233,10 @@ def _shares(own: Sequence[ContextItem]) -> dict[Kind, dict[tuple[str, int], Shar
     """Return the shares of a contestant by figure and measure, at each step of each document."""
     found: dict[Kind, dict[tuple[str, int], Share]] = {}
     for item, by, sections in compared(own):
-        change = sections[ANYWHERE]
-        if None not in change.shares:
-            for fate, part in zip(FATES, change.found, strict=True):
-                share = (float(part), float(sum(change.found)))
+        whole = sections[ANYWHERE]
+        if None not in whole.shares:
+            for fate, part in zip(FATES, whole.found, strict=True):
+                share = (float(part), float(sum(whole.found)))
                 found.setdefault((fate, by), {})[item.document, item.step.number] = share
     for item in own:
         for kind, share in _verdicts(item.facts or ()):
@@ -266,7 +277,7 @@ def _basis(courses: Sequence[Course], items: Sequence[ContextItem]) -> str:  # n
     )
 
 
-def _shares_of_tables(found: Sequence[OriginMass]) -> list[Cell]:
+def _shares_of_tables(found: Sequence[OriginMass]) -> list[float | None]:
     return list(shares(found, bins(3))) if found else [None] * 3
 
 
@@ -300,19 +311,12 @@ def halves_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Ite
             _shares_of_tables(_masses(items, contestant, part)) for part in (ALL_STEPS, LOWER, UPPER)
         )
         own = where(items, contestant=contestant)
-        changes = [_change(one, other) for one, other in zip(lower, upper, strict=True)]
+        changes = map(change, lower, upper)
         done = sum(item.told is not None for item in own)
         yield (contestant.name, *whole, *lower, *upper, *changes, done, len(own))
     if found := _of_references(courses):
         known = sum(1 for course in courses if course.reference)
         yield (REFERENCE, *_shares_of_tables(found), *[None] * 9, known, known)
-
-
-def _change(lower: Cell, upper: Cell) -> float | None:
-    """Return the relative change of a share, in percent; None if it was zero or is missing."""
-    if not isinstance(lower, float) or not isinstance(upper, float) or not lower:
-        return None
-    return 100 * (upper - lower) / lower
 
 
 @table(
@@ -492,8 +496,8 @@ def _headline(outcome: ContextOutcome, tables: Sequence[Table]) -> Iterator[str]
     shown = [one.name for one in contestants[:_MOST]]
     for one in records["position_halves"]:
         if one["system"] in (*shown, REFERENCE):
-            change = " / ".join(_signed(one[f"change {place} (%)"]) for place in PLACES)
-            later = "" if one["system"] == REFERENCE else f", later steps {change}"
+            differ = " / ".join(_signed(one[f"change {place} (%)"]) for place in PLACES)
+            later = "" if one["system"] == REFERENCE else f", later steps {differ}"
             yield f"{_who(one)}: sentences by thirds {_percents(one, PLACES)}{later}"
     for one in records.get("fact_shares", ()):
         whole = (one["steps"], one["section"], one["measure"]) == (ALL_STEPS, ANYWHERE, ALIGNMENT)

@@ -7,7 +7,7 @@ from typing import Any
 
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.statistics import measures
-from redraft.lab.experiments.data.sets import Contents, Example, sets_of_form
+from redraft.lab.experiments.data.read import Contents, Example, sets_of_form
 from redraft.lab.experiments.experiment import table
 from redraft.lab.experiments.frames import Row, number, records_of
 from redraft.report.tables import Report, Table, figure, mean, plain

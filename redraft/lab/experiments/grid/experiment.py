@@ -7,56 +7,408 @@ judges run concurrently.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import combinations, product
 from typing import Any
 
 from redraft.agents.accounts import gather_all
-from redraft.domain import Document, Evaluation
+from redraft.domain import Document, Evaluation, Outcome, Totals
+from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.catalog import metrics, with_rubrics
-from redraft.evaluators.metric_info import PREFERENCE
+from redraft.evaluators.metric_info import PREFERENCE, is_unheard
+from redraft.evaluators.preference import Winner
 from redraft.events import StageStarted
-from redraft.lab.experiments.grid.records import (
-    GRID,
-    GridDesign,
-    GridJudgment,
-    GridOutcome,
-    GridPreference,
-    GridScore,
-    GridSummary,
-    GridSystem,
-    Lengths,
-    UnjudgedDocument,
-    Yardsticks,
-    votes_of,
+from redraft.lab.experiments.experiment import UNDECIDED
+from redraft.lab.experiments.frames import where
+from redraft.lab.experiments.plan import DRAFTING, JUDGING, NamedModel, building, check_models, judged_by, keyed
+from redraft.lab.experiments.runner import (
+    JudgingPack,
+    RunBatch,
+    json_of,
+    parts_for,
+    plain_json,
+    refuse_if_none_fits,
+    status_of,
+    taken_by,
+    yardstick,
 )
-from redraft.lab.experiments.plan import (
-    DRAFTING,
-    JUDGING,
-    NamedModel,
-)
-from redraft.lab.experiments.runner import JudgingPack, RunBatch, refuse_if_none_fits, taken_by, yardstick
-from redraft.prompts.coherence import ASPECTS
+from redraft.lab.experiments.sources import Ready
+from redraft.prompts.coherence import ASPECTS, Aspect
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
+from redraft.runs.model_pool import located
 from redraft.runs.prepare import RunSpec, check_judging, prepare
-from redraft.settings import STATISTICS, DraftConfig
+from redraft.settings import STATISTICS, Compare, DraftConfig, Evaluate, JudgeConfig, PackPart, Refine, RefineConfig
 from redraft.store.store import Store
+from redraft.text.words import count_words
 
+GRID = "grid"
+"""The experiment's name in its runs, and the command that repeats it."""
+_REFINED = "refined"
 _TRIGRAMS = "3"
 
 
 @dataclass(frozen=True, slots=True)
-class _GridDocument:
-    """A document of the experiment, and what its summaries are judged by."""
+class GridSystem:
+    """A source of summaries: a model with settings, a refiner of another's drafts, or existing summaries."""
 
-    document: Document
-    yardstick: JudgingPack
+    name: str
+    settings: DraftConfig | None = None
+    """The settings for drafting or refining; None if its summaries already exist."""
+    model: str = ""
+    """The model's name as given."""
+    refines: str | None = None
+    """The contestant whose drafts it refines."""
+
+
+@dataclass(frozen=True, slots=True)
+class GridDesign:
+    """The design: every judge judges all contestants on all documents, separately."""
+
+    contestants: tuple[GridSystem, ...]
+    judges: tuple[NamedModel, ...]
+    judging: JudgeConfig
+    refinement: RefineConfig | None = None
+    panel: JudgeConfig = field(default_factory=JudgeConfig)
+    """The judging while drafts are refined, by the first of the judges."""
+    ready: Ready = field(default_factory=Ready)
+    prefers: bool = False
+    """True if the judges also compare summaries in pairs."""
+    against: str | None = None
+    """The contestant that all others are compared with; None to compare every pair."""
 
     @property
-    def yardsticks(self) -> Yardsticks:
-        """The ids of what its summaries are judged by."""
-        return Yardsticks(**self.yardstick.by)
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics by which summaries are scored."""
+        return self.judging.metrics
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs of contestants to compare, by name."""
+        names = [one.name for one in self.contestants]
+        if self.against is None:
+            return list(combinations(names, 2))
+        return [(name, self.against) for name in names if name != self.against]
+
+    @property
+    def needs(self) -> list[PackPart]:
+        """What is needed about a document before its summaries can be judged."""
+        goals = tuple(self.refinement.goals) if self.refinement else ()
+        return parts_for((*self.metrics, *goals), self.judging)
+
+    def drafting(self, one: GridSystem) -> DraftConfig:
+        """Return a contestant's drafting settings."""
+        assert one.settings is not None
+        return keyed(one.settings, self._everyone)
+
+    def configured(self, judge: NamedModel) -> DraftConfig:
+        """Return a judge's settings for given summaries."""
+        return keyed(judge.settings, self._everyone).model_copy(update={"strategy": "given", "words": None})
+
+    @property
+    def builder(self) -> DraftConfig:
+        """The settings with which the first judge builds what summaries are judged by, without a query."""
+        return self.configured(self.judges[0]).model_copy(update={"query": None})
+
+    @property
+    def _everyone(self) -> list[DraftConfig]:
+        return [one.settings for one in self.contestants if one.settings] + [judge.settings for judge in self.judges]
+
+    def building(self, part: PackPart) -> RunSpec:
+        """Return the spec of a run in which the first judge builds what summaries are judged by."""
+        return building(part, self.judging, self.judges[0].name, self.builder, GRID)
+
+    def refining(self, one: GridSystem, draft: str, by: Mapping[str, str | None]) -> RunSpec:
+        """Return the spec of a run that refines a draft."""
+        assert self.refinement is not None
+        panel = self.panel.model_copy(update={"metrics": tuple(self.refinement.goals), **by})
+        judging = located(panel, self.drafting(one), self.refinement)
+        # The tables mark where the built-in model judges itself.
+        refinement = self.refinement.model_copy(update={"allow_self_check": True})
+        return RunSpec(Refine(judging=judging, refinement=refinement), given=draft, experiment=GRID)
+
+    def verdict(self, judge: NamedModel, summary: str, by: Mapping[str, str | None], scored: Sequence[str]) -> RunSpec:
+        """Return the spec of a run in which a judge judges a summary."""
+        changes: dict[str, object] = {"metrics": tuple(scored), "validator": None, "models": {}, **by}
+        judging = judged_by(self.judging.model_copy(update=changes), judge.name, self.configured(judge))
+        return RunSpec(Evaluate(judging=judging), given=summary, experiment=GRID)
+
+    def comparing(self, judge: NamedModel, first: str, second: str) -> RunSpec:
+        """Return the spec of a run in which a judge compares two summaries."""
+        judging = judged_by(JudgeConfig(repeat=self.judging.repeat), judge.name, self.configured(judge))
+        return RunSpec(Compare(judging=judging), given=first, other=second, experiment=GRID)
+
+    def check(self, runner: ExperimentRunner) -> None:
+        """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
+        names = [one.name for one in self.contestants]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise UsageError(f"two systems are named {twice}", hint="rename the folder, or the system, of one")
+        if self.against is not None and self.against not in names:
+            raise UsageError(f"--against: there is no system {self.against!r}", hint=f"there are: {'; '.join(names)}")
+        for metric in metrics(self.metrics, with_rubrics(self.judging, ())):
+            if metric.aim is None:
+                raise UsageError(
+                    f"--metric: {metric.name} gives no score to compare systems by",
+                    hint="leave it out; lengths and repetition are in the tables anyway",
+                )
+        drafting = [
+            (self.drafting(one), self.panel if one.refines else None) for one in self.contestants if one.settings
+        ]
+        check_models(runner, *drafting, *((self.configured(judge), None) for judge in self.judges))
+
+
+def contestants(
+    models: Sequence[NamedModel],
+    strategies: Sequence[str],
+    chunks: Sequence[int],
+    words: Sequence[int | None],
+    *,
+    refined: bool,
+    ready: Sequence[str] = (),
+) -> tuple[GridSystem, ...]:
+    """Return every combination of model, strategy, chunk size and limit, named by what varies; each again with refined
+    drafts if `refined`; and the systems with existing summaries."""
+    made: list[GridSystem] = []
+    for model, strategy, chunk, limit in product(models, strategies, chunks, words):
+        if strategy == "direct" and chunk != chunks[0]:
+            continue  # it takes the document whole, whatever the chunk size
+        changes = {"strategy": strategy, "chunk_tokens": chunk, "words": limit}
+        parts = [
+            *([strategy] if len(strategies) > 1 else []),
+            *([f"chunks of {chunk}"] if len(chunks) > 1 and strategy != "direct" else []),
+            *([f"{limit} words"] if len(words) > 1 else []),
+        ]
+        own = GridSystem(", ".join((model.name, *parts)), model.settings.model_copy(update=changes), model.name)
+        made += [own, *([_refining(own)] if refined else [])]
+    return (*made, *(GridSystem(name) for name in ready))
+
+
+def _refining(own: GridSystem) -> GridSystem:
+    return GridSystem(f"{own.name}, {_REFINED}", own.settings, own.model, own.name)
+
+
+@dataclass(frozen=True, slots=True)
+class GridScore:
+    """The result of one metric on one summary."""
+
+    outcome: Outcome
+    score: float | None = None
+    judged: int = 0
+    unjudged: int = 0
+    reason: str = ""
+    undecided: bool = False
+    """True if there is no score because the judges left items open, which they would do again."""
+
+    @classmethod
+    def of(cls, one: Evaluation) -> GridScore:
+        """Return the score of an evaluation."""
+        undecided = one.outcome == "failed" and not is_unheard(one) and "trouble" not in one.details
+        return cls(one.outcome, one.score, one.judged, one.unjudged, one.reason, undecided)
+
+
+@dataclass(frozen=True, slots=True)
+class GridSummary:
+    """One summary of one document by one contestant, or why there is none."""
+
+    document: str
+    title: str
+    contestant: str
+    number: int = 1
+    """Its number among several of the same document by the same contestant, from 1."""
+    text: str | None = None
+    limit: int | None = None
+    """The word limit."""
+    gaps: int = 0
+    """The number of chunks left out because they could not be summarized."""
+    run: str | None = None
+    taken: Totals | None = None
+    """The usage of making it, as if nothing had been cached; None for an existing summary."""
+    failure: Failure | None = None
+
+    @property
+    def words(self) -> int | None:
+        """The number of words; None without a text."""
+        return None if self.text is None else count_words(self.text)
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """The key: document, contestant and number."""
+        return (self.document, self.contestant, self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """The length of a summary, and how much it copies and repeats."""
+
+    tokens: int | None = None
+    novel_trigrams: float | None = None
+    repeated_trigrams: float | None = None
+
+    @classmethod
+    def of(cls, found: Evaluation | None) -> Lengths:
+        """Return what the statistics of a summary say, if there are any."""
+        if found is None or found.outcome != "measured":
+            return cls()
+        details: Mapping[str, Any] = found.details
+        novel, repeated = (details[name][_TRIGRAMS] for name in ("novel_ngrams", "repeated_ngrams"))
+        return cls(details["summary"]["tokens"], novel, repeated)
+
+
+@dataclass(frozen=True, slots=True)
+class GridJudgment:
+    """One summary judged by one judge."""
+
+    summary: GridSummary
+    judge: str
+    scores: Mapping[str, GridScore] = field(default_factory=dict)
+    lengths: Lengths = field(default_factory=Lengths)
+    run: str | None = None
+    failure: Failure | None = None
+
+    @property
+    def status(self) -> str:
+        """The status: `done`, `undecided`, `failed` or `not made`."""
+        short = [one for one in self.scores.values() if one.outcome == "failed"]
+        if self.summary.failure or self.failure or not all(one.undecided for one in short):
+            return "failed"
+        return UNDECIDED if short else "done" if self.scores else "not made"
+
+    def score(self, metric: str) -> float | None:
+        """Return the score by a metric; None if there is none."""
+        found = self.scores.get(metric)
+        return found.score if found else None
+
+    def to_json(self) -> dict[str, object]:
+        """Return the record for `items.json`."""
+        it = self.summary
+        scores: dict[str, object] = {}
+        for metric, one in self.scores.items():
+            scores |= {metric: one.score, f"{metric}_judged": one.judged, f"{metric}_unjudged": one.unjudged}
+            scores |= {f"{metric}_outcome": one.outcome, f"{metric}_reason": one.reason or None}
+        return {
+            "unit": "summary",
+            **json_of(it, "document title system=contestant number"),
+            **json_of(self, "judge status words=summary.words"),
+            **asdict(self.lengths),
+            "gaps": it.gaps,
+            **scores,
+            **json_of(self, "made_in=summary.run judged_in=run taken=summary.taken"),
+            "failure": plain_json(it.failure or self.failure),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AspectVotes:
+    """A judge's verdict, over both orders, on one aspect of two summaries."""
+
+    winner: Winner
+    leaning: str | None = None
+    order_decides: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GridPreference:
+    """A judge's preference between two summaries of a document. It cannot tell for an aspect without a verdict."""
+
+    document: str
+    title: str
+    first: str
+    second: str
+    judge: str
+    votes: Mapping[Aspect, AspectVotes] = field(default_factory=dict)
+    same: bool = False
+    """True if both are the same text, so that the judge was not asked."""
+    run: str | None = None
+    failure: Failure | None = None
+    made: bool = True
+
+    @property
+    def status(self) -> str:
+        """The status: `done`, `failed` or `not made`."""
+        return status_of(self.failure, done=self.made)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the record for `items.json`."""
+        return {
+            "unit": "pair",
+            **json_of(self, "document title first second judge status same"),
+            **{f"preferred_{aspect}": _named(self, vote.winner) for aspect, vote in self.votes.items()},
+            "order_decides": [aspect for aspect, vote in self.votes.items() if vote.order_decides],
+            **json_of(self, "judged_in=run failure"),
+        }
+
+
+def _named(pair: GridPreference, winner: Winner) -> str:
+    return {"a": pair.first, "b": pair.second, "tie": "tie"}[winner]
+
+
+@dataclass(frozen=True, slots=True)
+class GridOutcome:
+    """The outcome of a grid."""
+
+    design: GridDesign
+    documents: tuple[tuple[str, str], ...]
+    """The ids and titles."""
+    judged: tuple[GridJudgment, ...]
+    preferred: tuple[GridPreference, ...] = ()
+    troubles: tuple[tuple[str, Failure], ...] = ()
+    """The failures to build what summaries are judged by, each with the document's title."""
+    built: Totals | None = None
+    """The usage of building what summaries are judged by."""
+    judging: Mapping[str, Totals] = field(default_factory=dict)
+    """The usage of each judge's verdicts."""
+    whole: Totals = field(default_factory=Totals)
+    """The total usage, with each answer counted once."""
+    stopped: BudgetError | None = None
+
+    @property
+    def complete(self) -> bool:
+        """True if nothing failed and nothing is missing."""
+        done = all(one.status == "done" for one in self.judged) and all(one.status == "done" for one in self.preferred)
+        return self.stopped is None and done and not self.troubles
+
+    @property
+    def contestants(self) -> tuple[GridSystem, ...]:
+        """The contestants."""
+        return self.design.contestants
+
+    @property
+    def judges(self) -> list[str]:
+        """The names of the judges."""
+        return [judge.name for judge in self.design.judges]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The title of each document, with a number where others have the same."""
+        seen: Counter[str] = Counter()
+        found: dict[str, str] = {}
+        for document, title in self.documents:
+            seen[title] += 1
+            found[document] = title if seen[title] == 1 else f"{title} ({seen[title]})"
+        return found
+
+    def of(self, contestant: str, judge: str) -> list[GridJudgment]:
+        """Return one judge's judgments of a contestant's summaries."""
+        return [one for one in where(self.judged, judge=judge) if one.summary.contestant == contestant]
+
+    @property
+    def summaries(self) -> list[GridSummary]:
+        """Each summary once."""
+        return list({one.summary.key: one.summary for one in self.judged}.values())
+
+
+def votes_of(details: Mapping[str, Any], aspects: Sequence[Aspect]) -> dict[Aspect, AspectVotes]:
+    """Return the votes in an evaluation of a preference with a single judgment; a tie on everything if both are one
+    text."""
+    if details["same"]:
+        return {aspect: AspectVotes("tie") for aspect in aspects}
+    found: dict[Aspect, AspectVotes] = {}
+    for judging in details["judgings"][:1]:
+        for aspect, said in judging["verdicts"].items():
+            found[aspect] = AspectVotes(said["winner"], said["leaning"], said["order_decides"])
+    return found
 
 
 async def grid(documents: Sequence[Document], design: GridDesign, runner: ExperimentRunner) -> GridOutcome:
@@ -69,23 +421,17 @@ async def grid(documents: Sequence[Document], design: GridDesign, runner: Experi
     done = await gather_all(_on_document(document, design, batch) for document in documents)
     judged = [one for _, found, _ in done for one in found]
     preferred = [one for _, _, found in done for one in found]
-    built = [run for place, _, _ in done for run in place.yardstick.runs]
-    by_judge = {
-        judge.name: [one.run for one in judged if one.judge == judge.name and one.run]
-        + [one.run for one in preferred if one.judge == judge.name and one.run]
-        for judge in design.judges
-    }
+    built = [run for by, _, _ in done for run in by.runs]
+    verdicts: list[GridJudgment | GridPreference] = [*judged, *preferred]
+    names = [one.name for one in design.judges]
+    by_judge = {name: [one.run for one in verdicts if one.judge == name and one.run] for name in names}
     made = [one.summary.run for one in judged if one.summary.run]
     return GridOutcome(
         design,
         tuple((document.id, document.title) for document in documents),
         tuple(judged),
         tuple(preferred),
-        tuple(
-            UnjudgedDocument(place.document.id, place.document.title, lost.stage, lost)
-            for place, _, _ in done
-            for lost in place.yardstick.failures
-        ),
+        tuple((one.title, lost) for one, (by, _, _) in zip(documents, done, strict=True) for lost in by.failures),
         await taken_by(runner, built) if built else None,
         {name: await taken_by(runner, runs) for name, runs in by_judge.items()},
         await taken_by(runner, [*built, *made, *(run for runs in by_judge.values() for run in runs)]),
@@ -105,47 +451,111 @@ def _check_plans(documents: Sequence[Document], design: GridDesign, store: Store
     """Raise, before anything is paid for, if no contestant can summarize any document or a judge cannot do its work."""
     for judge in design.judges:
         prepared = prepare(documents[0], design.configured(judge))
-        check_judging(design.verdict(judge, "", Yardsticks(), design.metrics), prepared, store)
+        check_judging(design.verdict(judge, "", {}, design.metrics), prepared, store)
     drafting = [one for one in design.contestants if one.settings is not None and one.refines is None]
     plans = [partial(prepare, document, design.drafting(one)) for document in documents for one in drafting]
     refuse_if_none_fits(plans)
 
 
+@dataclass(frozen=True, slots=True)
+class _GridWork:
+    """The work on one document."""
+
+    document: Document
+    design: GridDesign
+    batch: RunBatch
+    by: JudgingPack
+
+    async def summaries(self) -> list[GridSummary]:
+        """Return the summaries in the order of the contestants. Drafts are refined one after the other, since their
+        first drafts have much in common."""
+        design, document = self.design, self.document
+        plain = [one for one in design.contestants if one.settings is not None and one.refines is None]
+        drafts = await gather_all(drafted(document, one.name, design.drafting(one), GRID, self.batch) for one in plain)
+        known = {one.name: [draft] for one, draft in zip(plain, drafts, strict=True)}
+        for one in design.contestants:
+            if one.refines is not None:
+                (draft,) = known[one.refines]
+                known[one.name] = [await self._refined(one, draft)]
+            elif one.settings is None:
+                known[one.name] = self._ready(one)
+        return [summary for one in design.contestants for summary in known[one.name]]
+
+    def _ready(self, one: GridSystem) -> list[GridSummary]:
+        """Return the existing summaries of a document, or a record that there is none."""
+        document, texts = self.document, self.design.ready.systems[one.name].get(self.document.id, ())
+        lost = Failure("summaries", "missing", "it has no summary of this document")
+        there = [GridSummary(document.id, document.title, one.name, n, text) for n, text in enumerate(texts, 1)]
+        return there or [GridSummary(document.id, document.title, one.name, failure=lost)]
+
+    async def _refined(self, one: GridSystem, draft: GridSummary) -> GridSummary:
+        """Refine a draft within the word limit that it was made for. Without a draft, return its failure."""
+        design, summary = self.design, replace(draft, contestant=one.name, text=None, limit=None, run=None, taken=None)
+        if draft.text is None:
+            return summary
+        settings = design.drafting(one).model_copy(update={"strategy": "given", "words": draft.limit})
+        order = design.refining(one, draft.text, self.by.by)
+        made = await self.batch.made("refining", f"refining {one.name}", self.document, settings, order)
+        summary = replace(summary, run=made.run, failure=made.failure)
+        if made.result is None:
+            return summary
+        taken = await taken_by(self.batch.runner, [run for run in (draft.run, made.run) if run])
+        return replace(summary, text=made.result.summary or "", limit=draft.limit, taken=taken)
+
+    async def judged(self, summaries: Sequence[GridSummary], judge: NamedModel) -> list[GridJudgment]:
+        """Return a judge's verdicts. A metric that lacks its questions or key facts has failed."""
+        known = metrics(self.design.metrics, with_rubrics(self.design.judging, ()))
+        lost = [one.name for one in known if one.needs in self.by.lacking]
+        scored = [name for name in self.design.metrics if name not in lost]
+        score = GridScore("failed", reason="it could not be judged: see the failures")
+        unmeasured = dict.fromkeys(lost if self.by.failures else (), score)
+        return [await self._verdict(one, judge, scored, unmeasured) for one in summaries]
+
+    async def _verdict(
+        self, summary: GridSummary, judge: NamedModel, scored: Sequence[str], unmeasured: Mapping[str, GridScore]
+    ) -> GridJudgment:
+        design, empty = self.design, GridJudgment(summary, judge.name)
+        if summary.text is None:
+            return empty
+        step = f"{JUDGING} {summary.contestant} by {judge.name}"
+        order = design.verdict(judge, summary.text, self.by.by, scored)
+        made = await self.batch.made(JUDGING, step, self.document, design.configured(judge), order)
+        if made.result is None:
+            return replace(empty, run=made.run, failure=made.failure)
+        found = made.result.evaluations
+        scores = {**unmeasured, **{one: GridScore.of(found[one]) for one in scored if one in found}}
+        scores = {one: scores[one] for one in design.metrics if one in scores}
+        return replace(empty, run=made.run, scores=scores, lengths=Lengths.of(found.get(STATISTICS)))
+
+    async def preferred(self, summaries: Sequence[GridSummary], judge: NamedModel) -> list[GridPreference]:
+        """Return a judge's preferences for each pair of contestants; of several summaries by one, the first counts."""
+        texts = {one.contestant: one for one in reversed(summaries)}
+        return [await self._preference(texts[a], texts[b], judge) for a, b in self.design.pairs]
+
+    async def _preference(self, one: GridSummary, other: GridSummary, judge: NamedModel) -> GridPreference:
+        pair = GridPreference(one.document, one.title, one.contestant, other.contestant, judge.name, made=False)
+        if not one.text or not other.text:
+            return pair
+        step, pair_name = f"preferences by {judge.name}", f"{pair.first} or {pair.second}, by {judge.name}"
+        order, settings = self.design.comparing(judge, one.text, other.text), self.design.configured(judge)
+        made = await self.batch.made("preference", step, self.document, settings, order, pair_name)
+        pair = replace(pair, run=made.run, failure=made.failure)
+        if made.result is None:
+            return pair
+        found = made.result.evaluations[PREFERENCE].details
+        return replace(pair, votes=votes_of(found, ASPECTS), same=bool(found["same"]), made=True)
+
+
 async def _on_document(
     document: Document, design: GridDesign, batch: RunBatch
-) -> tuple[_GridDocument, list[GridJudgment], list[GridPreference]]:
+) -> tuple[JudgingPack, list[GridJudgment], list[GridPreference]]:
     by = await yardstick(document, design.needs, design.judging, design.builder, design.building, batch)
-    place = _GridDocument(document, by)
-    summaries = await _summaries(place, design, batch)
-    judged = await gather_all(_judged(place, summaries, judge, design, batch) for judge in design.judges)
-    preferred: list[list[GridPreference]] = []
-    if design.prefers:
-        preferred = await gather_all(_preferred(place, summaries, judge, design, batch) for judge in design.judges)
-    return place, [one for some in judged for one in some], [one for some in preferred for one in some]
-
-
-async def _summaries(place: _GridDocument, design: GridDesign, batch: RunBatch) -> list[GridSummary]:
-    """Return the summaries of a document in the order of the contestants. Drafts are refined one after the other, since
-    their first drafts have much in common."""
-    plain = [one for one in design.contestants if one.settings is not None and one.refines is None]
-    drafts = await gather_all(drafted(place.document, one.name, design.drafting(one), GRID, batch) for one in plain)
-    known = {one.name: [draft] for one, draft in zip(plain, drafts, strict=True)}
-    for one in design.contestants:
-        if one.refines is not None:
-            (draft,) = known[one.refines]
-            known[one.name] = [await _refined(place, one, draft, design, batch)]
-        elif one.settings is None:
-            known[one.name] = _ready(place.document, one, design)
-    return [summary for one in design.contestants for summary in known[one.name]]
-
-
-def _ready(document: Document, one: GridSystem, design: GridDesign) -> list[GridSummary]:
-    """Return the existing summaries of a document, or a record that there is none."""
-    texts = design.ready.systems[one.name].get(document.id, ())
-    if not texts:
-        lost = Failure("summaries", "missing", "it has no summary of this document")
-        return [GridSummary(document.id, document.title, one.name, failure=lost)]
-    return [GridSummary(document.id, document.title, one.name, n, text) for n, text in enumerate(texts, 1)]
+    work = _GridWork(document, design, batch, by)
+    summaries = await work.summaries()
+    judged = await gather_all(work.judged(summaries, judge) for judge in design.judges)
+    judges = design.judges if design.prefers else ()
+    preferred = await gather_all(work.preferred(summaries, judge) for judge in judges)
+    return by, [one for some in judged for one in some], [one for some in preferred for one in some]
 
 
 async def drafted(
@@ -154,97 +564,11 @@ async def drafted(
     """Draft one summary of a document for an experiment, or record why there is none."""
     order = RunSpec(experiment=experiment)
     made = await batch.made(DRAFTING, f"{DRAFTING} {contestant}", document, settings, order)
-    summary = GridSummary(document.id, document.title, contestant, run=made.run, failure=made.failure)
-    if made.result is None:
-        return replace(summary, made=made.failure is not None)
-    result = made.result
+    summary, result = (
+        GridSummary(document.id, document.title, contestant, 1, run=made.run, failure=made.failure),
+        made.result,
+    )
+    if result is None:
+        return summary
     taken, words = await taken_by(batch.runner, [result.run.id]), result.settings.words
     return replace(summary, text=result.summary or "", limit=words, gaps=len(result.gaps), taken=taken)
-
-
-async def _refined(
-    place: _GridDocument, one: GridSystem, draft: GridSummary, design: GridDesign, batch: RunBatch
-) -> GridSummary:
-    """Refine a draft within the word limit that it was made for. Without a draft, return its failure."""
-    document = place.document
-    summary = GridSummary(
-        document.id, document.title, one.name, gaps=draft.gaps, failure=draft.failure, made=draft.made
-    )
-    if draft.text is None:
-        return summary
-    settings = design.drafting(one).model_copy(update={"strategy": "given", "words": draft.limit})
-    order = design.refining(one, draft.text, place.yardsticks)
-    made = await batch.made("refining", f"refining {one.name}", document, settings, order)
-    summary = replace(summary, run=made.run, failure=made.failure)
-    if made.result is None:
-        return replace(summary, made=made.failure is not None)
-    taken = await taken_by(batch.runner, [run for run in (draft.run, made.run) if run])
-    return replace(summary, text=made.result.summary or "", limit=draft.limit, taken=taken)
-
-
-async def _judged(
-    place: _GridDocument, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
-) -> list[GridJudgment]:
-    known = metrics(design.metrics, with_rubrics(design.judging, ()))
-    lost = [one.name for one in known if one.needs in place.yardstick.lacking]
-    scored = [name for name in design.metrics if name not in lost]
-    reason = "it could not be judged: see the failures"
-    unmeasured = {name: GridScore("failed", reason=reason) for name in lost} if place.yardstick.failures else {}
-    return [await _verdict(place, one, judge, scored, unmeasured, design, batch) for one in summaries]
-
-
-async def _verdict(
-    place: _GridDocument,
-    summary: GridSummary,
-    judge: NamedModel,
-    scored: Sequence[str],
-    unmeasured: Mapping[str, GridScore],
-    design: GridDesign,
-    batch: RunBatch,
-) -> GridJudgment:
-    empty = GridJudgment(summary, judge.name)
-    if summary.text is None:
-        return empty
-    step = f"{JUDGING} {summary.contestant} by {judge.name}"
-    order = design.verdict(judge, summary.text, place.yardsticks, scored)
-    made = await batch.made(JUDGING, step, place.document, design.configured(judge), order)
-    if made.result is None:
-        return replace(empty, run=made.run, failure=made.failure)
-    found = made.result.evaluations
-    scores = {one: GridScore.of(found[one]) if one in found else unmeasured[one] for one in design.metrics
-              if one in found or one in unmeasured}  # fmt: skip
-    return replace(empty, run=made.run, scores=scores, lengths=_lengths(found.get(STATISTICS)))
-
-
-def _lengths(found: Evaluation | None) -> Lengths:
-    if found is None or found.outcome != "measured":
-        return Lengths()
-    details: Mapping[str, Any] = found.details
-    return Lengths(
-        details["summary"]["tokens"], details["novel_ngrams"][_TRIGRAMS], details["repeated_ngrams"][_TRIGRAMS]
-    )
-
-
-async def _preferred(
-    place: _GridDocument, summaries: Sequence[GridSummary], judge: NamedModel, design: GridDesign, batch: RunBatch
-) -> list[GridPreference]:
-    """Return a judge's preferences for each pair of contestants; of several summaries by one, the first counts."""
-    texts = {one.contestant: one for one in reversed(summaries)}
-    return [await _preference(place, texts[a], texts[b], judge, design, batch) for a, b in design.pairs]
-
-
-async def _preference(
-    place: _GridDocument, one: GridSummary, other: GridSummary, judge: NamedModel, design: GridDesign, batch: RunBatch
-) -> GridPreference:
-    document = place.document
-    pair = GridPreference(document.id, document.title, one.contestant, other.contestant, judge.name)
-    if not one.text or not other.text:
-        return replace(pair, made=False)
-    step, pair_name = f"preferences by {judge.name}", f"{one.contestant} or {other.contestant}, by {judge.name}"
-    order = design.comparing(judge, one.text, other.text)
-    made = await batch.made("preference", step, document, design.configured(judge), order, pair_name)
-    if made.result is None:
-        return replace(pair, run=made.run, failure=made.failure, made=made.failure is not None)
-    found = made.result.evaluations[PREFERENCE]
-    same = bool(found.details["same"])
-    return replace(pair, run=made.run, votes=votes_of(found.details, ASPECTS), same=same)

@@ -23,8 +23,7 @@ from redraft.lab.experiments.frames import (
     where,
     with_all,
 )
-from redraft.lab.experiments.grid.experiment import grid
-from redraft.lab.experiments.grid.records import (
+from redraft.lab.experiments.grid.experiment import (
     GRID,
     AspectVotes,
     GridDesign,
@@ -32,6 +31,7 @@ from redraft.lab.experiments.grid.records import (
     GridOutcome,
     GridPreference,
     GridSystem,
+    grid,
 )
 from redraft.lab.experiments.runner import failed
 from redraft.prompts.coherence import ASPECTS, Aspect
@@ -320,8 +320,8 @@ def _failure_basis(outcome: GridOutcome) -> str:
     _failure_basis,
 )
 def failure_table(outcome: GridOutcome) -> Iterator[Row]:
-    for trouble in outcome.troubles:
-        yield (trouble.title, "", "", trouble.part, *failed(trouble.failure)[1:])
+    for title, lost in outcome.troubles:
+        yield (title, "", "", *failed(lost))
     for it in outcome.summaries:
         if it.failure is not None:
             yield (it.title, it.contestant, "", *failed(it.failure))

@@ -19,14 +19,7 @@ from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, bin_of, share, trees_for
 from redraft.events import StageStarted
-from redraft.lab.experiments.plan import (
-    DRAFTING,
-    JUDGING,
-    ModelsDesign,
-    NamedModel,
-    check_models,
-    judged_by,
-)
+from redraft.lab.experiments.plan import DRAFTING, JUDGING, ModelsDesign, NamedModel, check_models, judged_by
 from redraft.lab.experiments.runner import (
     MadeRun,
     RunBatch,

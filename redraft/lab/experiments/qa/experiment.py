@@ -3,44 +3,384 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
+from math import ceil
+from typing import Literal, NamedTuple
 
 from redraft.agents.accounts import gather_all
 from redraft.agents.judge import Judge
-from redraft.agents.questioner import JudgedAnswer, Questioner
-from redraft.domain import Document
-from redraft.errors import BudgetError
-from redraft.evaluators.reference.typed import TypedBuilder
+from redraft.agents.questioner import ANSWER, JudgedAnswer, Questioner, Response
+from redraft.domain import Document, Totals
+from redraft.errors import BudgetError, PlanError, UsageError
+from redraft.evaluators.reference.typed import BUILDING, PER_THIRD, TypedBuilder
+from redraft.evaluators.similarity import Similarity, similarity
 from redraft.events import Noted, StageStarted
-from redraft.lab.experiments.context.records import ReadingStep
-from redraft.lab.experiments.plan import DRAFTING
-from redraft.lab.experiments.qa.records import (
-    ANSWERS,
-    DIRECT,
-    QA,
-    QUESTIONS,
-    VERDICTS,
-    QaCell,
-    QaDesign,
-    QaItem,
-    QaSubject,
-    items_of,
+from redraft.graphs.strategies import strategy_named
+from redraft.lab.experiments.context.records import ReadingStep, steps_of
+from redraft.lab.experiments.plan import DRAFTING, ModelsDesign, check_models, configured
+from redraft.lab.experiments.runner import (
+    GuardedStage,
+    RunBatch,
+    json_of,
+    judge_of,
+    part_at_work,
+    refuse_if_none_fits,
+    status_of,
+    used_by,
 )
-from redraft.lab.experiments.runner import GuardedStage, RunBatch, judge_of, part_at_work, refuse_if_none_fits, used_by
-from redraft.prompts.qa import AnswerPair
-from redraft.questions import TypedQuestions
-from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
-from redraft.runs.job import reader_of
+from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
+from redraft.questions import QuestionType, Third, TypedQuestion, TypedQuestions, third_of
+from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch
+from redraft.runs.job import reader_of, wording
 from redraft.runs.model_pool import ModelPool
+from redraft.runs.models import tokenizer_of
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
-from redraft.settings import DraftConfig
+from redraft.settings import EXTRACTIVE, DraftConfig, ExperimentPart, JudgeConfig, SimilarityName, reads_prompts, writes
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.text.chunks import beginning
 from redraft.text.languages import reading
+from redraft.text.vectors import load_encoder
+from redraft.text.words import count_words
+
+QA = "qa"
+"""The experiment's name in its runs, and the command that repeats it."""
+DIRECT = "direct"
+"""The strategy with which a model gets everything that is read at once."""
+# A draft needs a word limit; answers have none, and this is the smallest allowed.
+_WORDS = 10
+# The approximate tokens of a question.
+_QUESTION = 40
+# The input limit of a model that reads no prompt and so has no window.
+_UNBOUNDED = {"context_tokens": 100_000_000}
+
+
+class QaContestant(NamedTuple):
+    """A model, and what it answers from: everything that is read, or its own summary of that by a strategy."""
+
+    name: str
+    model: str
+    strategy: str
+
+
+@dataclass(frozen=True, slots=True)
+class QaDesign(ModelsDesign):
+    """Everything but the documents and the limits. The judge writes the questions and judges the answers."""
+
+    strategies: tuple[str, ...] = (DIRECT,)
+    words: int | None = None
+    """The word limit of a summary to answer from; by default what suits the text read."""
+    steps: tuple[int, ...] | None = None
+    per_third: int = PER_THIRD
+    at_once: int = 1
+    """The number of questions per request. With one, no question can reveal anything about another."""
+    similarity: SimilarityName = "rouge1"
+    threshold: float = 0.6
+    embeddings: str | None = None
+    references: Mapping[str, str] = field(default_factory=dict)
+    """The summaries that the judge has in view as it asks, by document id."""
+    sets: Mapping[str, str] = field(default_factory=dict)
+    """The dataset of each document, by id, where tables tell datasets apart."""
+
+    @property
+    def contestants(self) -> tuple[QaContestant, ...]:
+        """Every model with every strategy, named by what varies."""
+        several = len(self.strategies) > 1
+        return tuple(
+            QaContestant(f"{one.name}, {strategy}" if several else one.name, one.name, strategy)
+            for one in self.models
+            for strategy in self.strategies
+        )
+
+    def contestant(self, name: str) -> QaContestant:
+        """Return the contestant with this name."""
+        return next(one for one in self.contestants if one.name == name)
+
+    def course(self, document: Document) -> tuple[int, tuple[ReadingStep, ...], str]:
+        """Return the tokens of a document, its steps, and a note on them."""
+        tokenizer, _ = tokenizer_of(self.judging())
+        tokens = tokenizer.count(document.text)
+        return tokens, *steps_of(self.steps, tokens, count_words(document.text), None)
+
+    def answering(self, name: str, step: ReadingStep) -> DraftConfig:
+        """Return the settings with which a contestant answers, and drafts what it answers from. Like a direct summary,
+        an answer gets all of its source text at once."""
+        one = self.contestant(name)
+        changes: dict[str, object] = {"strategy": one.strategy, "until": step.until, "words": self.words}
+        if one.strategy == DIRECT:
+            unread = not reads_prompts(configured(one.model, self.models).settings.model)
+            changes |= {"words": _WORDS, **(_UNBOUNDED if unread else {})}
+        return self.writing(one.model, **changes)
+
+    def prepared(self, document: Document, name: str, step: ReadingStep) -> PreparedDocument:
+        """Return the document prepared for a contestant's step. Raise if the window has no room for answers."""
+        made = prepare(document, self.answering(name, step))
+        asked = made.tokenizer.count(made.book.template(ANSWER_QUESTIONS)) + self.at_once * _QUESTION
+        read = self.before(name, made)
+        needed, window = read + asked + self.at_once * ANSWER.tokens(wording(made)), made.settings.context_tokens
+        if needed > window:
+            raise PlanError(
+                f"{read:,} tokens with question and answer need {needed:,} tokens, more than the window of {window:,}",
+                hint=f"use --context-tokens {needed} if the model has such a window, or fewer steps with --until",
+            )
+        return made
+
+    def before(self, name: str, made: PreparedDocument) -> int:
+        """Return the maximum number of tokens that a contestant answers from."""
+        if self.contestant(name).strategy == DIRECT:
+            return sum(chunk.tokens for chunk in made.chunks)
+        return ceil(made.plan.words * made.plan.tokens_per_word)
+
+    def building(self) -> RunSpec:
+        """Return the spec of a run that builds typed questions about a document."""
+        return RunSpec(ExperimentPart(kind=QA, judging=JudgeConfig(questions=self.per_third)), prompts=BUILDING)
+
+    def answers(self, questions: str) -> RunSpec:
+        """Return the spec of a run that answers the questions with this id."""
+        return RunSpec(ExperimentPart(kind=QA, judging=JudgeConfig(pack=questions)), prompts=(ANSWER_QUESTIONS,))
+
+    def verdicts(self, questions: str) -> RunSpec:
+        """Return the spec of a run that judges the answers to the questions with this id."""
+        return RunSpec(ExperimentPart(kind=QA, judging=JudgeConfig(pack=questions)), prompts=(JUDGE_ANSWERS,))
+
+    def measure(self) -> Similarity:
+        """Return the measure of similarity between two answers."""
+        return similarity(self.similarity, load_encoder(self.embeddings) if self.embeddings else None)
+
+    def check(self, runner: ExperimentRunner) -> None:
+        """Raise for invalid settings and for unknown names or prices, before anything is paid for."""
+        for one in (*self.models, self.judge):
+            if not (one.settings.model == EXTRACTIVE or writes(one.settings.model)):
+                raise UsageError(f"{one.name} neither asks nor answers questions", hint="name a language model")
+        if self.similarity == "judge":
+            raise UsageError("--similarity judge is not a measure: the judge gives its verdicts anyway")
+        self.measure()
+        step = ReadingStep(1, 1, None)
+        for strategy in self.strategies:
+            strategy_named(strategy)
+        answering = [self.answering(one.name, step) for one in self.contestants]
+        check_models(runner, *((settings, None) for settings in (*answering, self.judging())))
+
+
+QUESTIONS, ANSWERS, VERDICTS = "questions", "answers", "verdicts"
+"""The stages of the experiment."""
+Place = Literal["read", "cut", "ahead"]
+"""Whether a question's paragraph was read, was cut by the end of what was read, or lies after it."""
+
+
+@dataclass(frozen=True, slots=True)
+class QaSubject:
+    """A document with its steps, and its questions once it has them."""
+
+    document: Document
+    tokens: int
+    steps: tuple[ReadingStep, ...]
+    questions: TypedQuestions | None = None
+    runs: Mapping[str, str] = field(default_factory=dict)
+    """The judge's runs by stage."""
+    usage: Mapping[str, Totals] = field(default_factory=dict)
+    failures: tuple[Failure, ...] = ()
+
+    def to_json(self) -> dict[str, object]:
+        """Return the document as JSON."""
+        return json_of(
+            self,
+            "id=document.id title=document.title tokens steps: questions: missing: runs usage failures",
+            steps=[step.tokens for step in self.steps],
+            questions=self.questions.id if self.questions else None,
+            missing=list(self.questions.missing) if self.questions else [],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class QaCell:
+    """One model at one step of one document: its answers by question number, or why there are none."""
+
+    document: str
+    model: str
+    """The contestant's name: the model, and what it answers from if that varies."""
+    step: ReadingStep
+    end: int | None = None
+    """The number of characters that were read."""
+    responses: Mapping[int, Response] = field(default_factory=dict)
+    trouble: str = ""
+    """The reason why a question has no answer in a cell that is done."""
+    run: str | None = None
+    usage: Totals | None = None
+    draft: str | None = None
+    """The run that made the summary it answers from, if any."""
+    drafting: Totals | None = None
+    """The usage of that run."""
+    failure: Failure | None = None
+    done: bool = False
+
+    @property
+    def status(self) -> str:
+        """The status: `done`, `failed` or `not made`."""
+        return status_of(self.failure, done=self.done)
+
+
+@dataclass(frozen=True, slots=True)
+class QaItem:
+    """One question to one model at one step. A None field does not exist."""
+
+    document: str
+    title: str
+    model: str
+    step: int
+    tokens: int
+    question: TypedQuestion
+    third: Third
+    end: int | None
+    """The number of characters that were read."""
+    run: str | None
+    status: str
+    response: Response | None = None
+    verdict: JudgedAnswer | None = None
+    """The verdict on the answer, or on the reason of a yes-or-no question."""
+    similarity: float | None = None
+    alike: float | None = None
+    """The similarity of all that was said to all of the reference, as the thesis compares answers of every type."""
+    draft: str | None = None
+    """The run that made the summary it is answered from, if any."""
+
+    @property
+    def name(self) -> tuple[str, int]:
+        """The key of the question among those of all documents."""
+        return self.document, self.question.id
+
+    @property
+    def type(self) -> QuestionType:
+        """The type of the question."""
+        return self.question.type
+
+    @property
+    def place(self) -> Place | None:
+        """Whether the paragraph was read, was cut or lies ahead; None if nothing was read."""
+        if self.end is None:
+            return None
+        start, end = self.question.paragraph
+        return "read" if end <= self.end else "ahead" if start >= self.end else "cut"
+
+    @property
+    def third_read(self) -> Third | None:
+        """The third of what was read that the paragraph is in; None if it was not read completely."""
+        return third_of(self.question.paragraph, self.end) if self.end and self.place == "read" else None
+
+    @property
+    def should_abstain(self) -> bool:
+        """True if there is nothing to answer from, in the document or in what was read of it."""
+        return not self.question.is_answerable or self.place == "ahead"
+
+    @property
+    def abstained(self) -> bool | None:
+        """True if the model said that there is no answer; None without a response."""
+        return self.response.abstained if self.response else None
+
+    @property
+    def given(self) -> Response | None:
+        """The answer; None without a response or if the model abstained."""
+        return self.response if self.response and not self.response.abstained else None
+
+    @property
+    def yes_no(self) -> bool | None:
+        """True if the yes or no is right, whatever the reason; None for other or unanswered questions."""
+        if self.question.type != "binary" or self.given is None:
+            return None
+        return yes_or_no(self.given.answer) == self.question.answer
+
+    @property
+    def judged_right(self) -> bool | None:
+        """The judge's verdict on the answer or the reason; None without one."""
+        return self.verdict.right if self.verdict else None
+
+    @property
+    def answered_right(self) -> bool | None:
+        """True if a given answer is right: by its yes or no, or by the judge."""
+        return self.yes_no if self.question.type == "binary" else self.judged_right
+
+    @property
+    def correct(self) -> bool | None:
+        """True if the model handled a question correctly whose paragraph it has read; None if unknown."""
+        if self.response is None:
+            return None
+        if not self.question.is_answerable:
+            return self.response.abstained
+        return False if self.response.abstained else self.answered_right
+
+    @property
+    def pair(self) -> AnswerPair | None:
+        """The pair to judge: an answer with its reference, or a reason with its own; None if there is neither."""
+        if self.given is None or not self.question.is_answerable:
+            return None
+        of_reason = self.question.type == "binary"
+        said = self.given.reason if of_reason else self.given.answer
+        reference = self.question.reason if of_reason else self.question.answer
+        return AnswerPair(id=1, question=self.question.text, reference=reference, answer=said) if said else None
+
+    def compared(self, similarity: Similarity) -> QaItem:
+        """Return the item with the similarities of the answer to the reference."""
+        pair, said = self.pair, self.response
+        if said is None:
+            return self
+        answer = NO_ANSWER if said.abstained and not count_words(said.answer) else _in_full(said.answer, said.reason)
+        asked = self.question
+        reference = _in_full(asked.answer, asked.reason) if asked.is_answerable else NO_ANSWER
+        return replace(
+            self,
+            similarity=None if pair is None else round(similarity(pair.answer, pair.reference), _DIGITS),
+            alike=round(similarity(answer, reference), _DIGITS),
+        )
+
+    def to_json(self) -> dict[str, object]:
+        """Return the record for `items.json`."""
+        said, verdict = self.response, self.verdict
+        return json_of(
+            self,
+            "document title model step tokens question=question.id type third place third_read status run"
+            " draft answer: reason: abstained should_abstain yes_no verdict=judged_right why: similarity alike"
+            " correct:",
+            answer=said.answer if said else None,
+            reason=said.reason if said else None,
+            why=verdict.reason if verdict else None,
+            correct=self.correct if self.place == "read" else None,
+        )
+
+
+NO_ANSWER = "The document does not answer this question."
+"""What an unanswerable question, or a model that abstains without a word, is taken to say."""
+_DIGITS = 6
+
+
+def _in_full(answer: str, reason: str) -> str:
+    """Return an answer with its reason, if it has one."""
+    return f"{answer}: {reason}" if reason else answer
+
+
+def items_of(subject: QaSubject, cell: QaCell) -> list[QaItem]:
+    """Return the questions of a document as put to one model at one step."""
+    if (asked := subject.questions) is None:
+        return []
+    return [
+        QaItem(
+            document=subject.document.id,
+            title=subject.document.title,
+            model=cell.model,
+            step=cell.step.number,
+            tokens=cell.step.tokens,
+            question=question,
+            third=asked.third(question),
+            end=cell.end,
+            run=cell.run,
+            status=cell.status,
+            draft=cell.draft,
+            response=cell.responses.get(question.id),
+        )
+        for question in asked.questions
+    ]
 
 
 @dataclass(frozen=True, slots=True)

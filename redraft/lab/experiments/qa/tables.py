@@ -15,8 +15,7 @@ from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, by_s
 from redraft.lab.experiments.frames import ENDS, Row, distinct, ends, group_by, number, summed, where
 from redraft.lab.experiments.plan import DRAFTING
 from redraft.lab.experiments.published import interval_of_share
-from redraft.lab.experiments.qa.experiment import QaOutcome, qa
-from redraft.lab.experiments.qa.records import (
+from redraft.lab.experiments.qa.experiment import (
     ANSWERS,
     DIRECT,
     NO_ANSWER,
@@ -26,7 +25,9 @@ from redraft.lab.experiments.qa.records import (
     QaCell,
     QaDesign,
     QaItem,
+    QaOutcome,
     QaSubject,
+    qa,
 )
 from redraft.lab.experiments.runner import by_status, failed, json_of, plain_json
 from redraft.questions import THIRDS, TYPES
@@ -122,12 +123,7 @@ def _accuracy(
 
 accuracy_table = _accuracy("accuracy", "Accuracy by type", _HOW, ["type"], (*TYPES, ALL))
 third_table = _accuracy(
-    "type_and_third",
-    "Accuracy by type and third of the document",
-    _HOW,
-    ["type", "third"],
-    (*TYPES, ALL),
-    THIRDS,
+    "type_and_third", "Accuracy by type and third of the document", _HOW, ["type", "third"], (*TYPES, ALL), THIRDS
 )
 length_table = _accuracy(
     "third_and_length",
