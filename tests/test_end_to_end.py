@@ -17,32 +17,12 @@ MODEL = ("--model", "openai:gpt-4o-mini")
 SMALL = ("--chunk-tokens", "256", "--context-tokens", "2048", "--words", "120", "--temperature", "0")
 STRATEGIES = ("hierarchical", "incremental")
 
-USELESS = (Fault("null_content"), Answer("It breaks off in the middle of", "length"))
-
 
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
     path = tmp_path / "book.md"
     path.write_text(story(150).text, "utf-8")
     return path
-
-
-class Faulty:
-    """Meets the first request for each text with the next fault of a list, and answers when it is repeated."""
-
-    def __init__(self, faults: tuple[Reply, ...]) -> None:
-        self._faults = list(faults)
-        self._met: set[str] = set()
-        self._answer = summarizer()
-
-    def __call__(self, seen: Seen) -> Reply:
-        text = str(seen.messages)
-        if self._faults and text not in self._met:
-            self._met.add(text)
-            return self._faults.pop(0)
-        reply = self._answer(seen)
-        assert isinstance(reply, (str, Answer))
-        return reply
 
 
 @pytest.mark.slow
@@ -59,16 +39,6 @@ def test_usage_of_a_run_is_what_the_server_counted(tmp_path: Path, book: Path) -
     assert 0 < result["words"] <= 120
     assert {seen.body["temperature"] for seen in answered} == {0}
     assert all(seen.authorization == "Bearer sk-test-0123456789abcdef" for seen in answered)
-
-
-@pytest.mark.slow
-def test_a_useless_reply_is_asked_for_again(tmp_path: Path, book: Path) -> None:
-    with ChatServer(Faulty(USELESS)) as server:
-        done = Inside(tmp_path, server.base_url).run("summarize", str(book), *MODEL, *SMALL, "--json")
-
-    assert done.code == 0, done.err
-    assert "breaks off" not in done.json["summary"]
-    assert done.json["flawed"] == []
 
 
 @pytest.mark.slow

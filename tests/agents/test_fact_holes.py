@@ -118,17 +118,6 @@ async def test_a_faulty_list_is_asked_for_again_and_changes_nothing(tmp_path: Pa
     assert more - calls == (Counter() if name in FREE else script.faults)
 
 
-@pytest.mark.slow
-async def test_what_is_passed_over_is_asked_for_alone(tmp_path: Path) -> None:
-    court = Court(tmp_path, Holey(["align_facts"], fault("one short")))
-    with court.served():
-        await court.evaluate(SUMMARY, metrics=("keyfact_recall",))
-
-    first, again = court.asked("align_facts")
-    assert list(first.judged.values()) == [fact_of(n) for n in range(1, 13)]
-    assert list(again.judged.values()) == [fact_of(12)]
-
-
 class Picky(Keepers):
     """Never gives a verdict on what a prompt says of the second keeper."""
 
@@ -225,20 +214,6 @@ async def test_a_fact_that_is_stated_by_no_sentence_that_there_is_is_stated_all_
     assert (recall.held, calls["align_facts"]) == ((), 1)
 
 
-@pytest.mark.slow
-async def test_of_sentences_that_are_there_and_others_the_first_count(tmp_path: Path, perfect: Judged) -> None:
-    class Generous(Keepers):
-        def align_facts(self, sheet: Sheet) -> Said:
-            said = super().align_facts(sheet)
-            assert isinstance(said, dict)
-            return {"facts": [one | {"sentences": [*one["sentences"], 99, 0]} for one in said["facts"]]}
-
-    result, calls = await judged(tmp_path, Generous())
-
-    # A fact that is not stated may name what sentences it likes.
-    assert (result.evaluations, calls) == (perfect[0].evaluations, perfect[1])
-
-
 @pytest.mark.parametrize(
     ("spelt", "category"),
     [
@@ -269,20 +244,6 @@ def test_a_category_is_known_however_it_is_spelt(spelt: str, category: str) -> N
 def test_what_is_no_category_is_refused(spelt: object) -> None:
     with pytest.raises(ValidationError):
         Verifications.model_validate({"sentences": [{"id": 1, "reason": "", "quote": "", "category": spelt}]})
-
-
-@pytest.mark.slow
-async def test_categories_that_are_spelt_otherwise_cost_no_call(tmp_path: Path, perfect: Judged) -> None:
-    spelt = {"none": "No error.", "entity": "Entity Error", "out_of_article": "Out-of-Article Error"}
-
-    class Formal(Keepers):
-        def verify_sentences(self, sheet: Sheet) -> Said:
-            said = super().verify_sentences(sheet)
-            assert isinstance(said, dict)
-            return {"sentences": [one | {"category": spelt[one["category"]]} for one in said["sentences"]]}
-
-    result, calls = await judged(tmp_path, Formal())
-    assert (result.evaluations, calls) == (perfect[0].evaluations, perfect[1])
 
 
 # Trees.
@@ -340,23 +301,6 @@ def test_a_malformed_tree_cannot_be_read(name: str) -> None:
 
 
 MALFORMED_ON_THE_WIRE = pytest.mark.parametrize("name", ["empty branches", "prose"])
-
-
-@MALFORMED_ON_THE_WIRE
-@pytest.mark.slow
-async def test_a_malformed_tree_is_asked_for_again_with_the_complaint(
-    tmp_path: Path, whole: tuple[KeyFacts, Court], name: str
-) -> None:
-    perfect, _ = whole
-    found, court = await grown(tmp_path, Clumsy(MALFORMED[name], learns=True))
-
-    assert (found.id, found.trees, found.missing) == (perfect.id, perfect.trees, ())
-    assert [sheet.again for sheet in court.asked("keyfacts_analytical")].count(True) == 1
-    assert court.server is not None
-    (complained,) = [seen for seen in court.server.seen if len(seen.messages) > 1]
-    assert len(complained.messages) == 3
-    assert text_of(complained.messages[1])
-    assert ("missing" in text_of(complained.messages[2])) == (name == "empty branches")
 
 
 @MALFORMED_ON_THE_WIRE
@@ -593,19 +537,6 @@ async def test_a_tree_that_is_cut_off_however_little_is_asked_for_is_named(tmp_p
 def test_a_query_that_speaks_of_the_tree_is_refused(query: str) -> None:
     with pytest.raises(ValidationError):
         Query(query=query)
-
-
-@pytest.mark.slow
-async def test_a_query_that_speaks_of_the_tree_is_asked_for_again(tmp_path: Path) -> None:
-    class Indiscreet(Keepers):
-        def query_narrative(self, sheet: Sheet) -> Said:
-            return super().query_narrative(sheet) if sheet.again else {"query": "What do the key facts say?"}
-
-    perfect, _ = await grown(tmp_path / "perfect", Keepers(), keepers=12)
-    found, court = await grown(tmp_path / "indiscreet", Indiscreet(), keepers=12)
-
-    assert found.trees == perfect.trees
-    assert len(court.asked("query_narrative")) == 2
 
 
 @pytest.mark.slow

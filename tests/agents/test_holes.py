@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from redraft.domain import Evaluation
-from tests.chatserver import Answer
-from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, asked_of, island, told
+from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, island, told
 
 SUMMARY = told(1, 3, wrong={2: "Bob", 5: "Joe", 40: "Jim"})
 JUDGING = ("answer_from_summary", "compare_answers", "ask_summary", "answer_from_document")
@@ -148,51 +147,3 @@ async def test_a_pack_is_the_same_after_a_repair(tmp_path: Path) -> None:
     assert min(calls) > 0
     assert found["wraps"] == (expected, calls)
     assert found["chatters"] == found["breaks off"] == (expected, [2 * n for n in calls])
-
-
-@pytest.mark.slow
-async def test_what_a_judge_never_answers_is_counted_apart(tmp_path: Path) -> None:
-    class Picky(Keepers):
-        def answer_from_summary(self, sheet: Sheet) -> Said:
-            said = super().answer_from_summary(sheet)
-            assert isinstance(said, dict)
-            return {"answers": [one for one in said["answers"] if asked_of(sheet.judged[one["id"]]) not in (1, 2)]}
-
-    result, calls = await judged(tmp_path, Picky())
-
-    coverage = result["coverage"]
-    # The first two are passed over: of the other ten, the third and the fifth are answered.
-    assert (coverage.score, coverage.judged, coverage.unjudged) == (2 / 10, 10, 2)
-    questions: Any = coverage.details["questions"]
-    assert [one["verdict"] for one in questions[:4]] == ["unjudged", "unjudged", "answered", "unanswered"]
-    assert "skipped 2 of the items" in str(coverage.details["trouble"])
-    assert calls["answer_from_summary"] == 2
-
-
-@pytest.mark.slow
-async def test_a_repair_that_leaves_items_out_is_not_repaired_again(tmp_path: Path) -> None:
-    class Hopeless(Keepers):
-        def answer_from_summary(self, sheet: Sheet) -> Said:
-            said = super().answer_from_summary(sheet)
-            assert isinstance(said, dict)
-            return {"answers": said["answers"][1:]} if sheet.again else "They are all fine."
-
-    result, calls = await judged(tmp_path, Hopeless())
-
-    assert calls["answer_from_summary"] == 2
-    assert result["coverage"].unjudged == 1
-
-
-@pytest.mark.slow
-async def test_a_reply_that_is_cut_off_is_asked_for_in_halves_of_what_it_lacks(tmp_path: Path, perfect: Judged) -> None:
-    class Breathless(Keepers):
-        def answer_from_summary(self, sheet: Sheet) -> Said:
-            whole = json.dumps(super().answer_from_summary(sheet))
-            return Answer(whole[: len(whole) // 2], "length") if len(sheet.ids) > 3 else whole
-
-    result, calls = await judged(tmp_path, Breathless())
-
-    assert result == perfect[0]
-    # Of twelve that are cut off the first five are whole. Of the seven others three are not cut off; of four that are
-    # the first is whole, and one and two are asked for.
-    assert calls["answer_from_summary"] == 5

@@ -382,30 +382,6 @@ def test_a_pack_with_key_facts_goes_from_one_machine_to_another(command: Inside,
     assert named["metrics"]["keyfact_recall"]["details"]["keyfacts"] == trees["id"]
 
 
-@pytest.mark.slow
-def test_what_a_judge_says_of_key_facts_is_harmless_on_a_terminal(tmp_path: Path) -> None:
-    class Evil(Grove):
-        def __call__(self, sheet: Sheet) -> Said:
-            said = super().__call__(sheet)
-            if sheet.prompt in {"align_facts", "verify_sentences"} or isinstance(said, str):
-                return said
-            evil = (
-                json.dumps(said)
-                .replace("is called", "\\u001b[31m\\u0007is\\n\\u202e called")
-                .replace("seems", "\\u001b[2J")
-            )
-            return json.loads(evil.replace("Why", "Why\\u001b]0;x\\u0007"))  # type: ignore[no-any-return]
-
-    with keepers_court(tmp_path, Evil()) as court:
-        built = court.run("keyfacts", "book.md", "--pruned")
-        judged = court.run("evaluate", "book.md", "poor.md", *BOTH)
-
-    assert built.code == 0, built.err
-    assert "Tom5" in built.out
-    for shown in (built, judged):
-        assert not {"\x1b", "\x07", "\u202e"} & set(shown.out + shown.err)
-
-
 def test_what_an_imported_pack_says_is_harmless_on_a_terminal() -> None:
     document, evil, span = island(), "\x1b[31mThe sea.\x07\u202e", Span(0, 5)
     pruned = KeyFact(1, "root", None, evil, Evidence(evil, span), (Objection("significance", evil),))

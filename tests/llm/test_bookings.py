@@ -236,22 +236,6 @@ async def test_two_processes_draw_on_one_budget(desk: Desk) -> None:
 
 
 @pytest.mark.nightly
-async def test_what_two_processes_ask_at_once_is_paid_once(desk: Desk) -> None:
-    runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
-    with (
-        ChatServer(lambda seen: Answer("Once.", latency=1)) as server,
-        started(_ASKING, desk.folder, server.base_url, runs[0], 0, 8, 100, runs[0]) as other,
-    ):
-        assert await ask_many(desk, server, runs[1], calls=8, limit=100, budget_key=runs[1]) == 8
-        assert other.stdout is not None
-        assert int(await asyncio.to_thread(other.stdout.readline)) == 8
-    assert len(server.seen) == 8
-    totals = [desk.store.calls.totals(run) for run in runs]
-    assert sum(used.calls for used in totals) == 8
-    assert sum(used.cached for used in totals) == 8
-
-
-@pytest.mark.nightly
 async def test_who_waits_for_a_process_that_dies_asks_for_itself(desk: Desk) -> None:
     runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
     with (

@@ -166,25 +166,6 @@ async def test_when_it_is_cancelled_the_best_draft_stays_and_it_can_go_on(any_co
 
 
 @pytest.mark.slow
-async def test_the_paper_hands_over_all_unanswered_questions_at_once(court: Open) -> None:
-    opened = court(document=island(40))
-    result = await opened.refine(POOR, policy="paper")
-
-    unanswered = {one.id for one in result.initial["coverage"].findings if one.kind == "unanswered"}
-    assert mended_in(result)[0] == unanswered
-    assert len(opened.asked("revise")[0].items("points")) == 10
-
-
-@pytest.mark.slow
-async def test_other_policies_hand_over_six_at_once(court: Open) -> None:
-    opened = court(document=island(40))
-    result = await opened.refine(POOR, policy="weakest-first")
-
-    assert [len(sheet.items("points")) for sheet in opened.asked("revise")] == [6, 5]
-    assert result.scores == {"coverage": 1.0, "consistency": 1.0}
-
-
-@pytest.mark.slow
 async def test_the_paper_follows_the_latest_draft_and_returns_the_last(court: Open) -> None:
     worse = [told(3), told(4), told(5)]
     revisions = iter(worse)

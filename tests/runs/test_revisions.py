@@ -176,17 +176,6 @@ async def test_what_a_person_asks_for_is_looked_up(court: Open) -> None:
 # What becomes of it.
 
 
-@pytest.mark.parametrize("consistency", [0.5, 0.7])
-async def test_a_met_goal_falls_by_no_more_than_the_tolerance(court: Open, consistency: float) -> None:
-    goals = {"coverage": 0.9, "consistency": consistency}
-    opened = court(replies(told(1, 2, 3, 4, 5, wrong={6: "Bob", 99: "Jim"})))
-    result = await opened.refine(told(1), goals=goals, policy="all", rounds=1)
-
-    assert stories(result)[1] == (1, ("coverage",), False)
-    assert result.rounds[1].reason == "consistency fell by 0.286"
-    assert result.summary == told(1)
-
-
 USELESS = {
     "empty": EmptyReply("the reply is empty", text="", usage=Usage()),
     "refused": RefusedReply("the model declined", text="", usage=Usage(), finish_reason="content_filter"),

@@ -52,15 +52,6 @@ def test_each_role_has_its_own() -> None:
     )
 
 
-def test_one_that_nobody_knows_is_said() -> None:
-    judging = JudgeConfig(judges=("openai:who",), base_url="http://127.0.0.1:9/v1")
-    _, judges, notes = windows(DraftConfig(model="openai:gpt-5"), judging)
-    assert judges == [272_000]
-    assert len(notes) == 1
-    assert notes[0].startswith("the window of openai:who is unknown: 272,000 tokens, as many as the writer's, are")
-    assert windows(DraftConfig(), JudgeConfig()) == (8192, [8192], [])
-
-
 def test_judges_look_things_up_in_the_least_of_their_windows() -> None:
     judges = [
         DraftConfig(model="openai:a", context_tokens=9000),
