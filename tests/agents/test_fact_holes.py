@@ -13,16 +13,22 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from redraft.agents.evidence import TokenRates
-from redraft.agents.fact_checker import ALIGNMENT, OPINION, SUPPORT, facts_at_once
+from redraft.agents.evidence import EvidenceReader, TokenRates
+from redraft.agents.fact_checker import ALIGNMENT, OPINION, SUPPORT, FactAlignment, FactChecker, facts_at_once
+from redraft.agents.judge import Judge
 from redraft.domain import Document, KeyFacts
 from redraft.errors import JudgingError
+from redraft.evaluators.base import statements_of
 from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.events import Event, Noted
+from redraft.llm.fakes import FunctionModel
 from redraft.llm.reply_reader import NoValueError, read_value
-from redraft.prompts.factual import FactTree, Query, Verifications
+from redraft.prompts.book import PromptBook
+from redraft.prompts.factual import Alignments, FactTree, Query, Verifications
 from redraft.readers.documents import parse
 from redraft.report.history.results import Result
+from redraft.text.passages import Passages
+from redraft.text.tokens import EstimatingTokenizer
 from tests.agents.test_holes import FREE, Fault, Holey, spoiled
 from tests.chatserver import Answer, text_of
 from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, fact_of, island, keepers_in, told, tree_of
@@ -212,6 +218,17 @@ async def test_a_fact_that_is_stated_by_no_sentence_that_there_is_is_stated_all_
     details: Any = recall.details
     assert [one["sentences"] for one in details["facts"] if one["verdict"] == "stated"] == [[]] * 4
     assert (recall.held, calls["align_facts"]) == ((), 1)
+
+
+async def test_a_sentence_that_was_not_shown_states_no_fact(tmp_path: Path) -> None:
+    court, tokenizer = Court(tmp_path), EstimatingTokenizer()
+    passages, tokens = Passages(court.document, tokenizer), tokenizer.count(court.document.text)
+    reply = Alignments.model_validate({"facts": [{"id": 1, "stated": "yes", "sentences": [1, 99]}]})
+    judge = Judge(FunctionModel(lambda request: reply), PromptBook(), court.store.judgments)
+    reader = EvidenceReader(court.document, passages, tokenizer, 8192, tokens)
+    found = await FactChecker(judge).align(statements_of(told(1)), [fact_of(1)], reader)
+    assert found.verdicts == {0: FactAlignment(True, frozenset({1}))}
+    court.store.close()
 
 
 @pytest.mark.parametrize(

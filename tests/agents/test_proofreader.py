@@ -22,7 +22,6 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import FIND_CONFUSION, ConfusionGiven, Confusions
 from redraft.store.store import Store
 from redraft.text.tokens import EstimatingTokenizer
-from tests.agents.test_fact_replies import heard
 
 BOOK, TOKENIZER = PromptBook("simple"), EstimatingTokenizer()
 TEXT = "\n\n".join(f"Keeper Tom{n} came to the light in the winter of {1800 + n}." for n in range(1, 10))
@@ -53,6 +52,17 @@ class Reader:
 
     def read(self, text: str = TEXT) -> dict[int, SentenceConfusion]:
         return asyncio.run(self.reader.read(text, statements_of(text))).verdicts
+
+
+def heard(replies: list[list[int]]) -> set[int]:
+    """What of the nine items is spoken of until all are, or until a reply to being asked again has none that is new."""
+    found: set[int] = set()
+    for turn in count():
+        fresh = {n - 1 for n in replies[min(turn, len(replies) - 1)] if 1 <= n <= 9} - found
+        found |= fresh
+        if len(found) == 9 or (turn and not fresh):
+            return found
+    raise AssertionError
 
 
 def entries(ids: list[int], **said: object) -> Confusions:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from redraft import plugins
 from redraft.graphs.plan import Planner
 from redraft.graphs.strategies import Strategy, direct_graph
 from redraft.prompts import summarization
 from tests.cli.inside import Inside, keepers_court
 from tests.judges import Keepers, Said, Sheet
+from tests.plugged import installed, package
 
 REFINE = ("refine", "book.md", "poor.md", "-g", "coverage=1", "-g", "consistency=1", "-w", "100", "--policy", "agent")
 AT_ONCE = Strategy("at-once", direct_graph, Planner.direct, (summarization.SUMMARIZE_WHOLE,))
@@ -43,19 +43,11 @@ def command(tmp_path: Path, leading: Leading) -> Iterator[Inside]:
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def hasty(tmp_path: Path) -> Iterator[None]:
     """A package with a strategy is installed."""
-    folder = tmp_path / "site" / "hasty-1.0.dist-info"
-    folder.mkdir(parents=True)
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: hasty\nVersion: 1.0\n", "utf-8")
-    (folder / "entry_points.txt").write_text(f"[redraft.strategies]\nat-once = {__name__}:AT_ONCE\n", "utf-8")
-    monkeypatch.syspath_prepend(str(folder.parent))
-    for cached in (plugins.names, plugins.load):
-        cached.cache_clear()
-    yield
-    monkeypatch.undo()
-    for cached in (plugins.names, plugins.load):
-        cached.cache_clear()
+    offered = {"redraft.strategies": {"at-once": f"{__name__}:AT_ONCE"}}
+    with installed(package(tmp_path / "site", offered, "hasty")):
+        yield
 
 
 @pytest.mark.slow
@@ -117,7 +109,7 @@ def models_asked(command: Inside, run: str) -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.usefixtures("installed")
+@pytest.mark.usefixtures("hasty")
 def test_a_strategy_of_another_package_is_drafted_by_and_listed(command: Inside) -> None:
     own = ("summarize", "book.md", "-m", "extractive", "-w", "40", "--strategy", "at-once")
     done = command.run(*own, "--json")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, get_args
@@ -35,6 +36,7 @@ from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.cli.inside import keepers_court
 from tests.judges import Court, function_model, told
+from tests.plugged import installed, package
 
 SUMMARY = told(1, 2)
 SENTENCE = "The keeper number 2 is called Tom2."
@@ -119,24 +121,12 @@ def court(tmp_path: Path) -> Iterator[Court]:
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+def install(tmp_path: Path) -> Iterator[Any]:
     """Installs a package with one metric, under the name of its entry point."""
-
-    def put(name: str, target: str) -> None:
-        folder = tmp_path / "site" / "wordy-1.0.dist-info"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: wordy\nVersion: 1.0\n", "utf-8")
-        (folder / "entry_points.txt").write_text(f"[redraft.metrics]\n{name} = {target}\n", "utf-8")
-        monkeypatch.syspath_prepend(str(folder.parent))
-        forget()
-
-    def forget() -> None:
-        plugins.names.cache_clear()
-        plugins.load.cache_clear()
-
-    yield put
-    monkeypatch.undo()
-    forget()
+    with ExitStack() as stack:
+        yield lambda name, target: stack.enter_context(
+            installed(package(tmp_path / "site", {"redraft.metrics": {name: target}}))
+        )
 
 
 def panel(court: Court, *own: Evaluator, model: Any = None, events: list[Event] | None = None) -> Panel:

@@ -145,19 +145,6 @@ async def test_a_run_that_is_recorded_is_gone_on_with_and_the_next_start_is_anot
     assert len({(sheet.prompt, sheet.text) for sheet in bench.sheets}) == len(bench.sheets)
 
 
-async def test_a_document_in_the_store_is_named_by_its_id(bench: Bench) -> None:
-    async with bench.session() as session:
-        task = {
-            "source": await session.add(bench.document),
-            "summary": await session.add(POOR),
-            "metrics": ["consistency"],
-        }
-        left = await graphs.judge().compile().ainvoke(task, context=session)
-    assert left["judged"]["consistency"]["score"] == 0.5
-    assert left["judged"]["consistency"]["findings"] == {"inconsistent": 1}
-    assert bench.store.runs.get(left["run"]).kind == "evaluate"
-
-
 @pytest.mark.slow
 async def test_a_run_that_nobody_looks_at_any_more_is_interrupted_when_the_workshop_closes(bench: Bench) -> None:
     graph = compiled()

@@ -94,20 +94,6 @@ async def test_a_merge_is_given_the_one_before_it_as_context_and_no_more_than_a_
         assert count_words(request.given.context) * 1.2 <= CONTEXT_SHARE * 700
 
 
-async def test_a_reply_over_the_limit_is_asked_for_again_and_told_what_was_asked(tmp_path: Path) -> None:
-    def wordy_once(request: Request[Any, Any]) -> Line:
-        return prose(request.given.words + 1) if request.label == "chunk 1/1" else obedient(request)
-
-    desk = Desk(tmp_path, wordy_once)
-    result = await desk.summarize(story(20), words=50, chunk_tokens=1024, context_tokens=4096)
-
-    assert [request.given.words for request in untidied(desk)] == [50, 50]
-    complaint = untidied(desk)[1].complaint
-    assert complaint is not None
-    assert complaint.reason == "it has 51 words, 1 too many; write at most 50 words"
-    assert result.flawed == ()
-
-
 async def test_a_piece_may_be_a_little_over_its_limit_and_the_result_may_not(tmp_path: Path) -> None:
     over: dict[str, int] = {}
 
@@ -158,65 +144,6 @@ async def test_a_tidying_that_is_refused_leaves_the_summary_as_it_is(tmp_path: P
     assert result.complete
     assert result.summary == desk.asked[-1].given.summary
     assert "the untidied text is kept" in (result.draft.notes[0] if result.draft else "")
-
-
-@pytest.mark.parametrize(
-    ("reply", "flaw"),
-    [
-        (prose(120), "120 words, over the limit of 50"),
-        ("The keeper tells of the lamp at his station, and the", "ends in the middle of a sentence"),
-        ("The keeper tells of the lamp at his station.", ""),
-    ],
-)
-async def test_after_six_more_tries_the_closest_is_kept_and_marked(tmp_path: Path, reply: str, flaw: str) -> None:
-    desk = Desk(tmp_path, lambda request: reply)
-
-    result = await desk.summarize(story(40), words=50, chunk_tokens=1024, context_tokens=4096)
-
-    limits = [request.given.words for request in untidied(desk)]
-    if not flaw:
-        assert len(limits) == 1
-        return
-    assert len(limits) == 7
-    assert limits == sorted(limits, reverse=True)
-    assert limits[-1] < limits[0]
-    assert [piece.flaw for piece in result.flawed] == [flaw]
-    assert result.flawed[0].attempts == 7
-    assert result.summary == reply
-
-
-async def test_the_closest_of_the_flawed_is_kept(tmp_path: Path) -> None:
-    lengths = iter([300, 80, 57, 200, 120, 90, 400])
-    desk = Desk(tmp_path, lambda request: obedient(request) if request.label == "tidy" else prose(next(lengths)))
-
-    result = await desk.summarize(story(60), words=50, chunk_tokens=2048, context_tokens=4096)
-
-    assert count_words(result.summary or "") == 57
-
-
-@pytest.mark.slow
-async def test_a_chunk_that_is_refused_does_not_take_the_others_with_it(tmp_path: Path) -> None:
-    refusing = True
-
-    def answer(request: Request[Any, Any]) -> Line:
-        return refused() if refusing and request.label.startswith("chunk 3/") else obedient(request)
-
-    desk = Desk(tmp_path, answer)
-    result = await desk.summarize(story(100))
-
-    assert [gap.chunk for gap in result.gaps] == [2]
-    assert not result.complete
-    assert result.run.stop_reason == "gaps"
-    assert result.summary
-
-    refusing = False
-    before = len(desk.asked)
-    mended = await desk.resume(result.run.id)
-    again = desk.asked[before:]
-
-    assert mended.complete
-    assert again[0].label.startswith("chunk 3/")
-    assert all(not request.label.startswith("chunk") for request in again[1:])
 
 
 async def test_empty_replies_are_a_gap_and_never_a_text(tmp_path: Path) -> None:

@@ -94,55 +94,6 @@ async def test_a_temperature_of_the_user_holds_for_compression_too(tmp_path: Pat
     assert {request.sampling.temperature for request in desk.asked} == {0.0}
 
 
-@pytest.mark.parametrize(("lengths", "kept"), [([50, 85, 10], 85), ([40, 50, 45, 60, 42, 44, 1], 60)])
-async def test_compression_keeps_within_a_fifth_of_its_target_or_the_closest_of_six(
-    tmp_path: Path, lengths: list[int], kept: int
-) -> None:
-    replies = iter(lengths)
-
-    def answer(request: Request[Any, Any]) -> Line:
-        if request.prompt.name == "compress":
-            return prose(next(replies))
-        if request.prompt.name == "tidy":
-            return str(request.given.summary)
-        return prose(150)
-
-    desk = Desk(tmp_path, answer)
-    result = await desk.summarize(story(30), strategy="incremental", chunk_tokens=1024, context_tokens=4096)
-
-    tried = desk.asked_for("compress")
-    assert len(tried) == (2 if kept == 85 else 6)
-    asked = [request.given.words for request in tried]
-    assert asked[0] == 100
-    assert asked == sorted(asked, reverse=True)
-    assert count_words(result.summary or "") == kept
-    assert bool(result.flawed) is (kept == 60)
-
-
-async def test_a_compression_that_only_gets_longer_is_not_taken(tmp_path: Path) -> None:
-    def answer(request: Request[Any, Any]) -> Line:
-        return str(request.given.summary) if request.prompt.name == "tidy" else prose(150, f"m{request.prompt.name}")
-
-    result = await Desk(tmp_path, answer).summarize(
-        story(30), strategy="incremental", chunk_tokens=1024, context_tokens=4096
-    )
-
-    assert (result.summary or "").startswith("Mbegin")
-    assert result.flawed
-
-
-@pytest.mark.slow
-async def test_tidying_that_rewrites_or_cuts_off_is_not_taken(tmp_path: Path) -> None:
-    def answer(request: Request[Any, Any]) -> Line:
-        return "Too short." if request.prompt.name == "tidy" else betraying(request)
-
-    result = await run(Desk(tmp_path, answer))
-
-    assert count_words(result.summary or "") == 90
-    assert result.draft is not None
-    assert "untidied" in result.draft.notes[0]
-
-
 @pytest.mark.slow
 async def test_a_refused_chunk_leaves_the_summary_as_it_was(tmp_path: Path) -> None:
     def answer(request: Request[Any, Any]) -> Line:

@@ -9,8 +9,6 @@ from typing import Any
 
 import orjson
 import pytest
-from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
@@ -22,7 +20,6 @@ from redraft.llm.fakes import Line
 TEXT = "# Minutes\n\nThe board met at seven. Edith Marlow was in the chair. It was cold, and nothing was agreed on."
 OTHER = "# Notes\n\nThe board met at nine. Nobody was in the chair. It was warm, and a bridge was agreed on."
 WRONG = "The board met at eight."
-THREAD: RunnableConfig = {"configurable": {"thread_id": "1"}}
 GOAL = {"goals": {"consistency": 0.9}, "allow_self_check": True, "rounds": 1}
 
 
@@ -92,14 +89,6 @@ async def test_text_and_source_are_the_same_document(session: Session) -> None:
         await graph.ainvoke({"text": TEXT, "source": known}, context=session)
 
 
-async def test_the_next_start_on_a_thread_has_its_own_text(session: Session) -> None:
-    graph = graphs.draft("direct").compile(checkpointer=InMemorySaver())
-    first = await graph.ainvoke({"source": await session.add(Document.from_text(TEXT))}, THREAD, context=session)
-    second = await graph.ainvoke({"text": OTHER}, THREAD, context=session)
-    assert first["document"] != second["document"]
-    assert "nine" in second["summary"]
-
-
 class Letter(TypedDict, total=False):
     """The state of somebody's graph."""
 
@@ -131,10 +120,6 @@ async def test_a_draft_is_refined_by_the_next_node(session: Session) -> None:
     assert graph.get_context_jsonschema() is not None
     with pytest.raises(UsageError, match="allow_self_check has no effect"):
         await graphs.draft("direct").compile().ainvoke({**task}, context=session)
-
-
-def _written(request: Request[Any, Any]) -> Line:
-    return "The board met." if request.prompt.name != "tidy" else request.given.summary
 
 
 _EVERY: dict[str, tuple[Any, dict[str, Any]]] = {

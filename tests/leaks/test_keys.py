@@ -22,7 +22,6 @@ from redraft.llm.secrets import redacted
 from redraft.runs.models import open_model
 from redraft.settings import DraftConfig
 from tests.chatserver import Answer, ChatServer, Fault
-from tests.command import Command
 from tests.llm.support import Desk, make_book, story
 
 KEY = "q7/Zt+plain-KEYWORD/9182"
@@ -93,25 +92,6 @@ async def test_a_model_of_another_package_is_not_trusted_with_the_environments_k
         await model.ask(story())
     desk.store.close()
     assert "9182" not in everything_in(desk.store.path)
-
-
-@pytest.mark.slow
-def test_a_refusal_that_quotes_the_key_shows_it_nowhere(tmp_path: Path) -> None:
-    (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
-    with ChatServer(lambda seen: Answer("", refusal=f"I know you, {seen.authorization[7:]}")) as server:
-        command = Command(tmp_path, server.base_url)
-        command.environment["OPENAI_API_KEY"] = KEY
-        done = command.run("summarize", "book.md", "-m", "openai:m", "-w", "60", "--json")
-        assert server.seen[0].authorization.endswith(KEY)
-    shown = done.out + done.err + command.run("show", "--json", *_runs(tmp_path)).out
-    assert "declined" in shown
-    assert KEY not in shown
-    assert KEY not in everything_in(tmp_path / "redraft.db")
-
-
-def _runs(folder: Path) -> list[str]:
-    with sqlite3.connect(folder / "redraft.db") as database:
-        return [row[0] for row in database.execute("SELECT id FROM runs")]
 
 
 MALFORMED = pytest.mark.parametrize(

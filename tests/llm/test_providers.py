@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
 from pydantic import Field, SecretStr
 
-from redraft import DraftConfig, plugins
+from redraft import DraftConfig
 from redraft.errors import ModelError, TransientError, UsageError
 from redraft.llm.base import Sampling
 from redraft.llm.chat import ChatModel, as_model
@@ -26,6 +26,7 @@ from redraft.llm.prices import FREE, PriceTable
 from redraft.runs.models import open_model, price_of, resolve
 from tests.chatserver import ChatServer, Fault
 from tests.llm.support import KEY, RED, Desk, colour, story
+from tests.plugged import installed, package
 
 GOOD = '{"name": "red", "share": 0.5}'
 
@@ -235,7 +236,7 @@ async def test_a_key_in_a_chat_models_field_appears_in_no_message(desk: Desk) ->
         await desk.recorded(ChatModel(Blabbing())).ask(story())
 
 
-Install = Callable[[dict[str, str], str], None]
+Install = Callable[..., None]
 PROVIDED = """
 from tests.llm.test_providers import Wordy
 
@@ -245,39 +246,23 @@ class ChatMistralAI(Wordy):
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+def install(tmp_path: Path) -> Iterator[Install]:
     """Puts modules and their entry points of `redraft.models` where a package would have them."""
-    before = set(sys.modules)
-
-    def make(modules: dict[str, str], entries: str) -> None:
-        folder = tmp_path / "site"
-        facts = folder / "paint-1.0.dist-info"
-        facts.mkdir(parents=True)
-        (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: paint\nVersion: 1.0\n", "utf-8")
-        (facts / "entry_points.txt").write_text(f"[redraft.models]\n{entries}", "utf-8")
-        for name, source in modules.items():
-            (folder / f"{name}.py").write_text(source, "utf-8")
-        monkeypatch.syspath_prepend(folder)
-        importlib.invalidate_caches()
-        _forget()
-
-    yield make
-    for name in {"paint", "langchain_mistralai"} & (set(sys.modules) - before):
-        del sys.modules[name]
-    monkeypatch.undo()
-    _forget()
-
-
-def _forget() -> None:
     from langchain.chat_models.base import _get_chat_model_creator
 
-    plugins.names.cache_clear()
-    plugins.load.cache_clear()
+    with ExitStack() as stack:
+
+        def make(modules: dict[str, str], *names: str) -> None:
+            offered = {"redraft.models": {name: f"paint:{name}" for name in names}}
+            stack.enter_context(installed(package(tmp_path / "site", offered, "paint", modules)))
+            _get_chat_model_creator.cache_clear()
+
+        yield make
     _get_chat_model_creator.cache_clear()
 
 
 async def test_a_provider_is_opened_by_langchain(desk: Desk, install: Install) -> None:
-    install({"langchain_mistralai": PROVIDED}, "")
+    install({"langchain_mistralai": PROVIDED})
     settings = resolve(DraftConfig(model="mistralai:tiny"))
     assert settings.base_url is None
     async with open_model(settings, seconds=5) as model:
@@ -287,7 +272,7 @@ async def test_a_provider_is_opened_by_langchain(desk: Desk, install: Install) -
 
 
 async def test_an_address_that_is_given_goes_to_the_provider_and_its_credentials_do_not(install: Install) -> None:
-    install({"langchain_mistralai": PROVIDED}, "")
+    install({"langchain_mistralai": PROVIDED})
     settings = resolve(DraftConfig(model="mistralai:tiny", base_url="http://me:SECRET@localhost:9/v1/"))
     assert settings.base_url == "http://localhost:9/v1"
     async with open_model(settings, seconds=5) as model:
@@ -296,8 +281,7 @@ async def test_an_address_that_is_given_goes_to_the_provider_and_its_credentials
 
 async def test_a_provider_without_an_address_to_set_is_not_asked_elsewhere(install: Install) -> None:
     install(
-        {"langchain_mistralai": "from tests.llm.test_providers import Local\nclass ChatMistralAI(Local):\n    pass"},
-        "",
+        {"langchain_mistralai": "from tests.llm.test_providers import Local\nclass ChatMistralAI(Local):\n    pass"}
     )
     settings = resolve(DraftConfig(model="mistralai:tiny", base_url="http://localhost:9/v1"))
     with pytest.raises(UsageError, match="takes no base URL"):
@@ -316,7 +300,7 @@ async def test_a_provider_without_an_address_to_set_is_not_asked_elsewhere(insta
     ],
 )
 async def test_what_hinders_a_provider_is_said_without_its_key(install: Install, source: str, words: str) -> None:
-    install({"langchain_mistralai": source}, "")
+    install({"langchain_mistralai": source})
     with pytest.raises(UsageError, match=f"mistralai:tiny cannot be opened: .*{words}") as caught:
         async with open_model(resolve(DraftConfig(model="mistralai:tiny")), seconds=5):
             pass
@@ -353,11 +337,11 @@ def broken(rest, settings):
 def picky(rest, settings):
     raise UsageError("only blue")
 """
-ENTRIES = "\n".join(f"{name} = paint:{name}" for name in ("brush", "roller", "nothing", "broken", "picky", "gone"))
+NAMES = ("brush", "roller", "nothing", "broken", "picky", "gone")
 
 
 async def test_a_package_may_bring_models_of_its_own(desk: Desk, install: Install) -> None:
-    install({"paint": PLUGIN}, ENTRIES)
+    install({"paint": PLUGIN}, *NAMES)
     settings = resolve(DraftConfig(model="brush:fine:one"))
     async with open_model(settings, seconds=5) as model:
         assert model.identity == "brush fine:one"
@@ -379,7 +363,7 @@ async def test_a_package_may_bring_models_of_its_own(desk: Desk, install: Instal
     ],
 )
 async def test_a_factory_that_fails_is_named(install: Install, model: str, words: str) -> None:
-    install({"paint": PLUGIN}, ENTRIES)
+    install({"paint": PLUGIN}, *NAMES)
     with pytest.raises(UsageError, match=words):
         async with open_model(resolve(DraftConfig(model=model)), seconds=5):
             pass
@@ -398,7 +382,7 @@ async def test_a_factory_that_fails_is_named(install: Install, model: str, words
     ],
 )
 def test_of_a_name_that_is_nearly_right_it_says_what_is_likely_meant(install: Install, model: str, meant: str) -> None:
-    install({"paint": PLUGIN}, "brush = paint:brush")
+    install({"paint": PLUGIN}, "brush")
     with pytest.raises(UsageError, match=f"there is no model '{model}'") as caught:
         resolve(DraftConfig(model=model))
     assert caught.value.hint == f"did you mean {meant}?"
@@ -406,7 +390,7 @@ def test_of_a_name_that_is_nearly_right_it_says_what_is_likely_meant(install: In
 
 @pytest.mark.parametrize("model", ["llama", "openai:", "nobody:x", "anthropic:", "brush"])
 def test_an_unknown_name_lists_what_there_is(install: Install, model: str) -> None:
-    install({"paint": PLUGIN}, "brush = paint:brush")
+    install({"paint": PLUGIN}, "brush")
     with pytest.raises(UsageError, match=f"there is no model '{model}'") as caught:
         resolve(DraftConfig(model=model))
     for name in ("extractive", "openai:NAME", "brush:NAME", "anthropic", "google_genai", "ollama", "mistralai"):

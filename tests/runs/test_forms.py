@@ -6,14 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from redraft import DraftConfig, Limits, Session
+from redraft import Limits
 from redraft.errors import BudgetError
-from redraft.store.store import Store
-from tests.chatserver import ChatServer, Seen, summarizer, text_of
 from tests.command import Command
 from tests.judges import KEY, Court, told
 from tests.llm.test_modes import mode_of
-from tests.support import story
 
 
 @pytest.fixture(autouse=True)
@@ -46,26 +43,3 @@ def test_the_command_line_has_the_form_too(tmp_path: Path, form: str) -> None:
     assert done.code == 0, done.err
     assert {mode_of(seen.body) for seen in server.seen} == {form}
     court.store.close()
-
-
-async def test_a_refusal_in_words_is_a_gap_and_no_part_of_the_summary(tmp_path: Path) -> None:
-    write = summarizer()
-
-    def script(seen: Seen) -> object:
-        refused = "station 0." in text_of(seen.messages[0])
-        return "I'm sorry, but I can't help with that." if refused else write(seen)
-
-    with ChatServer(script) as server, Store(tmp_path / "redraft.db") as store:  # type: ignore[arg-type]
-        settings = DraftConfig(
-            model="openai:m",
-            base_url=server.base_url,
-            chunk_tokens=128,
-            context_tokens=1024,
-            words=60,
-            strategy="hierarchical",
-        )
-        async with Session(store) as session:
-            result = await session.summarize(story(30), settings=settings)
-    assert len(result.gaps) == 1
-    assert "declined" in result.gaps[0].reason
-    assert "sorry" not in (result.summary or "")
