@@ -136,7 +136,8 @@ _FAULTS = {
     **dict.fromkeys(("float_parsing", "float_type"), "must be a number"),
     **dict.fromkeys(("bool_parsing", "bool_type"), "must be true or false"),
     **dict.fromkeys(("list_type", "tuple_type"), "must be a list"),
-    **dict.fromkeys(("dict_type", "model_type", "dataclass_type"), "must be an object"),
+    **dict.fromkeys(("model_type", "dataclass_type"), "must be an object"),
+    "dict_type": "must map names to values",
 }
 
 

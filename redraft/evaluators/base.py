@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, Literal, get_args
 
 from redraft.agents.accounts import gather_all
@@ -289,12 +290,14 @@ class FunctionMetric(Evaluator):
     async def evaluate(self, case: Case) -> Evaluation:
         """Call the function, in a thread unless it is asynchronous."""
         said = await asyncio.to_thread(self.function, case)
-        score = await said if inspect.isawaitable(said) else said
+        score: object = await said if inspect.isawaitable(said) else said
         if score is None:
             return self.not_applicable(f"{self.name} returned None")
+        if not isinstance(score, Real):
+            raise TypeError(f"{self.name} returned {score!r:.80}, which is no number from 0 to 1, no bool and not None")
         wanted = " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
         finding = Finding(self.name, self.name, "change", f"Change the summary so that this is true: {wanted}")
-        return self.scored(score, findings=[finding] if score < 1 and wanted else [], details={UNASKED: True})
+        return self.scored(float(score), findings=[finding] if score < 1 and wanted else [], details={UNASKED: True})
 
 
 def as_evaluator(metric: Evaluator | MetricFunction) -> Evaluator:

@@ -119,7 +119,8 @@ def summary_text(given: str | Path, name: str = "summary") -> CleanText:
         raise UsageError(
             f"{name} is of the type {type(given).__name__}", hint="pass the text of a summary, or the Path of its file"
         )
-    if "\n" not in given and len(given) <= _LONGEST_PATH and os.path.isfile(given):
+    named = " " not in given and _is_file_name(given)
+    if named or ("\n" not in given and len(given) <= _LONGEST_PATH and os.path.isfile(given)):
         raise UsageError(
             f"{name} is {given!r}, the path of a file, and not the text of a summary",
             hint=f"pass pathlib.Path({given!r}) to have the file read",

@@ -414,13 +414,14 @@ class Session:
         """Return the metrics that give a score: redraft's, those of installed packages, and those passed as objects."""
         return scoring(tuple(self._own.values()))
 
-    async def add(self, text: str | Document) -> str:
-        """Keep a document, or the text of a summary, in the store; the id that is returned stands for it in a graph."""
+    async def add(self, text: str | Path | Document) -> str:
+        """Keep a document, or a summary as text or a `Path`, in the store; the id returned stands for it in a graph."""
         if isinstance(text, Document):
             document = await off_loop(document_of, self.store, text)
             await off_loop(self.store.documents.add, document)
             return document.id
-        return await off_loop(self.store.documents.add_text, text)
+        given = await off_loop(summary_text, text, "text")
+        return await off_loop(self.store.documents.add_text, given.text)
 
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:
         """Return the store's checkpoint saver, for graphs that you compile yourself; it is closed with the session."""

@@ -226,8 +226,11 @@ def test_functions_are_metrics() -> None:
     def words(case: redraft.Case) -> float:
         return len(case.text.split())
 
+    def said(case: redraft.Case) -> Any:
+        return "yes"
+
     with redraft.Session(":memory:") as session:
-        result = session.evaluate(MINUTES, TEXT, metrics=[short, half, nothing, words])
+        result = session.evaluate(MINUTES, TEXT, metrics=[short, half, nothing, words, said])
     found = result.evaluations
 
     assert (found["short"].score, found["half"].score) == (0.0, 0.5)
@@ -238,6 +241,7 @@ def test_functions_are_metrics() -> None:
     assert {"short", "half"}.isdisjoint(result.certificates), "no judge gave these scores"
     assert found["nothing"].outcome == "not_applicable"
     assert found["words"].reason.endswith("gave a score of 10.0, which is not from 0 to 1")
+    assert "said returned 'yes', which is no number from 0 to 1" in found["said"].reason
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,20 @@ import pytest
 from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
-from redraft import Document, FunctionModel, Request, RunStarted, Session, UsageError, event_json, graphs
+from redraft import (
+    Document,
+    DraftConfig,
+    Request,
+    RunStarted,
+    Session,
+    UsageError,
+    event_json,
+    graphs,
+)
 from redraft.events import Event
 from redraft.graphs import GraphOutput, Task
 from redraft.llm.fakes import Line
+from tests.support import Desk, prose, story
 
 TEXT = "# Minutes\n\nThe board met at seven. Edith Marlow was in the chair. It was cold, and nothing was agreed on."
 OTHER = "# Notes\n\nThe board met at nine. Nobody was in the chair. It was warm, and a bridge was agreed on."
@@ -150,15 +160,16 @@ async def test_no_update_is_empty_and_every_event_has_its_kind(name: str, sessio
 
 
 async def test_a_tree_that_does_not_shrink_leaves_no_empty_update(tmp_path: Path) -> None:
-    def growing(request: Request[Any, Any]) -> Line:
-        return " ".join(f"Keeper {number} lit the lamp." for number in range(12))
-
-    text = "\n\n".join(f"Keeper {number} of the tower lit the lamp at dusk and slept." for number in range(60))
-    async with Session(":memory:", model=FunctionModel(growing, "growing:1")) as session:
-        graph, task = graphs.draft("hierarchical").compile(), {"chunk_tokens": 128, "context_tokens": 1024, "words": 40}
-        parts = [part async for part in graph.astream({"text": text, **task}, context=session, subgraphs=True)]
-    assert {"tidy"} < {node for _, part in parts for node in part}
-    assert all(value for _, part in parts for value in part.values())
+    desk = Desk(tmp_path, lambda request: prose(400, f"m{request.label}"))
+    settings = DraftConfig(chunk_tokens=128, context_tokens=1024, words=60)
+    async with desk.session(settings=settings) as session:
+        task = {"source": await session.add(story(30))}
+        graph = graphs.draft("hierarchical").compile()
+        parts = [part async for _, part in graph.astream(task, context=session, subgraphs=True)]
+    (drafted,) = [part["tidy"] for part in parts if "tidy" in part]
+    assert "merging did not make it shorter" in desk.store.runs.draft(drafted["draft"]).notes[0]
+    desk.store.close()
+    assert all(value for part in parts for value in part.values())
 
 
 def test_an_event_is_written_as_before() -> None:

@@ -31,7 +31,9 @@ async def judged(court: Court) -> Result:
 
 async def test_the_short_form_fits_a_few_lines(court: Court, judged: Result) -> None:
     assert repr(judged).startswith(f"Result(run='{judged.run.id}', kind='evaluate', status='done', title='The Keepers'")
-    assert f"scores={judged.scores}, findings={len(judged.findings)}, cost_usd=" in repr(judged)
+    rounded = {name: round(score or 0, 3) for name, score in judged.scores.items()}
+    assert rounded != judged.scores
+    assert f"scores={rounded}, findings={len(judged.findings)}, cost_usd=" in repr(judged)
     assert len(repr(judged)) < 300
     async with court.session() as session:
         assert POOR[:30] not in repr(await session.build(court.document)), "it works without a draft, too"

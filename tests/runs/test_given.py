@@ -72,6 +72,10 @@ CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("refine", (BOOK, TOLD), {"strategy": "direct"}, "strategy makes no difference to `refine`"),
     ("compare", (BOOK, None, TOLD), {}, "first is of the type NoneType"),
     ("build", (BOOK, "nonsense"), {}, "'nonsense' cannot be built"),
+    ("add", (None,), {}, "text is of the type NoneType"),
+    ("add", (__file__,), {}, "the path of a file, and not the text of a summary"),
+    ("evaluate", (BOOK, "missing.txt"), {}, "the path of a file, and not the text of a summary"),
+    ("summarize", (BOOK,), {"goals": ["coverage"]}, "goals: must map names to values"),
     ("ask", (BOOK, None), {}, "the question is of the type NoneType"),
     ("resume", ("x",), {"limits": 3}, "limits is of the type int"),
 ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import shutil
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import httpx
@@ -24,9 +26,10 @@ pytestmark = [
 ]
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a server that has the example's graphs."""
+    tmp_path = tmp_path_factory.mktemp("served")
     shutil.copy(FOLDER / "langgraph.json", tmp_path)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -91,6 +94,24 @@ def _sections(printed: str) -> dict[str, list[str]]:
         else:
             found[line] = []
     return found
+
+
+@pytest.mark.parametrize("mode", ["values", "updates", "messages-tuple", "events", "tasks", "debug"])
+def test_events_keep_their_kind_beside_every_stream(server: str, tmp_path: Path, mode: str) -> None:
+    book = tmp_path / "book.md"
+    book.write_text(SAMPLE.read_text("utf-8")[:4000], "utf-8")
+    task = {"source": str(book), "words": 40}
+    asked = {"assistant_id": "draft", "input": task, "stream_mode": [mode, "custom"]}
+    with (
+        httpx.Client(base_url=server, timeout=60) as client,
+        client.stream("POST", "/runs/stream", json=asked) as reply,
+    ):
+        lines = list(reply.iter_lines())
+    custom = [json.loads(after.removeprefix("data: ")) for line, after in pairwise(lines) if line == "event: custom"]
+    kinds = [event["kind"] for event in custom]
+    assert (kinds[0], kinds[-1]) == ("started", "done")
+    assert {"stage", "call", "piece"} < {*kinds}
+    assert mode == "messages-tuple" or f"event: {mode}" in lines
 
 
 def test_a_run_that_fails_keeps_the_sentence_in_its_thread(server: str) -> None:

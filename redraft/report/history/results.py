@@ -114,9 +114,8 @@ class Result:
         cost = "unknown" if self.usage.cost_usd is None else f"{self.usage.cost_usd:.4f}"
         words = self.draft.words if self.draft else None
         named = f"{self.run.id!r}, kind={self.run.kind!r}, status={self.status!r}, title={one_line(self.title, 60)!r}"
-        return (
-            f"Result(run={named}, words={words}, scores={self.scores}, findings={len(self.findings)}, cost_usd={cost})"
-        )
+        scores = {name: score if score is None else round(score, 3) for name, score in self.scores.items()}
+        return f"Result(run={named}, words={words}, scores={scores}, findings={len(self.findings)}, cost_usd={cost})"
 
     def _repr_markdown_(self) -> str:
         """Return the result for a notebook. Texts of models and documents are escaped."""
