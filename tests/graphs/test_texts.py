@@ -163,7 +163,7 @@ async def test_a_tree_that_does_not_shrink_leaves_no_empty_update(tmp_path: Path
     desk = Desk(tmp_path, lambda request: prose(400, f"m{request.label}"))
     settings = DraftConfig(chunk_tokens=128, context_tokens=1024, words=60)
     async with desk.session(settings=settings) as session:
-        task = {"source": await session.add(story(30))}
+        task: Task = {"source": await session.add(story(30))}
         graph = graphs.draft("hierarchical").compile()
         parts = [part async for _, part in graph.astream(task, context=session, subgraphs=True)]
     (drafted,) = [part["tidy"] for part in parts if "tidy" in part]
