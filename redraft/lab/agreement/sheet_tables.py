@@ -52,8 +52,8 @@ Verdicts = dict[str, dict[str, SheetRow]]
 
 
 def runs_of_experiment(folder: str, what: What, *, every: bool) -> list[str]:
-    """Return the runs of an experiment by its files: those of its first judge, or of `every` judge. About facts and
-    queries there is one run for each document."""
+    """Return the runs of an experiment by its files: those of its first judge, or of `every` judge; of LongSumEval's,
+    those that refine. About facts, queries and questions there is one run for each document."""
     items = json.loads(content(str(Path(folder).expanduser() / "items.json")))
     stages = [stage for item in items for stage in item.get("runs", {}) if stage.partition(" by ")[0] == "judging"]
     found: dict[tuple[str, ...], str] = {}
@@ -63,6 +63,8 @@ def runs_of_experiment(folder: str, what: What, *, every: bool) -> list[str]:
             if stage in item.get("runs", {}) and (every or stage == stages[0]):
                 run = item["runs"][stage]
                 found.setdefault((*about, stage) if what in DIMENSIONS else (run,), run)
+        if refined := item.get("run"):
+            found.setdefault(about if what == "questions" else (refined,), refined)
     if not found:
         raise UsageError("no run of this experiment was judged", place=folder, hint="name the DIR of `experiment -o`")
     return list(found.values())
