@@ -251,6 +251,11 @@ class JudgeConfig(Settings):
     )
     """By default, judges of the writer's provider use the writer's address."""
     repeat: int = setting(1, "Number of times that each judge judges.", "judging", "K", ge=1, le=50)
+    probabilities: bool = setting(
+        False,
+        "Also give the probability of each verdict: a chat model's log-probabilities, or else the votes of --repeat.",
+        "judging",
+    )
     questions: Questions = setting(
         40,
         "Maximum number of questions about the document; it grows with the square root of its length. Or A-B questions"
@@ -343,7 +348,8 @@ class JudgeConfig(Settings):
 
     def asks(self) -> dict[str, object]:
         """Return the settings that change what is asked; newer ones only if set, since runs are identified by them."""
-        newer = ("rubrics", "calibrations", "confirm", "keyfact_chunks", "keyfact_overlap", "verify_against")
+        facts = ("keyfact_chunks", "keyfact_overlap", "verify_against")
+        newer = ("rubrics", "calibrations", "confirm", "probabilities", *facts)
         unset = {name for name in newer if getattr(self, name) == type(self).model_fields[name].get_default()}
         kept = self.model_dump(mode="json", exclude={"models", "reference", *unset})
         models = {name: one.model_dump(mode="json", exclude=_NO_MATTER) for name, one in self.models.items()}

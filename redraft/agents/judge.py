@@ -17,6 +17,7 @@ from redraft.agents.evidence import USUAL, EntryBudget, TokenRates
 from redraft.builtin.facade import IDENTITY, reads
 from redraft.errors import ReplyError
 from redraft.llm.base import Model, Reply, Request, Sampling
+from redraft.llm.log_probabilities import weighed_field
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Prompt, Value_
 from redraft.settings import Calibration
@@ -66,6 +67,11 @@ class Judge:
     def name(self) -> str:
         """Return the name that tells this judge from the others of a panel."""
         return f"{self.model.identity}#{self.sample}" if self.sample else self.model.identity
+
+    @property
+    def voter(self) -> str:
+        """Return the model, if the votes of its samples are to give probabilities; else an empty text."""
+        return self.model.identity if self.probabilities else ""
 
     @property
     def drawn(self) -> list[float | None]:
@@ -134,7 +140,8 @@ class Judge:
         temperature = max(temperature, _LOOSELY) if attempt.loosely else temperature
         # The same request would be answered from the cache, so it is another sample.
         draw = 2 * self.sample + attempt.again * (1 + 2 * _APART * (self.visit % _APART))
-        sampling = Sampling(temperature, room * attempt.times + _REPLY_FRAME, draw)
+        likely = self.probabilities and weighed_field(prompt.returns) is not None
+        sampling = Sampling(temperature, room * attempt.times + _REPLY_FRAME, draw, probabilities=likely)
         reply = await self.model.ask(Request(prompt, given, sampling, label))
         # An old repair is no reason not to ask about the rest now.
         return replace(reply, repaired=False) if self.visit and reply.cached else reply
@@ -169,7 +176,8 @@ class Judge:
         """Return the keys under which verdicts on some items are stored."""
         fitted = self.calibrations.get(prompt.name)
         own = [fitted.slope, fitted.intercept] if fitted else []
-        frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.drawn, *own]
+        likely = ["probabilities"] if self.probabilities and weighed_field(prompt.returns) else []
+        frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.drawn, *own, *likely]
         return [hashlib.sha256(json.dumps([*frame, *item]).encode()).hexdigest() for item in items]
 
     def needs(self, entry: EntryBudget) -> int:

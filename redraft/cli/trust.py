@@ -33,7 +33,7 @@ _HARMLESS = frozenset(
         *("context-tokens", "temperature", "top-p", "max-tokens", "sample", "seed", "replies", "reasoning-tokens"),
         *("repeat", "questions", "stretch-tokens", "claims", "batch", "top-k", "similarity", "threshold"),
         *("second-look", "perspective", "refine", "rounds", "policy", "tolerance", "judged-share", "review"),
-        *("feedback", "free-length", "keyfact-overlap", "verify-against"),
+        *("feedback", "free-length", "keyfact-overlap", "verify-against", "probabilities"),
         *("concurrency", "requests-per-minute", "tokens-per-minute", "max-cost", "max-calls", "timeout"),
     ]
 )

@@ -27,6 +27,7 @@ from redraft.evaluators.consensus import (
     interval_of_mean,
     mean,
     spread,
+    with_votes,
 )
 from redraft.evaluators.metric_info import ABSTAINED, UNASKED, MetricAim
 from redraft.evaluators.reference.keyfacts import trees_for
@@ -234,7 +235,10 @@ async def panel_verdicts(
             return first
         return confirmed(first, await judge(case.confirmer, items), items)
 
-    return PanelVerdicts.of(await gather_all(judged(one) for one in case.panel), count)
+    found = await gather_all(judged(one) for one in case.panel)
+    # Samples that the same judge confirms do not vote independently.
+    voters = [one.voter if case.confirmer is None else "" for one in case.panel]
+    return PanelVerdicts.of(with_votes(found, voters, fine), count)
 
 
 def concluded(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import fsum
 from random import Random
@@ -123,6 +123,23 @@ def confirmed(
         trouble=second.trouble,
         **{name: replaced(name) for name in ("by_item", "points", "odds", "answers")},
     )
+
+
+def with_votes(
+    judges: Sequence[JudgeVerdicts[Answer_]], voters: Sequence[str], fine: str
+) -> list[JudgeVerdicts[Answer_]]:
+    """Return the verdicts with probabilities from the votes of a model's samples, where it gives none itself. `voters`
+    names the model of each judge; it is empty where none are wanted. By Laplace's rule, as few votes leave some doubt
+    even if they agree."""
+    votes: dict[tuple[str, int], list[bool]] = {}
+    for one, voter in zip(judges, voters, strict=True):
+        for n in one.by_item.keys() - one.odds.keys() if voter else ():
+            votes.setdefault((voter, n), []).append(one.by_item[n] == fine)
+    shares = {key: (sum(own) + 1) / (len(own) + 2) for key, own in votes.items() if len(own) > 1}
+    return [
+        replace(one, odds={n: shares[voter, n] for n in one.by_item if (voter, n) in shares} | dict(one.odds))
+        for one, voter in zip(judges, voters, strict=True)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

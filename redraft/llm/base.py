@@ -29,6 +29,8 @@ class Sampling:
     """Different numbers produce different replies to the same question."""
     top_p: float | None = None
     """The nucleus sampling mass; None leaves that to the model."""
+    probabilities: bool = False
+    """Whether the probabilities of the verdicts are wanted, too, where the model can give them."""
 
 
 @dataclass(frozen=True, slots=True)

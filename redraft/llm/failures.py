@@ -33,6 +33,7 @@ _WIDTH = 300
 # A provider that asks for a longer wait wants us to stop.
 _LONGEST_WAIT = 3600.0
 _FEATURES = {
+    "logprobs": re.compile(r"log_?prob", re.IGNORECASE),
     "maxItems": re.compile(r"max_?items", re.IGNORECASE),
     "enum": re.compile(r"\benums?\b", re.IGNORECASE),
     "json_schema": re.compile(r"response_format|json_schema", re.IGNORECASE),
@@ -140,7 +141,7 @@ def _of_status(status: int, error: Exception, message: str, used: frozenset[str]
         return _redirected(status, error)
     if status == 429 or (status in (503, 529) and _retry_after(error) is not None):
         return _too_many(error, message)
-    if status in (400, 404, 413, 422, 501) and (known := _known_complaint(message, used)):
+    if known := _known_complaint(status, message, used):
         return known
     if status in (401, 403):
         if status == 403 and _FILTERED.search(message):
@@ -182,7 +183,10 @@ def _too_many(error: Exception, message: str) -> ModelError:
     return RateLimited(message, retry_after=wait)
 
 
-def _known_complaint(message: str, used: frozenset[str]) -> ModelError | None:
+def _known_complaint(status: int, message: str, used: frozenset[str]) -> ModelError | None:
+    # OpenAI forbids log-probabilities where it has none.
+    if status not in (400, 404, 413, 422, 501) and not (status == 403 and _FEATURES["logprobs"].search(message)):
+        return None
     if _TOO_LONG.search(message):
         return RejectedRequest(message, hint="use smaller --chunk-tokens and --context-tokens", too_long=True)
     for feature, pattern in _FEATURES.items():

@@ -94,6 +94,8 @@ def request_key(request: Request[Any, Any], identity: str, language: str = "") -
         sampling.top_p,
         language,
     ]
+    if sampling.probabilities:
+        material.append("probabilities")
     if request.complaint is not None:
         material += [request.complaint.reply, request.complaint.reason]
     return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()

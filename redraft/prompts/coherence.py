@@ -20,6 +20,7 @@ from redraft.prompts.contract import (
     SummaryText,
     Texts,
     Unsure,
+    Weighed,
     as_asked,
     is_denied,
     lenient,
@@ -103,6 +104,7 @@ class Confusion(ReplyModel):
         Silent(),
         Also("type", "error types", "categories"),
         AtMost(len(ERROR_TYPES)),
+        Weighed((NO_CONFUSION, *ERROR_TYPES)),
     ]
     odds: Odds = None
 

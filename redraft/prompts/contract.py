@@ -228,6 +228,13 @@ class NotAsked:
     """Marks a reply field that no prompt asks for: what a language model says of it is dropped."""
 
 
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """Marks the verdict of an entry: the labels whose probabilities its `odds` are."""
+
+    labels: tuple[str, ...]
+
+
 Odds = Annotated[dict[str, float] | None, NotAsked(), SkipJsonSchema(), Field(exclude_if=lambda odds: odds is None)]
 """The probability of each answer to an item."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator
 
@@ -21,6 +21,7 @@ from redraft.prompts.contract import (
     Silent,
     Text,
     Unsure,
+    Weighed,
     Whole,
     as_asked,
     is_denied,
@@ -234,6 +235,7 @@ class Alignment(ReplyModel):
         YesNo | Unsure,
         BeforeValidator(lenient(YesNo, None, _STATED)),
         as_asked(YesNo),
+        Weighed(get_args(YesNo)),
         Also("is stated", "verdict", *LABELS),
     ]
     sentences: SentenceNames
@@ -262,6 +264,7 @@ class Verification(ReplyModel):
         Category | Unsure,
         BeforeValidator(_category),
         as_asked(Category),
+        Weighed(get_args(Category)),
         Also("error", "error type", "error category", "type", "verdict", *LABELS),
     ]
     odds: Odds = None

@@ -206,7 +206,7 @@ class JobFactory:
 
     def _judge(self, worker: WorkingModel, sample: int) -> Judge:
         settings = worker.settings
-        room = reply_tokens(settings.context_tokens)
+        room, judging = reply_tokens(settings.context_tokens), self.run.judging
         return Judge(
             worker.model,
             worker.book,
@@ -220,6 +220,7 @@ class JobFactory:
             document=self.run.document,
             visit=self.attempt,
             calibrations=self._calibrations(worker),
+            probabilities=bool(judging and judging.probabilities and writes(settings.model)),
         )
 
     def _calibrations(self, worker: WorkingModel) -> dict[str, Calibration]:

@@ -37,6 +37,7 @@ MAY = {
     *("perspective", "refine", "rounds", "policy", "tolerance", "judged-share", "review", "concurrency"),
     *("requests-per-minute", "tokens-per-minute", "max-cost", "max-calls", "timeout"),
     *("feedback", "free-length", "max-tokens", "keyfact-overlap", "verify-against"),
+    "probabilities",
 }
 """What may be set unasked, whatever the value."""
 MODELS = {"model", "writer", "judge", "validator", "confirm", "decider"}

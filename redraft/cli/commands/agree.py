@@ -148,6 +148,8 @@ def with_(
     design = _design(metric, human_field(dataset, metric, given["human"]), given)
     if given["dry_run"]:
         return delivery.show_plan(plan_table(dataset, design, table), as_json=as_json)
+    if fit and design.judging.probabilities and design.judging.repeat > 1:
+        raise UsageError("--fit calibrates a judge's own probabilities, and no votes", hint="leave out --repeat")
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
         outcome = delivery.work(lambda runner: tried(dataset, design, runner), store, limits, table, quiet=quiet)

@@ -21,7 +21,7 @@ from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 
 # The judging settings that affect a metric. For an unknown metric, any of them may.
-_ALWAYS = ("repeat", "confirm")
+_ALWAYS = ("repeat", "probabilities", "confirm")
 _TERMS: Mapping[str, tuple[str, ...]] = {
     "coverage": ("questions", "stretch_tokens", "top_k", "evidence", "second_look", "embeddings", *_ALWAYS),
     "consistency": (
@@ -32,8 +32,7 @@ _TERMS: Mapping[str, tuple[str, ...]] = {
         "evidence",
         "second_look",
         "embeddings",
-        "repeat",
-        "confirm",
+        *_ALWAYS,
     ),
     "keyfact_recall": ("perspective", "validator", "keyfact_chunks", "keyfact_overlap", "embeddings", *_ALWAYS),
     "faithfulness": ("evidence", "verify_against", "embeddings", *_ALWAYS),
