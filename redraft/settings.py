@@ -340,7 +340,10 @@ class JudgeConfig(Settings):
         "judging",
     )
     confirm: str | None = setting(
-        None, "Judge that decides what the other judges object to or cannot tell.", "judging", "NAME"
+        None,
+        "Judge that decides what the other judges object to or cannot tell; what it cannot tell stays open.",
+        "judging",
+        "NAME",
     )
     """It is the last of the `judges` of a run."""
     calibrations: dict[str, dict[str, Calibration]] = Field(default={})

@@ -396,6 +396,43 @@ async def test_a_second_judge_decides_only_what_the_first_one_doubts(tmp_path: P
     assert both.details["sentences"][0]["verdict"] == "none"  # type: ignore[index]
 
 
+@pytest.mark.parametrize(
+    ("confirms", "said"),
+    [
+        (lambda *_: split(0.5, *_SIDES[False]), "the judge cannot tell about 20 items"),
+        (lambda *_: {"type": "noul", "noul": 0.5}, ""),
+    ],
+)
+async def test_what_the_second_judge_cannot_tell_is_left_open(confirms: Any, said: str, tmp_path: Path) -> None:
+    with decision_server(cheap) as first, decision_server(confirms) as second:
+        one, other = named("systemone:cheap", first.address), named("systemone:dear", second.address)
+        both = await cascade(tmp_path / "a.db", [one, other], "systemone:dear")
+    assert (both.judged, both.unjudged, both.findings) == (40, 20, ())
+    assert str(both.details.get("trouble", "")).startswith(said)
+
+
+@pytest.mark.parametrize("trouble", ["no key", "no budget"])
+async def test_where_the_second_judge_cannot_be_asked_there_is_no_score_until_it_can(
+    trouble: str, tmp_path: Path
+) -> None:
+    document = redraft.Document.from_text(" ".join(TOWNS), title="Towns")
+    with decision_server(cheap) as first, decision_server(dear) as second:
+        one, other = named("systemone:cheap", first.address), named("systemone:dear", second.address)
+        judging = redraft.JudgeConfig(confirm=other.model, models={other.model: other})
+        limits = redraft.Limits(max_calls=3 if trouble == "no budget" else 9)
+        second.faults = [(401, "{}")] if trouble == "no key" else []
+        async with redraft.Session(tmp_path / "a.db", judges=[one], judging=judging, limits=limits) as session:
+            with pytest.raises(redraft.RedraftError):
+                await session.evaluate(document, " ".join(TOWNS), metrics=["faithfulness"])
+            (run,) = session.store.runs.latest(9)
+            assert run.status != "done"
+        assert (first.asked, second.asked) == (3, trouble == "no key")
+        async with redraft.Session(tmp_path / "a.db", judges=[one], judging=judging) as session:
+            result = await session.resume(run.id, limits=redraft.Limits(max_calls=9))
+        assert first.asked == 3, "what the first judge has said is kept"
+    assert result.evaluations["faithfulness"].judged == 60
+
+
 async def test_who_confirms_needs_somebody_to_confirm(tmp_path: Path) -> None:
     async with redraft.Session(tmp_path / "a.db", judging=redraft.JudgeConfig(confirm="openai:b")) as session:
         with pytest.raises(UsageError, match="openai:b has nobody to confirm"):
