@@ -1,0 +1,359 @@
+"""What people do in the studio, each action in a real browser: from the form with its price to the deleted run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from redraft.settings import ModelSettings
+from tests.browser import browser, serious
+from tests.chatserver import ChatServer, Fault, Seen
+from tests.studio.served import Served, at_rest, begin, chapter, served
+
+pytestmark = pytest.mark.slow
+EVIL = "<img src=x onerror=\"document.title='pwned'\">"
+MARKDOWN = f"""# The *Salt* Ledger
+
+{chapter().partition(chr(10))[2].strip()}
+
+He said **salt and salt** and _left_, for `SALT_1`. See [the deed](javascript:alert(1)) {EVIL}
+
+- one grain
+- two grains
+
+> All the salt
+> of Sarn
+
+```
+x = *not emphasis*
+```
+"""
+_READY = "html[data-ready=yes]"
+_POISON = "POISON"
+
+
+async def answer(seen: Seen) -> Any:
+    if _POISON in str(seen.body):
+        return Fault("status", status=400, message="This content is not allowed.")
+    return "The keeper wrote of the lamp, which burned all night."
+
+
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with pytest.MonkeyPatch.context() as patch, ChatServer(answer) as chat:
+        patch.setenv("OPENAI_API_KEY", "sk-test")
+        strange = ModelSettings(model="openai:unheard-of", base_url=chat.base_url, context_tokens=4000)
+        with served(tmp_path_factory.mktemp("run-page"), models={"strange": strange}) as made:
+            yield made
+
+
+@pytest.fixture(scope="module")
+def client(at: Served) -> Iterator[httpx.Client]:
+    with at.client() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def run(client: httpx.Client) -> str:
+    made = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, rounds=1, allow_self_check=True,
+                 text=MARKDOWN)  # fmt: skip
+    at_rest(client, made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Any]:
+    with browser() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def inside(chrome: Any, at: Served) -> Any:
+    """Somebody who has opened the printed address."""
+    context = chrome.new_context(viewport={"width": 1440, "height": 900}, permissions=["clipboard-read"])
+    context.request.get(at.entrance)
+    return context
+
+
+@pytest.fixture
+def blank(inside: Any) -> Iterator[Any]:
+    made = inside.new_page()
+    made.set_default_timeout(10_000)
+    troubles: list[str] = []
+    made.on("pageerror", lambda error: troubles.append(str(error)))
+    yield made
+    made.close()
+    assert troubles == []
+
+
+@pytest.fixture
+def page(blank: Any, at: Served, run: str) -> Any:
+    opened(blank, f"{at.url}/runs/{run}")
+    return blank
+
+
+def opened(page: Any, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector(_READY, state="attached")
+
+
+def report(name: str, text: str) -> dict[str, Any]:
+    return {"name": name, "mimeType": "text/markdown", "buffer": (f"{text}. " + "The lamp burned. " * 30).encode()}
+
+
+def test_markdown_in_the_document_is_shown_as_what_it_means_and_never_as_markup(
+    page: Any, client: Any, run: str
+) -> None:
+    text = client.get(f"/api/runs/{run}/dossier").json()["document"]["text"]
+    shown = page.evaluate("[...document.querySelectorAll('[data-text] .block p')].map((one) => one.textContent)")
+    assert [one for one in shown if one not in text] == [], "every character of the document is there"
+    seen = page.inner_text("[data-text]")
+    for words in ("The Salt Ledger", "He said salt and salt and left, for SALT_1. See the deed", "x = *not emphasis*"):
+        assert words in seen
+    assert page.locator("[data-text] strong").all_inner_texts() == ["salt and salt"]
+    assert page.locator("[data-text] .item.bullet").all_inner_texts() == ["one grain", "two grains"]
+    assert page.locator("[data-text] .quote").inner_text().strip() == "All the salt\nof Sarn"
+    assert page.locator("[data-text] a, [data-text] img").count() == 0
+    assert page.title() != "pwned"
+
+
+def test_the_document_is_searched(page: Any) -> None:
+    field, count = page.locator("[data-find] input"), page.locator("[data-find-count]")
+    page.keyboard.press("/")
+    page.keyboard.type("ALL THE salt of")
+    assert count.inner_text() == "Not found", "the mark of the second line is between the words"
+    field.fill("grain")
+    assert count.inner_text() == "1 of 2"
+    page.keyboard.press("Enter")
+    assert count.inner_text() == "2 of 2"
+    page.click("[aria-label='Next match']")
+    assert count.inner_text() == "1 of 2"
+    page.click("[aria-label='Previous match']")
+    assert count.inner_text() == "2 of 2"
+    found = page.evaluate("[...CSS.highlights.get('found-now')].map(String)")
+    assert found == ["grain"]
+    box, pane = page.evaluate(
+        "[[...CSS.highlights.get('found-now')][0], document.querySelector('[data-text]')]"
+        ".map((one) => one.getBoundingClientRect().toJSON())"
+    )
+    assert pane["top"] <= box["top"] < pane["bottom"], "the match is in view"
+    page.keyboard.press("Escape")
+    field.fill("[.*")
+    assert count.inner_text() == "Not found"
+
+
+def test_calls_are_filtered_by_stage_and_opened(page: Any) -> None:
+    page.select_option("[data-calls-stage]", "Refining")
+    rows = page.locator("[data-calls-rows] tr")
+    assert {rows.nth(at).locator("td").nth(2).inner_text() for at in range(rows.count())} == {"Refining"}
+    page.locator(".open-call").first.click()
+    page.wait_for_selector(".call-texts details")
+    told = page.locator(".call-texts").inner_text()
+    for words in ("Prompt · ", "Reply · ", "Tokens", "Cost", "Time"):
+        assert words in told
+    prompt, reply = (page.locator(".call-texts details").nth(at) for at in range(2))
+    assert [one.get_attribute("open") is not None for one in (prompt, reply)] == [False, True]
+    page.fill(".call-texts input", "sarn")
+    assert prompt.locator("mark").count() > 1
+    assert {one.lower() for one in prompt.locator("mark").all_inner_texts()} == {"sarn"}
+    assert prompt.get_attribute("open") is not None, "a folded text with a match is unfolded"
+    assert EVIL in prompt.locator("pre").inner_text()
+    assert page.locator(".call-texts [role=status]").inner_text().endswith(" found")
+    page.fill(".call-texts input", "[.*")
+    assert page.locator(".call-texts [role=status]").inner_text() == "Not found"
+    assert page.locator(".call-texts img, .call-texts mark").count() == 0
+    assert serious(page) == []
+    page.locator(".open-call").first.click()
+    assert page.locator(".call-texts").count() == 0
+
+
+def test_the_summary_is_copied(page: Any, client: httpx.Client, run: str) -> None:
+    page.click("[data-copy]")
+    page.wait_for_selector("[data-copy]:has-text('Copied')")
+    assert page.evaluate("navigator.clipboard.readText()") == client.get(f"/api/runs/{run}/dossier").json()["summary"]
+
+
+def test_one_menu_is_open_at_a_time_and_downloads_each_format(page: Any) -> None:
+    page.click("summary:has-text('Delete')")
+    assert page.is_visible("text=You cannot undo it")
+    page.click("summary:has-text('Download')")
+    assert not page.is_visible("text=You cannot undo it")
+    starts = {
+        ".docx": b"pk",
+        ".md": b"",
+        ".html": b"<!doctype html>",
+        ".txt": b"",
+        "-dossier.html": b"<!doctype html>",
+    }
+    links = page.locator(".menu[open] a[download]")
+    for (suffix, start), link in zip(starts.items(), links.all(), strict=True):
+        with page.expect_download() as taken:
+            link.click()
+        assert taken.value.suggested_filename.endswith(suffix)
+        assert Path(taken.value.path()).read_bytes().lower().startswith(start)
+    page.keyboard.press("Escape")
+    assert not page.is_visible("text=Word (.docx)")
+
+
+def test_a_draft_is_forked_with_a_request_and_its_cost_shown_first(page: Any, client: httpx.Client, run: str) -> None:
+    page.click("summary:has-text('Fork')")
+    page.click("text=Round 0")
+    page.wait_for_selector("h1:has-text('Refine the summary')")
+    page.select_option("[name=round]", "1")
+    assert page.locator("[data-draft='1']").is_visible()
+    assert not page.locator("[data-draft='0']").is_visible()
+    page.fill("[name=requests]", "Name the auditor.\nSay how it ends.")
+    page.fill("[name=rounds]", "1")
+    page.select_option("[name=judge]", "strange")
+    page.click("text=Show the estimated cost")
+    page.wait_for_selector("text=The price of openai:unheard-of is unknown")
+    page.select_option("[name=judge]", "")
+    page.click("button:has-text('Start')")
+    page.wait_for_url(lambda url: "/runs/" in url and not url.endswith("refine"))
+    made = page.url.rpartition("/")[2]
+    assert at_rest(client, made)["parent"] == run
+    asked = {one["explanation"] for one in client.get(f"/api/runs/{made}/dossier").json()["findings"]}
+    assert {"Name the auditor.", "Say how it ends."} <= asked
+
+
+def test_a_run_is_compared_run_again_and_deleted(page: Any, at: Served, client: httpx.Client, run: str) -> None:
+    other = begin(client, kind="evaluate", metrics=["coverage"], words=40, text=MARKDOWN)
+    at_rest(client, other)
+    opened(page, f"{at.url}/runs/{other}")
+    page.click("summary:has-text('Compare with')")
+    page.select_option(".menu select[name=run]", run)
+    page.click("button:has-text('Compare')")
+    page.wait_for_selector("text=Comparison of 2 runs")
+    assert all(f"hierarchical, {words} words" in page.inner_text("#who") for words in (40, 60))
+    opened(page, f"{at.url}/runs/{other}")
+    page.click("text=Run again with changes")
+    assert page.input_value("[name=words]") == "40"
+    page.fill("[name=words]", "30")
+    page.click("text=Show the plan")
+    page.click("text=Start the run")
+    page.wait_for_url("**/runs/*")
+    changed = at_rest(client, page.url.rpartition("/")[2])
+    assert (changed["limit"], changed["kind"]) == (30, "evaluate")
+    page.goto(f"{at.url}/runs/{other}")
+    page.click("summary:has-text('Delete')")
+    page.click("text=Delete this run")
+    page.wait_for_url("**/runs")
+    assert client.get(f"/api/runs/{other}").status_code == 404
+
+
+def test_an_unknown_price_is_explained_before_anything_starts(blank: Any, at: Served, client: httpx.Client) -> None:
+    before = client.get("/api/runs").json()["total"]
+    opened(blank, f"{at.url}/runs/new")
+    blank.set_input_files("[data-file]", [report("a.md", "# One\n\nThe keeper wrote")])
+    blank.select_option("[name=model]", "strange")
+    blank.click("text=Show the plan")
+    blank.wait_for_selector("text=The price of openai:unheard-of is unknown")
+    assert "price = { prompt = 0.25, completion = 2.0 }" in blank.inner_text(".drift")
+    assert blank.is_visible("text=Start the run")
+    assert client.get("/api/runs").json()["total"] == before
+
+
+def test_a_batch_names_its_failure_in_its_headline(blank: Any, at: Served) -> None:
+    opened(blank, f"{at.url}/runs/new")
+    files = [report("good.md", "# The good one\n\nA lamp"), report("bad.md", f"# The bad one\n\n{_POISON}")]
+    blank.set_input_files("[data-file]", files)
+    blank.select_option("[name=model]", "strange")
+    blank.fill("[name=name]", "mixed")
+    blank.click("text=Show the plan")
+    blank.click("text=Start the batch")
+    blank.wait_for_selector(".headline >> text=1 of 2 documents done, 1 failed")
+    assert (
+        "The bad one: the document could not be summarized: Error code: 400 - This content is not allowed"
+        in blank.inner_text(".failures")
+    )
+    blank.click("text=Show it in the list")
+    blank.wait_for_url("**state=failed**")
+    assert blank.locator("#documents tbody tr").count() == 1
+    assert serious(blank) == []
+
+
+def test_a_question_is_asked_in_the_box_and_leads_to_the_document(page: Any) -> None:
+    page.fill("[name=question]", "When did Hester Vane come to the island of Sarn?")
+    page.click("[data-question] button")
+    page.wait_for_selector("[data-answers] .sources a.jump")
+    page.click("[data-answers] .sources a.jump >> nth=0")
+    assert "Hester Vane" in page.evaluate("[...CSS.highlights.get('here')][0].toString()")
+
+
+def test_runs_are_selected_in_a_list_that_scrolls_and_the_button_stays(
+    blank: Any, at: Served, client: httpx.Client, run: str
+) -> None:
+    waits = begin(client, kind="refine", words=40, goals={"coverage": 1.0}, review=True, allow_self_check=True,
+                  text=MARKDOWN)  # fmt: skip
+    assert at_rest(client, waits)["status"] == "waiting"
+    opened(blank, f"{at.url}/runs?all=true")
+    blank.set_viewport_size({"width": 1440, "height": 400})
+    assert blank.evaluate("document.documentElement.scrollHeight > 1.2 * innerHeight")
+    assert "waiting for your review" in blank.inner_text(f"tr:has([href='/runs/{waits}'])")
+    button = blank.locator("[data-compare-button]")
+    box = button.bounding_box()
+    assert 0 < box["y"] < box["y"] + box["height"] <= 400, "the button is in view before the list has been scrolled"
+    assert button.is_disabled()
+    for one in (run, waits):
+        blank.check(f"[name=run][value='{one}']")
+    button.click()
+    blank.wait_for_selector("text=Comparison of 2 runs")
+    opened(blank, f"{at.url}/runs/{waits}")
+    assert blank.is_visible("text=Waiting for your review")
+    blank.click("a.button:has-text('Review')")
+    blank.wait_for_url("**/review")
+
+
+def test_an_experiment_shows_what_its_kind_needs_and_leads_to_its_runs(
+    blank: Any, at: Served, client: httpx.Client
+) -> None:
+    opened(blank, f"{at.url}/experiments")
+    blank.click("a.button >> text=New experiment")
+    blank.wait_for_selector(_READY, state="attached")
+    shown = {kind: set[str]() for kind in ("grid", "thesis", "chunk-size", "booookscore")}
+    for kind, found in shown.items():
+        blank.check(f"[data-kind][value={kind}]")
+        found |= {name for name in ("rubrics", "steps", "per_third", "chunk_sizes", "summaries", "file")
+                  if blank.is_visible(f"[name={name}]")}  # fmt: skip
+    assert shown == {
+        "grid": {"rubrics", "chunk_sizes", "file"},
+        "thesis": {"steps", "per_third", "file"},
+        "chunk-size": {"chunk_sizes", "file"},
+        "booookscore": {"summaries"},
+    }
+    blank.check("[data-kind][value=grid]")
+    blank.set_input_files("[data-file]", [report("lamp.md", "# The Lamp\n\nThe keeper wrote of it")])
+    blank.check("[name=models][value=extractive]")
+    blank.check("[name=metrics][value=spread]")
+    blank.fill("[name=word_limits]", "20, 40")
+    blank.fill("[name=name]", "lamps")
+    blank.click("text=Show the plan")
+    blank.click("text=Start the experiment")
+    blank.wait_for_selector("[data-experiment][data-status=done]")
+    blank.wait_for_selector("td:has-text('extractive, 40 words') >> nth=0", state="attached")
+    links = blank.locator("[aria-labelledby=its-runs] td a")
+    assert links.count() >= 2
+    assert serious(blank) == []
+    links.first.click()
+    blank.wait_for_selector("#summary .prose")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_use_it_at_any_width(chrome: Any, at: Served, run: str, width: int, scheme: str) -> None:
+    context = chrome.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(at.entrance)
+    for path in (f"/runs/{run}", f"/runs/{run}/refine"):
+        page.goto(f"{at.url}{path}")
+        page.wait_for_selector("h1")
+        for summary in page.locator(".menu > summary").all():
+            summary.click()
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        assert serious(page) == [], path
+    context.close()
