@@ -136,9 +136,7 @@ class Network:
 
     def plug(self, machine: Machine, cable: str) -> None:
         """Lay a cable to a machine."""
-        self.switch(
-            *("ip", "link", "add", cable, "type", "veth", "peer", "name", "eth0", "netns", str(machine.pid)),
-        )
+        self.switch(*("ip", "link", "add", cable, "type", "veth", "peer", "name", "eth0", "netns", str(machine.pid)))
         self.switch("ip", "link", "set", cable, "master", "middle", "up")
         for options in (
             ("addr", "add", f"{machine.address}/24", "dev", "eth0"),

@@ -58,25 +58,10 @@ def test_a_hang_ends_with_the_client_or_with_the_server() -> None:
 @pytest.mark.parametrize(
     ("feature", "body", "param", "message"),
     [
-        (
-            "json_schema",
-            {"response_format": {"type": "json_schema"}},
-            "response_format",
-            "'json_schema' is not",
-        ),
-        (
-            "json_object",
-            {"response_format": {"type": "json_object"}},
-            "response_format",
-            "'json_object' is not",
-        ),
+        ("json_schema", {"response_format": {"type": "json_schema"}}, "response_format", "'json_schema' is not"),
+        ("json_object", {"response_format": {"type": "json_object"}}, "response_format", "'json_object' is not"),
         ("tools", TOOLS, "tools", "'tools' is not supported"),
-        (
-            "temperature",
-            {"temperature": 0.5},
-            "temperature",
-            "does not support 0.5 with this model. Only the",
-        ),
+        ("temperature", {"temperature": 0.5}, "temperature", "does not support 0.5 with this model. Only the"),
         ("max_completion_tokens", {"max_completion_tokens": 9}, "max_completion_tokens", "Use 'max_tokens'"),
     ],
 )
@@ -97,10 +82,7 @@ def test_limits_answer_429() -> None:
         await asyncio.to_thread(released.wait)
         return "yes"
 
-    with (
-        ChatServer(once_released, limit_concurrency=2, retry_after=1) as server,
-        ThreadPoolExecutor(5) as pool,
-    ):
+    with ChatServer(once_released, limit_concurrency=2, retry_after=1) as server, ThreadPoolExecutor(5) as pool:
         requests = [pool.submit(post, server) for _ in range(5)]
         wait_for(lambda: len(server.seen) == 5 and server.in_flight == 2)
         released.set()

@@ -98,10 +98,7 @@ def test_its_types_are_right(checker: str, tmp_path: Path) -> None:
     if not importlib.util.find_spec(checker):
         pytest.skip(f"{checker} is not installed")
     modules = _as_modules(tmp_path)
-    options = {
-        "mypy": ["--strict"],
-        "pyright": ["--pythonpath", sys.executable],
-    }[checker]
+    options = {"mypy": ["--strict"], "pyright": ["--pythonpath", sys.executable]}[checker]
     done = subprocess.run(
         [sys.executable, "-m", checker, *options, *modules], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -60,13 +60,7 @@ def test_a_reply_that_is_asked_again_in_parts_counts_as_asked_again(finish: str)
     whole = Asked("answer_from_summary", "answers 1 to 4", ("unreadable", "unreadable"), (finish, finish), 1.0, 9)
     first = replace(whole, label="answers 1 to 2", outcomes=("ok",), finishes=("stop",))
     tally = tallies([whole, first, replace(first, label="answers 3 to 4")])["answer_from_summary"]
-    assert (tally.requests, tally.at_once, tally.again, tally.lost, tally.cut) == (
-        3,
-        2,
-        1,
-        0,
-        2 * (finish == "length"),
-    )
+    assert (tally.requests, tally.at_once, tally.again, tally.lost, tally.cut) == (3, 2, 1, 0, 2 * (finish == "length"))
 
     alone = tallies([whole, replace(first, prompt="ask_summary")])["answer_from_summary"]
     assert (alone.again, alone.lost) == (0, 1)

@@ -130,10 +130,7 @@ def test_entries_that_name_no_item_are_counted() -> None:
 
 @pytest.mark.parametrize(
     "failure",
-    [
-        RefusedReply("would not", text="no", usage=Usage()),
-        UnreadableReply("would not", text="no", usage=Usage()),
-    ],
+    [RefusedReply("would not", text="no", usage=Usage()), UnreadableReply("would not", text="no", usage=Usage())],
     ids=lambda failure: type(failure).__name__,
 )
 @pytest.mark.parametrize("at_first", [True, False])

@@ -87,15 +87,8 @@ def fault(name: str) -> Callable[[Json], Said]:
 
 
 FAULTS = (
-    "one short",
-    "contradicts itself",
-    "leaves out all",
-    "shuffles",
-    "repeats",
-    "invents",
-    "chatters",
-    "breaks off",
-)
+    "one short", "contradicts itself", "leaves out all", "shuffles", "repeats", "invents", "chatters", "breaks off",
+)  # fmt: skip
 
 
 Judged = tuple[Result, Counter[str]]
@@ -255,8 +248,7 @@ def test_a_category_is_known_however_it_is_spelt(spelt: str, category: str) -> N
 
 
 @pytest.mark.parametrize(
-    "spelt",
-    ["", "errors", 3, None, "entity and relation", "no", "n/a", "entity error (or relation)"],
+    "spelt", ["", "errors", 3, None, "entity and relation", "no", "n/a", "entity error (or relation)"]
 )
 def test_what_is_no_category_is_refused(spelt: object) -> None:
     with pytest.raises(ValidationError):

@@ -131,15 +131,6 @@ async def test_a_detail_that_changes_takes_nothing_along(
 
 
 @pytest.mark.slow
-async def test_a_sentence_more_is_the_only_one_asked_about(court: Court) -> None:
-    await court.evaluate(told(*range(1, 41)), metrics=("consistency",))
-    court.forget()
-    await court.evaluate(told(*range(1, 42)), metrics=("consistency",))
-
-    assert court.items("ask_summary") == 1
-
-
-@pytest.mark.slow
 async def test_an_answer_is_compared_once(court: Court) -> None:
     await court.evaluate(told(1, wrong={2: "Bob", 3: "Jim"}))
     assert court.items("compare_answers") == 2

@@ -54,10 +54,7 @@ class Judged:
     async def verdicts(self, items: list[EvidenceQuery]) -> Account[Said]:
         looks = ReadingPlan(self.reader, items, 100, 8, 16)
         search = EvidenceSearch(
-            looks,
-            self.ask,
-            lambda one: one.word in (NOTHING, UNSURE),
-            unsure=lambda one: one.word == UNSURE,
+            looks, self.ask, lambda one: one.word in (NOTHING, UNSURE), unsure=lambda one: one.word == UNSURE
         )
         return await search.verdicts(range(len(items)))
 

@@ -55,11 +55,7 @@ def cluster() -> Iterator[str]:
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     ray.init(
-        address="local",
-        num_cpus=_CPUS,
-        include_dashboard=False,
-        log_to_driver=False,
-        object_store_memory=100_000_000,
+        address="local", num_cpus=_CPUS, include_dashboard=False, log_to_driver=False, object_store_memory=100_000_000
     )
     yield ray.get_runtime_context().gcs_address
     ray.shutdown()

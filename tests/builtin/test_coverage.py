@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from benchmarks.common import stories
 from redraft.builtin.questions import ask_document, ask_whether, question_about, rank_questions, read_claim
 from redraft.builtin.references import NamedPeople
-from redraft.prompts.qa import (
-    AskDocumentGiven,
-    Candidate,
-    DocumentQuestion,
-    RankGiven,
-)
+from redraft.prompts.qa import AskDocumentGiven, Candidate, DocumentQuestion, RankGiven
 from redraft.text.words import count_words
 from tests.builtin.support import (
     STORY,

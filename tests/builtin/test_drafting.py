@@ -55,21 +55,9 @@ lighthouses. Judge Amory sentenced Voss to seven years and ordered the board's c
 QUERY = "What became of the chandler Voss?"
 
 _SCRAPS = [
-    "Ada",
-    "Voss",
-    "the",
-    "lamp",
-    "reef.",
-    "He",
-    "She",
-    "and,",
-    "struck!",
-    "went?",
-    '"Come,"',
-    "#",
-    "*burned*",
+    "Ada", "Voss", "the", "lamp", "reef.", "He", "She", "and,", "struck!", "went?", '"Come,"', "#", "*burned*",
     "1871",
-]
+]  # fmt: skip
 _WORDS = [*_SCRAPS, "\n\n", "[note]", "灯塔。", "灯", "café;", "—", "..."]
 TEXT = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(_WORDS), max_size=120).map(" ".join))
 

@@ -26,8 +26,7 @@ def test_of_what_shares_no_wording_nothing_is_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("at", "right", "wrong"),
-    [(0, "Philip Dunne", "Bartholomew Quigg"), (3, "960", "1,395"), (2, "Ruth", "Zebediah")],
+    ("at", "right", "wrong"), [(0, "Philip Dunne", "Bartholomew Quigg"), (3, "960", "1,395"), (2, "Ruth", "Zebediah")]
 )
 def test_a_name_or_figure_that_is_nowhere_is_wrong_in_any_words(at: int, right: str, wrong: str) -> None:
     said = TOLD[at].replace(right, wrong)

@@ -45,11 +45,7 @@ def test_words_are_where_they_say(text: str) -> None:
 @pytest.mark.parametrize(
     ("sentence", "names", "numbers"),
     [
-        (
-            "Hester Vane came to Sarn on Monday, 3 March 1924.",
-            ["Hester Vane", "Sarn"],
-            ["Monday, 3 March 1924"],
-        ),
+        ("Hester Vane came to Sarn on Monday, 3 March 1924.", ["Hester Vane", "Sarn"], ["Monday, 3 March 1924"]),
         ("Mr. Philip Dunne of Lomax & Dunne paid £18,500.", ["Mr. Philip Dunne", "Lomax & Dunne"], ["18,500"]),
         ("It runs from may 27 until june 7.", [], ["may 27", "june 7"]),
         ("One of them went first. I saw no second.", [], []),

@@ -207,14 +207,6 @@ def test_nothing_in_a_file_can_harm_a_terminal_or_a_spreadsheet(inside: Inside) 
     assert not any("\x1b" in text for text in (done.out, done.err, *written))
 
 
-def test_help_shows_examples(inside: Inside) -> None:
-    done = inside.run("experiment", "booookscore", "--help")
-    assert done.code == 0
-    assert "Examples:" in done.out
-    assert max(len(line) for line in done.out.splitlines()) <= 82
-    assert "redraft experiment booookscore" in inside.run("experiment", "--help").out
-
-
 @pytest.mark.nightly
 def test_killed_it_goes_on_without_paying_twice(tmp_path: Path) -> None:
     folder = filled(tmp_path)
@@ -236,15 +228,3 @@ def test_killed_it_goes_on_without_paying_twice(tmp_path: Path) -> None:
         assert (row["judged"], row["unjudged"], row["score"]) == (20, 0, 1.0)
         # What was on its way when it was killed is asked again; what was answered is not.
         assert len(server.seen) <= 12 + 2
-
-
-@pytest.mark.nightly
-def test_a_stop_says_how_to_go_on(tmp_path: Path) -> None:
-    with ChatServer(answer, latency=lambda *_: 0.5) as server:
-        process = Command(filled(tmp_path), server.base_url).start(*JUDGED, "--batch", "1", "--concurrency", "1")
-        while len(server.answered) < 1:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert "repeat the command; finished work is reused" in said

@@ -20,37 +20,13 @@ from tests.command import Command
 from tests.support import SAMPLE, story
 
 RESULT_KEYS = {
-    "run",
-    "source",
-    "strategy",
-    "model",
-    "summary",
-    "words",
-    "rounds",
-    "stop_reason",
-    "scores",
-    "initial_scores",
-    "goals",
-    "self_check",
-    "unjudged",
-    "missing",
-    "withdrawn",
-    "final_comparison",
-    "usage",
-}
+    "run", "source", "strategy", "model", "summary", "words", "rounds", "stop_reason", "scores", "initial_scores",
+    "goals", "self_check", "unjudged", "missing", "withdrawn", "final_comparison", "usage",
+}  # fmt: skip
 USAGE_KEYS = {
-    "calls",
-    "lost",
-    "lost_tokens",
-    "lost_usd",
-    "over_usd",
-    "cached",
-    "prompt_tokens",
-    "cached_prompt_tokens",
-    "completion_tokens",
-    "cost_usd",
-    "seconds",
-}
+    "calls", "lost", "lost_tokens", "lost_usd", "over_usd", "cached", "prompt_tokens", "cached_prompt_tokens",
+    "completion_tokens", "cost_usd", "seconds",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -207,17 +183,6 @@ def test_what_is_no_text_is_refused(command: Command, tmp_path: Path, content: b
     assert done.code == 1
     assert "odd.txt" in done.err
     assert "Traceback" not in done.err
-
-
-@pytest.mark.slow
-def test_settings_come_from_flags_then_the_environment_then_the_file(command: Command, tmp_path: Path) -> None:
-    (tmp_path / "redraft.toml").write_text('words = 50\nchunk-tokens = 300\n[summarize]\nstrategy = "incremental"\n')
-    command.environment["REDRAFT_CHUNK_TOKENS"] = "250"
-
-    used = command.run("summarize", "book.md", "--words", "40", "--json").json["settings"]
-    assert (used["words"], used["chunk_tokens"], used["strategy"]) == (40, 250, "incremental")
-    used = command.run("summarize", "book.md", "--json").json["settings"]
-    assert used["words"] == 50
 
 
 @pytest.mark.parametrize(

@@ -127,8 +127,7 @@ def test_what_cannot_be_meant_is_refused(inside: Inside, arguments: tuple[str, .
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("answer", "options", "code", "left"),
-    [("n", (), 0, 1), ("y", (), 0, 0), ("", ("--yes",), 0, 0)],
+    ("answer", "options", "code", "left"), [("n", (), 0, 1), ("y", (), 0, 0), ("", ("--yes",), 0, 0)]
 )
 def test_on_a_terminal_it_asks(inside: Inside, answer: str, options: tuple[str, ...], code: int, left: int) -> None:
     run = summarized(inside)["run"]

@@ -38,10 +38,7 @@ price = { prompt = 1.0, completion = 2 }
             r"\[models.a\]: context_tokens: must be a whole number",
         ),
         ('[models.a]\nmodel = "openai:w"\nreplies = "yaml"', r"\[models.a\]: replies: must be 'schema'"),
-        (
-            '[models.a]\nmodel = "openai:w"\nprice = { prompt = 1 }',
-            r"\[models.a\]: price.completion: is missing",
-        ),
+        ('[models.a]\nmodel = "openai:w"\nprice = { prompt = 1 }', r"\[models.a\]: price.completion: is missing"),
         ('[models.a]\nmodel = "openai:w"\nprice = { prompt = nan, completion = 1 }', r"\[models.a\]: price.prompt: "),
         ('[models.a]\nmodel = "openai:w"\nkey_env = ""', r"\[models.a\]: key_env is empty"),
         ("[models.a]\ntemperature = 1", r"\[models.a\]: model is missing"),

@@ -12,17 +12,8 @@ from tests.experiments.valley import book, over_wire
 from tests.experiments.world import serving
 
 COMMAND = (
-    "experiment",
-    "qa",
-    "valley.txt",
-    "-m",
-    "extractive",
-    "--until",
-    "780,5000",
-    "--context-tokens",
-    "8000",
-    "-q",
-)
+    "experiment", "qa", "valley.txt", "-m", "extractive", "--until", "780,5000", "--context-tokens", "8000", "-q",
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -10,27 +10,9 @@ import pytest
 from tests.cli.inside import Inside, keepers_court
 
 ROUND_KEYS = {
-    "round",
-    "draft",
-    "base",
-    "missing",
-    "certificates",
-    "words",
-    "text",
-    "aims",
-    "to_fix",
-    "accepted",
-    "reason",
-    "why",
-    "instruction",
-    "answers",
-    "withdrawn",
-    "lookups",
-    "scores",
-    "unjudged",
-    "statistics",
-    "findings",
-}
+    "round", "draft", "base", "missing", "certificates", "words", "text", "aims", "to_fix", "accepted", "reason",
+    "why", "instruction", "answers", "withdrawn", "lookups", "scores", "unjudged", "statistics", "findings",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,6 @@ from redraft.report.history.results import Result
 from redraft.runs.dry_run import dry_run
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import Evaluate, JudgeConfig
-from tests.agents.test_holes import FREE, Holey, spoiled
 from tests.judges import (
     KEY,
     Court,
@@ -202,16 +201,6 @@ async def test_one_by_one_or_in_batches_it_is_the_same(tmp_path: Path, batch: in
     batches = [SENTENCES[at : at + batch] for at in range(0, 5, batch)]
     assert list(court.sheets[0].judged.values()) == batches[0]
     assert sorted(list(sheet.judged.values()) for sheet in court.sheets) == sorted(batches)
-
-
-@pytest.mark.slow
-async def test_a_faulty_reply_costs_one_call_and_changes_nothing(tmp_path: Path) -> None:
-    perfect = await judged(tmp_path / "perfect")
-    for fault in ("leaves out", "invents", "chatters", "breaks off"):
-        script = Holey(["find_confusion"], spoiled(fault), Reader())
-        result, court = await result_of(tmp_path / fault, SUMMARY, script, wired=True)
-        assert result.evaluations["booookscore"] == perfect, fault
-        assert len(court.sheets) == (1 if fault in FREE else 2), fault
 
 
 SAID: Sequence[tuple[Json, str, dict[str, int]]] = [

@@ -118,14 +118,7 @@ def test_a_fact_is_one_line_and_not_endless() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "kept"),
-    [
-        ("", "ABCDEFGHI"),
-        ("C", "ABDEFGHI"),
-        ("B", "AEFGHI"),
-        ("A", "GHI"),
-        ("BI", "AEFGH"),
-        ("AG", ""),
-    ],
+    [("", "ABCDEFGHI"), ("C", "ABDEFGHI"), ("B", "AEFGHI"), ("A", "GHI"), ("BI", "AEFGH"), ("AG", "")],
 )
 def test_what_hangs_from_a_fact_that_fails_goes_with_it(wrong: str, kept: str) -> None:
     assert letters(tree(GROWN, *wrong).kept) == kept

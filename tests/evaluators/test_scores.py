@@ -89,10 +89,7 @@ class Scripted(Keepers):
     def ask_summary(self, sheet: Sheet) -> Said:
         return {
             "sentences": [
-                {
-                    "id": name,
-                    "questions": [{"question": f"Claim {n}?", "answer": CLAIMS[n - 1][0], "importance": n}],
-                }
+                {"id": name, "questions": [{"question": f"Claim {n}?", "answer": CLAIMS[n - 1][0], "importance": n}]}
                 for name, item in sheet.items("sentences").items()
                 for n in [asked_of(sentence_of(item))]
             ]

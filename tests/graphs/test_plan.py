@@ -53,11 +53,7 @@ def test_one_chunk_is_summarized_with_the_whole_limit() -> None:
 
 
 @pytest.mark.nightly
-@given(
-    words=st.integers(20, 900),
-    chunk_tokens=st.integers(64, 1500),
-    context=st.integers(600, 16_000),
-)
+@given(words=st.integers(20, 900), chunk_tokens=st.integers(64, 1500), context=st.integers(600, 16_000))
 @settings(max_examples=60, deadline=None)
 def test_a_plan_ends_in_one_summary_and_never_overfills_the_window(words: int, chunk_tokens: int, context: int) -> None:
     try:

@@ -230,8 +230,7 @@ def test_small_falls_do_not_add_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("consistency", "accepted"),
-    [(0.98, True), (0.97, True), (0.96, False), (0.83, False), (0.7, False)],
+    ("consistency", "accepted"), [(0.98, True), (0.97, True), (0.96, False), (0.83, False), (0.7, False)]
 )
 def test_a_goal_that_is_met_falls_by_no_more_than_the_tolerance_either(consistency: float, accepted: bool) -> None:
     before, start = {COVERAGE: 0.5, CONSISTENCY: 0.95}, {COVERAGE: 0.5, CONSISTENCY: 0.99}

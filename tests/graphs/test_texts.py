@@ -12,19 +12,9 @@ import pytest
 from langgraph.graph import START, StateGraph
 from typing_extensions import TypedDict
 
-from redraft import (
-    Document,
-    DraftConfig,
-    Request,
-    RunStarted,
-    Session,
-    UsageError,
-    event_json,
-    graphs,
-)
+from redraft import Document, DraftConfig, RunStarted, Session, UsageError, event_json, graphs
 from redraft.events import Event
 from redraft.graphs import GraphOutput, Task
-from redraft.llm.fakes import Line
 from tests.support import Desk, prose, story
 
 TEXT = "# Minutes\n\nThe board met at seven. Edith Marlow was in the chair. It was cold, and nothing was agreed on."

@@ -128,10 +128,7 @@ def test_a_finding_is_credited_to_the_sentence_it_was_about_and_an_answer_to_the
     found = difference(before, after)
 
     credited = {change.after: change.answers for change in found.changes}
-    assert credited == {
-        "The keeper is called Tom Ash.": (WRONG,),
-        "The light is kept by Ruth Crane.": (UNANSWERED,),
-    }
+    assert credited == {"The keeper is called Tom Ash.": (WRONG,), "The light is kept by Ruth Crane.": (UNANSWERED,)}
     assert (found.answered, found.new) == ((), ())
 
 

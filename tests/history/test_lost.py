@@ -94,12 +94,7 @@ async def test_what_is_in_the_summary_is_not_lost(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("label", "step", "level"),
-    [
-        ("chunk", "extraction", 0),
-        ("level 1", "merge", 1),
-        ("level 2", "merge", 2),
-        ("tidy", "tidying", None),
-    ],
+    [("chunk", "extraction", 0), ("level 1", "merge", 1), ("level 2", "merge", 2), ("tidy", "tidying", None)],
 )
 async def test_the_level_of_a_tree_is_named(tmp_path: Path, label: str, step: str, level: int | None) -> None:
     loss = only(await losses(tmp_path, without(label)))

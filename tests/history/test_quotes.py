@@ -61,10 +61,7 @@ def test_only_what_bears_a_sentence_out_is_quoted_for_it(tmp_path: Path) -> None
 
 def test_the_best_three_come_first_and_what_overlaps_is_one(tmp_path: Path) -> None:
     questions = [PackQuestion(n, "?", "what", "x", Evidence("x", Span(300 + n, 310 + n)), 0.5) for n in (1, 2)]
-    sentences = [
-        {"id": 1, "verdict": "none", "place": (100, 120)},
-        {"id": 2, "verdict": "entity", "place": (1, 5)},
-    ]
+    sentences = [{"id": 1, "verdict": "none", "place": (100, 120)}, {"id": 2, "verdict": "entity", "place": (1, 5)}]
     claims = [claim(1, (10, 20), importance=1), claim(1, (200, 210), importance=5), claim(1, (110, 140), importance=3)]
     answers = [
         {"id": 1, "verdict": "answered", "sentences": [1, 2]},

@@ -205,8 +205,7 @@ def test_retry_after_that_is_nonsense_counts_as_not_given(header: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("refuses", "used"),
-    [((), "json_schema"), (["json_schema"], "tools"), (["json_schema", "tools"], "plain")],
+    ("refuses", "used"), [((), "json_schema"), (["json_schema"], "tools"), (["json_schema", "tools"], "plain")]
 )
 async def test_what_a_server_accepts_is_found_out_once(desk: Desk, refuses: list[str], used: str) -> None:
     def script(seen: Seen) -> Answer:

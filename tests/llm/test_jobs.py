@@ -50,12 +50,7 @@ BOOK = story(44)
 async def summarized(folder: Path, server: ChatServer, **limits: object) -> redraft.Result:
     bounds = Limits.model_validate({"provider_batch": True} | limits)
     settings = DraftConfig(
-        model="openai:m",
-        base_url=server.base_url,
-        temperature=0,
-        words=60,
-        chunk_tokens=200,
-        strategy="hierarchical",
+        model="openai:m", base_url=server.base_url, temperature=0, words=60, chunk_tokens=200, strategy="hierarchical"
     )
     async with redraft.Session(folder / "x.db", settings=settings, limits=bounds) as one:
         return await one.summarize(BOOK)

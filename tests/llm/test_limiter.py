@@ -80,10 +80,7 @@ class Crowd:
 @settings(max_examples=60, deadline=None)
 @given(
     ceiling=st.integers(1, 6),
-    jobs=st.lists(
-        st.sampled_from(["answered", "turned away", "failed", "cancelled", "early"]),
-        max_size=30,
-    ),
+    jobs=st.lists(st.sampled_from(["answered", "turned away", "failed", "cancelled", "early"]), max_size=30),
     seed=st.integers(0, 1000),
 )
 def test_never_above_the_ceiling_and_nobody_is_forgotten(ceiling: int, jobs: list[str], seed: int) -> None:

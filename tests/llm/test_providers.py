@@ -308,8 +308,7 @@ async def test_what_hinders_a_provider_is_said_without_its_key(install: Install,
 
 
 @pytest.mark.parametrize(
-    ("model", "package"),
-    [("fireworks:x", "langchain-fireworks"), ("google_vertexai:x", "langchain-google-vertexai")],
+    ("model", "package"), [("fireworks:x", "langchain-fireworks"), ("google_vertexai:x", "langchain-google-vertexai")]
 )
 def test_a_provider_whose_package_is_missing_says_which_to_install(model: str, package: str) -> None:
     with pytest.raises(UsageError, match=f"{model} needs the package {package}") as caught:

@@ -21,7 +21,7 @@ from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of
 from redraft.evaluators.reference.pack_file import PackContents, choose, opened, pack_json, shaped
 from redraft.readers.documents import parse
 from tests.cli.grove import Grove
-from tests.judges import Court, island, told
+from tests.judges import Court, island
 from tests.packs.test_exchange import Json, build, edit
 
 DIMENSIONS = ("faithfulness", "objectivity", "significance")
@@ -76,20 +76,6 @@ def test_exported_key_facts_are_the_same_elsewhere_and_those_that_count(
     assert bring(elsewhere, exported, None) == brought
     assert len(elsewhere.keyfacts.all()) == 1
     assert choose(elsewhere, document).to_json() == exported
-
-
-async def test_imported_key_facts_are_what_summaries_are_judged_by(tmp_path: Path) -> None:
-    first, other = Court(tmp_path, Grove()), Court(tmp_path / "other", Grove())
-    try:
-        keyfacts = await first.keyfacts(perspective="narrative")
-        content = pack_json(first.document, None, keyfacts)
-        bring(other.store, content, first.document)
-        judged = await other.evaluate(told(1, 4), metrics=("keyfact_recall",))
-    finally:
-        first.store.close()
-        other.store.close()
-    assert judged.evaluations["keyfact_recall"].details["keyfacts"] == keyfacts.id
-    assert other.asked("keyfacts_analytical", "keyfacts_narrative") == []
 
 
 def test_a_pack_may_hold_nothing_but_key_facts(document: Document, elsewhere: Store, exported: Json) -> None:

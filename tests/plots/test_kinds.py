@@ -128,14 +128,7 @@ class TestShares:
 
     def test_the_shares_are_written_into_the_bars(self) -> None:
         words = Read(self.plot.picture()).words
-        assert [word for word in words if re.fullmatch(r"\d+%", word)] == [
-            "50%",
-            "30%",
-            "20%",
-            "50%",
-            "25%",
-            "25%",
-        ]
+        assert [word for word in words if re.fullmatch(r"\d+%", word)] == ["50%", "30%", "20%", "50%", "25%", "25%"]
 
 
 def test_no_line_goes_through_the_names_above_narrow_rows() -> None:

@@ -100,8 +100,7 @@ def test_the_clock_runs_to_the_end(seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
-    [(0, "0"), (-0.001, "0"), (1.005, "1"), (1.006, "1.01"), (-3.5, "-3.5"), (100, "100")],
+    ("value", "text"), [(0, "0"), (-0.001, "0"), (1.005, "1"), (1.006, "1.01"), (-3.5, "-3.5"), (100, "100")]
 )
 def test_coordinates_have_two_decimals(value: float, text: str) -> None:
     assert written(value) == text

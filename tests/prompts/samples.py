@@ -215,10 +215,7 @@ GIVEN: dict[str, BaseModel] = {
         ],
     ),
     "trace_sentences": origins.TraceGiven(
-        places=[
-            origins.Place(id=7, passage="The lamp went out."),
-            origins.Place(id=3, passage="It was 1924."),
-        ],
+        places=[origins.Place(id=7, passage="The lamp went out."), origins.Place(id=3, passage="It was 1924.")],
         sentences=[
             qa.Statement(id=7, before="Hester came.", sentence="She put it out."),
             qa.Statement(id=3, before="Ann came.", sentence="Then she left."),

@@ -87,10 +87,7 @@ def test_the_standard_set_asks_for_what_the_papers_want(name: str) -> None:
 @BOTH
 @pytest.mark.parametrize("name", WRITING)
 def test_what_is_kept_is_config_for_the_kind_of_text_that_it_is_and_for_no_other(book: PromptBook, name: str) -> None:
-    kept = {
-        "narrative": ("their causes", "happens and why"),
-        "reference": ("descriptions it gives", "the rules"),
-    }
+    kept = {"narrative": ("their causes", "happens and why"), "reference": ("descriptions it gives", "the rules")}
     kept["report"] = kept["argument"] = ("findings and claims", "findings and claims")
     for kind in get_args(TextKind):
         text = rendered(book, name, kind=kind)

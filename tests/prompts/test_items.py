@@ -122,13 +122,7 @@ def test_items_are_tagged_or_numbered_by_their_ids_in_the_order_given(book: Prom
 
 @BOTH
 @pytest.mark.parametrize(
-    ("name", "tag"),
-    [
-        ("revise", "keep"),
-        ("revise", "passage"),
-        ("decide", "attempt"),
-        ("decide", "passage"),
-    ],
+    ("name", "tag"), [("revise", "keep"), ("revise", "passage"), ("decide", "attempt"), ("decide", "passage")]
 )
 def test_plain_texts_are_numbered_from_one(book: PromptBook, name: str, tag: str) -> None:
     assert names(rendered(book, name), tag) == ["1", "2"]

@@ -44,8 +44,7 @@ def refusal(data: bytes) -> DocumentError:
 
 
 @pytest.mark.parametrize(
-    ("codec", "named"),
-    [("utf-8", "utf-8"), ("utf-8-sig", "utf-8-sig"), ("utf-16", "utf-16"), ("utf-32", "utf-32")],
+    ("codec", "named"), [("utf-8", "utf-8"), ("utf-8-sig", "utf-8-sig"), ("utf-16", "utf-16"), ("utf-32", "utf-32")]
 )
 def test_unicode_encodings(codec: str, named: str) -> None:
     text = ENGLISH + RUSSIAN + JAPANESE

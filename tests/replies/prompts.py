@@ -113,11 +113,7 @@ def _cases() -> dict[str, Case]:
                 "questions",
                 from_summary,
                 "answers",
-                lambda n: {
-                    "sentences": [at.tag("sentences", n + 1)],
-                    "answered": True,
-                    "answer": f"{NAMES[n]}'s lamp",
-                },
+                lambda n: {"sentences": [at.tag("sentences", n + 1)], "answered": True, "answer": f"{NAMES[n]}'s lamp"},
             ),
         ),
         "answer_from_document": (

@@ -101,12 +101,7 @@ def _by_id(case: Case, _: random.Random) -> str:
     return _text({case.entries: found})
 
 
-_OTHER_NAMES = {
-    "id": "question_id",
-    "reason": "explanation",
-    "verdict": "judgment",
-    "quote": "evidence",
-}
+_OTHER_NAMES = {"id": "question_id", "reason": "explanation", "verdict": "judgment", "quote": "evidence"}
 _ASIDES = ("reason", "quote")
 _VERDICTS = ("verdict", "category", "stated", "answer", "types")
 _REFUSALS = (

@@ -15,19 +15,7 @@ from typing import Any
 import pytest
 from langchain_openai import ChatOpenAI
 
-from redraft import (
-    Case,
-    Document,
-    Evaluation,
-    Evaluator,
-    Finding,
-    Limits,
-    Lookup,
-    RefineConfig,
-    Result,
-    Session,
-    tools,
-)
+from redraft import Case, Document, Evaluation, Evaluator, Finding, Limits, Lookup, RefineConfig, Result, Session, tools
 from redraft.cli.views.history import trace_lines
 from redraft.domain import ReviewQuestion
 from redraft.errors import ProviderError

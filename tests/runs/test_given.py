@@ -12,18 +12,7 @@ import pytest
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, StateGraph
 
-from redraft import (
-    Case,
-    DraftConfig,
-    Evaluation,
-    Evaluator,
-    JudgeConfig,
-    Limits,
-    RunError,
-    Session,
-    UsageError,
-    graphs,
-)
+from redraft import Case, DraftConfig, Evaluation, Evaluator, JudgeConfig, Limits, RunError, Session, UsageError, graphs
 from redraft import graphs as public
 from redraft.graphs import strategies
 from redraft.graphs.assembly import draft, judge, summarizer

@@ -63,10 +63,7 @@ def test_a_request_that_was_not_recorded_ends_the_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "error",
-    [
-        UnreadableReply("no JSON", text="hm", usage=Usage(1, 1)),
-        CutReply("cut off", text='{"rea', usage=Usage(1, 1)),
-    ],
+    [UnreadableReply("no JSON", text="hm", usage=Usage(1, 1)), CutReply("cut off", text='{"rea', usage=Usage(1, 1))],
     ids=["unreadable", "cut"],
 )
 def test_replies_that_cannot_be_used_are_replayed_too(tmp_path: Path, error: redraft.ModelError) -> None:

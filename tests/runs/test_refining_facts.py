@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from redraft.settings import PolicyName
-from tests.judges import Keepers, Lazy, Said, Saying, Sheet, fact_of, island, keepers_in, told
+from tests.judges import fact_of, island, keepers_in, told
 from tests.runs.courts import Open
 from tests.runs.test_refining import POLICIES, stories
 
@@ -27,11 +27,7 @@ async def test_missing_facts_are_worked_in_until_the_goal_is_met(any_court: Open
 
     assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
     assert (result.initial_scores, result.scores) == ({"keyfact_recall": 2 / 24}, {"keyfact_recall": 1.0})
-    assert stories(result) == [
-        (0, (), True),
-        (1, ("keyfact_recall",), True),
-        (2, ("keyfact_recall",), True),
-    ]
+    assert stories(result) == [(0, (), True), (1, ("keyfact_recall",), True), (2, ("keyfact_recall",), True)]
     # Six at once: the five roots that are missing, then the first of the branches.
     first, second = opened.asked("revise")
     points = first.items("points").values()
@@ -83,53 +79,6 @@ async def test_both_goals_are_met_by_every_policy(any_court: Open, policy: Polic
         assert aims == [("keyfact_recall",), ("faithfulness",)]
     if opened.server:
         assert max(Counter(json.dumps(seen.body) for seen in opened.server.seen).values()) == 1
-
-
-async def test_what_is_added_must_be_true(court: Open) -> None:
-    opened = court(Saying(told(1, 3, wrong=dict.fromkeys(range(4, 13), "Nemo"))))
-    result = await opened.refine(told(1), goals={**RECALL, **TRUTH}, policy="weakest-first", rounds=1)
-
-    assert stories(result) == [(0, (), True), (1, ("keyfact_recall",), False)]
-    assert result.rounds[1].reason == f"faithfulness fell by {9 / 11:.3f}"
-    assert result.summary == told(1)
-
-
-@pytest.mark.slow
-async def test_what_is_corrected_must_not_cost_facts(court: Open) -> None:
-    opened = court(Saying(told(1)))
-    result = await opened.refine(told(1, 3, 4, wrong={2: "Bob"}), goals={**RECALL, **TRUTH}, rounds=1)
-
-    assert stories(result) == [(0, (), True), (1, ("faithfulness",), False)]
-    assert result.rounds[1].reason == f"keyfact_recall fell by {4 / 24:.3f}"
-
-
-@pytest.mark.slow
-async def test_a_sentence_that_is_to_be_corrected_is_not_to_be_kept(court: Open) -> None:
-    opened = court(Lazy())
-    mixed = f"{told(1)} The keeper number 3 is called Tom3. And the keeper number 99 is called Jim."
-    both = f"{told(1)} The keeper number 3 is called Tom3, and the keeper number 99 is called Jim."
-    await opened.refine(both, goals={**RECALL, **TRUTH}, rounds=1)
-    await opened.refine(mixed, goals={**RECALL, **TRUTH}, rounds=1)
-
-    first, second = opened.asked("revise")
-    assert [item["text"] for item in first.items("keep").values()] == [fact_of(1)]
-    assert [item["text"] for item in second.items("keep").values()] == [fact_of(1), fact_of(3)]
-
-
-@pytest.mark.slow
-async def test_a_recall_that_cannot_be_judged_leaves_it_unsure_and_can_be_taken_up_again(court: Open) -> None:
-    class Mute(Keepers):
-        def align_facts(self, sheet: Sheet) -> Said:
-            return "I would rather not."
-
-    opened = court(Mute())
-    unsure = await opened.refine(POOR, goals=RECALL)
-    assert (unsure.status, unsure.run.stop_reason, unsure.summary) == ("done", "unsure", POOR)
-    opened.script = Keepers()
-    opened.forget()
-
-    assert (await opened.resume(unsure.run.id)).run.stop_reason == "goals_met"
-    assert not opened.asked(*GROWING)
 
 
 @pytest.mark.nightly

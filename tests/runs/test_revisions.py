@@ -478,9 +478,5 @@ async def test_what_a_model_stops_at_is_shortened_before_it_is_handed_out(court:
     opened = court(Leading(lambda sheet: told(1, 2, 3, 4, 5) if shortens(sheet) else ALMOST))
     result = await opened.refine(POOR, settings=FORTY, policy="agent")
 
-    assert (result.summary, result.run.stop_reason, result.run.why) == (
-        told(1, 2, 3, 4, 5),
-        "decided",
-        "It will do.",
-    )
+    assert (result.summary, result.run.stop_reason, result.run.why) == (told(1, 2, 3, 4, 5), "decided", "It will do.")
     assert len(opened.asked("decide")) == 2

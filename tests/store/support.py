@@ -116,12 +116,7 @@ def piece(index: int = 0, text: str = "piece", **changes: Any) -> Piece:
 
 
 JUDGING = JudgeConfig(
-    metrics=("coverage",),
-    judges=("j1", "j2 \U0001f600"),
-    repeat=2,
-    similarity="rouge1",
-    threshold=0.1,
-    pack="pack-1",
+    metrics=("coverage",), judges=("j1", "j2 \U0001f600"), repeat=2, similarity="rouge1", threshold=0.1, pack="pack-1"
 )
 REFINEMENT = RefineConfig(goals={"coverage": 0.8, "consistency": 1 / 3}, policy="paper", rounds=7, review=True)
 MODEL = "openai:ünïcode@http://127.0.0.1/v1"
@@ -133,10 +128,7 @@ LOOKUPS = [Lookup("search: lamp", 2), Lookup("read: nöwhere", 0, "that is no pl
 VERDICTS = {"verdict-1": "agrees", "verdict-2": "Ünïcode \U0001f600"}
 
 
-PARENTS = (
-    Parent("context", content_id(PRINTABLE), Span(0, 4)),
-    Parent("excerpt", content_id(PRINTABLE), Span(0, 10)),
-)
+PARENTS = (Parent("context", content_id(PRINTABLE), Span(0, 4)), Parent("excerpt", content_id(PRINTABLE), Span(0, 10)))
 """What the piece of `fill` was made from."""
 
 

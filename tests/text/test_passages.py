@@ -96,10 +96,7 @@ def test_no_passage_crosses_into_another_section() -> None:
 def test_a_heading_stands_with_what_follows_it() -> None:
     text = "# One\n\n## Two\n\nIt rained. It stopped.\n\n## Three\n\nThe sun came out."
     starts = (0, text.index("## Two"), text.index("## Three"))
-    assert said(text, *starts) == [
-        "# One\n\n## Two\n\nIt rained. It stopped.",
-        "## Three\n\nThe sun came out.",
-    ]
+    assert said(text, *starts) == ["# One\n\n## Two\n\nIt rained. It stopped.", "## Three\n\nThe sun came out."]
 
 
 def test_a_long_sentence_is_a_passage_by_itself() -> None:

@@ -9,16 +9,7 @@ from hypothesis import strategies as st
 
 from redraft.domain import Span
 from redraft.text.origins import Link, SentenceOrigin
-from redraft.text.positions import (
-    OriginMass,
-    bins,
-    density,
-    masses,
-    parts_of,
-    shares,
-    spread,
-    spread_by_chance,
-)
+from redraft.text.positions import OriginMass, bins, density, masses, parts_of, shares, spread, spread_by_chance
 
 relaxed = settings(max_examples=200, deadline=None)
 

@@ -186,14 +186,5 @@ def _findings(out: str) -> set[str]:
 
 
 ATTACKS = (
-    Attack(
-        "faults",
-        faults,
-        6,
-        small=(
-            "faults/500, 30%",
-            "faults/429 retry-after, 30%",
-            "faults/half a body, 10%",
-        ),
-    ),
+    Attack("faults", faults, 6, small=("faults/500, 30%", "faults/429 retry-after, 30%", "faults/half a body, 10%")),
 )

@@ -64,56 +64,16 @@ class Right(Keepers):
 
 # Words and signs for a label that speaks for or against, of which no judge could mean the opposite.
 _AROUND = (
-    "✅ {}",
-    "{} ✓",
-    "**{}**",
-    "`{}`",
-    '"{}"',
-    "{}.",
-    "{}!",
-    "[{}]",
-    "({})",
-    " {}\n",
-    "Verdict: {}",
+    "✅ {}", "{} ✓", "**{}**", "`{}`", '"{}"', "{}.", "{}!", "[{}]", "({})", " {}\n", "Verdict: {}",
     "{} (see above)",
-)
+)  # fmt: skip
 _AROUND_BAD = ("❌ {}", "{} ✗", *_AROUND[2:])
 _TRUE: tuple[object, ...] = (
-    True,
-    "true",
-    "True",
-    "yes",
-    "Yes.",
-    "YES",
-    1,
-    "1",
-    "✓",
-    "✅",
-    "👍",
-    "ja",
-    "sí",
-    "да",
-    "是",
-    1.0,
-)
+    True, "true", "True", "yes", "Yes.", "YES", 1, "1", "✓", "✅", "👍", "ja", "sí", "да", "是", 1.0,
+)  # fmt: skip
 _FALSE: tuple[object, ...] = (
-    False,
-    "false",
-    "False",
-    "no",
-    "No.",
-    "NO",
-    0,
-    "0",
-    "✗",
-    "❌",
-    "👎",
-    "nein",
-    "non",
-    "нет",
-    "否",
-    0.0,
-)
+    False, "false", "False", "no", "No.", "NO", 0, "0", "✗", "❌", "👎", "nein", "non", "нет", "否", 0.0,
+)  # fmt: skip
 _OTHER: dict[str, tuple[str, ...]] = {
     "agrees": ("consistent", "no contradiction", "agree", "not contradictory", "they agree", "same", "match"),
     "contradicts": ("inconsistent", "contradiction", "disagrees", "does not agree", "they differ", "not the same"),

@@ -293,12 +293,7 @@ def _private(kind: str, seed: str, folder: Path) -> Iterator[Violation]:
 
 
 ATTACKS = (
-    Attack(
-        "elsewhere",
-        elsewhere,
-        3,
-        small=("elsewhere/LANGSMITH_TRACING,", "elsewhere/a redirect with 307"),
-    ),
+    Attack("elsewhere", elsewhere, 3, small=("elsewhere/LANGSMITH_TRACING,", "elsewhere/a redirect with 307")),
     Attack("keys", keys, 2, small=("keys/percent in 400", "keys/base64 in 401", "keys/plain in 403")),
     Attack("private", private, 1, small=("private/refine #4",)),
 )
