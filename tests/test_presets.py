@@ -13,7 +13,7 @@ import redraft
 from redraft.cli import given
 from redraft.cli.commands.evaluate import evaluate
 from redraft.cli.commands.experiment.group import experiment
-from redraft.cli.commands.experiment.thesis import thesis
+from redraft.cli.commands.experiment.papers import thesis
 from redraft.cli.commands.summarize import summarize
 from redraft.presets import presets
 from redraft.prompts.coherence import FIND_CONFUSION

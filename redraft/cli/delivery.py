@@ -64,19 +64,6 @@ writer_options = options.grouped(
 """`run_options`, `--dry-run` and the settings of the writing models."""
 
 
-def compare_writers(
-    experiment: Experiment[D, O],
-    sources: Sequence[str],
-    design: Callable[[Mapping[str, Any], Sequence[Document]], D],
-    given: Mapping[str, Any],
-) -> int:
-    """Run an experiment on the documents at some sources; return the exit code."""
-    from redraft.lab.experiments.sources import documents_of
-
-    documents = documents_of(sources)
-    return carry_out(experiment, documents, design(given, documents), given)
-
-
 def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], design: D, given: Mapping[str, Any]) -> int:
     """Run an experiment under the given options and deliver its report; return the exit code."""
     from redraft.cli import given as asked

@@ -126,8 +126,7 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet:
     """
 
     from redraft.lab.experiments.data.describe import VOCABULARY
-    from redraft.lab.experiments.data.read import examples_of, read_contents
-    from redraft.lab.experiments.data.read import as_line, joined
+    from redraft.lab.experiments.data.read import as_line, examples_of, joined, read_contents
     from redraft.text.tokens import tokenizer_named
 
     check_output(output)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +64,6 @@ def strategies_of(
     return make("--strategy", section="summary", multiple=True, metavar="NAME", default=(usual,), help=text)
 
 
-strategies = strategies_of("hierarchical", environment=True)
 steps = typed_option(
     "--until",
     "steps",
@@ -108,11 +107,14 @@ reference = typed_option(
 
 
 def corpus(given: Mapping[str, Any], sources: Sequence[str]) -> Corpus:
-    """The documents at the sources, with their datasets and references. Notes on them are printed."""
+    """The documents at the sources, with their datasets and references if the command has options for them. Notes on
+    them are printed."""
     from redraft.cli.terminal import say
     from redraft.lab.experiments import sources as lab
     from redraft.runs.models import resolve, tokenizer_of
 
+    if "by_source" not in given:
+        return lab.corpus(sources)
     tokenizer, _ = tokenizer_of(resolve(writers(given)[0].settings))
     found = lab.corpus(
         sources, given["reference"], by_source=given["by_source"], least=given["min_tokens"], count=tokenizer.count
@@ -125,6 +127,27 @@ def corpus(given: Mapping[str, Any], sources: Sequence[str]) -> Corpus:
 def alike(given: Mapping[str, Any]) -> dict[str, Any]:
     """What was given, without that in which contestants differ."""
     return {name: value for name, value in given.items() if name not in _DIFFERENT}
+
+
+def once(values: Iterable[str]) -> tuple[Any, ...]:
+    """The values of a repeatable option, each once."""
+    return tuple(dict.fromkeys(values))
+
+
+def stepwise(given: Mapping[str, Any], corpus: Corpus) -> dict[str, Any]:
+    """What the designs have in common whose models read more and more of a document."""
+    from redraft.lab.experiments.context.records import read_steps
+
+    models = writers(given)
+    return {
+        "models": models,
+        "judge": only_judge(given, models),
+        "strategies": once(given["strategy"]),
+        "steps": read_steps(given["steps"]) if given["steps"] else None,
+        **{name: given[name] for name in ("words", "embeddings")},
+        "references": corpus.references,
+        "sets": corpus.sets,
+    }
 
 
 def writers(given: Mapping[str, Any]) -> tuple[NamedModel, ...]:

@@ -5,14 +5,8 @@ from __future__ import annotations
 import click
 
 from redraft.cli.commands.experiment.booookscore import booookscore
-from redraft.cli.commands.experiment.chunk_size import chunk_size
-from redraft.cli.commands.experiment.context import context
-from redraft.cli.commands.experiment.grid import grid
-from redraft.cli.commands.experiment.hamlet import hamlet
-from redraft.cli.commands.experiment.longsumeval import longsumeval
-from redraft.cli.commands.experiment.qa import qa
+from redraft.cli.commands.experiment.papers import chunk_size, context, grid, hamlet, longsumeval, qa, thesis
 from redraft.cli.commands.experiment.report import report
-from redraft.cli.commands.experiment.thesis import thesis
 from redraft.cli.sections import CommandGroup
 
 _EPILOG = """\b
