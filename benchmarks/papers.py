@@ -1,7 +1,7 @@
 """What can be recomputed of the four papers from released data, beside the published figures.
 
-Run `python -m benchmarks.papers`, with REDRAFT_DATA for all of it. It exits with 1 where a figure is off, and its last line is
-the result.
+Run `python -m benchmarks.papers`, with REDRAFT_DATA for all of it. It exits with 1 where a figure is off, and its last
+line is the result.
 """
 
 import importlib

@@ -341,14 +341,18 @@ def test_tldr_has_the_mean_of_all_who_rated_a_summary(tmp_path: Path) -> None:
     assert (human_field(read, "consistency", None), human_field(read, "coverage", None)) == ("accuracy", "coverage")
 
 
-def test_patents_are_rated_by_several_and_summarized_from_abstract_and_claims(tmp_path: Path) -> None:
-    entry = {"patent_id": "US1", "abstract": "A lamp.", "claims": "1. A lamp that burns.", "model": "BART"}
+def test_a_patent_has_a_column_for_each_system_and_rating(tmp_path: Path) -> None:
+    patent = {"abstract": "A lamp.", "claims": "1. A lamp that burns.", "bart": "It burns.", "gpt35": "It sinks."}
+    rated = {"accuracy_summary_3": 4, "coverage_summary_3": 2.5, "clarity_summary_3": 5, "accuracy_summary_5": 1}
     entries = [
-        {**entry, "summary": "It burns.", "accuracy": [4, 5, 3], "coverage": 2, "clarity": 5},
-        {**entry, "summary": "It sinks.", "human": {"accuracy": 1, "coverage": 1.5}},
-        {**entry, "summary": "It is unrated."},
+        {**patent, **rated, "xl_net": "It is unrated."},
+        {**patent, "accuracy_summary_1": 5},
+        {"claims": "Its abstract is missing."},
     ]
     read = FORMATS["patentsumeval"].read(lines(tmp_path, entries))
-    assert figures(read) == [{"accuracy": 4, "coverage": 2, "clarity": 5}, {"accuracy": 1, "coverage": 1.5}]
+    assert figures(read) == [{"accuracy": 4, "coverage": 2.5, "clarity": 5}, {"accuracy": 1}]
+    assert [(item.system, item.summary) for item in read.items] == [("bart", "It burns."), ("gpt35", "It sinks.")]
     assert {item.source for item in read.items} == {"A lamp.\n\n1. A lamp that burns."}
-    assert [one.message for one in read.troubles] == ["there is none of accuracy, coverage, clarity, overall"]
+    assert len({item.document for item in read.items}) == 1
+    assert [one.place for one in read.troubles] == ["line 2", "line 3"]
+    assert read.troubles[0].message == "it has no summary with ratings"

@@ -469,7 +469,7 @@ FORMATS: Mapping[str, Format] = {
             for name, title in (("arxiv", "Arxiv"), ("govreport", "GovReport"))
         ),
         Format("tldr", "TL;DR", _LIKERT_7, items_of_tldr, joined=merged),
-        Format("patentsumeval", "PatentSumEval", _LIKERT_5, items_of_patents, beside=("documents.jsonl",)),
+        Format("patentsumeval", "PatentSumEval", _LIKERT_5, items_of_patents),
         Format("unisumeval", "UniSumEval", _FIELDS_OF_UNISUMEVAL, _items_of_unisumeval, beside=("documents.jsonl",)),
         Format(
             "jsonl",

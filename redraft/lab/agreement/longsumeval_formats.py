@@ -3,9 +3,8 @@ patents (PatentSumEval)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from statistics import fmean
-from typing import Any
 
 from redraft.lab.agreement.people import (
     FileEntry,
@@ -22,6 +21,14 @@ from redraft.lab.agreement.people import (
 _PREFIX = "ID_"
 AXES = ("accuracy", "coverage", "coherence", "overall")
 RATED = ("accuracy", "coverage", "clarity", "overall")
+_PATENT_SYSTEMS = {
+    "summary_1": "hupd-t5-base",
+    "summary_2": "xl_net",
+    "summary_3": "bart",
+    "summary_4": "long-t5-tglobal-base-16384-book-summary-2",
+    "summary_5": "gpt35",
+}
+"""The columns with the summaries of a system, by how the columns of its ratings end, such as `accuracy_summary_1`."""
 
 
 def items_of_koh(dataset: str) -> Callable[[FileEntry, Library], list[HumanItem]]:
@@ -51,7 +58,10 @@ def items_of_tldr(entry: FileEntry, _: Library) -> list[HumanItem]:
     content = mapping(entry.content)
     info, summary = mapping(content.get("info")), mapping(content.get("summary"))
     system = optional(summary, "policy")
-    people = _figures(mapping(summary.get("axes")), AXES)
+    axes = mapping(summary.get("axes"))
+    people = {name: value for name in AXES if (value := number(axes.get(name))) is not None}
+    if not people:
+        raise UnreadableError(f"there is none of {', '.join(AXES)}")
     source = text_at(info, "post", "article")
     return [HumanItem(system, optional(info, "id"), text_at(summary, "text"), people, source=source, system=system)]
 
@@ -76,23 +86,16 @@ def merged(items: Sequence[HumanItem]) -> list[HumanItem]:
     return found
 
 
-def items_of_patents(entry: FileEntry, known: Library) -> list[HumanItem]:
-    """Return a rated summary of a patent; what was summarized is its abstract and claims."""
+def items_of_patents(entry: FileEntry, _: Library) -> list[HumanItem]:
+    """Return the rated summaries of a patent, a row of the released sheet; its abstract and claims were summarized."""
     content = mapping(entry.content)
-    document = optional(content, "patent_id", "document_id", "id")
-    parts = [str(content[name]) for name in ("abstract", "claims") if isinstance(content.get(name), str)]
-    source = "\n\n".join(parts) or known.get(document) or text_at(content, "text", "source", "document")
-    rated = content.get("human")
-    people = _figures(rated if isinstance(rated, Mapping) else content, RATED)
-    system = optional(content, "system", "model")
-    return [HumanItem(system, document, text_at(content, "summary"), people, source=source, system=system)]
-
-
-def _figures(rated: Mapping[str, Any], fields: Sequence[str]) -> dict[str, float]:
-    """Return the ratings by field: of several annotators their mean."""
-    listed = {name: value if isinstance(value, list) else [value] for name in fields if (value := rated.get(name))}
-    known = {name: [one for value in values if (one := number(value)) is not None] for name, values in listed.items()}
-    people = {name: fmean(values) for name, values in known.items() if values}
-    if not people:
-        raise UnreadableError(f"there is none of {', '.join(fields)}")
-    return people
+    source = "\n\n".join(text_at(content, name) for name in ("abstract", "claims"))
+    found: list[HumanItem] = []
+    for column, system in _PATENT_SYSTEMS.items():
+        ratings = {name: number(content.get(f"{name}_{column}")) for name in RATED}
+        people = {name: value for name, value in ratings.items() if value is not None}
+        if people and content.get(system):
+            found.append(HumanItem(system, "", text_at(content, system), people, source=source, system=system))
+    if not found:
+        raise UnreadableError("it has no summary with ratings")
+    return found
