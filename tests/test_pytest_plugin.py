@@ -99,11 +99,12 @@ def test_a_metric_without_a_score_fails_and_says_why() -> None:
 
 def test_own_metrics_must_reach_one_and_the_usual_ones_what_is_usual() -> None:
     def half(case: redraft.Case) -> float:
+        """It is whole."""
         return 0.5
 
     with redraft.Session(":memory:") as session:
         redraft.assert_summary(MINUTES, GOOD, session=session, metrics=[half], half=0.5)
-        with pytest.raises(AssertionError, match=r"^half 0\.50, not 1\.00\n"):
+        with pytest.raises(AssertionError, match=r"^half 0\.50, not 1\.00\n.*\nhalf: Change the summary"):
             redraft.assert_summary(MINUTES, GOOD, session=session, metrics=[half], consistency=0.9)
         with pytest.raises(AssertionError, match=r"^consistency 0\.50, not 0\.90; coverage"):
             redraft.assert_summary(MINUTES, BAD, session=session)
@@ -113,6 +114,8 @@ def test_a_score_that_is_none_and_a_metric_that_is_none_are_refused() -> None:
     with redraft.Session(":memory:") as session:
         with pytest.raises(redraft.UsageError, match="coverage=90 is not a score from 0 to 1"):
             redraft.assert_summary(MINUTES, GOOD, session=session, coverage=90)
+        with pytest.raises(redraft.UsageError, match=r"coverage='0\.9' is not a score from 0 to 1"):
+            redraft.assert_summary(MINUTES, GOOD, session=session, coverage="0.9")  # type: ignore[arg-type]
         with pytest.raises(redraft.UsageError, match="there is no metric 'beauty'"):
             redraft.assert_summary(MINUTES, GOOD, session=session, beauty=0.9)
 

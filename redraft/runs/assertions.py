@@ -42,8 +42,8 @@ def assert_summary(
     __tracebackhide__ = True
     names = [one if isinstance(one, str) else as_evaluator(one).name for one in metrics]
     wanted = {**dict.fromkeys(names, 1.0), **least} or _USUAL
-    if wrong := [name for name, value in wanted.items() if not 0 <= value <= 1]:
-        raise UsageError(f"{wrong[0]}={wanted[wrong[0]]} is not a score from 0 to 1", hint=f"write {wrong[0]}=0.9")
+    if wrong := [name for name, value in wanted.items() if not (isinstance(value, float | int) and 0 <= value <= 1)]:
+        raise UsageError(f"{wrong[0]}={wanted[wrong[0]]!r} is not a score from 0 to 1", hint=f"write {wrong[0]}=0.9")
     objects = [one for one in metrics if not isinstance(one, str)]
     with ExitStack() as stack:
         judge = session or (SESSIONS[-1] if SESSIONS else stack.enter_context(Session()))
@@ -82,4 +82,5 @@ def _line(finding: Finding, document: Document) -> str:
     said = finding.answer or finding.why or (finding.explanation if finding.sentence else "")
     place = place_of(document, finding.evidence.span) if finding.evidence and finding.evidence.span else ""
     parts = [one_line(about, _WIDTH), one_line(said, _WIDTH)]
-    return f"{finding.kind}: {' -> '.join(filter(None, parts))}{f' ({place})' if place else ''}"
+    kind = f"{finding.kind}: " if finding.kind != finding.metric else ""
+    return f"{kind}{' -> '.join(filter(None, parts))}{f' ({place})' if place else ''}"

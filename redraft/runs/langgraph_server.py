@@ -27,7 +27,7 @@ Served = AbstractAsyncContextManager[CompiledStateGraph[Any, Any, Any, Any]]
 @asynccontextmanager
 async def _session() -> AsyncIterator[Session]:
     settings = DraftConfig(
-        model=os.environ.get("REDRAFT_MODEL", EXTRACTIVE), base_url=os.environ.get("REDRAFT_BASE_URL") or None
+        model=os.environ.get("REDRAFT_MODEL") or EXTRACTIVE, base_url=os.environ.get("REDRAFT_BASE_URL") or None
     )
     judges = os.environ.get("REDRAFT_JUDGE", "").split()
     # The server rejects calls that block its event loop.

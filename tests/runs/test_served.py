@@ -49,6 +49,7 @@ SAVERS = {name: InMemorySaver() for name in BUILDERS}
 def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The database that the environment names, and a document and a summary on disk."""
     monkeypatch.setenv("REDRAFT_DB", str(tmp_path / "served.db"))
+    monkeypatch.setenv("REDRAFT_MODEL", "")  # as in a file of a container's settings, where nothing is set
     monkeypatch.chdir(tmp_path)
     Path("book.md").write_text(TEXT, "utf-8")
     Path("summary.txt").write_text(
