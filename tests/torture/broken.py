@@ -24,6 +24,12 @@ from redraft.store.runs import Runs
 from redraft.store.store import Store
 
 
+def _put(owner: Any, name: str, broken: object) -> None:
+    """Put something broken in the place of what is there; where nothing is, nothing would be broken."""
+    assert hasattr(owner, name), f"{owner} has no {name} to break"
+    setattr(owner, name, broken)
+
+
 def forgetful() -> None:
     """Of what a process before has stored nothing is found again."""
     Path("redraft.checkpoints.db").unlink(missing_ok=True)
@@ -45,18 +51,18 @@ def unresumable() -> None:
     async def entry(*_: Any) -> None:
         raise KeyError("draft")
 
-    driver.Driver._entry = entry  # type: ignore
+    _put(driver.Driver, "_entry", entry)
 
 
 def spendthrift() -> None:
     """Budgets are not looked at."""
 
-    Reservations._check = lambda *_: None  # type: ignore
+    _put(Reservations, "_check", lambda *_: None)
 
 
 def outspoken() -> None:
     """What is printed sets the title of the terminal."""
-    terminal._Harmless.write = lambda self, text: self.stream.write(f"\x1b]0;broken\x07{text}")  # type: ignore
+    _put(terminal._CleanStream, "write", lambda self, text: self.stream.write(f"\x1b]0;broken\x07{text}"))
 
 
 def talkative() -> None:
@@ -66,12 +72,12 @@ def talkative() -> None:
     def settle(self: Reservations, reservation: Reservation, call: Call) -> None:
         keep(self, reservation, replace(call, error=os.environ["OPENAI_API_KEY"]))
 
-    Reservations.settle = settle  # type: ignore
+    _put(Reservations, "settle", settle)
 
 
 def credulous() -> None:
     """Fences can be closed by what is within them."""
-    book.neutralize = lambda text, *_: text
+    _put(book, "neutralize", lambda text, *_: text)
 
 
 def crowded() -> None:
@@ -81,19 +87,19 @@ def crowded() -> None:
     def claim(*_: Any) -> Any:
         yield
 
-    Store.claim = claim  # type: ignore
-    Reservations._is_sent_elsewhere = lambda *_: False  # type: ignore
+    _put(Store, "claim", claim)
+    _put(Reservations, "is_sent_elsewhere", lambda *_: False)
 
 
 def swallowing() -> None:
     """Half of a document is not read."""
-    cleaned = documents.cleaned
-    documents.cleaned = lambda text: cleaned(text[: len(text) // 2])  # type: ignore
+    cleaned = documents.clean_with_notes
+    _put(documents, "clean_with_notes", lambda text: cleaned(text[: len(text) // 2]))
 
 
 def unfinished() -> None:
     """What is stored is not there when it is looked for: the run is not on record."""
-    Runs.get = lambda *_: (_ for _ in ()).throw(KeyError("run"))  # type: ignore
+    _put(Runs, "get", lambda *_: (_ for _ in ()).throw(KeyError("run")))
 
 
 def unshielded() -> None:
@@ -105,7 +111,7 @@ def unshielded() -> None:
             path.chmod(0o644)
         return address(self)
 
-    SqliteCheckpoints.address = opened  # type: ignore
+    _put(SqliteCheckpoints, "address", opened)
 
 
 def astray() -> None:
@@ -115,7 +121,7 @@ def astray() -> None:
     async def sent(self: Any, request: Any, **named: Any) -> Any:
         return await send(self, request, **named | {"follow_redirects": True})
 
-    httpx2.AsyncClient.send = sent  # type: ignore
+    _put(httpx2.AsyncClient, "send", sent)
 
 
 BREAKS: dict[str, Callable[[], None]] = {

@@ -157,7 +157,7 @@ def injections() -> list[str]:
 
 _FENCE = re.compile(rf"<[\s/\\]*(?:{'|'.join(_TAGS)})")
 # What is noted of the model says nothing of what was read.
-_ABOUT_THE_MODEL = re.compile(r"vocabulary|the window of \S+ is not known")
+_ABOUT_THE_MODEL = re.compile(r"vocabulary|the window of \S+ is unknown")
 
 
 def _fences(text: str) -> Counter[str]:
