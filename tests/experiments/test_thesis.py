@@ -40,7 +40,6 @@ from tests.experiments.valley import replies as read
 from tests.experiments.world import serving
 from tests.judges import Keepers, seen_on
 from tests.packs.test_typed import builder
-from tests.support import SAMPLE
 
 MILLERS = [
     " ".join([f"The miller {name} grinds barley and rye for farmers of valley {number}.", "The river runs high."] * 4)
@@ -296,31 +295,6 @@ def test_a_preset_is_never_silently_another_strategy(tmp_path: Path) -> None:
     judged = command.run("evaluate", "book.txt", "summary.txt", "--preset", "thesis", "--metric", "position",
                          "--embeddings", "", "--similarity", "rouge1")  # fmt: skip
     assert judged.code == 0, judged.err
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("line", "shown"),
-    [
-        (
-            f"experiment thesis {SAMPLE} -m extractive --context-tokens 131072 --until 4000:22000:6000 --places tfidf"
-            " -o results",
-            "sentences by thirds",
-        ),
-        (
-            f"experiment thesis {SAMPLE} -m openai:a --judge openai:b --preset thesis --min-tokens 0 --dry-run",
-            "aligning facts",
-        ),
-    ],
-)
-def test_the_commands_of_the_page_on_papers_run(line: str, shown: str, tmp_path: Path) -> None:
-    done = Inside(tmp_path).run(*line.split())
-    assert done.code == 0, done.err
-    assert shown in done.out
-    if "results" in line:
-        made = {path.name for path in (tmp_path / "results").iterdir()}
-        assert {"position_halves.csv", "similarities.csv", "fact_steps_1.svg", "fact_phases_1.svg"} <= made
-        assert {"fact_trends_1.svg", "position_densities_1.svg", "accuracy_by_third_and_length.svg"} <= made
 
 
 def test_the_figures_that_follow_from_the_thesis_are_right() -> None:
