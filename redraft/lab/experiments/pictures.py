@@ -11,7 +11,7 @@ from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.context.experiment import ADDED, ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE, THIRDS
 from redraft.lab.experiments.context.records import PHASES
 from redraft.lab.experiments.experiment import SET
-from redraft.lab.experiments.frames import Record, different, melted, number, records_of
+from redraft.lab.experiments.frames import ENDS, Record, different, melted, number, records_of
 from redraft.lab.experiments.hamlet.experiment import FIFTHS, LEVEL_COLUMNS, WHOLE
 from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
 from redraft.report.plots.figure import Grid, Grids
@@ -27,7 +27,6 @@ Records = Sequence[Record]
 _NO_NAME = re.compile(r"[^\w-]+")
 # Beyond these numbers of pairs, lines and documents the table says more than pictures.
 _MOST_PAIRS, _MOST_LINES, _MOST_DOCUMENTS = 10, 8, 8
-_INTERVAL = ("95% from", "95% to")
 _SHARE = (0, 1)
 _NAMES = ("system", "model", "first", "second")
 _RIGHT = "share of correctly handled questions"
@@ -121,9 +120,7 @@ class PairwiseDifferences:
         records = records_of(table)
         if self.judge is not None:
             records = _of_judge(records, self.judge)
-        both = dict.fromkeys((str(one["first"]), str(one["second"])) for one in records)
-        for at, (first, second) in enumerate(list(both)[:_MOST_PAIRS], 1):
-            own = [one for one in records if (one["first"], one["second"]) == (first, second)]
+        for at, ((first, second), own) in enumerate(_pairs(records)[:_MOST_PAIRS], 1):
             if any(number(one[self.value]) is not None for one in own):
                 said = (first, second, self.measure, f"{first} and {second}")
                 drawn[f"{self.name}_{at}"] = gaps(own, self.what, self.value, self.of, said)
@@ -131,7 +128,7 @@ class PairwiseDifferences:
 
 
 def _between(one: Record) -> tuple[float | None, float | None]:
-    return number(one.get(_INTERVAL[0])), number(one.get(_INTERVAL[1]))
+    return number(one.get(ENDS[0])), number(one.get(ENDS[1]))
 
 
 def _joined(names: Sequence[str], one: Record) -> str:
@@ -152,6 +149,20 @@ def against_cost(records: Records, who: str, score: str, metric: str) -> ScoreAg
 def only(records: Records, **wanted: Cell) -> list[Record]:
     """Return the records that have these cells."""
     return [one for one in records if all(one[name] == cell for name, cell in wanted.items())]
+
+
+def grouped(records: Records, *names: str) -> dict[tuple[Cell, ...], list[Record]]:
+    """Return the records grouped by the cells of some columns, in order of first occurrence."""
+    found: dict[tuple[Cell, ...], list[Record]] = {}
+    for one in records:
+        found.setdefault(tuple(one[name] for name in names), []).append(one)
+    return found
+
+
+def _pairs(records: Records) -> list[tuple[tuple[str, str], list[Record]]]:
+    """Return the records of each two contestants, by their names."""
+    found = grouped(records, "first", "second").items()
+    return [((str(first), str(second)), own) for (first, second), own in found]
 
 
 def _of_judge(records: Records, at: int = 0) -> list[Record]:
@@ -223,8 +234,7 @@ def _grid_scores(table: Table) -> dict[str, Plot]:
     """Draw all scores in one picture, and each metric against the cost of a summary."""
     records, about = records_of(table), ("system", "metric", "mean score", "Scores by system")
     drawn = Heat("scores", "judge", "system", "metric", "score", about, panels="judged by {}")(table)
-    for metric in different(records, "metric"):
-        own = only(_of_judge(records), metric=metric)
+    for (metric,), own in grouped(_of_judge(records), "metric").items():
         if plot := against_cost(own, "system", "score", str(metric)):
             drawn[f"cost_{_file(str(metric))}"] = plot
     return drawn
@@ -243,9 +253,7 @@ def _summaries(table: Table) -> dict[str, Plot]:
 def _rounds(table: Table) -> dict[str, Plot]:
     """Draw the mean score of the best drafts after each round, by metric."""
     drawn: dict[str, Plot] = {}
-    records = _with_ways(table)
-    for metric in different(records, "metric"):
-        own = only(records, metric=metric)
+    for (metric,), own in grouped(_with_ways(table), "metric").items():
         shown = different(own, "")[:_MOST_LINES]
         own = [one for one in own if one[""] in shown]
         said = ("round", f"mean {metric} of the best drafts", f"{metric} by round")
@@ -256,10 +264,9 @@ def _rounds(table: Table) -> dict[str, Plot]:
 def _gains(table: Table) -> dict[str, Plot]:
     """Draw the gain from refining, on all summaries and on those with low first scores."""
     drawn: dict[str, Plot] = {}
-    records = _with_ways(table)
-    for at, way in enumerate(different(records, "")[:_MOST_LINES], 1):
+    for at, ((way,), own) in enumerate(list(grouped(_with_ways(table), "").items())[:_MOST_LINES], 1):
         said = ("refined", "first drafts", "score", f"What refining gains: {way}" if way else "What refining gains")
-        drawn[f"gains_{at}"] = gaps(only(records, **{"": way}), ["metric", "subset"], "gain", "documents", said)
+        drawn[f"gains_{at}"] = gaps(own, ["metric", "subset"], "gain", "documents", said)
     return drawn
 
 
@@ -297,11 +304,9 @@ def _scores_by_length(table: Table) -> dict[str, Plot]:
 
 def _between_models(table: Table) -> dict[str, Plot]:
     """Draw for each pair of models the difference in accuracy, over all questions and by type."""
-    records = records_of(table)
-    both = dict.fromkeys((str(one["first"]), str(one["second"])) for one in records)
     drawn: dict[str, Plot] = {}
-    for count, (first, second) in enumerate(both, 1):
-        own = only(records, first=first, second=second)
+    both = _pairs(records_of(table))
+    for count, ((first, second), own) in enumerate(both, 1):
         said = (first, second, "accuracy", f"Accuracy: {first} and {second}")
         name = "differences" if len(both) == 1 else f"differences_{count}"
         drawn[name] = gaps(own, ["type"], "difference", "questions", said)
@@ -348,18 +353,15 @@ def _fact_shares(table: Table) -> dict[str, Plot]:
     """Draw how many facts match, are lost or are new in each section, beside an even spread: a picture for each
     contestant and measure."""
     drawn: dict[str, Plot] = {}
-    records = only(records_of(table), steps=ALL_STEPS)
     about = (
         "Each bar shows all facts of a section that match, are lost or are new from one step to the next; below"
         " it is what an even spread over the text read would give."
     )
-    for who in different(records, "system"):
-        for measure in different(records_of(table), "measure"):
-            own = only(records, system=who, measure=measure)
-            if splits := list(_splits(own)):
-                drawn[f"fact_shares_{len(drawn) + 1}"] = Shares(
-                    splits, FATES, f"Facts by {measure}: {who}", even=False, measure="share of facts, in %", about=about
-                )
+    for (who, measure), own in grouped(only(records_of(table), steps=ALL_STEPS), "system", "measure").items():
+        if splits := list(_splits(own)):
+            drawn[f"fact_shares_{len(drawn) + 1}"] = Shares(
+                splits, FATES, f"Facts by {measure}: {who}", even=False, measure="share of facts, in %", about=about
+            )
     return drawn | _fact_phases(table)
 
 
@@ -367,7 +369,7 @@ def _fact_phases(table: Table) -> dict[str, Plot]:
     """Draw the shares of facts in each phase of the steps (figure 6.4b): a picture for each contestant and measure."""
     drawn: dict[str, Plot] = {}
     about = "Each bar shows all facts of a third of the steps that match, are lost or are new from one to the next."
-    for (who, measure), own in _by_measure(only(records_of(table), section=ANYWHERE)).items():
+    for (who, measure), own in grouped(only(records_of(table), section=ANYWHERE), "system", "measure").items():
         bars = [
             ShareBar(phase, [number(one[fate]) for fate in FATES]) for phase in PHASES for one in only(own, steps=phase)
         ]
@@ -382,7 +384,7 @@ def _fact_phases(table: Table) -> dict[str, Plot]:
 def _fact_steps(table: Table) -> dict[str, Plot]:
     """Draw the fates of facts by section and step (figures 6.2 and 6.5), and of all facts as three lines (6.3b)."""
     drawn: dict[str, Plot] = {}
-    for at, ((who, measure), own) in enumerate(_by_measure(records_of(table)).items(), 1):
+    for at, ((who, measure), own) in enumerate(grouped(records_of(table), "system", "measure").items(), 1):
         placed = [one for section in (*THIRDS, ADDED) for one in only(own, section=section)]
         title, about = f"Facts by {measure}: {who}", ("section", "tokens read", "share of the facts of a section")
         heat = Heat("", "column", "section", "until", "value", (*about, title))
@@ -393,13 +395,6 @@ def _fact_steps(table: Table) -> dict[str, Plot]:
         said = ("tokens read", "share of facts", f"Facts by {measure}, step by step: {who}")
         drawn[f"fact_trends_{at}"] = lines(whole, ["fate"], "until", "share", said, ends=_SHARE)
     return drawn
-
-
-def _by_measure(records: Records) -> dict[tuple[Cell, Cell], list[Record]]:
-    found: dict[tuple[Cell, Cell], list[Record]] = {}
-    for one in records:
-        found.setdefault((one["system"], one["measure"]), []).append(one)
-    return found
 
 
 def _splits(records: Records) -> Iterator[ShareBar]:

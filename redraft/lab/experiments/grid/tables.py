@@ -25,7 +25,6 @@ from redraft.lab.experiments.frames import (
 )
 from redraft.lab.experiments.grid.experiment import (
     GRID,
-    AspectVotes,
     GridDesign,
     GridJudgment,
     GridOutcome,
@@ -40,7 +39,6 @@ from redraft.report.tables import Table, figure, mean, plain
 ALL_JUDGES, _ALL = "mean of judges", "all"
 COUNTS = ("summaries", "of", "failed", "unjudged")
 """The columns that say what a row is based on: scored summaries, of how many, failures and missing verdicts."""
-_READY = "ready-made"
 # Anything smaller is no difference at three digits.
 _SEEN = 0.0005
 _INTERVAL = INTERVAL.format(", each with all of its summaries", "documents ")
@@ -149,7 +147,7 @@ def _mean_scores(outcome: GridOutcome, one: GridSystem) -> list[float | None]:
 
 def _configured(one: GridSystem) -> Row:
     if (it := one.settings) is None:
-        return (one.name, _READY, None, None, None)
+        return (one.name, "ready-made", None, None, None)
     strategy = it.strategy if one.refines is None else f"{it.strategy}, refined"
     return (one.name, one.model, strategy, None if it.strategy == "direct" else it.chunk_tokens, it.words)
 
@@ -214,16 +212,13 @@ def _shares(pairs: Sequence[GridPreference], aspect: Aspect) -> Row:
     votes = [one.votes[aspect] for one in pairs if aspect in one.votes]
     said = [sum(vote.winner == winner for vote in votes) for winner in _WORTH]
     worth, status = [_WORTH[vote.winner] for vote in votes], [one.status for one in pairs]
+    leaning = [vote.leaning for vote in votes]
+    ties = (leaning.count("a"), leaning.count("b"), sum(vote.order_decides for vote in votes))
     return (
         *(100 * number / len(votes) if votes else None for number in said),
-        *(mean(worth), *ends(worth), len(votes), *said, *_ties(votes), sum(one.same for one in pairs)),
+        *(mean(worth), *ends(worth), len(votes), *said, *ties, sum(one.same for one in pairs)),
         *(status.count("done") - len(votes), status.count("failed"), len(pairs)),
     )
-
-
-def _ties(votes: Sequence[AspectVotes]) -> tuple[int, int, int]:
-    leaning = [vote.leaning for vote in votes]
-    return leaning.count("a"), leaning.count("b"), sum(vote.order_decides for vote in votes)
 
 
 @table(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from statistics import StatisticsError, correlation
 from typing import Literal
@@ -126,12 +127,7 @@ def _by_model(
     return found | {MODELS_MEAN: [mean(column) for column in zip(*found.values(), strict=True)]}
 
 
-def _recall(items: Sequence[HamletItem]) -> HamletTally:
-    return HamletTally(items, "recall")
-
-
-def _faithfulness(items: Sequence[HamletItem]) -> HamletTally:
-    return HamletTally(items, "faithfulness")
+_recall, _faithfulness = partial(HamletTally, metric="recall"), partial(HamletTally, metric="faithfulness")
 
 
 def _on_recall(items: Sequence[HamletItem]) -> str:
