@@ -208,14 +208,18 @@ def part(given: Given) -> Choice:
     return choice(*ranges, given["skip"], given["source_language"] or "", partial=given["partial"])
 
 
-def document_at(sources: Sequence[str], given: Given) -> str | Sequence[str] | Document:
-    """Return the source, or the list of several; if only a part is asked for, that part as a document."""
-    from redraft.readers.documents import check_sources, load_all
+def document_at(sources: Sequence[str], given: Given) -> Document:
+    """Return the document at a path, or several read as one, or the part that is asked for; or a stored one by its
+    id."""
+    from redraft.readers.documents import load_all
+    from redraft.runs.inputs import document_of, is_id
 
-    check_sources(sources)
     if any(given.get(name) for name in ("chapters", "pages", "skip", "source_language", "partial")):
         return load_all(sources, wanted=part(given))
-    return sources[0] if len(sources) == 1 else sources
+    if len(sources) == 1 and is_id(sources[0]):
+        with store_to_read(given["db"]) as store:
+            return document_of(store, sources[0])
+    return load_all(sources)
 
 
 def document(sources: Sequence[str], *, quiet: bool) -> Document:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 def carry_out(
-    source: str | Sequence[str] | Document,
+    document: Document,
     settings: DraftConfig,
     order: RunSpec,
     given: Mapping[str, Any],
@@ -48,12 +48,12 @@ def carry_out(
     limits, prices, quiet = asked.limits(given), asked.prices(given), given["quiet"]
     as_json = target.as_json if target else given["as_json"]
     if given["dry_run"]:
-        return show_plan(source, settings, order, prices, limits, as_json=as_json)
+        return show_plan(document, settings, order, prices, limits, as_json=as_json)
     with Store(given["db"]) as store:
         known = with_places(_with_packs(order, store), settings)
         result = work(
             store,
-            lambda session: session.begin_order(source, settings, known),
+            lambda session: session.begin_order(document, settings, known),
             limits=limits,
             prices=prices,
             quiet=quiet,

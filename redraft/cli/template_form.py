@@ -30,13 +30,10 @@ def fill_form(
     """Draft every section of the template, then write and print the form; return the exit code."""
     from redraft.cli.delivery import closed, work
     from redraft.cli.views.outcome import close_form, deliver, show_form_plan
-    from redraft.domain import Document
-    from redraft.readers.documents import load_all
     from redraft.runs.forms import fill, form_paper, spendings
     from redraft.store.store import Store
 
-    template, found = _template(given, settings, purpose), asked.document_at(sources, given)
-    document = found if isinstance(found, Document) else load_all(sources)
+    template, document = _template(given, settings, purpose), asked.document_at(sources, given)
     wanted, prices = (document, settings, template, purpose), asked.prices(given)
     if given["dry_run"]:
         return show_form_plan(template, spendings(*wanted, prices), as_json=to.as_json)

@@ -494,21 +494,17 @@ class DryRuns:
         return replace(order, purpose=order.purpose.model_copy(update={"judging": judged.model_copy(update=update)}))
 
 
-def spending_of(
-    source: str | Sequence[str] | Document, settings: DraftConfig, order: RunSpec, prices: PriceTable
-) -> CostEstimate:
+def spending_of(document: Document, settings: DraftConfig, order: RunSpec, prices: PriceTable) -> CostEstimate:
     """Estimate the cost of a run as if nothing were stored yet. No model is asked and nothing is stored."""
-    prepared, order, notes = planned(source, settings, order)
+    prepared, order, notes = planned(document, settings, order)
     return dry_run(prepared, order, prices, notes)
 
 
-def planned(
-    source: str | Sequence[str] | Document, settings: DraftConfig, order: RunSpec
-) -> tuple[PreparedDocument, RunSpec, list[str]]:
+def planned(document: Document, settings: DraftConfig, order: RunSpec) -> tuple[PreparedDocument, RunSpec, list[str]]:
     """Prepare a run of this order; return that, the completed order, and notes. No server is asked for its window."""
     settings, order = order.settled(settings), with_places(order, settings)
     settings, order, notes = with_windows(settings, order, known_window)
-    return prepare(source, settings, given=order.given), order, notes
+    return prepare(document, settings, given=order.given), order, notes
 
 
 def dry_run(

@@ -52,9 +52,14 @@ def document_of(store: Store, source: Sources) -> Document:
         return finished(source)
     if not str(source):
         raise UsageError("the path of the document is empty", hint="pass the path of a file")
-    if _ID.fullmatch(str(source)) and store.documents.has(str(source)):
+    if is_id(str(source)) and store.documents.has(str(source)):
         return store.documents.get(str(source))
     return load(source)
+
+
+def is_id(source: str) -> bool:
+    """Return whether a text may be the id of a stored document."""
+    return bool(_ID.fullmatch(source))
 
 
 def document_of_task(store: Store, task: Task) -> Document:
@@ -83,7 +88,7 @@ def document_asked_about(store: Store, source: Sources) -> Sources:
     """The document that a question is about, if its id or that of a run on it is given; any other source unchanged."""
     if not isinstance(source, str) or not _RUN_OR_ID.fullmatch(source) or Path(source).exists():
         return source
-    if _ID.fullmatch(source):
+    if is_id(source):
         return document_of(store, source)
     try:
         return document_read(store, store.runs.get(source))
@@ -95,7 +100,7 @@ def summary_of(store: Store, source: str | Path) -> CleanText:
     """Return the summary that a graph was given: a path, the id of a stored text, or the text itself."""
     if not isinstance(source, str | Path):
         raise UsageError(f"summary is a {type(source).__name__}", hint="give its text, its path, or the id of a text")
-    if _ID.fullmatch(str(source)):
+    if is_id(str(source)):
         return CleanText(store.documents.text(str(source)), ())
     if isinstance(source, Path) or os.path.exists(source) or _is_file_name(source):
         return read_text(source)

@@ -29,7 +29,6 @@ from redraft.prompts.factual import FACTUAL
 from redraft.prompts.origins import TRACE_SENTENCES
 from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import CRITICIZE, REVISE
-from redraft.readers.documents import load_all
 from redraft.readers.parts import DocumentStretch, parted
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import handed_over
@@ -159,20 +158,15 @@ class _ResolvedSettings:
 
 
 def prepare(
-    source: str | Sequence[str] | Document, settings: DraftConfig, model: Model | None = None, given: str | None = None
+    document: Document, settings: DraftConfig, model: Model | None = None, given: str | None = None
 ) -> PreparedDocument:
-    """Read, measure, cut and plan; nothing is stored and nobody is asked. `given` is a summary that exists already."""
-    document = source if isinstance(source, Document) else load_all([source] if isinstance(source, str) else source)
+    """Measure, cut and plan; nothing is stored and nobody is asked. `given` is a summary that exists already."""
     document = with_language(document, settings.source_language)
     with reading(document):
-        return _prepared(document, settings, model, given)
-
-
-def _prepared(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> PreparedDocument:
-    settled = _settle(document, settings, model, given)
-    chapters = tuple(parted(document)) if settled.settings.by_chapter else ()
-    chunks = _cut(document, settled, chapters)
-    plan = _plan(Planner(document, chunks, settled.settings, settled.tokenizer, settled.book))
+        settled = _settle(document, settings, model, given)
+        chapters = tuple(parted(document)) if settled.settings.by_chapter else ()
+        chunks = _cut(document, settled, chapters)
+        plan = _plan(Planner(document, chunks, settled.settings, settled.tokenizer, settled.book))
     told = (*document.notes, *settled.warnings)
     return PreparedDocument(document, settled.settings, chunks, settled.tokenizer, settled.book, plan, told, chapters)
 

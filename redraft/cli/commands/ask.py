@@ -16,8 +16,6 @@ from redraft.errors import UsageError
 from redraft.settings import DraftConfig, RefineConfig
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from redraft.domain import Document
     from redraft.report.outputs.formats import Format
 
@@ -74,7 +72,7 @@ def ask(sources: tuple[str, ...], question: str, output: str | None, allow_self_
     return carry_out(_source(sources, given), settings, order, given, target=target)
 
 
-def _source(sources: tuple[str, ...], given: dict[str, Any]) -> str | Sequence[str] | Document:
+def _source(sources: tuple[str, ...], given: dict[str, Any]) -> Document:
     """The document that is meant: by its path, by its id, or by that of a run."""
     from redraft.domain import Document
     from redraft.runs.inputs import document_asked_about

@@ -131,7 +131,7 @@ _TIDIED = ("hierarchical", "incremental")
 
 
 def show_plan(
-    source: str | Sequence[str] | Document,
+    document: Document,
     settings: DraftConfig,
     order: RunSpec,
     prices: PriceTable,
@@ -140,7 +140,7 @@ def show_plan(
     as_json: bool,
 ) -> int:
     """Print to stdout what a command would do."""
-    spending = spending_of(source, settings, order, prices.for_jobs() if limits.provider_batch else prices)
+    spending = spending_of(document, settings, order, prices.for_jobs() if limits.provider_batch else prices)
     if as_json:
         echo_json(spending.to_json())
         return DONE
