@@ -67,6 +67,7 @@ writer_options = options.grouped(
 def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], design: D, given: Mapping[str, Any]) -> int:
     """Run an experiment under the given options and deliver its report; return the exit code."""
     from redraft.cli import given as asked
+    from redraft.lab.experiments.experiment import is_undecided
     from redraft.store.store import Store
 
     limits, prices, quiet = asked.limits(given), asked.prices(given), given["quiet"]
@@ -77,18 +78,9 @@ def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], desig
         outcome = work(lambda runner: experiment.run(documents, design, runner), store, limits, prices, quiet=quiet)
     report = experiment.report(outcome)
     deliver(report, target, as_json=given["as_json"], quiet=quiet)
-    undecided = _is_undecided(report)
+    undecided = is_undecided(report)
     done = experiment.is_some(outcome)
     return closed(outcome.complete, outcome.stopped, done=done, quiet=quiet, undecided=undecided)
-
-
-def _is_undecided(report: Report) -> bool:
-    """Return whether nothing failed except that judges could not decide."""
-    from redraft.lab.experiments.experiment import UNDECIDED
-
-    failures = (one for one in report.tables if one.name == "failures" and "code" in one.columns)
-    codes = {row[one.columns.index("code")] for one in failures for row in one.rows}
-    return codes == {UNDECIDED}
 
 
 def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bool, undecided: bool = False) -> int:

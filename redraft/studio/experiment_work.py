@@ -20,6 +20,7 @@ from pydantic import BaseModel, ValidationError
 from redraft.domain import Document
 from redraft.errors import RedraftError, RunError, UsageError
 from redraft.events import Event, Noted, PartDone, StageStarted
+from redraft.lab.experiments.experiment import UNDECIDED, is_undecided
 from redraft.lab.experiments.pictures import drawn
 from redraft.llm.prices import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner, described
@@ -34,6 +35,11 @@ _log = logging.getLogger("redraft")
 ORDER = "order.json"
 _HINT = "name another folder with --experiments"
 _NAME = re.compile(r"[^a-z0-9]+")
+_OPEN = {
+    "code": UNDECIDED,
+    "message": "the judge could not decide: see the table of failures below",
+    "hint": "run it again with another judge, or without the metric; the same judge would answer the same",
+}
 _TAKEN = frozenset({"new", "compare", "change", "start"})
 _LINES = 100
 State = Literal["running", "done", "incomplete", "stopped", "failed", "interrupted"]
@@ -126,7 +132,8 @@ class ExperimentJob:
             for file, text in report.files(drawn(report.name, report.tables)).items():
                 write(self.folder / file, text, _HINT)
             stopped = outcome.stopped
-            self._keep("done" if outcome.complete else "incomplete", described(stopped) if stopped else None)
+            error = described(stopped) if stopped else _OPEN if is_undecided(report) else None
+            self._keep("done" if outcome.complete else "incomplete", error)
         except asyncio.CancelledError:
             self._keep("stopped")
         except Exception as error:  # noqa: BLE001  (whatever it is, the experiment is shown as failed)

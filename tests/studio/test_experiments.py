@@ -273,6 +273,17 @@ def test_an_experiment_lists_its_runs_and_says_who_judged_itself(client: httpx.C
 
 
 @pytest.mark.slow
+def test_a_judge_that_cannot_decide_is_not_asked_again(client: httpx.Client) -> None:
+    name = started(client, word_limits="40", metrics=["booookscore"], name="open")
+    assert ended(client, name).status == "incomplete"
+    page = client.get(f"/experiments/{name}").text
+    assert "The judge could not decide" in page
+    assert "Run again with changes" in page
+    assert ">Resume<" not in page
+    assert '<a href="/experiments">/experiments</a> lists them' in client.get("/experiments/nowhere").text
+
+
+@pytest.mark.slow
 def test_the_coherence_of_summaries_is_measured_from_two_files(client: httpx.Client) -> None:
     summaries = {"a": f"{chapter()[:600]} It was his.", "b": chapter()[600:1200]}
     annotations = {"a": {"It was his.": {"questions": ["Whose?"], "types": ["entity omission"]}}, "b": {}}

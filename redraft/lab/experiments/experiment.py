@@ -69,6 +69,12 @@ def and_more(count: int, most: int, what: str) -> Iterator[str]:
         yield f"and {count - most} more {what}"
 
 
+def is_undecided(report: Report) -> bool:
+    """Return whether nothing failed except that judges could not decide."""
+    failures = (one for one in report.tables if one.name == "failures" and "code" in one.columns)
+    return {row[one.columns.index("code")] for one in failures for row in one.rows} == {UNDECIDED}
+
+
 def judged_own(writers: Iterable[str], judges: Iterable[str]) -> Iterator[str]:
     """Yield a sentence about each model that judged texts of its own."""
     wrote = frozenset(writers)

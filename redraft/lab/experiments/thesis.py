@@ -76,7 +76,7 @@ def _headline(outcome: ThesisOutcome, tables: Sequence[Table]) -> Iterable[str]:
 
 EXPERIMENT: Experiment[ThesisDesign, ThesisOutcome] = Experiment(
     THESIS,
-    "Traceability: where summaries come from, which facts they keep, and which questions are answered",
+    "Traceability: the sources of summaries, their facts, and answers to questions",
     run=thesis,
     is_some=lambda it: of_context.EXPERIMENT.is_some(it.context) or of_qa.EXPERIMENT.is_some(it.qa),
     about=lambda it: [*of_context.EXPERIMENT.about(it.context), *of_qa.EXPERIMENT.about(it.qa)],
