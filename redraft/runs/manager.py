@@ -317,8 +317,7 @@ class RunManager:
         partial = best_so_far(await off_loop(self.store.runs.pieces, run.id), job.plan.words)
         if partial is not None:
             what = "chapters" if run.settings.by_chapter else "chunks"
-            covered = f"{partial.covered} of {job.plan.chunks} {what} were covered"
-            note = f"the budget was used up when {covered}: {error.message}"
+            note = f"only {partial.covered} of {job.plan.chunks} {what} are covered: {error.message}"
             await job.keep(partial.text, PARTIAL, (note,), partial.pieces)
 
     async def _close(self, opened: _OpenRun) -> None:

@@ -83,7 +83,7 @@ class DocumentBody:
     @property
     def said(self) -> str:
         """Return what was left out, in one line; empty if all of it is read."""
-        return f"left out, since it is not part of the main text: {', '.join(self.around)}" if self.around else ""
+        return f"not part of the main text, so left out: {', '.join(self.around)}" if self.around else ""
 
 
 def body_of(document: Document, end: int | None = None) -> DocumentBody:

@@ -123,7 +123,7 @@ def test_one_budget_is_for_all_and_what_there_is_is_shown(command: Inside) -> No
     assert done.code == 3
     assert made["status"] == "stopped"
     assert made["usage"]["calls"] == 2
-    assert "chapters were covered" in made["notes"][0]
+    assert "chapters are covered" in made["notes"][0]
     again = command.run("resume", made["run"], "--max-calls", "20", "--json", "-q").json
     assert again["status"] == "done"
     assert again["usage"]["calls"] == 5

@@ -232,7 +232,7 @@ async def test_the_budget_ends_a_run_with_the_best_text_and_it_can_go_on(tmp_pat
     assert stopped.run.stop_reason == "budget"
     assert len(desk.asked) == 8
     assert 0 < count_words(stopped.summary or "") <= 100
-    assert "chunks were covered" in (stopped.draft.notes[0] if stopped.draft else "")
+    assert "chunks are covered" in (stopped.draft.notes[0] if stopped.draft else "")
 
     done = await desk.resume(stopped.run.id, Limits(max_calls=1000))
     assert done.complete
@@ -250,7 +250,7 @@ async def test_each_stop_at_a_budget_leaves_the_best_text_there_is_by_then(tmp_p
     for stopped, covered in ((first, 4), (second, 9), (same, 9)):
         assert (stopped.run.status, stopped.run.stop_reason) == ("stopped", "budget")
         assert stopped.draft is not None
-        assert f"when {covered} of {stopped.chunks} chunks were covered" in stopped.draft.notes[0]
+        assert f"only {covered} of {stopped.chunks} chunks are covered" in stopped.draft.notes[0]
     assert second.summary != first.summary
     assert "max_calls=9" in second.draft.notes[0] if second.draft else False
 

@@ -46,7 +46,7 @@ def test_the_sample_book_is_cut_at_paragraphs_and_covers_all_but_the_authors_not
     body = body_of(document)
     chunks = chunk(document, EstimatingTokenizer(), 2048, body.span.end, start=body.span.start, natural=True)
 
-    assert body.said == "left out, since it is not part of the main text: “Author's note”"
+    assert body.said == "not part of the main text, so left out: “Author's note”"
     assert "".join(document.text[slice(*one.span)] for one in chunks) == document.text[slice(*body.span)]
     for one in chunks:
         assert document.text[: one.span.end].endswith("\n\n")

@@ -145,10 +145,10 @@ class RunBatch:
         return await self.turn(name, lambda: self.quietly(stage, step, name, document, settings, order))
 
     async def turn(self, name: str, work: Callable[[], Awaitable[S]]) -> S:
-        """Do some work as soon as the limits allow, and report the status of what it returns."""
+        """Do some work as soon as the limits allow, and report it, with its status if it is not done."""
         async with self.places:
             found = await work()
-        self.tell(f"{name}: {found.status}")
+        self.tell(name if found.status == "done" else f"{name}: {found.status}")
         return found
 
     async def quietly(
