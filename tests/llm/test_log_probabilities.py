@@ -220,7 +220,9 @@ def test_the_path_to_a_label_is_multiplied_while_it_might_become_another() -> No
 def test_letters_of_several_bytes_and_what_is_around_the_reply_move_nothing() -> None:
     text = f'{{"sentences": [{entry(TAGS[0], "none", "Größe “ü” 水")}, {entry(TAGS[1], "entity", "ß")}]}}'
     by = {"none": {'"none': 0.75, '"entity': 0.25}, "entity": {'"entity': 0.6, '"none': 0.4}}
-    tokens = [ReplyToken(b"<think>", {b"<think>": 1.0}), *whole(text, by.__getitem__, "<|im_end|>")]
+    # It may have thought of the same reply before.
+    thoughts = whole(text, lambda label: {f'"{label}': 1.0}, "</think>")
+    tokens = [*thoughts, *whole(text, by.__getitem__, "<|im_end|>")]
     # A letter may be in two tokens.
     at = next(n for n, one in enumerate(tokens) if one.text == "水".encode())
     parts = [ReplyToken(part, {part: 1.0}) for part in ("水".encode()[:1], "水".encode()[1:])]
