@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from redraft import Store
-from redraft.agents.certainty import HIGH, LOW, calibrated, raw_cut
+from redraft.agents.certainty import HIGH, LOW, calibrated, fit_deviation, raw_cut
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.consensus import interval_of_mean
 from redraft.lab.agreement.calibration import LabelledProbability, fitted, labelled, quality
@@ -154,7 +154,8 @@ def coverage(pairs: Sequence[LabelledProbability], judge: Scripted, *, fit: bool
             )
         right = [others[n].right for n in random.integers(len(others), size=SENTENCES)]
         said = [judge.says(one, float(random.normal())) for one in right]
-        low, high = interval_of_mean([calibrated(one, by) for one in said])
+        likely = [calibrated(one, by) for one in said]
+        low, high = interval_of_mean(likely, fit_deviation(likely, by))
         covered += low - 1e-9 <= np.mean(right) <= high + 1e-9
     return covered / DRAWS
 
@@ -286,8 +287,9 @@ def recovery_table(sets: Sequence[LabelledSet]) -> tuple[list[list[object]], lis
         shares = [f"{share:.1%}" for share in (one.decided, one.known_decided, one.wrong, one.known_wrong)]
         covered = [f"{share:.1%}" for share in (one.covered, one.covered_fitted)]
         rows.append([one.set.partition(" ")[0], one.fitted_on, one.held_out, *cuts, *shares, *covered])
-        if one.covered < _COVERED:
-            off.append(f"{one.set}: the interval covers the truth in {one.covered:.1%} with the known calibration")
+        for share, by in ((one.covered, "known"), (one.covered_fitted, "fitted")):
+            if share < _COVERED:
+                off.append(f"{one.set}: the interval covers the truth in {share:.1%} with the {by} calibration")
         if abs(one.decided - one.known_decided) > 0.05 or abs(one.wrong - one.known_wrong) > 0.03:
             off.append(f"{one.set}: the fitted cuts decide {one.decided:.1%} with {one.wrong:.1%} wrong")
     return rows, off

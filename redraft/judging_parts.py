@@ -60,3 +60,5 @@ class Calibration(Settings):
 
     slope: float = Field(gt=0)
     intercept: float
+    covariance: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """How well the fit knows them: the variance of the slope, their covariance, and the variance of the intercept."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from pydantic import BaseModel
 
@@ -31,6 +31,20 @@ def calibrated(probability: float, calibration: Calibration | None) -> float:
         return probability
     within = min(1 - _LEAST, max(_LEAST, probability))
     return 1 / (1 + math.exp(-(calibration.slope * math.log(within / (1 - within)) + calibration.intercept)))
+
+
+def fit_deviation(probabilities: Collection[float], calibration: Calibration | None) -> float:
+    """Return the standard deviation that the fit of a calibration gives the mean of probabilities calibrated by it."""
+    if calibration is None or not probabilities:
+        return 0.0
+    by_slope = by_intercept = 0.0
+    for one in probabilities:
+        within = min(1 - _LEAST, max(_LEAST, one))
+        weight = within * (1 - within) / len(probabilities)
+        said = (math.log(within / (1 - within)) - calibration.intercept) / calibration.slope
+        by_slope, by_intercept = by_slope + weight * said, by_intercept + weight
+    slope, both, intercept = calibration.covariance
+    return math.sqrt(max(0.0, by_slope**2 * slope + 2 * by_slope * by_intercept * both + by_intercept**2 * intercept))
 
 
 def raw_cut(probability: float, calibration: Calibration) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextvars import ContextVar
@@ -13,6 +14,7 @@ from numbers import Real
 from typing import Any, Literal, get_args
 
 from redraft.agents.accounts import gather_all
+from redraft.agents.certainty import fit_deviation
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Span, Tree
@@ -263,7 +265,9 @@ def concluded(
         return replace(metric.failed(reason, unjudged), details=told)
     likely = [item.probability for item in items.values() if item.probability is not None]
     if len(likely) == len(items):
-        told["interval"] = [round(one, 4) for one in interval_of_mean(likely)]
+        deviations = [fit_deviation(one.odds.values(), one.calibration) for one in judges]
+        found = interval_of_mean(likely, math.hypot(*deviations) / len(judges))
+        told["interval"] = [round(one, 4) for one in found]
     if len(judges) > 1:
         told["judges"] = [{"judge": one.judge, "score": one.score, "judged": len(one.by_item)} for one in judges]
         told["agreement"] = agreement([one.by_item for one in judges])

@@ -117,7 +117,8 @@ class Booookscore(Evaluator):
         odds = {
             n: judge.probability(FIND_CONFUSION, one.odds, NO_CONFUSION) for n, one in found.answers.items() if one.odds
         }
-        return JudgeVerdicts(judge.name, by_item, points, found.trouble, odds, found.verdicts)
+        calibration = judge.calibrations.get(FIND_CONFUSION.name)
+        return JudgeVerdicts(judge.name, by_item, points, found.trouble, odds, found.verdicts, calibration)
 
 
 def _scored(evaluation: Evaluation, panel: PanelVerdicts[SentenceConfusion]) -> Evaluation:

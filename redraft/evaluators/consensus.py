@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from math import fsum
+from math import ceil, fsum
 from random import Random
 from statistics import fmean, quantiles, stdev
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from redraft.judging_parts import Calibration
 
 RESAMPLES = 1000
 """The number used by BooookScore (appendix G); enough for a 95 % interval."""
@@ -97,6 +99,8 @@ class JudgeVerdicts(Generic[Answer_]):
     """The probability that each item is without fault, as far as the judge gives one."""
     answers: Mapping[int, Answer_] = field(default_factory=dict)
     """What the judge answered, as far as the metric keeps it."""
+    calibration: Calibration | None = None
+    """What its probabilities are calibrated by."""
 
     @property
     def score(self) -> float | None:
@@ -121,6 +125,7 @@ def confirmed(
     return JudgeVerdicts(
         f"{first.judge}, confirmed by {second.judge}",
         trouble=second.trouble,
+        calibration=first.calibration,
         **{name: replaced(name) for name in ("by_item", "points", "odds", "answers")},
     )
 
@@ -223,12 +228,20 @@ def objected(items: Mapping[int, ItemVotes], fine: str, order: Iterable[int] | N
     return sorted(found, key=lambda n: 2 * items[n].against(fine)[0] <= items[n].votes.total())
 
 
-def interval_of_mean(probabilities: Sequence[float]) -> Interval:
+def interval_of_mean(probabilities: Sequence[float], deviation: float = 0.0) -> Interval:
     """Return the 95 % interval of the mean of independent items that are 1 with these probabilities, from the exact
-    distribution of their sum."""
+    distribution of their sum. `deviation` is the standard deviation of an error that all of them share."""
     distribution = np.ones(1)
     for one in probabilities:
         distribution = np.convolve(distribution, (1 - one, one))
+    if deviation > 0:
+        width = deviation * len(probabilities)
+        reach = ceil(4 * width)
+        normal = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
+        wide = np.convolve(distribution, normal / normal.sum())
+        distribution = wide[reach:-reach]
+        distribution[0] += wide[:reach].sum()
+        distribution[-1] += wide[-reach:].sum()
     cumulative = np.cumsum(distribution)
     low, high = (int(np.searchsorted(cumulative, share / 100)) for share in _OUTER)
     return Interval(low / len(probabilities), min(high, len(probabilities)) / len(probabilities))

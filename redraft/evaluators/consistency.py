@@ -195,7 +195,8 @@ class Consistency(Evaluator):
             for n, one in found.answers.items()
             if one.odds
         }
-        return JudgeVerdicts(judge.name, by_item, points, found.trouble or settled.trouble, odds, compared)
+        calibration = judge.calibrations.get(ANSWER_FROM_DOCUMENT.name)
+        return JudgeVerdicts(judge.name, by_item, points, found.trouble or settled.trouble, odds, compared, calibration)
 
     def _is_to_be_asked(self, claim: _Claim, answer: RememberedAnswer, likeness: float) -> bool:
         """Return whether two answers need comparing in words: they differ, or differ in little that may matter."""

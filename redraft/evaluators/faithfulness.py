@@ -113,7 +113,8 @@ async def _verdicts(
     by_item = {n: str(one.category) for n, one in verdicts.items()}
     points = {n: float(verdict == SUPPORTED) for n, verdict in by_item.items()}
     odds = {n: judge.probability(VERIFY_SENTENCES, one.odds, SUPPORTED) for n, one in found.answers.items() if one.odds}
-    return JudgeVerdicts(judge.name, by_item, points, found.trouble, odds, verdicts)
+    calibration = judge.calibrations.get(VERIFY_SENTENCES.name)
+    return JudgeVerdicts(judge.name, by_item, points, found.trouble, odds, verdicts, calibration)
 
 
 def _is_settled(one: SentenceVerdict) -> bool:

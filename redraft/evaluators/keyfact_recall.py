@@ -17,7 +17,7 @@ from redraft.evaluators.consensus import (
     total,
 )
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
-from redraft.prompts.factual import FACTUAL
+from redraft.prompts.factual import ALIGN_FACTS, FACTUAL
 from redraft.text.words import words_key
 
 STATED, MISSING = "stated", "missing"
@@ -48,7 +48,8 @@ async def _verdicts(judge: Judge, case: Case, texts: Sequence[str]) -> JudgeVerd
     points = {n: float(verdict == STATED) for n, verdict in by_item.items()}
     answers = {n: found.answers.get(place[text]) for n, text in enumerate(texts)}
     odds = {n: told.odds for n, told in answers.items() if told is not None and told.odds is not None}
-    return JudgeVerdicts(judge.name, by_item, points, found.trouble, odds, known)
+    calibration = judge.calibrations.get(ALIGN_FACTS.name)
+    return JudgeVerdicts(judge.name, by_item, points, found.trouble, odds, known, calibration)
 
 
 Shares = dict[str, dict[str, float | int | None]]

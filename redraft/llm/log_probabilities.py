@@ -42,7 +42,7 @@ class ReplyToken(NamedTuple):
     likely: Mapping[bytes, float]
 
 
-class _Place(NamedTuple):
+class _TokenPlace(NamedTuple):
     """A label in a text, and where it begins."""
 
     label: str
@@ -103,7 +103,7 @@ def with_odds(value: Value_, given: BaseModel, text: str, tokens: Sequence[Reply
     return value.model_copy(update={weighed.entries: entries})
 
 
-def _places(text: str, weighed: WeighedField, tags: Tags) -> dict[int, _Place]:
+def _places(text: str, weighed: WeighedField, tags: Tags) -> dict[int, _TokenPlace]:
     """Return the verdict on each item where the text has it, without items that are named twice; none where the text
     holds several objects, or is not strict JSON."""
     begin = text.find("{")
@@ -113,7 +113,7 @@ def _places(text: str, weighed: WeighedField, tags: Tags) -> dict[int, _Place]:
         return {}
     if begin < 0 or "{" in text[end:]:
         return {}
-    found: dict[int, _Place] = {NOBODY: _Place("", 0)}
+    found: dict[int, _TokenPlace] = {NOBODY: _TokenPlace("", 0)}
     twice: set[int] = {NOBODY}
     for entry in [at for name, _, at in _parts(text, begin) if name == weighed.entries]:
         for _, value, at in _parts(text, entry):
@@ -127,7 +127,7 @@ def _places(text: str, weighed: WeighedField, tags: Tags) -> dict[int, _Place]:
             twice |= {number} & found.keys()
             # A label that is written with escapes has no place of its own.
             if isinstance(said, str) and text.startswith(f'"{said}"', place):
-                found[number] = _Place(said, place + 1)
+                found[number] = _TokenPlace(said, place + 1)
     return {number: one for number, one in found.items() if number not in twice}
 
 

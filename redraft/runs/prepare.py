@@ -296,7 +296,7 @@ def with_calibrations(order: RunSpec, settings: DraftConfig, store: Store) -> Ru
     for judge in {identity_of(one) for one in judging_under(settings, judging)}:
         for one in order.evaluators():
             if (known := store.agreements.calibration(judge, one.name, one.version)) is not None:
-                found.setdefault(judge, {})[one.name] = Calibration(slope=known[0], intercept=known[1])
+                found.setdefault(judge, {})[one.name] = known
     if not found:
         return order
     calibrated = judging.model_copy(update={"calibrations": found})

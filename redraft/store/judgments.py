@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pydantic_core import to_jsonable_python
 
 from redraft.domain import Evaluation, Finding, Round
+from redraft.judging_parts import Calibration
 from redraft.rulings import FinalComparison, Lookup, Ruling
 from redraft.store.connection import Repository, Row, storable, upsert
 from redraft.store.documents import now
@@ -199,9 +200,10 @@ class JudgeSetup:
 
 ITEMS = "items"
 """The level of what follows: single sentences or claims, or whole summaries where people labelled only these."""
-BRIER, CALIBRATION_ERROR, SLOPE, INTERCEPT = "Brier score", "calibration error", "slope", "intercept"
-"""Measures of a judge's probabilities, and the two numbers that calibrate them."""
-_OF_PROBABILITIES = (BRIER, CALIBRATION_ERROR, SLOPE, INTERCEPT)
+BRIER, CALIBRATION_ERROR = "Brier score", "calibration error"
+FIT = ("slope", "intercept", "variance of the slope", "covariance of the fit", "variance of the intercept")
+"""Measures of a judge's probabilities, and the numbers of a calibration."""
+_OF_PROBABILITIES = (BRIER, CALIBRATION_ERROR, *FIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,15 +255,18 @@ class Agreements(Repository):
         )
         return [_agreement(row) for row in rows]
 
-    def calibration(self, judge: str, metric: str, version: int) -> tuple[float, float] | None:
-        """Return the slope and intercept last fitted for a judge; None if there are none."""
+    def calibration(self, judge: str, metric: str, version: int) -> Calibration | None:
+        """Return the calibration last fitted for a judge; None if there is none."""
         rows = self._connection.rows(
             "SELECT measure, value FROM agreements WHERE judge = ? AND metric = ? AND version = ?"
-            " AND measure IN ('slope', 'intercept') ORDER BY measured DESC, dataset, measure LIMIT 2",
-            (judge, metric, version),
+            " AND measure IN (?, ?, ?, ?, ?) ORDER BY measured DESC, dataset, measure LIMIT 5",
+            (judge, metric, version, *FIT),
         )
         found = {row["measure"]: row["value"] for row in rows}
-        return (found[SLOPE], found[INTERCEPT]) if len(found) == 2 else None
+        if len(found) < len(FIT):
+            return None
+        slope, intercept, *covariance = (found[one] for one in FIT)
+        return Calibration.model_validate({"slope": slope, "intercept": intercept, "covariance": covariance})
 
     def all(self) -> list[Agreement]:
         """Return all figures."""

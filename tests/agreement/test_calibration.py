@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import redraft
-from redraft.agents.certainty import HIGH, LOW, calibrated, raw_cut, verdict
+from redraft.agents.certainty import HIGH, LOW, calibrated, fit_deviation, raw_cut, verdict
 from redraft.evaluators.consensus import interval_of_mean
 from redraft.lab.agreement.calibration import LabelledProbability, cross_fitted, fitted, quality
 from redraft.settings import Calibration
@@ -98,6 +98,23 @@ def test_the_interval_of_a_score_covers_the_truth() -> None:
         low, high = interval_of_mean(likely.tolist())
         covered += low <= truth <= high
     assert 0.93 <= covered / 1_000 <= 0.97
+
+
+def test_the_interval_of_a_score_allows_for_a_fit_on_few_labels() -> None:
+    covered = alone = 0
+    for seed in range(1_000):
+        by = fitted(drawn(120, seed))
+        assert by is not None
+        draw = np.random.default_rng(seed)
+        true = draw.uniform(0.02, 0.98, 100)
+        truth = (draw.random(100) < true).mean()
+        likely = [calibrated(exaggerated(one), by) for one in true.tolist()]
+        low, high = interval_of_mean(likely, fit_deviation(likely, by))
+        covered += low <= truth <= high
+        low, high = interval_of_mean(likely)
+        alone += low <= truth <= high
+    assert 0.93 <= covered / 1_000 <= 0.97
+    assert alone / 1_000 < 0.9
 
 
 TRUE, FALSE = "The ferry of {} sank in March.", "The ferry of {} sank in May."

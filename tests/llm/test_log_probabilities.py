@@ -22,7 +22,7 @@ from redraft.prompts.contract import ReplyModel
 from redraft.prompts.factual import Verifications, VerifyGiven
 from redraft.prompts.qa import Statement
 from redraft.prompts.tags import Tags
-from redraft.store.judgments import INTERCEPT, ITEMS, SLOPE, Agreement, JudgeSetup
+from redraft.store.judgments import FIT, ITEMS, Agreement, JudgeSetup
 from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen
 
 TRUE, FALSE, FOREIGN = "The ferry sank in March.", "The bridge was built of wood.", "The king died."
@@ -133,7 +133,7 @@ async def test_only_with_a_calibration_probabilities_decide(intercept: float, sa
 
 def keep_calibration(store: redraft.Store, judge: str, intercept: float) -> None:
     standing = JudgeSetup(judge, "faithfulness", Faithfulness.version, "", "{}")
-    for measure, value in ((SLOPE, 1.0), (INTERCEPT, intercept)):
+    for measure, value in zip(FIT, (1.0, intercept, 0.0, 0.0, 0.0), strict=True):
         store.agreements.keep(Agreement(standing, "set", "human", ITEMS, measure, 100, value, None, None, ""))
 
 

@@ -79,7 +79,10 @@ def fitted(pairs: Sequence[LabelledProbability]) -> Calibration | None:
         weights = weights + np.clip(step, -1, 1)
         if np.abs(step).max() < 1e-9:
             break
-    return Calibration(slope=float(weights[0]), intercept=float(weights[1])) if weights[0] > 0 else None
+    (slope, both), (_, intercept) = np.linalg.inv(curve).tolist()
+    covariance = (slope, both, intercept)
+    found = weights.tolist()
+    return Calibration(slope=found[0], intercept=found[1], covariance=covariance) if found[0] > 0 else None
 
 
 def cross_fitted(pairs: Sequence[LabelledProbability]) -> list[LabelledProbability] | None:

@@ -15,7 +15,7 @@ from redraft.report.history.certificates import standing_of
 from redraft.report.tables import Cell, Report, Table, figure, plain
 from redraft.settings import Evaluate
 from redraft.store.documents import now
-from redraft.store.judgments import BRIER, CALIBRATION_ERROR, INTERCEPT, ITEMS, SLOPE, Agreement
+from redraft.store.judgments import BRIER, CALIBRATION_ERROR, FIT, ITEMS, Agreement
 from redraft.store.store import Store
 
 _MOST = 6
@@ -146,5 +146,5 @@ def _calibration(
         yield ITEMS, BRIER, found.n, found.brier, None
         yield ITEMS, CALIBRATION_ERROR, found.n, found.error, None
     if fitting is not None:
-        yield ITEMS, SLOPE, len(pairs), fitting.slope, None
-        yield ITEMS, INTERCEPT, len(pairs), fitting.intercept, None
+        for measure, value in zip(FIT, (fitting.slope, fitting.intercept, *fitting.covariance), strict=True):
+            yield ITEMS, measure, len(pairs), value, None

@@ -15,7 +15,7 @@ from redraft.builtin.facade import IDENTITY
 from redraft.domain import Evaluation, content_id
 from redraft.evaluators.metric_info import SELF_CHECK, UNASKED, known, self_checks
 from redraft.settings import EXTRACTIVE, FIGURES, JudgeConfig
-from redraft.store.judgments import BRIER, CALIBRATION_ERROR, SLOPE, Agreement, JudgeSetup
+from redraft.store.judgments import BRIER, CALIBRATION_ERROR, FIT, Agreement, JudgeSetup
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
@@ -77,7 +77,7 @@ class Certificate:
         found = {one.measure: one.value for one in self.agreements if one.of_probabilities}
         if BRIER not in found:
             return ""
-        kind = "calibrated probabilities" if SLOPE in found else "probabilities"
+        kind = "calibrated probabilities" if FIT[0] in found else "probabilities"
         return f"{kind} with Brier score {found[BRIER]:.2f}, calibration error {found[CALIBRATION_ERROR]:.2f}"
 
     def to_json(self) -> dict[str, object]:
