@@ -179,7 +179,7 @@ class Reservations:
 
     def is_sent_elsewhere(self, key: str, run: str | None) -> bool:
         """Return whether a living process is sending this request in another run."""
-        rows = self._connection.rows(_ASKED, (key, run))
+        rows = self._connection.rows(_ASKED, {"key": key, "run": run})
         return any(row["outcome"] == SENT and self._is_at_work(row["run"]) for row in rows)
 
     def _is_at_work(self, run: str | None) -> bool:

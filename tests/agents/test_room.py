@@ -71,7 +71,7 @@ async def test_questions_that_are_cut_off_are_asked_for_by_halves_of_the_stretch
     court.store.close()
 
     whole = script.counts[0]
-    assert script.counts[1:3] == [(whole + 1) // 2, whole // 2]
+    assert sorted(script.counts[1:3]) == [whole // 2, (whole + 1) // 2]
     assert len(pack.questions) == whole
     assert pack.missing == ()
     # From both ends of the document, and none of them twice.
@@ -103,7 +103,7 @@ async def test_of_questions_that_are_cut_off_those_that_are_whole_are_kept_where
     court.store.close()
 
     whole = script.counts[0]
-    assert script.counts[1:3] == [(whole + 1) // 2, whole // 2]
+    assert sorted(script.counts[1:3]) == [whole // 2, (whole + 1) // 2]
     if deaf:
         assert 1 < len(pack.questions) < whole
         assert len(pack.missing) == 2
