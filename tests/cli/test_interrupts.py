@@ -72,7 +72,7 @@ def test_while_it_reads_in_a_thread(command: Command) -> None:
     with started(command, "summarize", "-") as process:
         assert seconds_to_end(process, 1) < 1
         assert process.stderr is not None
-        assert "stopped; finished work is kept" in process.stderr.read()
+        assert process.stderr.read() == "\nredraft: interrupted\n"
 
 
 @pytest.mark.nightly

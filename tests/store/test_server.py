@@ -307,11 +307,11 @@ def test_a_claim_keeps_others_out_and_ends_with_its_process(address: str) -> Non
         fill(store)
         with started(_WORKING, address):
             assert store.is_claimed("abc123")
-            with pytest.raises(RunError, match="worked on"), store.claim("abc123"):
+            with pytest.raises(RunError, match="in use by another process"), store.claim("abc123"):
                 raise AssertionError
         with store.claim("abc123"):
             assert store.is_claimed("abc123")
-            with pytest.raises(RunError, match="worked on"), store.claim("abc123"):
+            with pytest.raises(RunError, match="in use by another process"), store.claim("abc123"):
                 raise AssertionError
         assert not store.is_claimed("abc123")
 
@@ -326,7 +326,7 @@ def test_a_server_that_is_started_anew_is_gone_on_with_and_claims_with_it() -> N
             assert store.runs.get("abc123").status == "running"
             assert other.is_claimed("abc123")
             restart()
-            with other.claim("abc123"), pytest.raises(StoreError, match="taken up run abc123"):
+            with other.claim("abc123"), pytest.raises(StoreError, match="another process has resumed run abc123"):
                 store.runs.set_status("abc123", "done")
             assert other.runs.get("abc123").status == "running"
 
