@@ -141,6 +141,13 @@ def test_no_line_goes_through_the_names_above_narrow_rows() -> None:
     assert crossed == []
 
 
+def test_zero_stays_clear_of_the_words_above_a_narrow_row() -> None:
+    read = Read(Differences([PlottedDifference("a judge", -0.2)], "a", "b", "score").picture(NARROW))
+    (name,) = [mark for mark in read.of("text") if mark.attributes["font-size"] == "13"]
+    (zero,) = read.of("line", "plot-rule")
+    assert zero.top - name.bottom > 2
+
+
 class TestParts:
     plot = Parts([DocumentPart("I", 0.5, 8, 2, 0.2, 0.8), DocumentPart("II", None, 0, 3), DocumentPart("III", 0.0, 4)])
 

@@ -107,7 +107,7 @@ def spaced(wanted: Sequence[float], least: float, low: float, high: float) -> li
 MOST = 60
 """The maximum number of rows drawn; the table has all of them."""
 _NAMES, _STEP = 0.34, 28.0
-_REACH = 12.0
+_REACH = 9.0
 
 
 @dataclass(frozen=True, slots=True)

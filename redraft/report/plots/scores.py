@@ -331,7 +331,7 @@ class ScoreAgainstCost:
             taken += [Box(x - 6, y - 6, x + 6, y + 6), *_lines(made, one, (x, y))]
         for at, (one, place) in enumerate(zip(drawn, places, strict=True)):
             canvas.marker(series(at), place, tip=_told(one), radius=5)
-        bounds = Box(made.left, made.top - 6, canvas.width - 4, made.bottom)
+        bounds = Box(made.left + 4, made.top - 6, canvas.width - 4, made.bottom - 4)
         brief = apart(one.name for one in drawn)
         for one, place in zip(drawn, places, strict=True):
             most = canvas.width * _NAME
