@@ -123,7 +123,7 @@ def test_one_that_cannot_be_read_is_named(paths: list[str], tmp_path: Path) -> N
 
 @pytest.mark.nightly
 def test_what_cannot_be_meant_of_several_is_refused(paths: list[str]) -> None:
-    for wanted, option in ((choice(pages="3"), "--pages"), (choice(chapters="1"), "--chapters")):
+    for wanted, option in ((choice(pages="3"), "`pages`"), (choice(chapters="1"), "`chapters`")):
         with pytest.raises(UsageError, match=f"{option} applies to one document, but 2 were given"):
             load_all(paths[:2], wanted=wanted)
     with pytest.raises(UsageError, match="stdin can be read for one document only"):
