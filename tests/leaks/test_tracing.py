@@ -97,11 +97,12 @@ def test_the_verbs_of_a_workshop_send_nothing(scene: Scene) -> None:
 
 
 @pytest.mark.nightly
-def test_what_an_application_traces_of_its_own_is_without_the_texts(scene: Scene) -> None:
+def test_what_an_application_traces_of_its_own_has_neither_prompts_nor_replies_nor_the_document(scene: Scene) -> None:
     embedded(scene, "graph", "within")
 
-    assert not scene.heard(), scene.listener.text
+    assert not scene.heard("the ledger of the salt house"), scene.listener.text
     assert scene.heard("the application's own words"), "what is the application's is its own to trace"
+    assert scene.heard(SUMMARY), "the graph's result is the application's, too"
 
 
 @pytest.mark.parametrize("way", ["verb", "graph"])
