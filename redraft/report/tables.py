@@ -72,8 +72,8 @@ class Table:
 
 
 def plain(text: str) -> str:
-    """Return untrusted text for Markdown: one line, escaped and shortened."""
-    return unmarked(one_line(text, _LONGEST))
+    """Return untrusted text for Markdown: one line, escaped, and shortened in its middle, which keeps names apart."""
+    return unmarked(one_line(text, _LONGEST, middle=True))
 
 
 def unmarked(text: str) -> str:

@@ -62,10 +62,14 @@ def clean_with_notes(text: str) -> CleanupResult:
     return CleanupResult(text, tuple(notes))
 
 
-def one_line(text: str, width: int = 0) -> str:
-    """Return the text with whitespace collapsed, cut to `width` characters if it is given."""
+def one_line(text: str, width: int = 0, *, middle: bool = False) -> str:
+    """Return the text with whitespace collapsed, cut to `width` characters if it is given: at its end, or in its
+    middle."""
     line = " ".join(clean(text).split())
-    return line if not width or len(line) <= width else line[: width - 1].rstrip() + "…"
+    if not width or len(line) <= width:
+        return line
+    end = width // 2 if middle else 0
+    return f"{line[: width - 1 - end].rstrip()}…{line[len(line) - end :].lstrip()}"
 
 
 def _replaced(pattern: re.Pattern[str], by: str, text: str) -> tuple[str, int]:

@@ -13,6 +13,7 @@ from redraft.report.plots.picture import NARROW, WIDE, Plot, apart, composed, fi
 from redraft.report.plots.scores import CostPoint, Differences, Metric, PlottedDifference, RoundScores, ScoreAgainstCost
 from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
 from redraft.report.plots.waterfall import Waterfall, WaterfallCall
+from redraft.report.tables import Table
 from tests.plots.reading import SVG, Read
 
 SCRIPT = "<script>alert(1)</script>"
@@ -110,7 +111,7 @@ def test_a_long_name_is_cut_and_told_in_full_where_one_points_at_it() -> None:
     name = "The part in which the ledger is lost, found, copied out by night and finally lost for good"
     read = Read(Parts([DocumentPart(name, 0.5, 2)]).picture(NARROW))
     assert name not in read.words
-    shortened = next(word for word in read.words if word.startswith("The part") and word.endswith("…"))
+    shortened = next(word for word in read.words if word.startswith("The part") and "…" in word)
     assert any(mark.tag == "text" and mark.tip == name for mark in read.marks)
     assert width(shortened, 13) <= 340
 
@@ -124,10 +125,10 @@ def test_a_name_is_isolated_from_the_words_around_it() -> None:
 
 def test_names_that_begin_alike_are_told_apart_where_there_is_no_room() -> None:
     alike = [f"openai:a-model-with-a-long-name, {words} words" for words in (100, 200)]
-    assert list(apart(alike).values()) == ["…100 words", "…200 words"]
-    assert apart(["a, b", "c, b"]) == {"a, b": "a, b", "c, b": "c, b"}
-    assert apart(["the same", "the same"]) == {"the same": "the same"}
-    assert apart(["a", "a b"]) == {"a": "a", "a b": "a b"}, "nothing is left of no name"
+    assert list(apart(alike, 99, 12).values()) == ["…100 words", "…200 words"]
+    assert apart(["a, b", "c, b"], 99, 12) == {"a, b": "a, b", "c, b": "c, b"}
+    assert apart(["the same", "the same"], 99, 12) == {"the same": "the same"}
+    assert apart(["a", "a b"], 99, 12) == {"a": "a", "a b": "a b"}, "nothing is left of no name"
     read = Read(
         Grids([Grid("", [[0.1], [0.2]])], alike, ["coverage"], "contestant", "metric", "score", "Scores").picture(
             NARROW
@@ -135,6 +136,29 @@ def test_names_that_begin_alike_are_told_apart_where_there_is_no_room() -> None:
     )
     assert {"…100 words", "…200 words"} <= set(read.words)
     assert any(mark.tip == alike[0] for mark in read.marks)
+
+
+@pytest.mark.parametrize(
+    "alike",
+    [
+        ["openai:SmolLM2-135M-Instruct-of-the-long-name-2048", "openai:SmolLM2-135M-Instruct-of-the-long-name-4096"],
+        ["openai:gpt-4o-mini-of-the-long-name-2048", "qwen:qwen2.5-72b-2048", "openai:gpt-4o-mini-of-the-long-name-96"],
+        [
+            "openai:SmolLM2-of-the-long-name-2048",
+            "openai:gpt-4o-of-the-long-name-2048",
+            "openai:o1-of-the-long-name-96",
+        ],
+        ["qwen2.5-72b-instruct-1024, refined", "qwen2.5-72b-instruct-1024, refined twice", "openai:o-1-preview-1024"],
+    ],
+)
+def test_long_names_are_cut_so_that_they_stay_apart(alike: list[str]) -> None:
+    grids = [Grid(name, [[0.1] * len(alike)] * len(alike)) for name in alike]
+    read = Read(Grids(grids, alike, alike, "system", "system", "score", "Scores").picture(NARROW))
+    cut = {(title.text, title.tail) for title in read.root.iter(f"{SVG}title") if title.text in alike}
+    assert {name for name, _ in cut} == {*alike}, "a name that fits is no test"
+    assert len({(name, short) for name, short in cut}) == len({short for _, short in cut})
+    table = Table("t", "T", "", "", ("system",), tuple(((name + "x" * 80 + name[-5:],) for name in alike)))
+    assert len({line for line in table.to_markdown().splitlines() if "…" in line}) == len(alike)
 
 
 def test_words_are_fitted_and_wrapped() -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft.report.plots.axes import Box, beside, spaced
+from redraft.report.plots.picture import NARROW, WIDE, PictureStyle
+from redraft.report.plots.scores import CostPoint, ScoreAgainstCost
+from tests.plots.reading import Read
 
 BOUNDS = Box(0, 0, 400, 400)
 MARK = (200.0, 200.0)
@@ -40,6 +44,24 @@ def test_a_name_is_nearest_to_its_own_mark() -> None:
 def test_where_everything_is_taken_that_is_covered_which_is_least() -> None:
     found = beside(MARK, 40, 14, BOUNDS, [Box(0, 0, 400, 400), Box(201, 0, 400, 400)], [])
     assert found.right < MARK[0], "on the left there is one box only"
+
+
+@pytest.mark.parametrize(("look", "systems"), [(WIDE, 7), (NARROW, 5)], ids=["wide", "narrow"])
+def test_no_line_between_a_mark_and_its_name_runs_through_another_name(look: PictureStyle, systems: int) -> None:
+    crowd = [CostPoint(f"a system named {at}", 1 + at / 90, 0.6 + (at * 5 % 7) / 60) for at in range(systems)]
+    read = Read(ScoreAgainstCost([CostPoint("far", 0, 0), *crowd, CostPoint("away", 3, 1)], "score").picture(look))
+    names = [mark for mark in read.of("text") if "plot-halo" in mark.look]
+    lines = [mark.attributes for mark in read.of("line") if mark.attributes["stroke-width"] == "0.8"]
+    assert lines
+    for line in lines:
+        (x1, y1), (x2, y2) = ((float(line[f"x{end}"]), float(line[f"y{end}"])) for end in (1, 2))
+        inner = [(x1 + (x2 - x1) * at / 50, y1 + (y2 - y1) * at / 50) for at in range(49)]
+        assert not [
+            (name.left, point)
+            for name in names
+            for point in inner
+            if name.left < point[0] < name.right and name.top + 3 < point[1] < name.bottom - 1
+        ]
 
 
 def test_labels_are_moved_apart_no_further_than_they_need() -> None:

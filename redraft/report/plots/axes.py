@@ -13,6 +13,8 @@ from redraft.report.plots.picture import Number, apart, ends, finite
 _GAP = 9.0
 # The penalty, as an area, for a label that could be taken for another mark's.
 _UNCLEAR = 60.0
+# A label that is farther from its mark than this is connected with it by a line, whose first part is hidden by the mark.
+_FAR, _LEADER_START = 24.0, 8
 
 
 class Box(NamedTuple):
@@ -42,16 +44,25 @@ class Box(NamedTuple):
         high = min(self.bottom, other.bottom) - max(self.top, other.top)
         return wide * high if wide > 0 and high > 0 else 0.0
 
+    def leader(self, mark: Point) -> list[Box]:
+        """Return the boxes along the line that connects a mark with its label, if the label is far from it."""
+        end, far = self.nearest(mark), self.far(mark)
+        steps = range(_LEADER_START, int(far), 2) if far > _FAR else ()
+        points = ((mark[0] + (end[0] - mark[0]) * at / far, mark[1] + (end[1] - mark[1]) * at / far) for at in steps)
+        return [Box(x - 2, y - 2, x + 2, y + 2) for x, y in points]
+
 
 def beside(mark: Point, width: float, height: float, bounds: Box, taken: Sequence[Box], others: Sequence[Point]) -> Box:
-    """Return the first free box around a mark that is nearer to it than to the other marks.
+    """Return the first free box around a mark that is nearer to it than to the other marks, and whose line to the mark
+    is free.
 
     If there is none, return the box with the least overlap.
     """
     best, least = None, 0.0
     for box in _around(mark, width, height):
         inside = _within(box, bounds)
-        covered = sum(inside.shared(other) for other in taken) + (abs(inside.left - box.left) if inside != box else 0)
+        covered = sum(one.shared(other) for one in (inside, *inside.leader(mark)) for other in taken)
+        covered += abs(inside.left - box.left) if inside != box else 0
         own = inside.far(mark)
         covered += sum(_UNCLEAR for other in others if inside.far(other) <= own + 2)
         if not covered:
@@ -64,7 +75,7 @@ def beside(mark: Point, width: float, height: float, bounds: Box, taken: Sequenc
 
 def _around(mark: Point, width: float, height: float) -> Iterator[Box]:
     x, y = mark
-    for far in (0.0, 1.0, 2.0, 3.0, 4.0, 5.0):
+    for far in range(7):
         up = far * height
         for left, top in (
             (x + _GAP, y - height / 2 - up),
@@ -148,16 +159,16 @@ class LabelRows:
 
 def rows(canvas: Canvas, top: float, names: Sequence[str], *, aside: float = 0) -> LabelRows:
     """Lay out one row per name and draw the names, with `aside` free on the right for text."""
-    edge, brief = canvas.width - MARGIN - aside, apart(names)
+    edge = canvas.width - MARGIN - aside
     if canvas.narrow:
-        edge = canvas.width - MARGIN - 4
+        room, edge = edge - MARGIN, canvas.width - MARGIN - 4
+        brief = apart(names, room, NORMAL)
         made = LabelRows(MARGIN + 4, edge, top, _STEP + 16, len(names), above=True)
         for at, name in enumerate(names):
-            canvas.text(
-                MARGIN, made.aside(at), name, size=NORMAL, room=canvas.width - 2 * MARGIN - aside, brief=brief[name]
-            )
+            canvas.text(MARGIN, made.aside(at), name, size=NORMAL, room=room, brief=brief[name])
         return made
     room = min(canvas.width * _NAMES, max((text_width(name, NORMAL) for name in names), default=0))
+    brief = apart(names, room, NORMAL)
     made = LabelRows(MARGIN + room + 10, edge, top, _STEP, len(names), above=False)
     for at, name in enumerate(names):
         canvas.text(

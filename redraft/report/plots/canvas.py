@@ -32,7 +32,8 @@ SMALL, NORMAL, LARGE = 12.0, 13.0, 15.0
 MARGIN = 10.0
 RADIUS = 4.0
 _NARROW = 480
-_BOLD = 1.08
+BOLD = 1.08
+"""How much wider bold text is."""
 _LONGEST_ALT = 1500
 _TILE = 6
 
@@ -75,7 +76,7 @@ class Canvas:
     def heading(self) -> float:
         """Draw the title at the top, and return the y below it."""
         y = 20.0
-        for line in wrapped(self.title, self.width - 2 * MARGIN, LARGE * _BOLD, 2):
+        for line in wrapped(self.title, self.width - 2 * MARGIN, LARGE * BOLD, 2):
             self.text(MARGIN, y, line, size=LARGE, bold=True)
             y += 19
         return y - 8
@@ -95,12 +96,12 @@ class Canvas:
         brief: str = "",
         into: Element | None = None,
     ) -> None:
-        """Draw a line of text. If it does not fit into `room`, draw what fits of `brief`, or else of the text, and show
-        the full text as a tooltip."""
+        """Draw a line of text. If it does not fit into `room`, draw `brief`, or else what fits of the text, and show the
+        full text as a tooltip."""
         words = composed(words)
-        short = words if room is None else fitted(words, room, size * (_BOLD if bold else 1))
+        short = words if room is None else fitted(words, room, size * (BOLD if bold else 1))
         if short != words and brief and room is not None:
-            short = fitted(composed(brief), room, size * (_BOLD if bold else 1))
+            short = fitted(brief, room, size * (BOLD if bold else 1))
         made = self.add(
             "text",
             into,
@@ -248,9 +249,10 @@ def legend(canvas: Canvas, top: float, entries: Sequence[LegendEntry]) -> float:
     """Draw the entries in as many rows as they need, and return the y below them."""
     if not entries:
         return top
-    x, y, brief = MARGIN, top + SMALL + 3, apart(entry.words for entry in entries)
+    x, y, most = MARGIN, top + SMALL + 3, canvas.width - 2 * MARGIN - _SWATCH - 6
+    brief = apart((entry.words for entry in entries), most, SMALL)
     for entry in entries:
-        room = min(text_width(entry.words), canvas.width - 2 * MARGIN - _SWATCH - 6)
+        room = min(text_width(entry.words), most)
         if x > MARGIN and x + _SWATCH + 6 + room > canvas.width - MARGIN:
             x, y = MARGIN, y + _LINE
         entry.draw(canvas, x, y - 4, _SWATCH)

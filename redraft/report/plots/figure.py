@@ -10,7 +10,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from redraft.report.plots.axes import Bands, Linear
-from redraft.report.plots.canvas import MARGIN, NORMAL, SMALL, Canvas, text_width
+from redraft.report.plots.canvas import BOLD, MARGIN, NORMAL, SMALL, Canvas, text_width
 from redraft.report.plots.picture import (
     NARROW,
     WIDE,
@@ -117,12 +117,14 @@ class Grids:
         """Draw a panel from its name to its last row."""
         left, bands = panel.left, panel.bands
         y, room = top + SMALL + 10, bands.start - 8 - left
-        canvas.text(left, y, panel.grid.name, size=NORMAL, bold=True, room=canvas.width - MARGIN - left)
+        wide = bands.end - left
+        names = apart((grid.name for grid in self.grids), wide, NORMAL * BOLD)
+        canvas.text(left, y, panel.grid.name, size=NORMAL, bold=True, room=wide, brief=names[panel.grid.name])
         middle, wide = (bands.start + bands.end) / 2, bands.end - bands.start
         canvas.text(middle, y + 20, self.column_name, anchor="middle", ink="muted", room=wide)
         y += 38
         canvas.text(bands.start - 8, y, self.row_name, anchor="end", ink="muted", room=room + 0.01)
-        columns, rows = apart(self.columns), apart(self.rows)
+        columns, rows = apart(self.columns, bands.step - 4, SMALL), apart(self.rows, room, SMALL)
         for at, name in enumerate(bands.names):
             canvas.text(bands.place(at), y, name, anchor="middle", room=bands.step - 4, brief=columns[name])
         for at, name in enumerate(self.rows[:_MOST_ROWS]):

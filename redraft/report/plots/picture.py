@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from typing import Literal, NamedTuple, Protocol
 
 from redraft.text.sanitizer import clean, one_line
@@ -96,6 +96,7 @@ _FIRST_STRONG, _END = "\u2068", "\u2069"
 _NO_WIDTH = frozenset((_FIRST_STRONG, _END))
 _ISOLATES = re.compile(f"([{_FIRST_STRONG}{_END}])")
 _SPACES = re.compile(r"\s+")
+_NAME_PARTS = re.compile(r"[^ :/_-]*[ :/_-]+|[^ :/_-]+")
 
 
 def plain(text: str) -> str:
@@ -124,24 +125,39 @@ def width(text: str, size: float) -> float:
     return size * sum(map(_width, text))
 
 
-def fitted(text: str, room: float, size: float) -> str:
-    """Return as much of a line as fits, with an ellipsis if it is cut."""
+def fitted(text: str, room: float, size: float, *, middle: bool = False) -> str:
+    """Return as much of a line as fits, with an ellipsis where it is cut: at its end, or in its middle."""
     if width(text, size) <= room:
         return text
-    used = _width("…") * size
-    for at, character in enumerate(text):
-        used += _width(character) * size
-        if used > room:
-            return text[:at].rstrip() + "…"
-    return text
+    room -= width("…", size)
+    start = _first(text, room / 2 if middle else room, size)
+    end = _first(text[::-1], room - width(start, size), size)[::-1] if middle else ""
+    return f"{start.rstrip()}…{end.lstrip()}"
 
 
-def apart(names: Iterable[str]) -> dict[str, str]:
-    """Return a short form of each name, without the leading words that all of them share."""
-    words = {name: name.split(" ") for name in names}
-    columns = zip(*(one[:-1] for one in words.values()), strict=False)
+def _first(text: str, room: float, size: float) -> str:
+    """Return the characters at the start that fit."""
+    reached = accumulate(_width(character) * size for character in text)
+    return text[: sum(1 for _ in takewhile(lambda used: used <= room, reached))]
+
+
+def apart(names: Iterable[str], room: float, size: float) -> dict[str, str]:
+    """Return each name as it fits: without the beginning that all of them share, and cut in its middle.
+
+    Names that this makes alike also lose the beginning that only they share.
+    """
+    whole = list(dict.fromkeys(names))
+    # A beginning ends at a space, or at a separator in the name of a model.
+    words = [_NAME_PARTS.findall(name) for name in whole]
+    columns = zip(*(one[:-1] for one in words), strict=False)
     shared = sum(1 for _ in takewhile(lambda column: len({*column}) == 1, columns)) if len(words) > 1 else 0
-    return {name: "…" * bool(shared) + " ".join(one[shared:]) for name, one in words.items()}
+    short = ["…" * bool(shared) + "".join(one[shared:]) for one in words]
+    found = {name: fitted(composed(one), room, size, middle=True) for name, one in zip(whole, short, strict=True)}
+    for cut in {*found.values()}:
+        alike = [name for name in whole if found[name] == cut]
+        if 1 < len(alike) < len(whole):
+            found |= apart(alike, room, size)
+    return found
 
 
 def wrapped(text: str, room: float, size: float, lines: int) -> list[str]:

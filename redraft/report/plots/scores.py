@@ -332,16 +332,19 @@ class ScoreAgainstCost:
         for at, (one, place) in enumerate(zip(drawn, places, strict=True)):
             canvas.marker(series(at), place, tip=_told(one), radius=5)
         bounds = Box(made.left + 4, made.top - 6, canvas.width - 4, made.bottom - 4)
-        brief = apart(one.name for one in drawn)
+        most, labels = canvas.width * _NAME, []
+        brief = apart((one.name for one in drawn), most, SMALL)
         for one, place in zip(drawn, places, strict=True):
-            most = canvas.width * _NAME
-            shown = one.name if text_width(one.name) <= most else brief[one.name]
-            room = min(text_width(shown), most)
+            room = text_width(one.name)
+            room = room if room <= most else text_width(brief[one.name])
             box = beside(place, room, SMALL + 2, bounds, taken, [other for other in places if other != place])
-            taken.append(box)
-            if box.far(place) > 2 * SMALL:
+            leader = box.leader(place)
+            taken += [box, *leader]
+            labels.append((one.name, box, room))
+            if leader:
                 canvas.line(place, box.nearest(place), "axis", thick=0.8)
-            canvas.text(box.left, box.bottom - 3, one.name, room=room + 0.01, halo=True, brief=brief[one.name])
+        for name, box, room in labels:
+            canvas.text(box.left, box.bottom - 3, name, room=room + 0.01, halo=True, brief=brief[name])
 
 
 def _cost_scale(drawn: Sequence[CostPoint]) -> tuple[Linear | Log, str]:
