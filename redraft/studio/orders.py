@@ -39,6 +39,7 @@ from redraft.settings import (
 from redraft.store.store import Store
 from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.form import named_fields, optional_fields
+from redraft.text.words import dollars
 
 Models = Mapping[str, ModelSettings]
 _OF_REQUESTS = frozenset({"strategy", "model", "metrics", "judges", "goals"})
@@ -236,7 +237,8 @@ def refuse_unpriced(models: Sequence[str], limits: Limits) -> None:
     """Refuse models without a price where the cost has a limit, which could not be kept."""
     if models and limits.max_cost is not None:
         raise UsageError(
-            f"the price of {' and '.join(models)} is unknown, so the limit of ${limits.max_cost:g} cannot be kept",
+            f"the price of {' and '.join(models)} is unknown,"
+            f" so the limit of {dollars(limits.max_cost)} cannot be kept",
             hint="add the price, such as price = { prompt = 0.25, completion = 2.0 } for US dollars per million tokens,"
             " to its table in redraft.toml and restart the studio; or limit calls instead of cost (--max-calls)",
         )

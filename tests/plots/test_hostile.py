@@ -157,7 +157,7 @@ def test_long_names_are_cut_so_that_they_stay_apart(alike: list[str]) -> None:
     cut = {(title.text, title.tail) for title in read.root.iter(f"{SVG}title") if title.text in alike}
     assert {name for name, _ in cut} == {*alike}, "a name that fits is no test"
     assert len({(name, short) for name, short in cut}) == len({short for _, short in cut})
-    table = Table("t", "T", "", "", ("system",), tuple(((name + "x" * 80 + name[-5:],) for name in alike)))
+    table = Table("t", "T", "", "", ("system",), tuple((name + "x" * 80 + name[-5:],) for name in alike))
     assert len({line for line in table.to_markdown().splitlines() if "…" in line}) == len(alike)
 
 

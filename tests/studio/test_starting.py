@@ -134,14 +134,14 @@ def test_an_unknown_price_is_explained_before_anything_starts(client: httpx.Clie
     assert "The price of openai:unheard-of is unknown" in page
     assert "price = { prompt = 0.25, completion = 2.0 }" in page
     assert "Start the run" in page
-    with served(tmp_path, models=at.told.models, limits=Limits(max_cost=5)) as limited, limited.client() as other:
+    with served(tmp_path, models=at.told.models, limits=Limits(max_cost=1.5)) as limited, limited.client() as other:
         refused = other.post("/runs/new", data=asked)
         assert refused.status_code == 422
-        assert "so the limit of $5 cannot be kept" in refused.text
+        assert "so the limit of $1.50 cannot be kept" in refused.text
         texts = {"documents": [], "models": "strange", "kind": "grid"}
         upload = [("file", ("ledger.md", book().text.encode(), "text/markdown"))]
         experiment = other.post("/experiments/new", data=texts, files=upload)
-        assert "so the limit of $5 cannot be kept" in experiment.text
+        assert "so the limit of $1.50 cannot be kept" in experiment.text
 
 
 @pytest.mark.slow

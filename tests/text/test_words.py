@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from redraft.text.words import count_words, same_words, words_key
+from redraft.text.words import count_words, dollars, same_words, words_key
 from tests.text.hostile import raw_texts
 
 
@@ -65,3 +65,20 @@ def test_texts_with_other_words(one: str, other: str) -> None:
 def test_counting_takes_linear_time() -> None:
     assert count_words("a'" * 300_000) == 1
     assert count_words("a" * 1_000_000) == 1
+
+
+@pytest.mark.parametrize(
+    ("cost", "shown"),
+    [
+        (None, "unknown"),
+        (0, "free"),
+        (1.5, "$1.50"),
+        (1234.567, "$1,234.57"),
+        (0.25, "$0.25"),
+        (0.0375, "$0.0375"),
+        (0.01237, "$0.0124"),
+        (0.000034, "$0.000034"),
+    ],
+)
+def test_money_has_two_decimals_or_more_if_it_is_little(cost: float | None, shown: str) -> None:
+    assert dollars(cost) == shown

@@ -31,7 +31,7 @@ from redraft.report.plots.picture import Plot
 from redraft.report.plots.scores import CostPoint as Priced
 from redraft.report.plots.scores import Differences, PlottedDifference, ScoreAgainstCost
 from redraft.report.plots.shares import ShareBar, Shares
-from redraft.text.words import count, spaced
+from redraft.text.words import count, dollars, spaced
 
 
 def used(beside: RunsBeside) -> HtmlTable:
@@ -48,18 +48,13 @@ def used(beside: RunsBeside) -> HtmlTable:
                 count(len(one.runs), "run") if several else f"{first.run}, {first.created[:10]}",
                 round(one.words),
                 ", ".join(dict.fromkeys(judge for name in one.runs for judge in runs[name].judges)) or "–",
-                money(one.cost_usd),
+                dollars(one.cost_usd),
                 round(one.tokens),
                 round(one.seconds, 1),
             )
         )
     run = "runs" if several else "run"
-    return HtmlTable(("", "system", run, "words", "judged by", "USD", "tokens", "seconds"), tuple(rows))
-
-
-def money(value: float | None) -> str:
-    """Format a cost in US dollars; None is unknown."""
-    return "unknown" if value is None else f"{value:.4f}".rstrip("0").rstrip(".")
+    return HtmlTable(("", "system", run, "words", "judged by", "cost", "tokens", "seconds"), tuple(rows))
 
 
 def metrics(beside: RunsBeside) -> tuple[str, ...]:

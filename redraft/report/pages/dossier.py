@@ -23,7 +23,7 @@ from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
 from redraft.report.plots.waterfall import Waterfall, WaterfallCall
 from redraft.settings import FIGURES
 from redraft.text.sanitizer import clean
-from redraft.text.words import count, spaced
+from redraft.text.words import count, dollars, spaced
 
 _FIFTHS = 5
 # The quantile of the normal distribution for a 95% interval.
@@ -236,7 +236,7 @@ def _usage(dossier: Dossier) -> str:
     parts = [
         count(used["calls"], "call"),
         f"{used['prompt_tokens']:,} tokens in, {used['completion_tokens']:,} out",
-        "cost unknown" if used["cost_usd"] is None else f"${used['cost_usd']:.4f}" if used["cost_usd"] else "free",
+        "cost unknown" if used["cost_usd"] is None else dollars(used["cost_usd"]),
         lasting(used["seconds"]),
     ]
     if used["cached"]:

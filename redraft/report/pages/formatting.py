@@ -25,7 +25,7 @@ from redraft.report.history.lineage import came_up
 from redraft.report.tables import unmarked
 from redraft.text.places import on_pages
 from redraft.text.sanitizer import clean, one_line
-from redraft.text.words import count, rounded, spaced
+from redraft.text.words import count, dollars, rounded, spaced
 
 _QUOTE, _OPENING = 320, 70
 _FILE = re.compile(r"(?:[^:\n]{0,120}?\.\w{1,9}:|\S+\.\w{1,9}\s)")
@@ -200,6 +200,7 @@ FILTERS: dict[str, Callable[..., str]] = {"many": count} | {
         on_pages,
         unmarked,
         coded,
+        dollars,
     )
 }
 
@@ -237,12 +238,12 @@ def calls_by_prompt(calls: Sequence[CallEntry]) -> HtmlTable:
     for call in calls:
         found.setdefault(call.prompt, []).append(call)
     return HtmlTable(
-        ("prompt", "calls", "cached", "failed", "tokens in", "tokens out", "USD", "seconds"),
+        ("prompt", "calls", "cached", "failed", "tokens in", "tokens out", "cost", "seconds"),
         tuple((prompt.replace("_", " "), *_added(of_one)) for prompt, of_one in found.items()),
     )
 
 
-def _added(calls: Sequence[CallEntry]) -> tuple[int | float | None, ...]:
+def _added(calls: Sequence[CallEntry]) -> tuple[str | int | float, ...]:
     own = [call for call in calls if not call.borrowed]
     costs = [call.cost_usd for call in own]
     return (
@@ -251,7 +252,7 @@ def _added(calls: Sequence[CallEntry]) -> tuple[int | float | None, ...]:
         sum(1 for call in own if call.outcome != _OK),
         sum(call.prompt_tokens for call in own),
         sum(call.completion_tokens for call in own),
-        None if None in costs else sum(cost for cost in costs if cost),
+        dollars(None if None in costs else sum(cost for cost in costs if cost)),
         round(sum(call.seconds for call in own), 1),
     )
 
@@ -297,7 +298,7 @@ def page_data(dossier: Dossier) -> dict[str, Any]:
                 one.seconds,
                 one.prompt_tokens,
                 one.completion_tokens,
-                one.cost_usd,
+                dollars(one.cost_usd),
                 one.error,
                 one.borrowed,
                 stage(one.prompt),

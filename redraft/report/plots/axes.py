@@ -13,7 +13,7 @@ from redraft.report.plots.picture import Number, apart, ends, finite
 _GAP = 9.0
 # The penalty, as an area, for a label that could be taken for another mark's.
 _UNCLEAR = 60.0
-# A label that is farther from its mark than this is connected with it by a line, whose first part is hidden by the mark.
+# A label farther from its mark than this is connected with it by a line, whose first part the mark hides.
 _FAR, _LEADER_START = 24.0, 8
 
 

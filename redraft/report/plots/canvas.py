@@ -96,7 +96,7 @@ class Canvas:
         brief: str = "",
         into: Element | None = None,
     ) -> None:
-        """Draw a line of text. If it does not fit into `room`, draw `brief`, or else what fits of the text, and show the
+        """Draw a line of text. If it does not fit into `room`, draw `brief`, or else what fits of the text, with the
         full text as a tooltip."""
         words = composed(words)
         short = words if room is None else fitted(words, room, size * (BOLD if bold else 1))

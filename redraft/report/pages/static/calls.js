@@ -1,4 +1,5 @@
 // The calls, a page at a time: there may be tens of thousands. Each can be opened.
+import { dollars } from "./dollars.js";
 
 const AT_ONCE = 200;
 const LONG = 1500, MOST_HITS = 1000;
@@ -39,11 +40,11 @@ function row(call, run) {
   const [number, label, prompt, model, outcome, began, seconds, asked, answered, cost, error] = call;
   const made = document.createElement("tr"), borrowed = call[BORROWED];
   const said = borrowed ? "cached" : error ? `${outcome}: ${error}` : outcome;
-  const cells = [number, label, call[STAGE], prompt.replaceAll("_", " "), model, said, borrowed ? "" : began.toFixed(1), borrowed ? "" : seconds.toFixed(1), asked, answered, cost ?? "unknown"];
-  for (const value of cells) {
+  const cells = [number, label, call[STAGE], prompt.replaceAll("_", " "), model, said, borrowed ? "" : began.toFixed(1), borrowed ? "" : seconds.toFixed(1), asked, answered, cost];
+  for (const [at, value] of cells.entries()) {
     const cell = made.insertCell();
     cell.textContent = typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 6 }) : value;
-    if (typeof value === "number" || value === "unknown") cell.className = "num";
+    if (!at || at > 5) cell.className = "num";
   }
   if (!run) return made;
   const button = document.createElement("button");
@@ -79,7 +80,7 @@ async function open(button, made, run, number) {
   const from = told.made_by ? `run ${told.made_by}` : "a run that has been deleted";
   const facts = [
     ["Tokens", `${told.prompt_tokens.toLocaleString("en")} in (${told.cached_tokens.toLocaleString("en")} from the provider's cache), ${told.completion_tokens.toLocaleString("en")} out`],
-    ["Cost", told.cost_usd === null ? "unknown" : told.cost_usd ? `$${told.cost_usd.toFixed(4)}` : "free"],
+    ["Cost", dollars(told.cost_usd)],
     ["Time", told.borrowed ? `none: answered from the cache; ${from} sent this prompt` : `${told.seconds.toFixed(1)} s`],
     ...(told.attempts > 1 ? [["Attempt", `${told.attempt} of ${told.attempts}`]] : []),
     ["Ended with", told.finish_reason || told.outcome],

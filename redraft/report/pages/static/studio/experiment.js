@@ -1,5 +1,6 @@
 // An experiment: its progress while it is running, and tables that can be sorted.
 import "./tables.js";
+import { dollars } from "../dollars.js";
 import { element, say } from "./say.js";
 
 const PAUSE = 1000;
@@ -19,7 +20,7 @@ async function look() {
 function show(now) {
   for (const figure of root.querySelectorAll("[data-figure]")) {
     const value = now[figure.dataset.figure];
-    figure.textContent = { cost_usd: () => value === null ? "unknown" : value ? `$${value.toFixed(4)}` : "free", seconds: () => value < 90 ? `${value.toFixed(0)} s` : `${Math.round(value / 60)} min` }[figure.dataset.figure]?.() ?? value.toLocaleString("en");
+    figure.textContent = { cost_usd: () => dollars(value), seconds: () => value < 90 ? `${value.toFixed(0)} s` : `${Math.round(value / 60)} min` }[figure.dataset.figure]?.() ?? value.toLocaleString("en");
   }
   if (now.of) {
     const bar = root.querySelector("[data-bar]");

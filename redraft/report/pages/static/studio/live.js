@@ -1,5 +1,6 @@
 // A run under way: what happens in it, as it happens, and what there is of its summary.
 import "./page.js";
+import { dollars } from "../dollars.js";
 import { element, say, score } from "./say.js";
 
 const MOST_LINES = 300, PAUSE = 1200;
@@ -51,7 +52,7 @@ function judged(words, className = "") {
 function figures(told) {
   for (const shown of root.querySelectorAll("[data-figure]")) {
     const value = told[shown.dataset.figure];
-    shown.textContent = shown.dataset.figure !== "cost_usd" ? value.toLocaleString("en") : value === null ? "unknown" : value ? `$${value.toFixed(4)}` : "none";
+    shown.textContent = shown.dataset.figure !== "cost_usd" ? value.toLocaleString("en") : dollars(value);
   }
   if (told.stage) stage.textContent = told.stage;
   if (told.planned > 0) { bar.max = told.planned; bar.value = Math.min(told.done, told.planned); }
