@@ -316,6 +316,8 @@ class ExperimentDetails(BaseModel):
     tables: tuple[TableEntry, ...]
     pictures: tuple[str, ...]
     runs: tuple[RunSummary, ...]
+    controls: dict[str, str] = {}
+    """Of `doctor`: the summary that each run judges, by run."""
     kind: str = ""
     status: str = ""
     """Its status; empty if a command ran it."""

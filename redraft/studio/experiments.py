@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from redraft.batches.request import BATCH
 from redraft.errors import UsageError
+from redraft.lab.doctor.checkup import DOCTOR
 from redraft.lab.experiments.published import read_file_of_results
 from redraft.report.history.summaries import RunSummary
 from redraft.report.pages.report import ReportSection, sections
@@ -79,6 +80,7 @@ def shown(rows: RunRows, folder: Path, work: ExperimentWork | None, name: str) -
         tables=tables,
         pictures=tuple(_pictures(files) if files else ()),
         runs=runs,
+        controls=rows.controls(one.run for one in runs) if name == DOCTOR else {},
         kind=order.asked.kind if order else "",
         status=status_in(order, job) if order else "",
     )

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 
 from redraft.errors import RunError, UsageError
 from redraft.lab.agreement.sheets import ABOUT, What, answers, questions, written
+from redraft.lab.doctor.checkup import probe_names
 from redraft.report.dossier.contents import Dossier
 from redraft.report.entry import Entry
 from redraft.report.history.results import read_result
@@ -99,6 +100,10 @@ class RunRows:
             statuses=_counted(row.status for row in shown),
             damaged=self._damaged,
         )
+
+    def controls(self, runs: Iterable[str]) -> dict[str, str]:
+        """Return the summary that each of the doctor's runs judges."""
+        return probe_names(self._store, runs)
 
     def all(self) -> list[RunSummary]:
         """Return a row for every run, newest first."""

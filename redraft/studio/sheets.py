@@ -78,11 +78,14 @@ def _column(sheet: Sheet, person: str) -> str:
 
 
 def _rows(sheet: Sheet, column: str) -> Iterator[_ShownRow]:
-    names = [name for name in sheet.columns if name not in (ID, ASKED, "of", *sheet.answers)]
+    names = [name for name in sheet.columns if name not in (ID, ASKED, "of", "document", *sheet.answers)]
     about = asked = ""
+    above: Mapping[str, str] = {}
     for number, row in enumerate(sheet.rows):
-        texts = [(name, row[name]) for name in names if row[name] and row[name] != AS_ABOVE]
-        head, question = row.get("of", ""), row.get(ASKED, "")
+        new = [(name, row[name]) for name in names if row[name] not in ("", AS_ABOVE)]
+        texts = [(name, text) for name, text in new if len(text) < _LONG or text != above.get(name)]
+        above = {**above, **dict(new)}
+        head, question = row.get("of") or row.get("document", ""), row.get(ASKED, "")
         columns = [column] if column else sheet.answers
         yield _ShownRow(
             number,

@@ -14,7 +14,7 @@ from redraft.evaluators.catalog import BUILT_IN
 from redraft.evaluators.metric_info import MetricAim
 from redraft.lab.doctor.checkup import Check, DoctorSubject, check_aims, examine
 from redraft.lab.doctor.controls import controls, expected
-from redraft.lab.doctor.probes import EMPTY, HOLLOW, INVENTED, ITSELF, KINDS, WORDINGS, probes, texts
+from redraft.lab.doctor.probes import EMPTY, HOLLOW, INVENTED, ITSELF, KINDS, WORDINGS, WRONG, probes, texts
 from redraft.llm.fakes import FunctionModel
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import Limits
@@ -149,8 +149,7 @@ def _names(text: str) -> list[str]:
 @pytest.mark.parametrize("where", ["summary", "document"])
 def test_the_order_stands_in_the_middle_and_nothing_else_is_changed(where: str) -> None:
     its = texts()
-    name = next(one for one in probes() if one.startswith("copied 1, order in the") and where in one)
-    probe, plain = probes()[name], probes()["copied 1"]
+    probe, plain = probes()[f"{WRONG}, order in the {where}"], probes()[WRONG]
     ordered, without = (probe.text, plain.text) if where == "summary" else (its.beside(True), its.beside(False))
     before, after = ordered.split(its.order)
     assert len(before) > 300

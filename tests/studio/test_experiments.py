@@ -12,7 +12,12 @@ from typing import Any
 
 import httpx
 import pytest
+from markupsafe import escape
 
+from redraft.domain import Chunk, Span
+from redraft.evaluators.catalog import BUILT_IN
+from redraft.lab.doctor.checkup import ProbeRun, probe_runs
+from redraft.lab.doctor.probes import Probe
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from redraft.studio.contracts import ExperimentDetails, ExperimentList
@@ -20,6 +25,7 @@ from redraft.studio.experiment_orders import KINDS
 from redraft.studio.experiment_work import ExperimentProgress
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer, Seen
+from tests.store.support import run
 from tests.studio.served import Served, chapter, kept_from, served, until
 
 EVIL = "<img src=x onerror=\"document.title='pwned'\">"
@@ -270,6 +276,23 @@ def test_an_experiment_lists_its_runs_and_says_who_judged_itself(client: httpx.C
     assert "in which the built-in model judges its own text, does not measure quality" in page.partition("<details")[0]
     listed = ExperimentList.model_validate(client.get("/api/experiments").json()).experiments
     assert next(one for one in listed if one.name == name).runs == len(shown.runs)
+
+
+@pytest.mark.slow
+def test_the_page_of_the_doctor_says_which_control_each_run_is(tmp_path: Path) -> None:
+    some = {one.probe.name: one for one in probe_runs([BUILT_IN["coverage"], BUILT_IN["consistency"]])}
+    with Store(tmp_path / "redraft.db") as store:
+        for at, one in enumerate([*some.values(), ProbeRun(Probe("?", "Of old."), some["a refusal"].document, ())]):
+            store.documents.add(one.document)
+            store.documents.add_chunks(one.document.id, "estimate", 2048, [Chunk(0, Span(0, 5), 2)])
+            store.runs.add(run(f"{at:02}run", document=one.document.id, experiment="doctor"))
+            store.runs.keep_draft(f"{at:02}run", one.probe.text, 5, "given")
+    with served(tmp_path) as made, made.client() as client:
+        page = client.get("/experiments/doctor").text
+        names = ExperimentDetails.model_validate(client.get("/api/experiments/doctor").json()).controls
+    assert list(names.values()) == [*some][::-1]
+    for name in (*some, "of another version"):
+        assert f">{name[0].upper()}{escape(name[1:])}</td>" in page, name
 
 
 @pytest.mark.slow

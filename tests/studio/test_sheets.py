@@ -86,6 +86,14 @@ def test_what_is_no_sheet_is_refused_with_what_to_do(client: httpx.Client) -> No
     assert "no sheet was chosen" in client.post("/sheets", data={"person": "1"}).text.lower()
 
 
+def test_a_passage_is_shown_once_for_all_of_its_rows(client: httpx.Client) -> None:
+    passage, line = "It rains in Sarn. " * 40, "3fa2/facts/{},It is {}.,{},Is it so?,\r\n"
+    given = "".join(line.format(n, n, text) for n, text in enumerate([passage, passage, "(as above)", "Other. " * 90]))
+    page = opened(client, f"id,fact,passage,asked,person 1\r\n{given}").text
+    assert page.partition("</textarea>")[2].count(passage.strip()) == 1
+    assert page.count('role="region" aria-label="Passage"') == 2
+
+
 def test_a_large_sheet_is_taken(client: httpx.Client) -> None:
     large = Summaries("s.json", {f"{n}": "One sleeps soundly. " * 40 for n in range(60)})
     page = opened(client, coherence_sheet(mark_rows(large), "marks", 1))

@@ -24,13 +24,13 @@ from redraft.lab.agreement.annotations import (
     entries_of,
     read_annotations,
 )
-from redraft.lab.agreement.forms import AS_ABOVE, ASKED, CHOICES, ID, MARK_COLUMNS, PERSON, written_in
+from redraft.lab.agreement.forms import ASKED, CHOICES, ID, MARK_COLUMNS, PERSON, unrepeated, written_in
 from redraft.lab.agreement.people import FileProblem, content, equal_share, gwets_ac1, krippendorffs_alpha
 from redraft.lab.agreement.sheets import drawn, share_of, sheet_rows
 from redraft.lab.agreement.tables import ends
 from redraft.lab.experiments.frames import ENDS
 from redraft.prompts.coherence import ASPECTS, ERROR_TYPES
-from redraft.report.tables import Report, Table, in_csv
+from redraft.report.tables import Report, Table
 from redraft.text.sanitizer import one_line
 
 Kind = Literal["annotations", "marks", "preferences"]
@@ -152,12 +152,8 @@ def coherence_sheet(rows: Sequence[CoherenceRow], kind: Kind, people: int) -> st
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow([ID, *names, ASKED, *answers])
-    before = ""
-    for row in rows:
-        again = row.shown["of"] == before
-        before = row.shown["of"]
-        cells = [AS_ABOVE if again and name.startswith("summary") else text for name, text in row.shown.items()]
-        shown = [in_csv(cell[:_LONGEST], lines=True) for cell in cells]
+    cut = ({name: text[:_LONGEST] for name, text in row.shown.items()} for row in rows)
+    for row, shown in zip(rows, unrepeated(cut), strict=True):
         writer.writerow([row.id, *shown, row.asked, *[""] * len(answers)])
     return "\ufeff" + out.getvalue()
 

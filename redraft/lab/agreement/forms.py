@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from redraft.errors import UsageError
@@ -21,7 +21,18 @@ MARK_COLUMNS = ("span", "question", "types", "second span")
 """The columns of a sheet of marks that people fill in."""
 AS_ABOVE = "(as above)"
 """In place of a text that is in a row above."""
+_ABOVE = frozenset({"passage", "passages", "facts", "summary", "summary 1", "summary 2"})
+"""The columns whose long texts are in the first of their rows only."""
 _A_SHEET = "give a CSV file written by `redraft agree sheet`"
+
+
+def unrepeated(rows: Iterable[Mapping[str, str]]) -> Iterator[list[str]]:
+    """Yield the cells of what people see, without texts that are also in the row above."""
+    above: Mapping[str, str] = {}
+    for row in rows:
+        again = {name for name in _ABOVE.intersection(row) if row[name] == above.get(name)}
+        yield [AS_ABOVE if name in again else str(in_csv(text, lines=True)) for name, text in row.items()]
+        above = row
 
 
 def written_in(cell: str) -> str:

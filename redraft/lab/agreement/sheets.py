@@ -23,10 +23,10 @@ from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import STATED, KeyfactRecall
 from redraft.evaluators.reference.keyfacts import ORPHANED, UNJUDGED, trees_for
+from redraft.lab.agreement.forms import unrepeated
 from redraft.lab.agreement.people import FileProblem, content
 from redraft.report.history.certificates import judges_of
 from redraft.report.history.results import Result, document_read, read_result
-from redraft.report.tables import in_csv
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.passages import Passages, joined
@@ -386,16 +386,16 @@ def written(
 ) -> str:
     """Return the sheet as CSV, without the judge's verdicts, so that they influence nobody.
 
-    No cell is read as a formula. `answers` are known answers of the first person, by row.
+    No cell is read as a formula, and a passage is in the first of its rows only. `answers` are known answers of the
+    first person, by row.
     """
     names = list(questions[0].shown)
     persons = [f"{_PERSON} {n}" for n in range(1, people + 1)]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow([_ID, *names, _ASKED, *persons])
-    for one in questions:
+    for one, shown in zip(questions, unrepeated(one.shown for one in questions), strict=True):
         asked = f"{one.asked or ASKED[what]} (yes, no, or ? where you cannot tell)"
-        shown = [in_csv(text, lines=True) for text in one.shown.values()]
         writer.writerow([one.id, *shown, asked, answers.get(one.id, ""), *[""] * (people - 1)])
     # Without a byte order mark spreadsheets assume the local encoding.
     return "\ufeff" + out.getvalue()

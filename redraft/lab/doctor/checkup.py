@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Any
@@ -26,10 +26,11 @@ from redraft.runs.prepare import RunSpec
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig, Evaluate, JudgeConfig, ModelSettings
 from redraft.store.connection import off_loop
+from redraft.store.store import Store
 
 DOCTOR = "doctor"
 """The purpose of its runs, and the command that repeats them."""
-_TURNS = 3
+_TURNS, _BOTH = 3, (True, False)
 _ORDERED = frozenset(map(in_summary, (WRONG, HOLLOW, SHUFFLED)))
 _UNMADE = ControlResult("not made", "the budget was used up")
 
@@ -150,13 +151,26 @@ def probe_runs(metrics: Sequence[Evaluator]) -> list[ProbeRun]:
     and no questions may be asked about key facts that were built from the document.
     """
     wanted, made = probed(metrics), list[ProbeRun]()
-    for lines, (name, probe) in enumerate(probes().items(), 1):
-        for content, blank in ((True, ""), (False, "\n" * lines)):
+    for name, probe in probes().items():
+        for content in (True, False):
             here = tuple(one for one in wanted.get(name, ()) if (one.aim == "content") == content)
             if here:
-                text = texts().beside(probe.ordered) + blank
-                made.append(ProbeRun(probe, Document.from_text(text, texts().title), here))
+                made.append(ProbeRun(probe, _document(probe, content), here))
     return made
+
+
+def _document(probe: Probe, content: bool) -> Document:
+    lines = 0 if content else list(probes()).index(probe.name) + 1
+    return Document.from_text(texts().beside(probe.ordered) + "\n" * lines, texts().title)
+
+
+def probe_names(store: Store, runs: Iterable[str]) -> dict[str, str]:
+    """Return the probe that each of the doctor's runs judges; runs with the texts of another version are left out."""
+    known = {(_document(probe, content).id, probe.text): name for name, probe in probes().items() for content in _BOTH}
+    found = {run: store.runs.get(run) for run in runs}
+    texts_of = {run: store.runs.draft(one.draft).text if one.draft else "" for run, one in found.items()}
+    names = {run: known.get((one.document, texts_of[run])) for run, one in found.items()}
+    return {run: name for run, name in names.items() if name}
 
 
 async def examine_all(subjects: Sequence[DoctorSubject], runner: ExperimentRunner) -> Examined:

@@ -125,7 +125,7 @@ class Probe:
 
 def planted(wording: Wording, half: int) -> str:
     """Return the name of the probe with errors in every other sentence."""
-    return f"{wording} {half + 1}"
+    return f"every other sentence wrong, {wording}, {half + 1} of 2"
 
 
 WRONG = planted("copied", 0)
