@@ -126,7 +126,13 @@ def _context(asked: ExperimentBody, models: Models) -> ContextDesign:
         steps=read_steps(asked.steps) if asked.steps else None,
         words=asked.word_limits[0] if asked.word_limits else None,
         embeddings=asked.said({"embeddings"}).get("embeddings"),
-    )
+        places=asked.places,
+        **_about_documents(asked),
+    ).check()
+
+
+def _about_documents(asked: ExperimentBody) -> dict[str, Any]:
+    return {"references": asked.references, "sets": asked.sets if asked.by_source else {}}
 
 
 def _qa(asked: ExperimentBody, models: Models) -> QaDesign:
@@ -140,6 +146,7 @@ def _qa(asked: ExperimentBody, models: Models) -> QaDesign:
         words=asked.word_limits[0] if asked.word_limits else None,
         steps=read_steps(asked.steps) if asked.steps else None,
         per_third=asked.per_third,
+        **_about_documents(asked),
         **said,
     )
 

@@ -15,7 +15,7 @@ from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.fields import checked
 from redraft.lab.experiments.data.read import SUFFIXES, form_suffix
-from redraft.lab.experiments.sources import documents_of
+from redraft.lab.experiments.sources import DATASET, Corpus, corpus, references_of
 from redraft.llm.prices import PriceTable
 from redraft.plugins import require_agreement
 from redraft.readers.documents import load_bytes
@@ -41,6 +41,7 @@ Kind = Literal["grid", "longsumeval", "hamlet", "context", "qa", "thesis", "chun
 
 
 TEXTS = ("summaries", "annotations")
+UPLOADED = (*TEXTS, "reference")
 """The fields that a form sends as files."""
 
 
@@ -102,6 +103,17 @@ class ExperimentBody(SettingsBody):
     """Grid: let the judges choose the better of two summaries, too."""
     steps: str = Field(default="", max_length=200)
     """Context, qa and thesis: how many tokens are read at each step, as START:STOP:STEP or N,N."""
+    places: Literal["lineage", "tfidf", "embeddings"] = "lineage"
+    """Context and thesis: where a sentence comes from, by lineage or by the most similar paragraph."""
+    by_source: bool = False
+    """Context, qa and thesis: show each file, set or batch in the tables as a dataset of its own."""
+    reference: str = ""
+    """Context, qa and thesis: the existing summary of the document, or JSON lines with `document` and `summary`, or
+    `dataset` for those in an uploaded set. They are the baseline, set the length, and are shown to the judge."""
+    references: dict[str, str] = Field(default_factory=dict)
+    """These summaries by the id of the document."""
+    sets: dict[str, str] = Field(default_factory=dict)
+    """The dataset of each document, by id."""
     queries: int | None = Field(default=None, ge=1)
     """Hamlet: the most queries about each document."""
     per_third: int = Field(default=1, ge=1, le=100)
@@ -147,38 +159,63 @@ def plan_asked(
         asked = asked.model_copy(update=kept)
     elif before is not None and before.documents and not (asked.documents or asked.from_batch or files):
         documents = before.documents
+        asked = _with_references(asked, Corpus([*documents], before.asked.sets), before)
     else:
-        documents = _documents(store, asked, files)
+        found = _corpus(store, asked, files)
+        documents, asked = tuple(found.documents), _with_references(asked, found, before)
     designed(asked, models)
     return ExperimentPlan(asked, documents)
 
 
-def _documents(store: Store, asked: ExperimentBody, files: tuple[tuple[bytes, str], ...]) -> tuple[Document, ...]:
-    found = [document_named(store, key) for key in asked.documents]
+def _with_references(asked: ExperimentBody, found: Corpus, before: ExperimentPlan | None) -> ExperimentBody:
+    """Return the request with the datasets and the existing summaries of its documents."""
+    known = asked.references or (before.asked.references if before else {})
+    if asked.reference == DATASET:
+        known = found.references or known
+        if not known:
+            raise UsageError("the documents have no summaries of their own", hint="upload a set that has them")
+    elif asked.reference:
+        known = _references_in(asked.reference, found.documents)
+    return asked.model_copy(update={"reference": "", "references": known, "sets": asked.sets or found.sets})
+
+
+def _references_in(text: str, documents: list[Document]) -> dict[str, str]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / f"reference{'.jsonl' if text.lstrip().startswith('{') else '.txt'}"
+        file.write_text(text, "utf-8")
+        try:
+            return references_of(str(file), documents)
+        except UsageError as error:
+            raise UsageError(error.message, place=Path(error.place).name, hint=error.hint) from error
+
+
+def _corpus(store: Store, asked: ExperimentBody, files: tuple[tuple[bytes, str], ...]) -> Corpus:
+    found = [(one.title, Corpus([one])) for one in (document_named(store, key) for key in asked.documents)]
     if asked.from_batch:
         items = store.batches.some(asked.from_batch, "", "", 0, _MOST_DOCUMENTS)
-        found += [store.documents.get(one.document) for one in items if one.document]
+        found.append((asked.from_batch, Corpus([store.documents.get(one.document) for one in items if one.document])))
         if not items:
             raise UsageError(f"no batch {asked.from_batch!r} has documents", hint="/batches lists them")
-    for content, name in files:
-        found += documents_in_file(content, name)
-    documents = tuple({one.id: one for one in found}.values())
+    found += [(Path(name).stem, documents_in_file(content, name)) for content, name in files]
+    documents = {one.id: one for _, some in found for one in some.documents}
     if not documents:
         raise UsageError("no documents were given", hint="choose documents, upload files, or name a batch")
     if len(documents) > _MOST_DOCUMENTS:
         hint = "redraft experiment takes larger sets"
         raise UsageError(f"{len(documents):,} documents are too many here: at most {_MOST_DOCUMENTS}", hint=hint)
-    return documents
+    sets = {one.id: name for name, some in reversed(found) for one in some.documents}
+    references = {key: text for _, some in reversed(found) for key, text in some.references.items()}
+    return Corpus([*documents.values()], sets, references)
 
 
-def documents_in_file(content: bytes, name: str) -> list[Document]:
+def documents_in_file(content: bytes, name: str) -> Corpus:
     """Return the document in a file, or the documents of a set: for example JSON lines with id, title and text."""
     if form_suffix(Path(name)) not in SUFFIXES:
-        return [load_bytes(content, name)]
+        return Corpus([load_bytes(content, name)])
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / name
         file.write_bytes(content)
-        return documents_of([str(file)])
+        return corpus([str(file)], DATASET)
 
 
 def designed(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:

@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError, UsageError
+from redraft.presets import preset, presets
 from redraft.store.connection import off_loop
 from redraft.studio import experiment_api, experiments
 from redraft.studio.batches import listed as all_batches
@@ -39,9 +40,19 @@ async def new(request: Request) -> Response:
     if name := request.query_params.get("from"):
         order = await off_loop(experiments.ordered, context_of(request).config.results, name)
         given = {**order.asked.model_dump(exclude_none=True), "documents": order.documents, "name": ""}
-        if order.asked.summaries:
+        if order.asked.summaries or order.asked.references:
             given |= {KEPT: context_of(request).planned.keep(ExperimentPlan(order.asked, ()))}
+    elif name := request.query_params.get("preset"):
+        given = _of_paper(name)
     return await _form(request, given)
+
+
+def _of_paper(name: str) -> Mapping[str, Any]:
+    """Return the settings of a paper, as the form has them."""
+    chosen = preset(name)
+    given: dict[str, Any] = {**chosen.set_fields, **chosen.experiment, "kind": name}
+    lists = {"strategy": "strategies", "words": "word_limits", "chunk_tokens": "chunk_sizes"}
+    return given | {others: (given[one],) for one, others in lists.items() if one in given}
 
 
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
@@ -57,6 +68,7 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
     shared: dict[str, Any] = {
         "offer": offered,
         "kinds": KINDS,
+        "presets": presets(),
         "batches": batches,
         "groups": settings,
     }

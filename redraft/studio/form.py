@@ -139,7 +139,7 @@ def _labels() -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the labels by field, and by option."""
     labels, options = (
         {"chapters": "Chapters", "name": "Name", "rubrics": "Your own requirements"},
-        {"chapters": "Chapters"},
+        {"chapters": "Chapters", "places": "Places", "reference": "Existing summaries"},
     )
     for model in SETTINGS:
         for name in named_fields(model):

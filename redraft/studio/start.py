@@ -35,7 +35,7 @@ from redraft.studio.contracts import (
     PlanTotals,
     Start,
 )
-from redraft.studio.experiment_orders import TEXTS, documents_in_file
+from redraft.studio.experiment_orders import UPLOADED, documents_in_file
 from redraft.studio.guard import MOST_BYTES
 from redraft.studio.orders import (
     BatchBody,
@@ -94,7 +94,7 @@ async def sent_with(request: Request) -> Sent:
     async with request.form(max_files=MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
         files = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
         given = tuple([(await one.read(), plain_name(one.filename or "")) for one in files])
-        texts = {name: one for name in TEXTS if isinstance(one := form.get(name), UploadFile) and one.filename}
+        texts = {name: one for name in UPLOADED if isinstance(one := form.get(name), UploadFile) and one.filename}
         fields = {name: (await one.read()).decode("utf-8-sig", "replace") for name, one in texts.items()}
         return Sent(fields_of(form) | fields, given, str(form.get(KEPT, "")))
 
@@ -158,7 +158,7 @@ def _uploaded(files: Sequence[tuple[bytes, str]]) -> tuple[list[Document], tuple
     troubles: list[RedraftError] = []
     for content, name in files:
         try:
-            found += documents_in_file(content, name)
+            found += documents_in_file(content, name).documents
         except RedraftError as error:
             troubles.append(error)
     if troubles and not found:

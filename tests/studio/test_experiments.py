@@ -15,13 +15,14 @@ import pytest
 from markupsafe import escape
 
 from redraft.domain import Chunk, Span
+from redraft.errors import UsageError
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.lab.doctor.checkup import ProbeRun, probe_runs
 from redraft.lab.doctor.probes import Probe
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from redraft.studio.contracts import ExperimentDetails, ExperimentList
-from redraft.studio.experiment_orders import KINDS
+from redraft.studio.experiment_orders import KINDS, ExperimentBody, designed, plan_asked
 from redraft.studio.experiment_work import ExperimentProgress
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer, Seen
@@ -276,6 +277,53 @@ def test_an_experiment_lists_its_runs_and_says_who_judged_itself(client: httpx.C
     assert "in which the built-in model judges its own text, does not measure quality" in page.partition("<details")[0]
     listed = ExperimentList.model_validate(client.get("/api/experiments").json()).experiments
     assert next(one for one in listed if one.name == name).runs == len(shown.runs)
+
+
+def test_existing_summaries_and_datasets_are_those_that_the_command_takes(tmp_path: Path) -> None:
+    wanted = ExperimentBody(
+        kind="thesis", models=("extractive",), context_tokens=9000, places="tfidf", by_source=True, reference="dataset"
+    )
+    lines = [{"id": name, "text": f"{name} {chapter()}", "summary": f"Of {name}."} for name in ("one", "two")]
+    files = (
+        ("\n".join(map(json.dumps, lines)).encode(), "books.jsonl"),
+        (chapter().encode(), "ledger.md"),
+    )
+    with Store(tmp_path / "redraft.db") as store:
+        plan = plan_asked(store, {}, wanted, files, None)
+        design = designed(plan.asked, {})[1]
+        one, two, ledger = (document.id for document in plan.documents)
+        assert design.context.places == "tfidf"
+        for half in (design.context, design.qa):
+            assert half.references == {one: "Of one.", two: "Of two."}
+            assert half.sets == {one: "books", two: "books", ledger: "ledger"}
+        # They are kept with the documents, until there are others.
+        again = plan_asked(store, {}, wanted.model_copy(update={"by_source": False, "reference": ""}), (), plan)
+        assert designed(again.asked, {})[1].qa.references == {one: "Of one.", two: "Of two."}
+        assert designed(again.asked, {})[1].qa.sets == {}
+        text = json.dumps({"document": "ledger", "summary": "Of salt."})
+        other = plan_asked(store, {}, wanted.model_copy(update={"reference": text}), (), plan)
+        assert other.asked.references == {ledger: "Of salt."}
+        for changes, some, why in (
+            ({}, files[1:], "no summaries of their own"),
+            ({"reference": "Of salt."}, files, "one document has"),
+            ({"places": "embeddings"}, files, "needs an embedding model"),
+        ):
+            with pytest.raises(UsageError, match=why):
+                plan_asked(store, {}, wanted.model_copy(update=changes), some, None)
+
+
+def test_the_form_has_the_settings_of_a_paper(client: httpx.Client) -> None:
+    page = client.get("/experiments/new?preset=thesis").text
+    assert re.search(r'value="thesis" data-kind checked', page)
+    for field in (
+        'value="10000:128000:10000"',
+        'value="131072"',
+        'value="embeddings" selected',
+        'value="direct" checked',
+    ):
+        assert field in page
+    assert page.count('value="dataset" checked') == page.count('name="by_source" value="true" checked') == 1
+    assert client.get("/experiments/new?preset=nobody").status_code == 422
 
 
 @pytest.mark.slow

@@ -78,7 +78,7 @@ def corpus(
         made.sets = {key: names[source] for key, (source, _) in long.items()}
     if reference:
         own = {key: one.summary for key, (_, one) in long.items() if one.summary}
-        made.references = own if reference == DATASET else _references(reference, made.documents)
+        made.references = own if reference == DATASET else references_of(reference, made.documents)
         if lacking := len(long) - len(made.references):
             made.notes.append(f"{lacking} of {len(long)} documents have no reference")
     return made
@@ -91,7 +91,8 @@ def _set_names(sources: Iterable[str]) -> dict[str, str]:
     return {source: name if known.count(name) == 1 else source for source, name in names.items()}
 
 
-def _references(place: str, documents: Sequence[Document]) -> dict[str, str]:
+def references_of(place: str, documents: Sequence[Document]) -> dict[str, str]:
+    """Return the reference summaries of some documents by id, read from a file or a folder."""
     path, names = Path(place).expanduser(), _names(documents)
     if path.is_dir():
         files = [one for one in sorted(path.iterdir()) if one.suffix in _SUFFIXES]

@@ -352,10 +352,8 @@ def _context(given: Given, corpus: Corpus) -> ContextDesign:
     """
     from redraft.lab.experiments.context.records import ContextDesign
 
-    if given["places"] == "embeddings" and not given["embeddings"]:
-        raise UsageError("--places embeddings needs an embedding model", hint="name one with --embeddings")
     own = {name: given[name] for name in ("facts", "places")}
-    design = ContextDesign(threshold=given["fact_threshold"], **common.stepwise(given, corpus), **own)
+    design = ContextDesign(threshold=given["fact_threshold"], **common.stepwise(given, corpus), **own).check()
     for document in corpus.documents if not given["quiet"] else ():
         if note := design.course(document).note:
             say(f"note: {document.title} {note}")
