@@ -128,7 +128,7 @@ def _context(asked: ExperimentBody, models: Models) -> ContextDesign:
         embeddings=asked.said({"embeddings"}).get("embeddings"),
         places=asked.places,
         **_about_documents(asked),
-    ).check()
+    ).complete()
 
 
 def _about_documents(asked: ExperimentBody) -> dict[str, Any]:

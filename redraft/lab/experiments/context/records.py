@@ -325,8 +325,8 @@ class ContextDesign(ModelsDesign):
     sets: Mapping[str, str] = field(default_factory=dict)
     """The dataset of each document, by id, where tables tell datasets apart."""
 
-    def check(self) -> ContextDesign:
-        """Return the design; raise if something is missing."""
+    def complete(self) -> ContextDesign:
+        """Return the design; raise if it has no model for its places."""
         if self.places == "embeddings" and not self.embeddings:
             raise UsageError("--places embeddings needs an embedding model", hint="name one with --embeddings")
         return self
