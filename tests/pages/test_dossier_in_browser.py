@@ -52,6 +52,19 @@ def traced(dossier: Dossier) -> SentenceEntry:
     return [one for one in dossier.sentences if one.sources][-1]
 
 
+def test_paper_has_the_summary_and_all_columns_of_the_calls(page: Any, exported: Exported) -> None:
+    opened(page, exported.page)
+    page.set_viewport_size({"width": 680, "height": 900})  # A4 without its margins
+    page.emulate_media(media="print")
+    assert page.is_visible("#summary .prose")
+    assert page.is_visible("#notes .card")
+    assert not page.is_visible("#document")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate(
+        "[...document.querySelectorAll('.call-list .scroll')].every((a) => a.scrollWidth <= a.clientWidth)"
+    )
+
+
 @pytest.mark.nightly
 def test_choosing_a_sentence_lights_up_its_sources_and_nothing_else(page: Any, exported: Exported) -> None:
     opened(page, exported.page)

@@ -292,9 +292,12 @@ class Log:
         return ticks[: len(powers) * 3 - 2]
 
     def label(self, value: float) -> str:
-        """Format a tick: plain digits for moderate values, else a power of ten."""
+        """Format a tick: plain digits for moderate values, millions and billions by letter, else a power of ten."""
         if 1e-4 < value < 1e6:
             return f"{value:,.{max(0, -math.floor(math.log10(value) + _NEAR))}f}"
+        for size, letter in _SHORT[:2]:
+            if size <= value < 1000 * size:
+                return f"{value / size:.0f}{letter}"
         return f"{value:.0e}".replace("-", _MINUS).replace("e+", "e")
 
 
