@@ -16,7 +16,7 @@ from redraft.studio.batches import SHOWN_AT_ONCE
 from redraft.studio.context import context_of, read
 from redraft.studio.contracts import BatchOrder, WantedItems
 from redraft.studio.endpoints import query_of
-from redraft.studio.pages import page
+from redraft.studio.pages import ListPage, page
 
 
 class _BatchLinks:
@@ -33,7 +33,8 @@ class _BatchLinks:
 
 async def listed(request: Request) -> Response:
     """Show the list of batches."""
-    return page(request, "batches", "batches", batches=(await batch_api.listed(request)).batches)
+    found = (await batch_api.listed(request)).batches
+    return page(request, "batches", "batches", batches=ListPage(request, found))
 
 
 async def batch(request: Request) -> Response:

@@ -19,7 +19,7 @@ from redraft.studio.endpoints import problem_of
 from redraft.studio.experiment_orders import KINDS, ExperimentBody, ExperimentPlan, plan_table, unpriced
 from redraft.studio.form import groups, in_form
 from redraft.studio.orders import rubric_lines
-from redraft.studio.pages import page
+from redraft.studio.pages import ListPage, page
 from redraft.studio.start import KEPT, Sent, offer_of, sent_with
 
 _SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
@@ -31,7 +31,7 @@ _SHOWN = frozenset({"words", "chunk_tokens", "drafts", "until", "by_chapter"})
 async def listed(request: Request) -> Response:
     """Show the list of experiments."""
     found = await experiment_api.listed(request)
-    return page(request, "experiments", "experiments", experiments=found.experiments, kinds=KINDS)
+    return page(request, "experiments", "experiments", experiments=ListPage(request, found.experiments), kinds=KINDS)
 
 
 async def new(request: Request) -> Response:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from math import ceil
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -28,12 +29,33 @@ from redraft.studio.run_views import RunFilter, RunList
 
 Here = Literal["runs", "new", "batches", "packs", "models", "experiments", "sheets", "api", ""]
 _MOST_COMPARED = 6
+_ROWS = 100
 
 
 def page(request: Request, name: str, here: Here, status: int = 200, **values: Any) -> Response:
     """Return a page of the studio."""
     known = {"here": here, "read_only": context_of(request).config.read_only, "meanings": MEANINGS}
     return HTMLResponse(template(f"studio/{name}.html").render(**known, **values), status)
+
+
+class ListPage(Sequence[Any]):
+    """The rows of a long list that are on one page, and the links to the others."""
+
+    def __init__(self, request: Request, rows: Sequence[Any]) -> None:
+        self.total, self.pages = len(rows), max(1, ceil(len(rows) / _ROWS))
+        given = request.query_params.get("page", "")
+        self.number = min(max(1, int(given) if given.isdecimal() else 1), self.pages)
+        self._rows = rows[(self.number - 1) * _ROWS : self.number * _ROWS]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._rows[at]
+
+    def page(self, number: int) -> str:
+        """Return the link to another page."""
+        return f"?page={number}"
 
 
 async def home(request: Request) -> Response:
@@ -141,7 +163,7 @@ def _comparison_page(store: Store, keys: list[str], read_only: bool) -> str:
 
 async def pack_list(request: Request) -> Response:
     """Show the questions and key facts."""
-    return page(request, "packs", "packs", packs=(await studio_api.pack_list(request)).packs)
+    return page(request, "packs", "packs", packs=ListPage(request, (await studio_api.pack_list(request)).packs))
 
 
 async def pack(request: Request) -> Response:

@@ -12,6 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from blockbuster import blockbuster_ctx
+from starlette.requests import Request
 
 from redraft.batches.request import BatchRequest
 from redraft.batches.sources import put_in
@@ -21,6 +22,7 @@ from redraft.store.batches import Batch
 from redraft.store.store import Store
 from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig
+from redraft.studio.pages import ListPage
 from redraft.studio.run_views import RunFilter, RunRows
 from tests.store.support import evaluation, fill, run
 from tests.studio.served import TOKEN, chapter, served
@@ -224,3 +226,15 @@ async def _visit(client: httpx.AsyncClient, text: str, batch: str) -> None:
     assert '"done"' in (await client.get(f"/api/batches/{batch}/events")).text
     for path in ("/batches", f"/batches/{batch}", f"/batches/{batch}/tables", f"/api/batches/{batch}/items"):
         assert (await client.get(path)).status_code == 200, path
+
+
+@pytest.mark.parametrize(
+    ("asked", "number", "rows"),
+    [("", 1, (0, 99)), ("page=2", 2, (100, 199)), ("page=11", 11, (1000, 1000)), ("page=99", 11, (1000, 1000))]
+    + [(f"page={wrong}", 1, (0, 99)) for wrong in ("0", "-1", "x")],
+)
+def test_lists_of_packs_and_experiments_have_pages(asked: str, number: int, rows: tuple[int, int]) -> None:
+    found = ListPage(Request({"type": "http", "query_string": asked.encode(), "headers": []}), range(1001))
+    assert (found.number, found.pages, found.total) == (number, 11, 1001)
+    assert (found[0], found[-1], len(found)) == (*rows, rows[1] - rows[0] + 1)
+    assert len(ListPage(Request({"type": "http", "query_string": b"", "headers": []}), ())) == 0
