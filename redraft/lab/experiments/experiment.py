@@ -103,7 +103,7 @@ class ExperimentOutcome(Protocol):
 
 _COUNTED = (
     "Counted by running the experiment with models that answer at once, so each number is approximate. Refining goes"
-    " through all its rounds; the expected columns count one revision, and 60 % of the reasoning budget."
+    " through all its rounds; the expected columns count one revision, and 60% of the reasoning budget."
 )
 D = TypeVar("D")
 O = TypeVar("O", bound=ExperimentOutcome)  # noqa: E741
