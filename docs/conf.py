@@ -41,7 +41,7 @@ html_title = f"redraft {release}"
 html_static_path = ["site.css"]
 html_css_files = ["site.css"]
 html_copy_source = False
-html_show_sphinx = False
+html_show_sphinx = html_show_copyright = False
 html_theme_options = {
     "source_repository": f"{_SOURCE}/",
     "source_branch": "main",
