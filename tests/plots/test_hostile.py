@@ -148,6 +148,7 @@ def test_names_that_begin_alike_are_told_apart_where_there_is_no_room() -> None:
             "openai:gpt-4o-of-the-long-name-2048",
             "openai:o1-of-the-long-name-96",
         ],
+        [f"extractive, chunks of {n}, {w} words{r}" for n in (512, 1024) for w in (60, 120) for r in ("", ", refined")],
         ["qwen2.5-72b-instruct-1024, refined", "qwen2.5-72b-instruct-1024, refined twice", "openai:o-1-preview-1024"],
     ],
 )

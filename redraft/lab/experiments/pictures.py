@@ -143,7 +143,9 @@ def against_cost(records: Records, who: str, score: str, metric: str) -> ScoreAg
         return None
     marks = [CostPoint(str(one[who]), number(one[column]), number(one[score]), *_between(one)) for one in records]
     dollars, tokens = "cost per summary, in US dollars", "tokens per summary (no prices known)"
-    return ScoreAgainstCost(marks, metric, dollars if column == "USD each" else tokens, f"{metric} against cost")
+    return ScoreAgainstCost(
+        marks, metric, dollars if column == "USD each" else tokens, f"{metric[:1].upper()}{metric[1:]} against cost"
+    )
 
 
 def only(records: Records, **wanted: Cell) -> list[Record]:

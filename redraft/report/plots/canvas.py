@@ -96,12 +96,10 @@ class Canvas:
         brief: str = "",
         into: Element | None = None,
     ) -> None:
-        """Draw a line of text. If it does not fit into `room`, draw `brief`, or else what fits of the text, with the
-        full text as a tooltip."""
+        """Draw what fits of a line of text, or of its short form `brief`, into `room`, with the full text as a tooltip
+        if it is another one."""
         words = composed(words)
-        short = words if room is None else fitted(words, room, size * (BOLD if bold else 1))
-        if short != words and brief and room is not None:
-            short = fitted(brief, room, size * (BOLD if bold else 1))
+        short = (brief or words) if room is None else fitted(brief or words, room, size * (BOLD if bold else 1))
         made = self.add(
             "text",
             into,

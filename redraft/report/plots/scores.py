@@ -337,8 +337,7 @@ class ScoreAgainstCost:
         most, labels = canvas.width * _NAME, []
         brief = apart((one.name for one in drawn), most, SMALL)
         for one, place in zip(drawn, places, strict=True):
-            room = text_width(one.name)
-            room = room if room <= most else text_width(brief[one.name])
+            room = text_width(brief[one.name])
             box = beside(place, room, SMALL + 2, bounds, taken, [other for other in places if other != place])
             leader = box.leader(place)
             taken += [box, *leader]
