@@ -88,6 +88,8 @@ def setting(value: Any) -> str:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:g}"
     if isinstance(value, list):
         return ", ".join(map(setting, value))
     if isinstance(value, dict):

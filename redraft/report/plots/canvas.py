@@ -76,7 +76,7 @@ class Canvas:
     def heading(self) -> float:
         """Draw the title at the top, and return the y below it."""
         y = 20.0
-        for line in wrapped(self.title, self.width - 2 * MARGIN, LARGE * BOLD, 2):
+        for line in wrapped(self.title, self.width - 2 * MARGIN, LARGE * BOLD, 3 if self.narrow else 2):
             self.text(MARGIN, y, line, size=LARGE, bold=True)
             y += 19
         return y - 8

@@ -134,7 +134,7 @@ class Differences:
         # If there is no room beside the line, they are at the edges; on a phone, one above the other.
         wide = canvas.width - 2 * MARGIN
         room, above = (wide, 16) if canvas.narrow else (wide / 2 - 8, 0)
-        names = apart((self.second, self.first), room - text_width("← more in "), SMALL)
+        names = apart((self.second, self.first), room - text_width("← more in →"), SMALL)
         left, right = f"← more in {names[self.second]}", f"more in {names[self.first]} →"
         canvas.text(MARGIN, top + 12 - above, left, ink="muted", room=room, halo=True)
         canvas.text(canvas.width - MARGIN, top + 12, right, anchor="end", ink="muted", room=room, halo=True)

@@ -17,6 +17,7 @@ from redraft.report.plots.picture import (
     Data,
     Picture,
     PictureStyle,
+    apart,
     data,
     finite,
     isolated,
@@ -119,14 +120,21 @@ class Waterfall:
         bottom = top + step * len(rows) + 2
         for tick in clock.ticks():
             canvas.line((clock.place(tick), top), (clock.place(tick), bottom), "grid")
+        brief = apart((row.name for row in rows), left - MARGIN - 6, min(SMALL, step))
         for at, row in enumerate(rows):
-            self._row(canvas, (left, top + step * at, step), row, clock, kinds)
+            self._row(canvas, (left, top + step * at, step), row, clock, kinds, brief[row.name])
         name = f"time since the start, in {clock.unit}"
         end = level_axis(canvas, clock, bottom, name, left=left, right=right)
         return canvas.picture(end, self._caption(rows, len(calls)), _told(calls, max(calls_at_once)))
 
     def _row(
-        self, canvas: Canvas, place: tuple[float, float, float], row: _Row, clock: Clock, kinds: dict[str, int]
+        self,
+        canvas: Canvas,
+        place: tuple[float, float, float],
+        row: _Row,
+        clock: Clock,
+        kinds: dict[str, int],
+        brief: str,
     ) -> None:
         left, top, step = place
         many = Counter(call.kind for call in row.calls)
@@ -140,7 +148,8 @@ class Waterfall:
             row.name,
             size=min(SMALL, step),
             anchor="end",
-            room=left - MARGIN - 6,
+            room=left - MARGIN - 5.99,
+            brief=brief,
             into=into,
         )
         paths: dict[int, list[str]] = {}
