@@ -21,6 +21,7 @@ from redraft.runs.prepare import PreparedDocument, RunSpec
 from redraft.runs.roster import RosterEntry
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, reads_prompts, writes
 from redraft.text.sanitizer import one_line
+from redraft.text.words import dollars
 
 _SHOWN_MODELS, _SAID = 12, 120
 
@@ -48,7 +49,7 @@ def _about(entry: RosterEntry, *, replies: bool = True) -> Iterator[str]:
     if entry.price is None:
         yield "price unknown (set it with --prices FILE, or price in its own settings)"
     else:
-        yield f"${entry.price.prompt:g} in, ${entry.price.completion:g} out, for a million tokens"
+        yield f"{dollars(entry.price.prompt)} in, {dollars(entry.price.completion)} out, for a million tokens"
     own = {"temperature": it.temperature, "top_p": it.top_p, "at most tokens": it.max_tokens, "key in": it.key_env}
     if said := [f"{name} {value}" for name, value in own.items() if value is not None]:
         yield ", ".join(said)

@@ -304,7 +304,7 @@ class ScoreAgainstCost:
 
     def picture(self, look: PictureStyle = WIDE) -> Picture:
         """Draw the marks; higher is better, and further left is cheaper."""
-        columns = ("contestant", self.cost, "cost from", "cost to", self.score, "score from", "score to")
+        columns = ("system", self.cost, "cost from", "cost to", self.score, "score from", "score to")
         table = data(
             columns,
             ([c.name, c.cost, c.cost_low, c.cost_high, c.score, c.low, c.high] for c in self.contestants),
