@@ -30,13 +30,12 @@ from redraft.agents.fact_checker import FactChecker
 from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.retrieval import NEAR
 from redraft.domain import Document, content_id
-from redraft.llm.base import Request
-from redraft.llm.fakes import FunctionModel, Line
+from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts import factual, qa
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import Statement
 from redraft.store.store import Store
-from redraft.text.passages import Passages
+from redraft.text.retrieval import Passages
 from redraft.text.tokens import Tokenizer, tokenizer_named
 
 WINDOWS = (4_000, 8_000, 16_000, 64_000, 128_000)

@@ -51,7 +51,7 @@ from redraft.lab.agreement.tables import (
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, Column, ItemOutcome, chosen, tried
 from redraft.lab.doctor.checkup import DoctorSubject, examine_all
 from redraft.lab.doctor.probes import KEPT
-from redraft.lab.experiments.frames import records_of
+from redraft.lab.experiments.experiment import records_of
 from redraft.report.tables import Cell, Table
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, ModelSettings

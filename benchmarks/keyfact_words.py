@@ -35,10 +35,7 @@ THINGS = _words(
     "the carriage;the pottery kiln",
     ";",
 )
-UNITS = (
-    _words("guineas florins ducats crowns dollars pounds shillings thalers"),
-    _words("weeks days months years"),
-)
+UNITS = (_words("guineas florins ducats crowns dollars pounds shillings thalers"), _words("weeks days months years"))
 MONTHS = _words("January February March April May June July August September October November December")
 
 NUMERALS = _words(

@@ -18,7 +18,7 @@ import numpy as np
 from benchmarks.common import table
 from benchmarks.lineage_texts import fused, reworded, sayings, stretches
 from redraft.domain import Document, Span
-from redraft.text.passages import Passage, Passages
+from redraft.text.retrieval import Passage, Passages
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.vectors import Encoder, SentenceVectors
 

@@ -22,8 +22,8 @@ from itertools import pairwise
 from benchmarks.common import stories, table
 from benchmarks.lineage_texts import Told, marked, sayings, stretches, summarized
 from benchmarks.papers import Check
-from redraft.agents.questioner import Response
-from redraft.domain import Span
+from redraft.agents.examiner import Response
+from redraft.domain import THIRDS, TYPES, Span, TypedQuestion
 from redraft.lab.experiments.context.experiment import placed
 from redraft.lab.experiments.context.records import (
     LOWER,
@@ -39,7 +39,6 @@ from redraft.lab.experiments.context.records import (
 )
 from redraft.lab.experiments.qa.experiment import QaItem
 from redraft.lab.experiments.qa.tables import similarity_table
-from redraft.questions import THIRDS, TYPES, TypedQuestion
 from redraft.text.origin_chains import EmbeddingSimilarity, SentenceSimilarity, TermSimilarity
 from redraft.text.origins import Origins
 from redraft.text.sentences import sentences

@@ -24,8 +24,7 @@ from pathlib import Path
 
 from redraft.errors import DocumentError
 from redraft.readers import child
-from redraft.readers.apart import read_apart
-from redraft.readers.documents import load_bytes
+from redraft.readers.documents import load_bytes, read_apart
 from redraft.readers.formats import BY_SUFFIX, Format
 from tests.readers import makers
 from tests.readers.test_formats import book, sentences_by_page

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from redraft import Store
-from redraft.agents.certainty import HIGH, LOW, calibrated, fit_deviation, raw_cut
+from redraft.agents.accounts import HIGH, LOW, calibrated, fit_deviation, raw_cut
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.consensus import interval_of_mean
 from redraft.lab.agreement.calibration import LabelledProbability, fitted, labelled, quality

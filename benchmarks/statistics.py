@@ -27,9 +27,9 @@ from redraft.evaluators import statistics
 from redraft.evaluators.base import Case, statements_of
 from redraft.evaluators.statistics import Statistics
 from redraft.text.overlap import repeated
-from redraft.text.passages import Passages
+from redraft.text.retrieval import Passages
 from redraft.text.tokens import Tokenizer, tokenizer_named
-from redraft.text.units import units
+from redraft.text.words import units
 
 CHARACTERS = (250_000, 1_000_000, 4_000_000)
 WORDS = 900

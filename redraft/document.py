@@ -4,9 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from redraft.marks import Mark
+MarkKind = Literal[
+    "document", "page", "time", "note", "table", "caption", "front", "contents", "notes", "index", "gutenberg"
+]
+"""The kind of a part: one of several documents read as one, a page, a time in a recording, a note, and so on. The last
+five surround the main text: front matter, table of contents, endnotes, index, and Project Gutenberg's additions."""
+
+
+class Mark(NamedTuple):
+    """A part of a document, such as a page, note or table: its printed label and its place. One of several documents
+    also has its language, if known."""
+
+    start: int
+    end: int
+    kind: MarkKind
+    label: str = ""
+    href: str = ""
+    language: str = ""
+
 
 # A long text is not to be in memory once more.
 _BLOCK = 1_000_000

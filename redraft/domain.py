@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import ConfigDict, Field, PlainSerializer, computed_field
 from pydantic.dataclasses import dataclass as record
@@ -15,7 +15,85 @@ from redraft.document import Document as Document
 from redraft.document import DocumentSection as DocumentSection
 from redraft.document import Span as Span
 from redraft.document import content_id as content_id
-from redraft.rulings import PointAnswer
+
+Became = Literal["fixed", "kept", "left", ""]
+"""The reviser's answer: fixed, kept because the document says so, or left as it is."""
+RulingVerdict = Literal["supported", "contradicted", "absent", "unclear"]
+"""What the document says about a claim of the summary; `absent` only after all of it was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class PointAnswer:
+    """The reviser's answer to a finding."""
+
+    finding: str
+    """The finding's id."""
+    became: Became = "fixed"
+    said: str = ""
+    """The quoted words where the sentence was kept; the reason where the point was left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """A second look at a finding. An `overruled` finding is withdrawn from all drafts of the document."""
+
+    document: str
+    finding: str
+    """The finding's id."""
+    verdict: RulingVerdict
+    quote: str = ""
+    """The quoted words that the verdict rests on, and their place."""
+    start: int | None = None
+    end: int | None = None
+    reason: str = ""
+    by: str = ""
+    """The judge's name."""
+    contested: str = ""
+    """The words quoted against the finding; empty where nobody contested it."""
+    run: str = ""
+    round: int = 0
+    """The round of the draft with the finding."""
+
+    @property
+    def overruled(self) -> bool:
+        """Return whether the ruling withdraws the finding."""
+        return self.verdict == "supported" and self.start is not None
+
+
+@dataclass(frozen=True, slots=True)
+class FinalComparison:
+    """The final comparison of the first and the best draft."""
+
+    run: str
+    first: str
+    best: str
+    first_won: bool
+    reason: str = ""
+    """A judge's reason."""
+    votes: tuple[int, int, int] = (0, 0, 0)
+    """How many votes prefer the first, the best, and neither."""
+    document_read: bool = False
+
+    @property
+    def said(self) -> str:
+        """Return the result for people, with the reason."""
+        first, best, neither = self.votes
+        wins = "the first draft" if self.first_won else "the best draft" if best > first else "neither"
+        votes = f"{first} to {best}, {neither} for neither"
+        return f"first and best draft compared: {wins} is preferred ({votes}). {self.reason}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """What a deciding model looked up in the document before its decision, and the result."""
+
+    asked: str
+    """The search query or place that the model asked for."""
+    found: int
+    """The number of passages found."""
+    said: str = ""
+    """The message to the model where nothing was found or the request was invalid."""
+
 
 DEFERRED = ConfigDict(defer_build=True)
 """Builds validators on first use, since most commands use few kinds of records."""
@@ -427,3 +505,55 @@ def highest(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
             cover.append(piece)
             taken |= chunks
     return tuple(sorted(cover, key=lambda one: one.first_chunk))
+
+
+QuestionType = Literal["abstractive", "extractive", "binary", "unanswerable"]
+"""What a question takes: combining information, finding words, saying yes or no, or noticing that the document has no
+answer."""
+Third = Literal["beginning", "middle", "end"]
+TYPES: tuple[QuestionType, ...] = get_args(QuestionType)
+THIRDS: tuple[Third, ...] = get_args(Third)
+
+
+@dataclass(frozen=True, slots=True)
+class TypedQuestion:
+    """A question about one paragraph, with its reference answer."""
+
+    id: Annotated[int, Field(serialization_alias="rank")]
+    type: QuestionType
+    text: Annotated[str, Field(serialization_alias="question")]
+    answer: str
+    """"yes" or "no" for a binary question; empty for an unanswerable one."""
+    reason: str
+    """Why yes or no; empty for other types."""
+    paragraph: Span
+
+    @property
+    def is_answerable(self) -> bool:
+        """Return whether the document has an answer."""
+        return self.type != "unanswerable"
+
+
+@dataclass(frozen=True, slots=True)
+class TypedQuestions:
+    """The typed questions of one document in paragraph order. They cover its text up to `end`."""
+
+    id: str
+    document: str
+    model: str
+    prompt_hashes: Mapping[str, str]
+    end: int
+    questions: tuple[TypedQuestion, ...]
+    missing: tuple[str, ...] = ()
+    """The questions that could not be written, and why."""
+    imported: bool = False
+
+    def third(self, question: TypedQuestion) -> Third:
+        """Return the third of the text that contains a question's paragraph."""
+        return third_of(question.paragraph, self.end)
+
+
+def third_of(place: Span, end: int) -> Third:
+    """Return the third of a text ending at `end` that contains the middle of a place."""
+    middle = (place.start + place.end) / 2
+    return THIRDS[min(2, int(3 * middle / end))]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 _IMPORT = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 
@@ -28,3 +29,24 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
         )
 
     return load, lambda: sorted([*homes, "__version__"]), sorted(homes)
+
+
+class _Later:
+    """A lazily compiled pattern. Its methods are replaced by the compiled pattern's on first use."""
+
+    def __init__(self, written: str, flags: int) -> None:
+        self.pattern, self._flags = written, flags
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self.pattern, self._flags)
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._compiled, name)
+        setattr(self, name, value)
+        return value
+
+
+def pattern(written: str, flags: int = 0) -> re.Pattern[str]:
+    """Return a pattern like `re.compile`, compiled on first use."""
+    return cast("re.Pattern[str]", _Later(written, flags))

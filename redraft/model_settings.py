@@ -46,10 +46,7 @@ class ModelSettings(Settings):
         None, "Address of the model's server; for openai:NAME the default is OPENAI_BASE_URL.", "model", "URL"
     )
     key_env: str | None = setting(
-        None,
-        "Environment variable with the key for openai:NAME, instead of OPENAI_API_KEY.",
-        "model",
-        "VARIABLE",
+        None, "Environment variable with the key for openai:NAME, instead of OPENAI_API_KEY.", "model", "VARIABLE"
     )
     """For the model's own address only, or `NO_KEY`."""
     context_tokens: int | None = Field(default=None, ge=64)

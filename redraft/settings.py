@@ -9,12 +9,12 @@ from typing import Annotated, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from redraft.errors import UsageError
+from redraft.fields import MOST_QUESTIONS as MOST_QUESTIONS
+from redraft.fields import Calibration as Calibration
+from redraft.fields import KeyfactChunks as KeyfactChunks
+from redraft.fields import Questions as Questions
+from redraft.fields import RubricSettings as RubricSettings
 from redraft.fields import Settings, same, setting
-from redraft.judging_parts import MOST_QUESTIONS as MOST_QUESTIONS
-from redraft.judging_parts import Calibration as Calibration
-from redraft.judging_parts import KeyfactChunks as KeyfactChunks
-from redraft.judging_parts import Questions as Questions
-from redraft.judging_parts import RubricSettings as RubricSettings
 from redraft.model_settings import EXTRACTIVE as EXTRACTIVE
 from redraft.model_settings import ModelSettings as ModelSettings
 from redraft.model_settings import PathOrName as PathOrName
@@ -327,17 +327,10 @@ class JudgeConfig(Settings):
         "N|N+",
     )
     keyfact_overlap: int = setting(
-        0,
-        "Tokens before it that a chunk for key facts also has.",
-        "judging",
-        "N",
-        ge=0,
-        le=8192,
+        0, "Tokens before it that a chunk for key facts also has.", "judging", "N", ge=0, le=8192
     )
     verify_against: Literal["chunk", "document"] = setting(
-        "chunk",
-        "What an answer to a key-fact query is verified against; FineSurE uses the document.",
-        "judging",
+        "chunk", "What an answer to a key-fact query is verified against; FineSurE uses the document.", "judging"
     )
     confirm: str | None = setting(
         None,

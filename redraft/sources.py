@@ -21,12 +21,7 @@ MOST_OF_SETTINGS = 1_000_000
 
 # What is longer, and no file that there is, is no path; nor are so many words, or a few of them without a suffix.
 _LONGEST_PATH, _MOST_WORDS, _FEW_WORDS = 1000, 15, 3
-_KINDS = {
-    stat.S_IFIFO: "a named pipe",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-    stat.S_IFSOCK: "a socket",
-}
+_KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
 _allowed: ContextVar[int] = ContextVar("allowed", default=MOST_BYTES)
 
 
@@ -106,11 +101,7 @@ def write(path: Path, content: str | bytes, hint: str) -> None:
             Path(name).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise RedraftError(
-            f"it cannot be written: {error.strerror}",
-            place=str(path),
-            hint=hint,
-        ) from error
+        raise RedraftError(f"it cannot be written: {error.strerror}", place=str(path), hint=hint) from error
 
 
 def _umask() -> int:

@@ -21,8 +21,7 @@ from redraft.domain import Document, KeyFacts, Usage
 from redraft.errors import ModelError, UnreadableReply
 from redraft.evaluators.base import statements_of
 from redraft.events import Observer, unobserved
-from redraft.llm.base import Model, Request
-from redraft.llm.fakes import FunctionModel, Line
+from redraft.llm.base import FunctionModel, Line, Model, Request
 from redraft.llm.reply_reader import NoValueError, read_value
 from redraft.prompts.book import PromptBook
 from redraft.prompts.catalog import PROMPTS

@@ -9,8 +9,7 @@ from typing import Any
 
 from redraft import DraftConfig, Limits, Result, Session, Store
 from redraft.domain import Document
-from redraft.llm.base import Request
-from redraft.llm.fakes import FunctionModel, Line
+from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts.summarization import Outline
 from redraft.readers.documents import parse
 

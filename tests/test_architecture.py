@@ -39,17 +39,11 @@ RANKS: tuple[frozenset[str], ...] = (
             "fields",
             "files",
             "lazy",
-            "marks",
-            "patterns",
             "plugins",
             "presets",
-            "questions",
-            "rulings",
-            "judging_parts",
             "model_settings",
             "settings",
             "sources",
-            "wording",
         }
     ),
 )

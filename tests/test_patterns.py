@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from redraft.patterns import pattern
+from redraft.lazy import pattern
 
 
 def test_a_pattern_finds_what_that_of_re_finds() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import redraft
-from redraft.runs.assertions import SESSIONS
+from redraft.runs.sync import SESSIONS
 
 pytest_plugins = ["pytester"]
 

@@ -12,8 +12,8 @@ import pytest
 
 import redraft
 from redraft import BudgetError, Limits, Options, RedraftError, Session
+from redraft.errors import for_command_line, in_python
 from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, RefineConfig
-from redraft.wording import for_command_line, in_python
 from tests.cli.inside import Inside
 from tests.support import story
 

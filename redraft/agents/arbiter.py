@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.evidence import EntryBudget, EvidenceReader, document_fields
 from redraft.agents.judge import Judge, batch_size, in_batches
-from redraft.domain import Finding, Span
+from redraft.domain import Finding, Ruling, Span
 from redraft.prompts.arbitration import RULE_ON_FINDINGS, RuledPoint, RuleGiven, RulingPoint
-from redraft.rulings import Ruling
 from redraft.text.languages import foreign_in
 from redraft.text.quotes import quoted_in
 from redraft.text.sanitizer import one_line

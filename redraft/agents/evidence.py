@@ -16,9 +16,8 @@ from redraft.domain import WHOLE, Document, Evidence, Span
 from redraft.prompts.qa import Statement
 from redraft.settings import LEVEL_RATIO, EvidenceName
 from redraft.text.languages import language_of
-from redraft.text.passages import Passages, joined
 from redraft.text.quotes import locate
-from redraft.text.retrieval import Windows
+from redraft.text.retrieval import Passages, Windows, joined
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import terms

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import FIRST, Account, Attempt
-from redraft.agents.certainty import Odds, calibrated, verdict
+from redraft.agents.accounts import FIRST, Account, Attempt, Odds, calibrated, verdict
 from redraft.agents.evidence import USUAL, EntryBudget, TokenRates
 from redraft.builtin.facade import IDENTITY, reads
 from redraft.errors import ReplyError

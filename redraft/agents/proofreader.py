@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import Account, Attempt, Entries, account
-from redraft.agents.certainty import LikelyAnswer
+from redraft.agents.accounts import Account, Attempt, Entries, LikelyAnswer, account
 from redraft.agents.evidence import USUAL, EntryBudget
 from redraft.agents.judge import Judge, batch_size
 from redraft.domain import content_id

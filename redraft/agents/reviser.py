@@ -13,16 +13,14 @@ from typing import Any
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.retrieval import NEAR
 from redraft.agents.structured_writer import Completion, StructuredWriter, tolerated, tolerated_at_worst
-from redraft.domain import REVIEW, Finding, Span
+from redraft.domain import REVIEW, Became, Finding, PointAnswer, Span
 from redraft.llm.reply_reader import declines
 from redraft.prompts.revision import CRITICIZE, REVISE, CriticizeGiven, Point, ReviseGiven
 from redraft.prompts.tags import Tags
-from redraft.rulings import Became, PointAnswer
 from redraft.text.quotes import carries, quoted_in
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
-from redraft.text.units import ngrams, words
-from redraft.text.words import count_words, is_unspaced
+from redraft.text.words import count_words, is_unspaced, ngrams, words
 
 _POINTS, _POINTS_END = (re.compile(tag, re.IGNORECASE) for tag in (r"<points>", r"</points>"))
 _REVISION, _REVISION_END = (re.compile(tag, re.IGNORECASE) for tag in (r"<revision>\n?", r"\n?</revision>"))

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing_extensions import Unpack
 
 from redraft.batches.engine import engine_named
-from redraft.batches.folder import folder_named, write_folder
 from redraft.batches.request import BatchRequest, of_use, open_again, open_batch
 from redraft.batches.sources import check, of_document
 from redraft.batches.status import BatchStanding, BatchWatch, Pace, Watcher, drive, standing_of
-from redraft.batches.tables import BatchResult, read_batch
+from redraft.batches.tables import BatchResult, folder_named, read_batch, write_folder
 from redraft.batches.worker import BatchWorker, terms_of
 from redraft.errors import UsageError
 from redraft.evaluators.base import Metric

@@ -30,7 +30,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from redraft.batches.engine import WorkerEnded, WorkerPlace
 from redraft.batches.worker import Tell, WorkerTerms, is_for_good, open_worker, work
 from redraft.errors import RedraftError, UsageError
-from redraft.llm.prices import PriceTable, price_table
+from redraft.llm.budget import PriceTable, price_table
 from redraft.store.addresses import is_only_here, is_server, shown
 from redraft.text.sanitizer import one_line
 

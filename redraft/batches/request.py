@@ -16,7 +16,7 @@ from redraft.batches.sources import documents_in, put_in
 from redraft.domain import DEFERRED, Document, content_id
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import refuse_self_check
-from redraft.llm.prices import PriceTable
+from redraft.llm.budget import PriceTable
 from redraft.readers.documents import load
 from redraft.readers.parts import Choice
 from redraft.report.tables import Cell, Table

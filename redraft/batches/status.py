@@ -9,10 +9,9 @@ from typing import Literal
 
 from pydantic_core import to_jsonable_python
 
-from redraft.batches.engine import Engine
+from redraft.batches.engine import Engine, WorkerPool
 from redraft.batches.request import budget_key_of
 from redraft.batches.worker import Tell, WorkerTerms
-from redraft.batches.worker_pool import WorkerPool
 from redraft.store.batches import Batch, ItemStates
 from redraft.store.store import Store
 

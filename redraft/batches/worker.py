@@ -30,11 +30,11 @@ from redraft.errors import (
     ServerUnreachable,
     StoreError,
     StoreLost,
+    for_command_line,
 )
 from redraft.events import Event, Noted, Observer, RunStarted, unobserved
-from redraft.llm.budget import Budget
+from redraft.llm.budget import Budget, PriceTable, price_table
 from redraft.llm.langsmith import tracing
-from redraft.llm.prices import PriceTable, price_table
 from redraft.readers.documents import load
 from redraft.readers.parts import Choice
 from redraft.report.history.results import Result
@@ -46,7 +46,6 @@ from redraft.store.batches import LEASE_SECONDS, Batch, BatchItemRow, NewItem
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
-from redraft.wording import for_command_line
 
 _AT_ONCE = 50
 """How many texts are read into memory and stored in one transaction."""

@@ -3,23 +3,126 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Any, cast
 
 from pydantic import BaseModel
 
-from redraft.builtin import answers, decisions, draft, facts, questions, revise
+from redraft.builtin import answers, draft, facts, questions, revise
 from redraft.builtin.identity import IDENTITY
+from redraft.builtin.support import ground_of, reason
 from redraft.domain import Usage
 from redraft.errors import ModelError
 from redraft.llm.base import Reply, Request, Sampling
 from redraft.prompts import arbitration, asking, decision, factual, origins, qa, summarization
 from redraft.prompts import coherence as reading
 from redraft.prompts import summarization as writing
-from redraft.prompts.contract import Given_, Prompt, Value_
+from redraft.prompts.arbitration import RuledPoint, RuledPoints, RuleGiven
+from redraft.prompts.coherence import Choice, Confusion, ConfusionGiven, Confusions, ErrorType, PreferGiven, Preferred
+from redraft.prompts.contract import UNSURE, Given_, Prompt, Unsure, Value_
+from redraft.prompts.decision import DecideGiven, Decision, MetricStanding
 from redraft.prompts.factual import SPLIT_FACTS
+from redraft.prompts.origins import AllSources, Sources, TraceGiven
 from redraft.prompts.revision import CRITICIZE, REVISE
+from redraft.prompts.summarization import Outline, OutlineGiven
+from redraft.text.languages import language_of
+from redraft.text.sanitizer import one_line
+from redraft.text.sentences import worded
+from redraft.text.word_keys import telling
+from redraft.text.words import same_words, words_key
+
+_AS_WEAKEST_FIRST = "the built-in model decides as weakest-first does"
+# The least share of a sentence's content words at its source.
+_SHARE = 0.5
+
+
+def decide(given: DecideGiven) -> Decision:
+    """Choose the metric furthest from its goal and its first findings, like the policy weakest-first."""
+    with_findings = {finding.metric for finding in given.findings}
+    missed = [one for one in given.scoreboard if one.metric in with_findings and one.met == "no"]
+    if not missed:
+        return Decision(why=f"{_AS_WEAKEST_FIRST}: nothing is left to fix", stop=True)
+    weakest = min(missed, key=_reached)
+    chosen = [finding.id for finding in given.findings if finding.metric == weakest.metric][: given.at_most]
+    return Decision(why=f"{_AS_WEAKEST_FIRST}: {weakest.metric} is furthest from its goal", fix=chosen)
+
+
+def _reached(standing: MetricStanding) -> float:
+    """Return the share of the goal that is reached."""
+    score = 0.0 if standing.score == "none" else float(standing.score)
+    return score / max(float(standing.goal), 1e-9)
+
+
+def rule_on_findings(given: RuleGiven) -> RuledPoints:
+    """Return no ruling: rules cannot tell, so every finding stands."""
+    why = "The built-in model cannot tell; a language model can (--judge)."
+    return RuledPoints(points=[RuledPoint(id=one.id, reason=why, quote="", verdict="unclear") for one in given.points])
+
+
+def outline(_: OutlineGiven) -> Outline:
+    """Return nothing: finding turning points takes a reader."""
+    return Outline(kind="other", line="", turning_points=[], cast=[])
+
+
+def trace_sentences(given: TraceGiven) -> AllSources:
+    """Return the place that has most content words of a sentence, if it has at least half of them."""
+    language = language_of("\n".join(place.passage for place in given.places))
+    there = {place.id: telling(place.passage, language) for place in given.places}
+    found: list[Sources] = []
+    for one in given.sentences:
+        wanted = telling(one.sentence, language)
+        shared = {place: len(wanted & own) for place, own in there.items()}
+        best = [place for place, count in shared.items() if count == max(shared.values()) >= _SHARE * len(wanted) > 0]
+        found.append(Sources(id=one.id, places=best[:1]))
+    return AllSources(sentences=found)
+
+
+_FEWEST_SAID = 4
+_POINTS_BACK = re.compile(r"(?:he|she|they|it|his|hers?|theirs?|its)\b", re.IGNORECASE)
+_CANNOT_TELL = "The built-in judge cannot tell: it finds no error in one that the other lacks."
+_NOT_READ = "The built-in judge cannot tell without the document; a language model can (--judge)."
+
+
+def find_confusion(given: ConfusionGiven) -> Confusions:
+    """Return a verdict on each sentence that is certainly confusing; the others are left open."""
+    said = [words_key(text) for text in worded(given.summary)]
+    found = {one.id: _doubt(one.id, one_line(one.sentence), said) for one in given.sentences}
+    return Confusions(
+        sentences=[
+            Confusion(id=number, questions=[doubt[1]] if doubt else [], types=[doubt[0] if doubt else UNSURE])
+            for number, doubt in found.items()
+        ]
+    )
+
+
+def _doubt(number: int, sentence: str, said: Sequence[str]) -> tuple[ErrorType, str] | None:
+    key = words_key(sentence)
+    # Parts of a long summary are numbered as in the whole, so the first of two equal sentences may be meant.
+    if len(key.split()) >= _FEWEST_SAID and key in said[: number - 1] and said.count(key) > 1:
+        return "duplication", "Why is this said twice?"
+    opening = _POINTS_BACK.match(sentence) if number == 1 and [key] == said[:1] else None
+    return ("entity omission", f'Who or what is meant by "{opening.group().lower()}"?') if opening else None
+
+
+def prefer_summary(given: PreferGiven) -> Preferred:
+    """Prefer a summary without faults to one with faults; counting cannot tell anything else."""
+    if same_words(given.first, given.second):
+        return _preferred("Both say the same.", "tie", "tie")
+    if not given.document:
+        return _preferred(_NOT_READ)
+    held = [list(map(ground_of((given.document,)).hold, worded(text))) for text in (given.first, given.second)]
+    first, second = ([one for one in own if one.is_accused] for own in held)
+    if bool(first) == bool(second):
+        return _preferred(_CANNOT_TELL)
+    better: Choice = "second" if first else "first"
+    return _preferred(f"Of the other summary: {reason((first or second)[0])}", better)
+
+
+def _preferred(why: str, overall: Choice | Unsure = UNSURE, other: Choice | Unsure = UNSURE) -> Preferred:
+    return Preferred(reason=why, detail=other, structure=other, logic=other, overall=overall)
+
 
 _CHARACTERS_PER_TOKEN = 4
 Handler = Callable[[Any], Any]
@@ -39,7 +142,7 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(writing.UPDATE, draft.update),
         _bound(writing.COMPRESS, draft.compress),
         _bound(writing.TIDY, draft.tidy),
-        _bound(summarization.OUTLINE, decisions.outline),
+        _bound(summarization.OUTLINE, outline),
         _bound(CRITICIZE, revise.criticize),
         _bound(REVISE, revise.revise),
         _bound(qa.ASK_DOCUMENT, questions.ask_document),
@@ -63,11 +166,11 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(factual.VERIFY_SENTENCES, facts.verify_sentences),
         _bound(factual.JUDGE_CHUNK, facts.judge_chunk),
         _bound(SPLIT_FACTS, facts.split_facts),
-        _bound(reading.FIND_CONFUSION, decisions.find_confusion),
-        _bound(reading.PREFER_SUMMARY, decisions.prefer_summary),
-        _bound(decision.DECIDE, decisions.decide),
-        _bound(arbitration.RULE_ON_FINDINGS, decisions.rule_on_findings),
-        _bound(origins.TRACE_SENTENCES, decisions.trace_sentences),
+        _bound(reading.FIND_CONFUSION, find_confusion),
+        _bound(reading.PREFER_SUMMARY, prefer_summary),
+        _bound(decision.DECIDE, decide),
+        _bound(arbitration.RULE_ON_FINDINGS, rule_on_findings),
+        _bound(origins.TRACE_SENTENCES, trace_sentences),
     )
 )
 """The functions that answer prompts, by prompt name."""
@@ -76,7 +179,7 @@ HANDLERS: Mapping[str, Handler] = dict(
 def handler_for(prompt: Prompt[Given_, Value_]) -> Callable[[Given_], Value_]:
     """Return the function that answers `prompt`; raises ModelError where there is none."""
     try:
-        return cast(Callable[[Given_], Value_], HANDLERS[prompt.name])
+        return cast("Callable[[Given_], Value_]", HANDLERS[prompt.name])
     except KeyError:
         raise ModelError(
             f"the extractive model cannot answer the prompt {prompt.name}",

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from redraft.text.languages import ENGLISH, is_foreign
-from redraft.text.sentences import ends_sentence, is_heading, paragraphs, sentences
-from redraft.text.speakers import speaker_at
+from redraft.text.sentences import ends_sentence, is_heading, paragraphs, sentences, speaker_at
 from redraft.text.word_keys import DAYS, MONTHS
 from redraft.text.words import count_words, word_ends
 

@@ -16,7 +16,7 @@ from redraft.sources import write
 if TYPE_CHECKING:
     from redraft.domain import Document
     from redraft.lab.experiments.experiment import Experiment, ExperimentOutcome
-    from redraft.llm.prices import PriceTable
+    from redraft.llm.budget import PriceTable
     from redraft.report.tables import Report, Table
     from redraft.runs.experiment_runner import ExperimentRunner
     from redraft.settings import Limits
@@ -40,13 +40,7 @@ output = options.typed_option(
 
 
 run_options = options.grouped(
-    options.limit_options,
-    options.max_source,
-    options.prices,
-    output,
-    options.db,
-    options.as_json,
-    options.quiet,
+    options.limit_options, options.max_source, options.prices, output, options.db, options.as_json, options.quiet
 )
 """The options that every experiment has; `carry_out` takes them as given."""
 writer_options = options.grouped(

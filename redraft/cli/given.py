@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from redraft.domain import Document, Finding
-    from redraft.llm.prices import PriceTable
+    from redraft.llm.budget import PriceTable
     from redraft.readers.parts import Choice
     from redraft.settings import ModelSettings
     from redraft.store.runs import Run
@@ -97,7 +97,7 @@ def limits(given: Given, before: Limits | None = None) -> Limits:
 
 def prices(given: Given) -> PriceTable:
     """Return the built-in prices of models, overridden by those of `--prices`."""
-    from redraft.llm.prices import price_table
+    from redraft.llm.budget import price_table
 
     return price_table(given["prices"])
 

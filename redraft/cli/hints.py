@@ -68,7 +68,7 @@ def _estimated(run: str, figure: Callable[[CostEstimate], N | None]) -> N | None
     if context is None:
         return None
     from redraft.cli.given import store_to_read
-    from redraft.llm.prices import price_table
+    from redraft.llm.budget import price_table
     from redraft.runs.plans import estimate_again
 
     # Some commands that show a run have no --prices.

@@ -13,11 +13,19 @@ from typing import NamedTuple
 import click
 
 from redraft.cli.hints import NearestGroup
-from redraft.cli.interrupts import exit_at_second_interrupt
 from redraft.cli.settings_file import read_config
-from redraft.cli.terminal import DONE, FAILED, INTERRUPTED, SHORT, WRONG_USAGE, clean_streams, json_text, say
-from redraft.errors import BudgetError, RedraftError, UsageError
-from redraft.wording import for_command_line
+from redraft.cli.terminal import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    SHORT,
+    WRONG_USAGE,
+    clean_streams,
+    exit_at_second_interrupt,
+    json_text,
+    say,
+)
+from redraft.errors import BudgetError, RedraftError, UsageError, for_command_line
 
 _OBJECTS_BEFORE_COLLECTING = 200_000
 _EXIT_CODES = {UsageError.code: WRONG_USAGE, BudgetError.code: SHORT, "interrupted": INTERRUPTED}
@@ -134,10 +142,7 @@ COMMANDS = {
 
 
 @click.group(
-    cls=Overview,
-    commands=Commands(COMMANDS),
-    epilog=_EPILOG,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    cls=Overview, commands=Commands(COMMANDS), epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]}
 )
 @click.version_option(package_name="redraft", message="%(version)s")
 @click.pass_context

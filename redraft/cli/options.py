@@ -160,10 +160,7 @@ dry_run = typed_option(
     help="Estimate calls, tokens and cost. No model is called and nothing is stored.",
 )
 prices = option(
-    "--prices",
-    section="limits",
-    metavar="FILE",
-    help="TOML file with prices of models; overrides the built-in table.",
+    "--prices", section="limits", metavar="FILE", help="TOML file with prices of models; overrides the built-in table."
 )
 
 words = of_field(DraftConfig, "words")
@@ -225,10 +222,7 @@ max_source = option(
 
 part_options = grouped(
     typed_option(
-        "--chapters",
-        section="source",
-        metavar="RANGE",
-        help="Read only these chapters: 3-12, or 1,4-6, or 3-.",
+        "--chapters", section="source", metavar="RANGE", help="Read only these chapters: 3-12, or 1,4-6, or 3-."
     ),
     typed_option("--pages", section="source", metavar="RANGE", help="Read only these pages, by printed number."),
     option(
@@ -290,10 +284,7 @@ required_judges = of_field(
     required=True,
     help="Model that judges: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.",
 )
-questions = grouped(
-    of_field(JudgeConfig, "questions", type=count),
-    of_field(JudgeConfig, "stretch_tokens"),
-)
+questions = grouped(of_field(JudgeConfig, "questions", type=count), of_field(JudgeConfig, "stretch_tokens"))
 validator = of_field(JudgeConfig, "validator")
 keyfact_chunks = grouped(of_field(JudgeConfig, "keyfact_chunks"), of_field(JudgeConfig, "keyfact_overlap"))
 perspective = of_field(JudgeConfig, "perspective")

@@ -14,7 +14,7 @@ import click
 
 from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.cli.terminal import on_stderr, say
-from redraft.cli.views import findings as looks
+from redraft.cli.views import figures as looks
 from redraft.cli.views import render
 from redraft.cli.views.progress import Display
 from redraft.domain import Finding, ReviewQuestion

@@ -13,18 +13,17 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import hints
-from redraft.cli.interrupts import on_termination
 from redraft.cli.output_files import Target
 from redraft.cli.review import reviewer
-from redraft.cli.terminal import say
+from redraft.cli.terminal import on_termination, say
 from redraft.cli.views.outcome import finish
 from redraft.cli.views.plans import show_plan
 from redraft.cli.views.progress import Display, open_progress
 from redraft.domain import Document
 from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
+from redraft.llm.budget import PriceTable
 from redraft.llm.langsmith import tracing
-from redraft.llm.prices import PriceTable
 from redraft.runs.model_pool import ModelLike
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import with_places

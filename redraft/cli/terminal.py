@@ -6,10 +6,14 @@ import codecs
 import json
 import os
 import re
+import signal
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from types import FrameType
 from typing import Any, TextIO, cast
 
 import click
@@ -77,7 +81,7 @@ def clean_streams() -> None:
 def bare_stderr() -> TextIO:
     """Return the stream behind stderr, for rewriting lines. The caller sanitizes untrusted text."""
     stream: Any = sys.stderr
-    return cast(TextIO, _UnmarkedStream(stream.stream if isinstance(stream, _CleanStream) else stream))
+    return cast("TextIO", _UnmarkedStream(stream.stream if isinstance(stream, _CleanStream) else stream))
 
 
 def json_text(content: object, indent: int | None = 2) -> str:
@@ -160,3 +164,46 @@ def reading(*sources: str, quiet: bool) -> None:
 def _folded(line: str) -> str:
     indent = line[: len(line) - len(line.lstrip())]
     return "\n".join(wrapped(line.strip(), indent, indent)) if columns(line) > width() else line
+
+
+_PATIENCE = 0.4
+# The progress display hides the cursor.
+_CURSOR = "\r\x1b[K\x1b[?25h"
+
+
+def exit_at_second_interrupt() -> None:
+    """Let a second Ctrl-C end the process unless it ends by itself within a moment.
+
+    Python handles signals only when the main thread runs, which it does not while it waits for a database or for a
+    reading thread, so another thread listens. What was stored by then is kept, as if the process had been killed.
+    """
+    ear, mouth = os.pipe()
+    os.set_blocking(mouth, False)
+    signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
+    threading.Thread(target=_listen, args=(ear,), daemon=True, name="interrupts").start()
+
+
+@contextmanager
+def on_termination(stop: Callable[[], object]) -> Iterator[None]:
+    """Call `stop` on SIGTERM instead of ending the process while the context is active."""
+
+    def stopped(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  (as handlers are called)
+        stop()
+
+    # A signal handler of the event loop would replace the one for the second Ctrl-C.
+    before = signal.signal(signal.SIGTERM, stopped)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _listen(ear: int) -> None:
+    heard = 0
+    while heard < 2:
+        heard += os.read(ear, 16).count(signal.SIGINT)
+    time.sleep(_PATIENCE)
+    shown = _CURSOR if is_interactive() else ""
+    with suppress(OSError):  # stderr may be closed
+        os.write(2, f"{shown}\nredraft: stopped; finished work is kept\n".encode())
+    os._exit(INTERRUPTED)

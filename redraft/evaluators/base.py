@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Literal, get_args
 
-from redraft.agents.accounts import gather_all
-from redraft.agents.certainty import fit_deviation
+from redraft.agents.accounts import fit_deviation, gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Span, Tree

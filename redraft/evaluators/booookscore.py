@@ -16,12 +16,7 @@ from redraft.agents.proofreader import Proofreader, SentenceConfusion, least_win
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
 from redraft.errors import UsageError
 from redraft.evaluators.base import Case, Evaluator, concluded, panel_verdicts
-from redraft.evaluators.consensus import (
-    ItemVotes,
-    JudgeVerdicts,
-    PanelVerdicts,
-    objected,
-)
+from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, PanelVerdicts, objected
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, NO_CONFUSION, ErrorType
 from redraft.prompts.qa import Statement

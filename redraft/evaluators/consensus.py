@@ -14,7 +14,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from redraft.judging_parts import Calibration
+from redraft.fields import Calibration
 
 RESAMPLES = 1000
 """The number used by BooookScore (appendix G); enough for a 95 % interval."""
@@ -282,10 +282,4 @@ def agreement(by_judge: Sequence[ItemVerdicts]) -> float | None:
 def spread(scores: Sequence[float]) -> dict[str, float | int]:
     """Return the mean, standard deviation and range of repeated scores of one draft."""
     deviation = stdev(scores) if len(scores) > 1 else 0.0
-    return {
-        "n": len(scores),
-        "mean": fmean(scores),
-        "sd": deviation,
-        "lowest": min(scores),
-        "highest": max(scores),
-    }
+    return {"n": len(scores), "mean": fmean(scores), "sd": deviation, "lowest": min(scores), "highest": max(scores)}

@@ -15,11 +15,7 @@ from redraft.agents.examiner import Examiner, RememberedAnswer, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion, Span
 from redraft.evaluators.base import Case, Evaluator, concluded, panel_verdicts
-from redraft.evaluators.consensus import (
-    JudgeVerdicts,
-    PanelVerdicts,
-    objected,
-)
+from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts, objected
 from redraft.evaluators.metric_info import UNSUPPORTED
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
 from redraft.llm.claim_judge import SUPPORTED

@@ -16,13 +16,7 @@ from redraft.agents.examiner import AnswerComparison, Examiner, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Evaluator, conciseness, concluded, panel_verdicts
-from redraft.evaluators.consensus import (
-    ItemVotes,
-    JudgeVerdicts,
-    PanelVerdicts,
-    mean,
-    objected,
-)
+from redraft.evaluators.consensus import ItemVotes, JudgeVerdicts, PanelVerdicts, mean, objected
 from redraft.evaluators.reference.keyfacts import bin_of
 from redraft.evaluators.similarity import is_same
 from redraft.prompts.qa import (
@@ -37,9 +31,9 @@ from redraft.prompts.qa import (
 )
 from redraft.settings import JudgeConfig
 from redraft.text.overlap import are_quoted
-from redraft.text.units import UnitIndex, indexed, units
 from redraft.text.vectors import Encoder
 from redraft.text.word_keys import telling
+from redraft.text.words import UnitIndex, indexed, units
 
 UNANSWERED, ANSWERED, CONTRADICTED = "unanswered", "answered", "contradicted"
 _SAME, _OPEN = AnswerComparison("agrees", ""), AnswerComparison("unclear", "")

@@ -13,14 +13,7 @@ from redraft.agents.fact_checker import SUPPORTED, FactChecker, SentenceVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, Span
 from redraft.evaluators.base import Case, Evaluator, concluded, panel_verdicts
-from redraft.evaluators.consensus import (
-    DISPUTED,
-    JudgeVerdicts,
-    PanelVerdicts,
-    mean,
-    objected,
-    total,
-)
+from redraft.evaluators.consensus import DISPUTED, JudgeVerdicts, PanelVerdicts, mean, objected, total
 from redraft.evaluators.keyfact_recall import align, stating
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
@@ -160,12 +153,7 @@ def _finding(statement: Statement, n: int, panel: _Verdicts) -> Finding:
     )
 
 
-def _shown(
-    n: int,
-    statement: Statement,
-    panel: _Verdicts,
-    levels: Mapping[int, set[str]] | None,
-) -> dict[str, object]:
+def _shown(n: int, statement: Statement, panel: _Verdicts, levels: Mapping[int, set[str]] | None) -> dict[str, object]:
     said = panel.answers(n)
     shown: dict[str, object] = {
         "id": statement.id,

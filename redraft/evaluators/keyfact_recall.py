@@ -9,13 +9,7 @@ from redraft.agents.fact_checker import FactAlignment, FactChecker
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import Case, Evaluator, conciseness, concluded, panel_verdicts
-from redraft.evaluators.consensus import (
-    JudgeVerdicts,
-    PanelVerdicts,
-    mean,
-    objected,
-    total,
-)
+from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts, mean, objected, total
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ListedFact, items_of
 from redraft.prompts.factual import ALIGN_FACTS, FACTUAL
 from redraft.text.words import words_key

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from redraft.agents.accounts import TaskCache
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
-from redraft.agents.outliner import Outliner
+from redraft.agents.writer import Outliner
 from redraft.builtin.facade import IDENTITY
-from redraft.domain import UNANSWERED, Evaluation, Finding, KeyFacts, Pack, Perspective
+from redraft.domain import UNANSWERED, Evaluation, Finding, KeyFacts, Pack, Perspective, Ruling
 from redraft.errors import (
     BudgetError,
     JudgingError,
@@ -25,24 +25,23 @@ from redraft.errors import (
     RateLimited,
     StoreError,
     TransientError,
+    worded,
 )
 from redraft.evaluators.base import METRIC, Case, DocumentPack, Evaluator, PackPart, statements_of
 from redraft.evaluators.metric_info import WITHDRAWN, MetricAim, founded
-from redraft.evaluators.reference.keyfact_builder import Gardener
+from redraft.evaluators.reference.keyfacts import Gardener
 from redraft.evaluators.reference.questions import Quantity, build_pack, pack_key, shows_outline
 from redraft.evaluators.similarity import is_same
 from redraft.events import Noted, Observer
 from redraft.fields import in_words
-from redraft.llm.fakes import ScriptError
-from redraft.llm.secrets import environment_keys, redacted
+from redraft.llm.addresses import environment_keys, redacted
+from redraft.llm.base import ScriptError
 from redraft.prompts.summarization import Outline
-from redraft.rulings import Ruling
 from redraft.settings import YARDSTICKS, JudgeConfig
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.languages import ENGLISH, foreign_in, is_foreign, language_of
 from redraft.text.word_keys import telling
-from redraft.wording import worded
 
 _log = logging.getLogger("redraft.metrics")
 _PACKAGE = str(Path(__file__).parents[1])

@@ -11,8 +11,7 @@ from rouge_score.tokenizers import DefaultTokenizer
 
 from redraft.text.languages import is_foreign, language_of
 from redraft.text.overlap import common_length
-from redraft.text.units import words
-from redraft.text.words import stemmer
+from redraft.text.words import stemmer, words
 
 
 def f1(one: Sequence[str], other: Sequence[str], language: str) -> float:

@@ -14,8 +14,7 @@ from redraft.text.languages import LanguageSpan, language_of, language_spans_in
 from redraft.text.overlap import extractive, longest_matches, novel, redundancy, repeated
 from redraft.text.positions import uniformity
 from redraft.text.sentences import sentences
-from redraft.text.units import UnitIndex, indexed, units, words
-from redraft.text.words import count_words, has_words
+from redraft.text.words import UnitIndex, count_words, has_words, indexed, units, words
 
 _SIZES = (1, 2, 3, 4)
 
@@ -58,10 +57,7 @@ def measures(document: str, summary: str, texts: Sequence[str], tokens: tuple[in
         "compression": {
             unit: of_source[unit] / of_summary[unit] if of_summary[unit] else None for unit in ("tokens", "sentences")
         },
-        "extractive": {
-            "coverage": copied.coverage if copied else None,
-            "density": copied.density if copied else None,
-        },
+        "extractive": {"coverage": copied.coverage if copied else None, "density": copied.density if copied else None},
         "novel_ngrams": {str(size): novel(found, matches, size) for size in _SIZES},
         "repeated_ngrams": {str(size): repeated(found, size) for size in _SIZES},
         "redundancy": redundancy([words(text) for text in texts]),

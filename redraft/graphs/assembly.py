@@ -115,7 +115,7 @@ def _begin(strategy: str, scope: Scope, session: SessionProtocol | None) -> Node
             if scope == "summarize" and is_nested:
                 # The goals in the state of an outer graph are for its other nodes.
                 for_others = {*RefineConfig.model_fields, "metrics"}
-                task = cast(Task, {name: value for name, value in task.items() if name not in for_others})
+                task = cast("Task", {name: value for name, value in task.items() if name not in for_others})
             run = state.get("recorded") or await opened.begin(task, scope)
             async with opened.at_work(run) as job:
                 given = await job.given_draft() if strategy == _OWN_DRAFT else None

@@ -13,7 +13,7 @@ from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from redraft.agents.accounts import gather_all
-from redraft.domain import REVIEW, Evaluation, Parent, Round
+from redraft.domain import REVIEW, Evaluation, FinalComparison, Parent, Round
 from redraft.errors import RedraftError
 from redraft.evaluators.metric_info import self_checks
 from redraft.evaluators.preference import prefer
@@ -22,7 +22,6 @@ from redraft.graphs.job import Job
 from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.policy import POLICIES, Goals, Scores, draft_standing, scores_of
 from redraft.graphs.state import MetricVerdict, State, Update
-from redraft.rulings import FinalComparison
 from redraft.store.connection import off_loop
 from redraft.store.documents import DraftCandidate
 from redraft.text.sanitizer import one_line

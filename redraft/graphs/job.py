@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from redraft.agents.answerer import Answerer
 from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
-from redraft.agents.outliner import Outliner
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
 from redraft.agents.structured_writer import Completion
-from redraft.agents.writer import Writer
+from redraft.agents.writer import Outliner, Writer
 from redraft.builtin.facade import shortened
 from redraft.domain import (
     GIVEN,

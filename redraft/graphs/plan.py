@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from redraft.agents.outliner import LEAST_WINDOW, REPLY_TOKENS
 from redraft.agents.structured_writer import tolerated
+from redraft.agents.writer import LEAST_WINDOW, REPLY_TOKENS
 from redraft.domain import Chunk, Document, Span
 from redraft.errors import PlanError
 from redraft.prompts import summarization

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
-from redraft.domain import REVIEW, Evaluation, Finding
+from redraft.domain import REVIEW, Evaluation, Finding, PointAnswer
 from redraft.evaluators.metric_info import MetricAim, standing
-from redraft.rulings import PointAnswer
 from redraft.settings import FIGURES, FeedbackName, PolicyName, RefineConfig
 
 Scores = Mapping[str, float | None]

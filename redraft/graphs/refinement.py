@@ -22,8 +22,10 @@ from redraft.domain import (
     Evaluation,
     Finding,
     Parent,
+    PointAnswer,
     ReviewQuestion,
     Round,
+    Ruling,
     Span,
 )
 from redraft.errors import RejectedRequest, ReplyError
@@ -57,7 +59,6 @@ from redraft.graphs.policy import (
 from redraft.graphs.review import ReviewAnswer, answered, question, requests, reviewed
 from redraft.graphs.state import State, Update
 from redraft.prompts.summarization import outline_text
-from redraft.rulings import PointAnswer, Ruling
 from redraft.store.connection import off_loop
 from redraft.text.sentences import worded
 

@@ -34,7 +34,7 @@ from redraft.runs.driver import streaming
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig
 from redraft.store.connection import off_loop
-from redraft.text.passages import Passages
+from redraft.text.retrieval import Passages
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import EstimatingTokenizer
 

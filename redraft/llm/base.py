@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, runtime_checkable
+from typing import Any, Generic, Protocol, cast, runtime_checkable
+
+from pydantic import BaseModel
 
 from redraft.domain import Usage
+from redraft.errors import ModelError
 from redraft.prompts.contract import Given_, Prompt, Value_
 
 # How much of a rejected reply is sent back.
@@ -167,3 +170,48 @@ class LateModel:
             if isinstance(self._opened, ReasoningModel):
                 self._opened.expect(self._expected)
         return self._opened
+
+
+Line = str | BaseModel | ModelError
+
+
+class ScriptError(AssertionError):
+    """A script that does not match the requests; the test is wrong, so no run may handle it."""
+
+
+class FunctionModel:
+    """Answers with what a function returns for each request: a text, a value, or an error to raise."""
+
+    def __init__(self, function: Callable[[Request[Any, Any]], Line], identity: str = "function") -> None:
+        self.identity = identity
+        self.asked: list[Request[Any, Any]] = []
+        self._function = function
+
+    def most_tokens(self, sampling: Sampling) -> int:
+        """Return the limit of a reply."""
+        return sampling.max_tokens or 0
+
+    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+        """Record the request, and answer it."""
+        self.asked.append(request)
+        line = self._function(request)
+        if isinstance(line, ModelError):
+            raise line
+        if not isinstance(line, request.prompt.returns):
+            raise ScriptError(f"a reply of the wrong type for the prompt {request.prompt.name}: {line!r}")
+        text = line.model_dump_json() if isinstance(line, BaseModel) else str(line)
+        return Reply(cast("Value_", line), text, Usage(0, len(text.split())))
+
+
+class ScriptedModel(FunctionModel):
+    """Returns the lines of a script, one per request; an exhausted script fails the test."""
+
+    def __init__(self, script: Iterable[Line], identity: str = "scripted") -> None:
+        lines = iter(script)
+
+        def next_line(request: Request[Any, Any]) -> Line:
+            for line in lines:
+                return line
+            raise ScriptError(f"the script is exhausted; asked for {request.prompt.name} ({request.label})")
+
+        super().__init__(next_line, identity)

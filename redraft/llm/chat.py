@@ -28,14 +28,13 @@ from redraft.errors import (
     UsageError,
 )
 from redraft.llm import structured_output
-from redraft.llm.addresses import is_openais, plain_address
+from redraft.llm.addresses import LEAST_SECRET, check_key, header_secrets, is_openais, message_without, plain_address
 from redraft.llm.base import BROKEN_OFF, Model, Reply, Request, Sampling
 from redraft.llm.envelope import answered_by, as_reply, finish_of, oddities, text_of, usage_of
 from redraft.llm.failures import status_of, translate
 from redraft.llm.log_probabilities import ALTERNATIVES, tokens_of, with_odds
 from redraft.llm.reasoning_budget import ThinkingRoom, refuses_sampling, thought_tokens, usual_room
 from redraft.llm.reply_reader import NoValueError, declines, is_exact, read_value, whole_entries, without_thoughts
-from redraft.llm.secrets import LEAST_SECRET, check_key, header_secrets, message_without
 from redraft.llm.structured_output import Mode, Modes, modes_for
 from redraft.prompts.contract import Given_, Value_
 from redraft.text.reply_cleanup import ends_in_loop
@@ -333,7 +332,7 @@ class ChatModel:
         elif mode and self._modes.is_last(mode):
             return ProviderError(error.message, hint=_NO_WAY)
         else:
-            self._modes.unknown(cast(Mode, feature))
+            self._modes.unknown(cast("Mode", feature))
         return error
 
     def _mode_failure(
@@ -380,7 +379,7 @@ class ChatModel:
             # Providers do not give them for the arguments of a function call.
             extra |= {"logprobs": True, "top_logprobs": ALTERNATIVES}
         chat = self._chat.model_copy(update=fields) if fields else self._chat
-        runnable = cast(Runnable[Any, BaseMessage], chat)
+        runnable = cast("Runnable[Any, BaseMessage]", chat)
         if mode == "tools":
             runnable = _with_tool(chat, structured_output.function_tool(request, mode, self._takes))
         elif mode == "json_schema":
@@ -398,7 +397,7 @@ def _with_tool(chat: BaseChatModel, tool: dict[str, Any]) -> Runnable[Any, BaseM
         bound = chat.bind_tools([tool], tool_choice=tool["function"]["name"])
     except NotImplementedError:
         raise CapabilityError("tools: this chat model takes none") from None
-    return cast(Runnable[Any, BaseMessage], bound)
+    return cast("Runnable[Any, BaseMessage]", bound)
 
 
 def _read(request: Request[Given_, Value_], message: AIMessage, text: str, usage: Usage, finish: str) -> Reply[Value_]:
@@ -414,19 +413,19 @@ def _read(request: Request[Given_, Value_], message: AIMessage, text: str, usage
         if declines(words):
             raise RefusedReply(f"the model declined: {words}", **received)
         if words:
-            return Reply(cast(Value_, words), words, usage, finish)
+            return Reply(cast("Value_", words), words, usage, finish)
         # A refusal is no reply: it must neither be cached nor become a summary.
         raise EmptyReply("the reply is empty", **received)
     try:
         value = read_value(text, shape, request.given)
         if request.sampling.probabilities:
             value = with_odds(value, request.given, text, tokens_of(message.response_metadata.get(LOGPROBS)))
-        return Reply(cast(Value_, value), text, usage, finish)
+        return Reply(cast("Value_", value), text, usage, finish)
     except NoValueError as error:
         unread = error
     if finish == "length":
         if (begun := whole_entries(text, shape, request.given)) is not None:
-            return Reply(cast(Value_, begun), text, usage, BROKEN_OFF)
+            return Reply(cast("Value_", begun), text, usage, BROKEN_OFF)
         cut = CutReply("the reply was cut off at the token limit", text=text, usage=usage, place=request.label)
         cut.loops = ends_in_loop(text)
         raise cut

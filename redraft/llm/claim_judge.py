@@ -39,7 +39,7 @@ from redraft.prompts.qa import (
 )
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
-from redraft.text.units import words
+from redraft.text.words import words
 
 QUESTIONS_VERSION = 1
 """Part of what identifies a decision model's stored answers: raise it with every change of a question."""
@@ -113,7 +113,7 @@ class ClaimJudge:
         asked = self.claims_of(request)
         found, usage, by = await self.answers(asked) if asked.claims else ({}, Usage(), "")
         value = asked.read(found)
-        return Reply(cast(Value_, value), value.model_dump_json(), usage, answered_by=by)
+        return Reply(cast("Value_", value), value.model_dump_json(), usage, answered_by=by)
 
     async def answers(self, asked: ClaimSet) -> tuple[Mapping[int, ClaimAnswer], Usage, str]:
         """Return the answers about claims that it can judge, the usage, and the model that answered."""
@@ -264,7 +264,7 @@ def _confusion(given: ConfusionGiven, _: str) -> ClaimSet:
     def confusion(number: int, found: ClaimAnswer | None) -> Confusion:
         if found is None:
             return Confusion(id=number, questions=[], types=[UNSURE])
-        mark = cast(Mark, likeliest(found.odds, NO_CONFUSION))
+        mark = cast("Mark", likeliest(found.odds, NO_CONFUSION))
         return Confusion(id=number, questions=[], types=[mark], odds=dict(found.odds))
 
     return ClaimSet(

@@ -25,8 +25,7 @@ from redraft.errors import (
     TransientError,
     UsageError,
 )
-from redraft.llm.addresses import plain_address
-from redraft.llm.secrets import REDACTED, redacted
+from redraft.llm.addresses import REDACTED, plain_address, redacted
 
 _SECRET = re.compile(r"\b(?:sk|key|pk|rk)-[A-Za-z0-9_\-*.]{6,}|(?i:bearer)\s+\S+|(?<=//)[^/@\s]+:[^/@\s]+@")
 _WIDTH = 300

@@ -74,7 +74,7 @@ def configured(*given: Mapping[str, Any]) -> Iterator[None]:
     if not any(given):
         yield
         return
-    config = merge_configs(var_child_runnable_config.get(), *(cast(RunnableConfig, one) for one in given))
+    config = merge_configs(var_child_runnable_config.get(), *(cast("RunnableConfig", one) for one in given))
     token = var_child_runnable_config.set(config)
     try:
         yield

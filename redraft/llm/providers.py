@@ -12,13 +12,13 @@ from pydantic import ValidationError
 
 from redraft import plugins
 from redraft.errors import RedraftError, UsageError
+from redraft.llm.addresses import environment_keys
 from redraft.llm.base import Model
 from redraft.llm.chat import ChatModel, as_model, traits_of
-from redraft.llm.decision_clients import as_decision_model as as_decision_model
-from redraft.llm.decision_clients import open_systemone as open_systemone
+from redraft.llm.decisions import as_decision_model as as_decision_model
+from redraft.llm.decisions import open_systemone as open_systemone
 from redraft.llm.failures import redact
 from redraft.llm.http_client import disable_redirects
-from redraft.llm.secrets import environment_keys
 from redraft.llm.structured_output import modes_for
 from redraft.settings import DraftConfig
 

@@ -30,24 +30,20 @@ from redraft.errors import (
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted, Noted, Observer, unobserved
 from redraft.llm import structured_output
+from redraft.llm.addresses import environment_keys, redacted
 from redraft.llm.base import ATTEMPT, Complaint, Model, OwnRequests, ReasoningModel, Reply, Request, Sampling
-from redraft.llm.budget import Budget
+from redraft.llm.budget import FREE, Budget
 from redraft.llm.envelope import plausible_usage
-from redraft.llm.prices import FREE
-from redraft.llm.rate_limiter import Limiter
-from redraft.llm.retry import RetryPolicy, TimeoutHistory
-from redraft.llm.secrets import environment_keys, redacted
+from redraft.llm.rate_limiter import Limiter, RetryPolicy, TimeoutHistory
 from redraft.llm.structured_output import bytes_beside, bytes_of, most_tokens_of
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Value_
 from redraft.prompts.tags import Tags, Wire
 from redraft.settings import Price
 from redraft.store.batches import attempt_of
-from redraft.store.calls import GATHERED, OK, SENT, Call
+from redraft.store.calls import GATHERED, OK, SENT, Call, Message, ModelCapabilities
 from redraft.store.connection import off_loop
 from redraft.store.documents import now
-from redraft.store.messages import Message
-from redraft.store.models import ModelCapabilities
 from redraft.store.reservations import AskedElsewhereError, Reservation
 from redraft.store.store import Store
 from redraft.text.languages import is_foreign
@@ -113,7 +109,7 @@ def value_in(request: Request[Any, Value_], text: str) -> Value_:
     """Return the value of a stored reply."""
     shape = request.prompt.returns
     wire = Wire(Tags(request.given))
-    return cast(Value_, shape.model_validate_json(text, context=wire) if issubclass(shape, BaseModel) else text)
+    return cast("Value_", shape.model_validate_json(text, context=wire) if issubclass(shape, BaseModel) else text)
 
 
 class RecordedModel:

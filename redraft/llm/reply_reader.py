@@ -11,8 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from redraft.lazy import pattern
 from redraft.llm.reply_forms import BrokenOffError, LenientParser, NoJsonError, ReplyShape
-from redraft.patterns import pattern
 from redraft.prompts.tags import Tags, Wire
 
 _NAMES = "think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad|seed:think"

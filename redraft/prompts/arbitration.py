@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import BeforeValidator
 
+from redraft.domain import RulingVerdict
 from redraft.prompts.contract import Also, Fence, Prompt, ReplyModel, lenient
 from redraft.prompts.qa import IDS, LABELS, DocumentView, Quote, Reason
 from redraft.prompts.tags import Names, TaggedItem
-from redraft.rulings import RulingVerdict
 
 
 class RulingPoint(TaggedItem):

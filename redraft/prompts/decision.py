@@ -116,11 +116,7 @@ class Decision(ReplyModel):
     look_up: Annotated[list[str], BeforeValidator(_texts), AtMost("requests")] = Field(default_factory=list)
     read: Annotated[list[str], BeforeValidator(_places), AtMost("requests")] = Field(default_factory=list)
     fix: Annotated[
-        list[Annotated[int, Names("findings")]],
-        BeforeValidator(_named),
-        ONLY_KNOWN,
-        Also("mend"),
-        AtMost("at_most"),
+        list[Annotated[int, Names("findings")]], BeforeValidator(_named), ONLY_KNOWN, Also("mend"), AtMost("at_most")
     ] = Field(default_factory=list)
     kept: Annotated[list[Contested], BeforeValidator(_listed), EachAlone(), AtMost("at_most")] = Field(
         default_factory=list

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from redraft.domain import QuestionType
 from redraft.prompts.contract import (
     UNSURE,
     Also,
@@ -36,7 +37,6 @@ from redraft.prompts.contract import (
     lenient,
 )
 from redraft.prompts.tags import LISTED, ONLY_KNOWN, Names, TaggedItem
-from redraft.questions import QuestionType
 
 _YES = frozenset(("true", "yes", "y", "1", "answered", "answerable", "ja", "oui", "sí", "si", "sim", "да", "是"))
 _NO = frozenset(("false", "no", "n", "0", "none", "unanswered", "unanswerable", "nein", "non", "não", "нет", "否"))

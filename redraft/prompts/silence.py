@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from redraft.patterns import pattern
+from redraft.lazy import pattern
 from redraft.prompts.summarization import NOTHING
 
 _LONGEST = 400

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from redraft.document import Document, DocumentSection, Span, content_id
-from redraft.marks import Mark, MarkKind
+from redraft.document import Document, DocumentSection, Mark, MarkKind, Span, content_id
 from redraft.readers.matter import Extent, missing
 from redraft.readers.parts import names_document
 from redraft.text.sanitizer import clean, one_line

@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
+from redraft.document import Mark, MarkKind
 from redraft.errors import DocumentError
-from redraft.marks import Mark, MarkKind
 from redraft.readers.archive import Archive, beside
 from redraft.readers.builder import TITLE_WIDTH, Anchor, Builder, Heading, ReadText
 from redraft.readers.formats import MOST_ENTRIES

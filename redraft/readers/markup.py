@@ -120,10 +120,7 @@ def child(element: Element | None, name: str) -> Element | None:
 
 
 def outermost(
-    holder: Element,
-    *names: str,
-    skip: frozenset[str] = frozenset(),
-    skipped: Callable[[Element], object] = bool,
+    holder: Element, *names: str, skip: frozenset[str] = frozenset(), skipped: Callable[[Element], object] = bool
 ) -> Iterator[Element]:
     """Iterate over the outermost elements of these names; those to `skip` are not entered, but passed to `skipped`."""
     stack = list(reversed(holder))

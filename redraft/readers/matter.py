@@ -8,12 +8,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from redraft.document import Document, DocumentSection, Span
+from redraft.document import Document, DocumentSection, Mark, Span
 from redraft.errors import DocumentError
-from redraft.marks import Mark
 from redraft.readers.parts import chapters
-from redraft.text.sentences import ends_sentence
-from redraft.text.speakers import times_in
+from redraft.text.sentences import ends_sentence, times_in
 from redraft.text.words import count_words
 
 _START = re.compile(

@@ -10,11 +10,10 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from redraft.document import Document, DocumentSection, Span, content_id
+from redraft.document import Document, DocumentSection, MarkKind, Span, content_id
 from redraft.errors import UsageError
-from redraft.marks import MarkKind
 from redraft.text.languages import primary
-from redraft.text.passages import joined
+from redraft.text.retrieval import joined
 from redraft.text.words import count_words
 
 _WORDS = (
@@ -205,12 +204,7 @@ class Choice:
 
 
 def choice(
-    chapters: str = "",
-    pages: str = "",
-    skip: Collection[str] = (),
-    language: str = "",
-    *,
-    partial: bool = False,
+    chapters: str = "", pages: str = "", skip: Collection[str] = (), language: str = "", *, partial: bool = False
 ) -> Choice:
     """Return a choice; `skip` adds to the defaults, and `none` removes them."""
     if language and not primary(language):

@@ -8,12 +8,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from redraft.document import Mark
 from redraft.errors import DocumentError
-from redraft.marks import Mark
 from redraft.readers.builder import ReadText, tidy
 from redraft.readers.encoding import decode
-from redraft.text.sentences import ends_sentence
-from redraft.text.speakers import clock, speaker_at
+from redraft.text.sentences import clock, ends_sentence, speaker_at
 
 _CLOCK = r"(?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
 _TIMES = re.compile(rf"[ \t]*({_CLOCK})[ \t]*-->[ \t]*({_CLOCK})[^\n]*")

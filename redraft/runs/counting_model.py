@@ -93,7 +93,7 @@ class CountingModel:
         key = (request.prompt.name, text, tuple(map(hash, long)), request.sampling)
         known = self.asked.get(key)
         value = known if isinstance(known, str) else self._answer(request)
-        said = value if isinstance(value, str) else _sent(cast(BaseModel, value), request.given)
+        said = value if isinstance(value, str) else _sent(cast("BaseModel", value), request.given)
         usage = Usage(
             self.tokens.of(text)
             + sum(map(self.tokens.of, long))

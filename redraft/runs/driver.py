@@ -263,7 +263,7 @@ def _at_its_end(snapshot: StateSnapshot) -> bool:
 def _question(snapshot: StateSnapshot) -> tuple[str, ReviewQuestion] | None:
     """Return the question that a graph waits with, and its id."""
     asked = next(iter(snapshot.interrupts), None)
-    return None if asked is None else (asked.id, cast(ReviewQuestion, asked.value))
+    return None if asked is None else (asked.id, cast("ReviewQuestion", asked.value))
 
 
 async def streaming(work: Coroutine[Any, Any, object]) -> AsyncGenerator[Event, None]:

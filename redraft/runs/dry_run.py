@@ -28,7 +28,7 @@ from redraft.graphs.job import Job
 from redraft.graphs.policy import FINDINGS_AT_ONCE
 from redraft.graphs.state import Scope, Task
 from redraft.llm.base import Request
-from redraft.llm.prices import PriceTable, builtin_prices
+from redraft.llm.budget import PriceTable, builtin_prices
 from redraft.prompts import arbitration, asking, coherence, decision, factual, qa, revision, summarization
 from redraft.prompts.contract import Prompt
 from redraft.runs.counting_model import CountingModel, TokenCounts
@@ -37,7 +37,6 @@ from redraft.runs.even_passages import EvenPassages
 from redraft.runs.execute import carry_out
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager
-from redraft.runs.model_names import as_judge
 from redraft.runs.model_pool import (
     ModelPool,
     ModelRole,
@@ -48,7 +47,7 @@ from redraft.runs.model_pool import (
     team,
     under_settings,
 )
-from redraft.runs.models import price_of, reasoning_reserve
+from redraft.runs.models import as_judge, price_of, reasoning_reserve
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare, record
 from redraft.runs.request import order_of, with_places
 from redraft.runs.roster import known_window, with_windows

@@ -7,9 +7,8 @@ from math import ceil
 from zlib import crc32
 
 from redraft.domain import Document, Span
-from redraft.text import passages, retrieval
-from redraft.text.passages import Passage, Passages
-from redraft.text.retrieval import OVERLAP, Windows
+from redraft.text import retrieval
+from redraft.text.retrieval import OVERLAP, Passage, Passages, Windows
 from redraft.text.tokens import Tokenizer
 
 # Passages and windows end between sentences, so they are not quite full.
@@ -37,7 +36,7 @@ class EvenPassages(Passages):
     @cached_property
     def _passages(self) -> list[Passage]:
         length = len(self._document.text)
-        count = max(1, round(self._tokens / (_FILLED * passages.WINDOW)))
+        count = max(1, round(self._tokens / (_FILLED * retrieval.WINDOW)))
         tokens = self._tokens // count
         return [Passage(at, Span(at * length // count, (at + 1) * length // count), tokens) for at in range(count)]
 

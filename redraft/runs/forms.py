@@ -15,7 +15,7 @@ from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, NothingSaidError, PromptError, StoreError, UsageError
 from redraft.events import Noted, PartDone
-from redraft.llm.prices import PriceTable
+from redraft.llm.budget import PriceTable
 from redraft.report.history.citations import citations_of
 from redraft.report.history.results import Result, read_result
 from redraft.report.outputs.formats import Template, TemplateSection

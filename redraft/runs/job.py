@@ -14,12 +14,11 @@ from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
 from redraft.agents.evidence import USUAL, EvidenceReader, TokenRates, wording_of
 from redraft.agents.judge import Judge, longest_reply, reply_tokens
-from redraft.agents.outliner import Outliner
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
 from redraft.agents.structured_writer import StructuredWriter
 from redraft.agents.tracer import SentenceTracer
-from redraft.agents.writer import Writer
+from redraft.agents.writer import Outliner, Writer
 from redraft.domain import REVIEW, Evaluation, Round, TextKind
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import Evaluator
@@ -38,8 +37,8 @@ from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES
 from redraft.prompts.qa import ANSWER_FROM_DOCUMENT
 from redraft.report.history.lineage import KeptEncoder
-from redraft.runs.model_names import identity_of, least_window
 from redraft.runs.model_pool import ModelPool, WorkingModel
+from redraft.runs.models import identity_of, least_window
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import (
     FIGURES,
@@ -55,7 +54,7 @@ from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.document_form import kind_by_form
-from redraft.text.passages import Passages
+from redraft.text.retrieval import Passages
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import is_unspaced
 
@@ -305,8 +304,8 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
     aims = tuple(dict.fromkeys(known[one] for one in findings))
     job = await _job(job_factory, run, aims)
     state = await _confirmed(await _standing(job, run, aims, findings, instruction), job)
-    state = cast(State, {**state, **await revised(state, job)})
-    state = cast(State, {**state, **await contest(state, job)})
+    state = cast("State", {**state, **await revised(state, job)})
+    state = cast("State", {**state, **await contest(state, job)})
     seats = [
         metric({"run": run.id, "draft": state["draft"], "round": state["round"], "metric": one.name}, job)
         for one in job.judges.evaluators
@@ -314,19 +313,19 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
     await gather_all(seats)
     if job.failures:
         raise next(iter(job.failures.values()))
-    return cast(State, {**state, **await settle(state, job)})
+    return cast("State", {**state, **await settle(state, job)})
 
 
 async def _confirmed(state: State, job: Job) -> State:
     """Return the state with the findings that a second look confirms. Raises `UsageError` where none remain."""
-    state = cast(State, {**state, **await confirm(state, job)})
+    state = cast("State", {**state, **await confirm(state, job)})
     left = [one.id for one in findings_in(await job.judged(state["best"]), state["to_fix"])]
     if not left:
         raise UsageError(
             "a second look at the document overruled these findings: they are withdrawn",
             hint="list_findings has those that are left",
         )
-    return cast(State, {**state, "to_fix": left})
+    return cast("State", {**state, "to_fix": left})
 
 
 def _check(run: Run) -> None:

@@ -17,24 +17,14 @@ from redraft.events import Noted, Observer, RunDone, RunStarted, Waiting, of_run
 from redraft.graphs.job import Job, best_so_far
 from redraft.llm.addresses import OPENAI, provider_of
 from redraft.llm.base import Model
-from redraft.llm.budget import Budget
+from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import tracing
-from redraft.llm.prices import PriceTable
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
-from redraft.runs.model_names import judging_under
 from redraft.runs.model_pool import ModelPool, ModelRole, ModelRoles, assign_models
 from redraft.runs.model_pool import at_work as open_models
-from redraft.runs.models import load_openai
-from redraft.runs.prepare import (
-    PreparedDocument,
-    RunSpec,
-    check_judging,
-    prepare,
-    recall,
-    record,
-    with_calibrations,
-)
+from redraft.runs.models import judging_under, load_openai
+from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, recall, record, with_calibrations
 from redraft.runs.roster import told_window, with_windows
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits
 from redraft.store.connection import entered_off_loop, off_loop

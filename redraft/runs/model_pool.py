@@ -15,14 +15,22 @@ from redraft.errors import UsageError
 from redraft.events import Noted, Observer
 from redraft.llm.addresses import OPENAI, address_in, has_usual_key, is_here, key_server, provider_of, server_at
 from redraft.llm.base import Model
-from redraft.llm.budget import Budget
+from redraft.llm.budget import FREE, Budget, PriceTable, builtin_prices
 from redraft.llm.chat import as_model
-from redraft.llm.prices import FREE, PriceTable, builtin_prices
 from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
-from redraft.runs.model_names import NOBODY, as_judge, named_in, under_name
-from redraft.runs.models import decision_model, exact_tokenizer, open_model, price_of, resolve
+from redraft.runs.models import (
+    NOBODY,
+    as_judge,
+    decision_model,
+    exact_tokenizer,
+    named_in,
+    open_model,
+    price_of,
+    resolve,
+    under_name,
+)
 from redraft.settings import (
     DECISIONS,
     DraftConfig,
@@ -153,8 +161,7 @@ def _check_jobs(assigned: Sequence[ModelRole]) -> None:
     if others or not asked:
         what = f"{others[0]} uses another" if others else "no model here supports it"
         raise UsageError(
-            f"--provider-batch needs OpenAI's protocol, and {what}",
-            hint="leave it out, or use openai:NAME models",
+            f"--provider-batch needs OpenAI's protocol, and {what}", hint="leave it out, or use openai:NAME models"
         )
 
 
@@ -430,10 +437,7 @@ def _as_model(given: Model | BaseChatModel | BaseDecisionModel) -> Model:
 
 
 def model_roles(
-    model: ModelLike | None,
-    judges: Sequence[ModelLike],
-    validator: ModelLike | None,
-    decider: ModelLike | None,
+    model: ModelLike | None, judges: Sequence[ModelLike], validator: ModelLike | None, decider: ModelLike | None
 ) -> ModelRoles:
     """Return the names of all roles; an object may have several."""
     if isinstance(judges, str):

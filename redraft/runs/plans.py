@@ -7,7 +7,7 @@ from math import ceil
 from typing import Literal
 
 from redraft.domain import GIVEN, OTHER, Document
-from redraft.llm.prices import PriceTable, builtin_prices
+from redraft.llm.budget import PriceTable, builtin_prices
 from redraft.report.history.results import document_read
 from redraft.runs.dry_run import DRAFTING, CostEstimate, Stage, dry_run
 from redraft.runs.manager import RunManager

@@ -32,8 +32,7 @@ from redraft.prompts.revision import CRITICIZE, REVISE
 from redraft.readers.parts import DocumentStretch, parted
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import handed_over
-from redraft.runs.model_names import identity_of, judging_under
-from redraft.runs.models import check_judges, check_writer, resolve, tokenizer_of
+from redraft.runs.models import check_judges, check_writer, identity_of, judging_under, resolve, tokenizer_of
 from redraft.settings import (
     ANSWER,
     EXTRACTIVE,
@@ -56,8 +55,8 @@ from redraft.settings import (
     TraceLineage,
     reads_prompts,
 )
+from redraft.store.calls import PromptRecord
 from redraft.store.documents import ChapterRun
-from redraft.store.models import PromptRecord
 from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import beginning, chunk

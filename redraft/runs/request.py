@@ -140,10 +140,7 @@ class RunRequest:
         named = (*self.metrics, *judging.metrics, *(wanted.goals if wanted else ()))
         rubrics = {one.name: one.settings for one in own if isinstance(one, Rubric) and one.name in named}
         judging = judging.model_copy(
-            update={
-                "metrics": tuple(dict.fromkeys(named)) or USUAL_METRICS,
-                "rubrics": {**judging.rubrics, **rubrics},
-            }
+            update={"metrics": tuple(dict.fromkeys(named)) or USUAL_METRICS, "rubrics": {**judging.rubrics, **rubrics}}
         )
         return settings, RunSpec(with_draft(judging, wanted), own=own, **given)
 

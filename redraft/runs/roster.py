@@ -9,12 +9,11 @@ from typing import Any, Literal
 from redraft.errors import UsageError
 from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, name_of, openai_key, provider_of, server_at
 from redraft.llm.base import Model
+from redraft.llm.budget import PriceTable
 from redraft.llm.chat import ChatModel
-from redraft.llm.prices import PriceTable
 from redraft.llm.servers import ModelServer, window_at, window_of_family
-from redraft.runs.model_names import NOBODY, identity_of, named_in
 from redraft.runs.model_pool import ModelRole, assign_models, located, without_key
-from redraft.runs.models import resolve
+from redraft.runs.models import NOBODY, identity_of, named_in, resolve
 from redraft.runs.prepare import RunSpec
 from redraft.settings import (
     ASSUMED_WINDOW,
@@ -27,7 +26,7 @@ from redraft.settings import (
     Role,
     reads_prompts,
 )
-from redraft.store.models import ModelCapabilities
+from redraft.store.calls import ModelCapabilities
 from redraft.store.store import Store
 
 WINDOW = "context_tokens"

@@ -27,9 +27,8 @@ from redraft.fields import given_as
 from redraft.graphs.job import Job
 from redraft.graphs.state import CallOptions, Scope, Task
 from redraft.graphs.strategies import Strategy, check_there, name_of
-from redraft.llm.budget import Budget
+from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import Tracing, check_config, configured, is_traced, tracing
-from redraft.llm.prices import PriceTable
 from redraft.report.history.answers import Answer, read_answer
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.lost import Losses, read_losses
@@ -312,12 +311,7 @@ class Session:
         return await self._made(document, asked, "refine", given=text, parent=run.id, findings=tuple(findings))
 
     async def resume(
-        self,
-        key: str,
-        *,
-        limits: Limits | None = None,
-        answer: AnswerLike | None = None,
-        **config: Unpack[Tracing],
+        self, key: str, *, limits: Limits | None = None, answer: AnswerLike | None = None, **config: Unpack[Tracing]
     ) -> Result:
         """Go on with a run where it stopped, under the settings that it began with. Other limits replace its own.
 

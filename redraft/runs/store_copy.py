@@ -45,9 +45,7 @@ async def _copy_thread(source: Saver, target: Saver, thread: str) -> None:
 async def _put(target: Saver, thread: str, space: str, found: CheckpointTuple) -> None:
     checkpoint = _versioned(found.checkpoint)
     parent = found.parent_config["configurable"].get("checkpoint_id") if found.parent_config else None
-    place: RunnableConfig = {
-        "configurable": {"thread_id": thread, "checkpoint_ns": space, "checkpoint_id": parent},
-    }
+    place: RunnableConfig = {"configurable": {"thread_id": thread, "checkpoint_ns": space, "checkpoint_id": parent}}
     there = await target.aput(place, checkpoint, found.metadata, checkpoint["channel_versions"])
     writes: dict[str, list[tuple[str, Any]]] = defaultdict(list)
     for task, channel, value in found.pending_writes or ():

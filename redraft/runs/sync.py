@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import TypedDict, Unpack
 
-from redraft.domain import Finding
-from redraft.evaluators.base import Metric
+from redraft.domain import Document, Evaluation, Finding
+from redraft.errors import UsageError
+from redraft.evaluators.base import Metric, as_evaluator
+from redraft.evaluators.metric_info import LEAST_SHARE, standing
 from redraft.events import Observer
 from redraft.graphs.state import CallOptions
 from redraft.graphs.strategies import Strategy
-from redraft.llm.prices import PriceTable
+from redraft.llm.budget import PriceTable
 from redraft.report.history.answers import Answer
-from redraft.report.history.results import Result
+from redraft.report.history.results import Result, document_read
 from redraft.runs.driver import Reviewer
 from redraft.runs.inputs import Sources
 from redraft.runs.model_pool import ModelLike
-from redraft.runs.session import Session
+from redraft.runs.session import Session, SyncSession
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.store import Store
+from redraft.text.places import place_of
+from redraft.text.sanitizer import one_line
 
 
 class SessionOptions(TypedDict, total=False):
@@ -85,3 +90,73 @@ def _divided(options: AllOptions) -> tuple[dict[str, Any], dict[str, Any]]:
     given = dict(options)
     of_session = {name: value for name, value in given.items() if name in SessionOptions.__annotations__}
     return of_session, {name: value for name, value in given.items() if name not in of_session}
+
+
+SESSIONS: list[SyncSession] = []
+"""The sessions of the pytest plugin that are open; the last one is that of assertions that are given none. This is not
+a context variable, because an asynchronous test may run in another context than its fixtures."""
+_USUAL = {"consistency": 0.9, "coverage": 0.5}
+_SHOWN, _WIDTH = 5, 160
+
+
+def assert_summary(
+    source: Sources,
+    text: str,
+    *,
+    metrics: Sequence[Metric] = (),
+    session: SyncSession | None = None,
+    judging: JudgeConfig | None = None,
+    **least: float,
+) -> Result:
+    """Raise `AssertionError` unless a summary has at least these scores:
+    `assert_summary("book.md", text, consistency=0.9, coverage=0.5)`, which are also the defaults.
+
+    `metrics` are further metrics by name or as objects; one that has no score here must reach 1. The message lists the
+    findings of each metric that falls short. A metric without a score fails, and the message says why it has none. The
+    session is that of the fixture `redraft_session` where that is used, or else a new one with the built-in judge.
+    """
+    __tracebackhide__ = True
+    names = [one if isinstance(one, str) else as_evaluator(one).name for one in metrics]
+    wanted = {**dict.fromkeys(names, 1.0), **least} or _USUAL
+    if wrong := [name for name, value in wanted.items() if not (isinstance(value, float | int) and 0 <= value <= 1)]:
+        raise UsageError(f"{wrong[0]}={wanted[wrong[0]]!r} is not a score from 0 to 1", hint=f"write {wrong[0]}=0.9")
+    objects = [one for one in metrics if not isinstance(one, str)]
+    with ExitStack() as stack:
+        judge = session or (SESSIONS[-1] if SESSIONS else stack.enter_context(Session()))
+        asked = [*objects, *(name for name in wanted if name not in {as_evaluator(one).name for one in objects})]
+        result = judge.evaluate(source, text, metrics=asked, judging=judging)
+        short = {name: one for name, least_score in wanted.items()
+                 if standing(one := result.evaluations[name], least_score, LEAST_SHARE) != "met"}  # fmt: skip
+        if not short:
+            return result
+        message = "\n".join(_lines(result, short, wanted, document_read(judge.store, result.run)))
+    raise AssertionError(message)
+
+
+def _lines(
+    result: Result, short: Mapping[str, Evaluation], wanted: Mapping[str, float], document: Document
+) -> Iterator[str]:
+    """Yield the scores that are too low, in one line for pytest's own summary, and the findings of each metric."""
+    yield "; ".join(
+        f"{name} has no score" if one.score is None else f"{name} {one.score:.2f}, not {wanted[name]:.2f}"
+        for name, one in short.items()
+    )
+    yield f"the summary of {one_line(result.title, 80)}, judged by {one_line(', '.join(result.judges), 80)}"
+    for name, one in short.items():
+        if one.score is None:
+            yield f"{name}: {one_line(one.reason or 'it gives figures and no score', 300)}"
+        elif one.score >= wanted[name]:
+            yield f"{name}: only {one.judged} of {one.judged + one.unjudged} items have a verdict"
+        yield from (f"{name}: {_line(finding, document)}" for finding in one.findings[:_SHOWN])
+        if len(one.findings) > _SHOWN:
+            yield f"{name}: and {len(one.findings) - _SHOWN} more"
+
+
+def _line(finding: Finding, document: Document) -> str:
+    """Return a finding in one line: what it is about, what the document says or what is wrong, and the place."""
+    about = f"“{finding.sentence}”" if finding.sentence else finding.question or finding.explanation
+    said = finding.answer or finding.why or (finding.explanation if finding.sentence else "")
+    place = place_of(document, finding.evidence.span) if finding.evidence and finding.evidence.span else ""
+    parts = [one_line(about, _WIDTH), one_line(said, _WIDTH)]
+    kind = f"{finding.kind}: " if finding.kind != finding.metric else ""
+    return f"{kind}{' -> '.join(filter(None, parts))}{f' ({place})' if place else ''}"

@@ -23,7 +23,7 @@ from redraft.runs.session import Session
 from redraft.settings import FIGURES, JudgeConfig, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run as StoredRun
-from redraft.text.passages import Passages as DocumentPassages
+from redraft.text.retrieval import Passages as DocumentPassages
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import tokenizer_named
 
@@ -141,10 +141,7 @@ def tools(session: Session) -> list[BaseTool]:
         _tool("find_passages", "Find the passages of the document that are nearest to a query.", SearchOf, runner.find),
         _tool("read_span", "Read the document from one character to another.", PlaceOf, runner.read),
         _tool(
-            "list_findings",
-            "List the findings of the metrics on the best draft.",
-            FindingSelection,
-            runner.findings,
+            "list_findings", "List the findings of the metrics on the best draft.", FindingSelection, runner.findings
         ),
         _tool("current_draft", "Show the best draft of the summary so far, with its scores.", OfRun, runner.draft),
         _tool(

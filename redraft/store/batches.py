@@ -17,9 +17,8 @@ from pydantic.dataclasses import dataclass as record
 from redraft.domain import DEFERRED
 from redraft.errors import RunError, UsageError
 from redraft.store.calls import GATHERED
-from redraft.store.connection import Connection, Raw, Repository, Row, storable
+from redraft.store.connection import Connection, Raw, Repository, Row, json_text, record_in, storable
 from redraft.store.documents import now
-from redraft.store.records import json_text, record_in
 
 WINDOW = 60.0
 # Thousands of requests may fall within a minute, but most callers need only these two numbers.

@@ -2,15 +2,137 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Sequence
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Literal, NamedTuple
 
-from redraft.domain import Totals, Usage
+from redraft.domain import Span, Totals, Usage
 from redraft.errors import RefusedReply
-from redraft.store.connection import Repository, Row
-from redraft.store.messages import MESSAGES, Message, messages_in, quoted_by
-from redraft.store.records import record_in
+from redraft.store.connection import Cursor, Raw, Repository, Row, record_in, storable
+from redraft.store.documents import now
+
+Role = Literal["user", "assistant", "schema"]
+"""Who wrote a message; `schema` is the JSON Schema of the reply, which providers take in different ways."""
+_DOCUMENT = "document"
+# Shorter values are no part of their own, since a row would take as much space.
+_LEAST, _QUOTED, _MOST_PLACES = 600, 200, 20
+# Lines between which prompts have values: fences, and the gaps between passages.
+_BORDER = re.compile(r"^(?:</?[a-z_]+(?: [^>\n]{0,80})?>|\[…\])$", re.MULTILINE)
+
+
+class Message(NamedTuple):
+    """One message of a call."""
+
+    role: Role
+    text: str
+
+
+class PreparedMessages:
+    """Messages ready to be stored."""
+
+    def __init__(self, messages: Sequence[Message], document: str | None = None, text: str = "") -> None:
+        """`document` is the id of the document that they may quote, and `text` is its text."""
+        self._texts: dict[str, bytes] = {}
+        self._rows: list[tuple[Any, ...]] = [(_DOCUMENT, document, None, None)] if document and messages else []
+        for role, words in messages:
+            for part in _parts(words, text):
+                if isinstance(part, Span):
+                    self._rows.append((role, None, part.start, part.end))
+                elif part:
+                    self._rows.append((role, self._kept(part), None, None))
+
+    def _kept(self, part: str) -> str:
+        body = part.encode("utf-8", "replace")
+        key = hashlib.blake2b(body, digest_size=12).hexdigest()
+        self._texts[key] = body
+        return key
+
+    def find(self, raw: Raw) -> Cursor:
+        """Look for the texts that are stored already."""
+        ids = json.dumps(list(self._texts))
+        return raw.execute("SELECT id FROM message_texts WHERE id IN (SELECT value FROM json_each(?))", (ids,))
+
+    def put(self, raw: Raw, call: int, known: Cursor) -> None:
+        """Store the messages of a call; new texts are sorted, so that no two transactions deadlock."""
+        if new := sorted(self._texts.keys() - {row["id"] for row in known}):
+            bodies = [(key, zlib.compress(self._texts[key])) for key in new]
+            raw.executemany("INSERT INTO message_texts VALUES (?, ?) ON CONFLICT DO NOTHING", bodies)
+        if self._rows:
+            rows = [(call, idx, *row) for idx, row in enumerate(self._rows)]
+            raw.executemany("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+
+MESSAGES = """
+    SELECT m.*, t.body FROM messages m LEFT JOIN message_texts t ON t.id = m.text WHERE m.call = ? ORDER BY m.idx
+"""
+"""The rows of a call's messages."""
+
+
+def quoted_by(rows: Sequence[Any]) -> str | None:
+    """Return the id of the document that messages quote."""
+    return rows[0]["text"] if rows and rows[0]["role"] == _DOCUMENT else None
+
+
+def messages_in(rows: Sequence[Any], document: str) -> tuple[Message, ...]:
+    """Return the messages in their rows, given the text of the document that they quote."""
+
+    def part(row: Any) -> str:
+        if row["start"] is not None:
+            return document[row["start"] : row["end"]]
+        return zlib.decompress(bytes(row["body"])).decode()
+
+    rows = [row for row in rows if row["role"] != _DOCUMENT]
+    return tuple(Message(role, "".join(map(part, group))) for role, group in groupby(rows, lambda row: row["role"]))
+
+
+def release(raw: Raw, document: str) -> None:
+    """Store the stretches of a document that remaining calls quote, so that its text can be deleted."""
+    calls = raw.execute("SELECT call FROM messages WHERE text = ? AND role = ?", (document, _DOCUMENT)).fetchall()
+    text = raw.execute("SELECT text FROM texts WHERE id = ?", (document,)).fetchone()["text"] if calls else ""
+    for row in calls:
+        prepared = PreparedMessages(messages_in(raw.execute(MESSAGES, (row["call"],)).fetchall(), text))
+        raw.execute("DELETE FROM messages WHERE call = ?", (row["call"],))
+        prepared.put(raw, row["call"], prepared.find(raw))
+
+
+def _parts(words: str, document: str) -> Iterator[str | Span]:
+    """Yield the parts of a text in order: stretches of the document, other long values, and what is in between."""
+    rest, at = "", 0
+    for border in (*_BORDER.finditer(words), None):
+        value = words[at : border.start() if border else len(words)]
+        inner = value.strip("\n")
+        place = _place(inner, document) if len(inner) >= _QUOTED else -1
+        if place >= 0:
+            before = value.index(inner[0])
+            yield rest + value[:before]
+            yield Span(place, place + len(inner))
+            rest = value[before + len(inner) :]
+        elif len(value) >= _LEAST:
+            yield rest
+            yield value
+            rest = ""
+        else:
+            rest += value
+        if border:
+            rest += border.group()
+            at = border.end()
+    yield rest
+
+
+def _place(words: str, document: str) -> int:
+    """Return where the words are in the document, or -1; `find` takes long to prepare for long words."""
+    at = -1
+    for _ in range(_MOST_PLACES):
+        at = document.find(words[:_QUOTED], at + 1)
+        if at < 0 or document.startswith(words, at):
+            return at
+    return -1
+
 
 OK, SENT, LOST = "ok", "sent", "lost"
 """Outcomes of calls: answered, in flight, and in flight when their process died."""
@@ -251,3 +373,70 @@ def _recorded(row: Row) -> RecordedCall:
 
 def _usage(row: Row) -> Usage:
     return record_in(Usage, row, reported=bool(row["usage_reported"]))
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCapabilities:
+    """What is known of a model's replies; None if nothing is."""
+
+    mode: str | None = None
+    """The structured-output mode that worked."""
+    reasoning_tokens: int | None = None
+    """The most reasoning tokens it used before an answer."""
+
+
+class CapabilityStore(Repository):
+    """The known capabilities of models, by identity."""
+
+    def known(self, identity: str) -> ModelCapabilities:
+        """Return what is known of a model; empty for an unknown one."""
+        row = self._connection.row(
+            "SELECT mode, reasoning_tokens FROM capabilities WHERE model = ?", (storable(identity),)
+        )
+        return ModelCapabilities(row["mode"], row["reasoning_tokens"]) if row else ModelCapabilities()
+
+    def learn_mode(self, identity: str, mode: str) -> None:
+        """Record the structured-output mode of a model."""
+        self._learn("mode", identity, mode, "excluded.mode")
+
+    def learn_reasoning(self, identity: str, tokens: int) -> None:
+        """Record how many reasoning tokens a model used; the maximum is kept."""
+        more = "excluded.reasoning_tokens > coalesce(capabilities.reasoning_tokens, 0)"
+        learned = f"CASE WHEN {more} THEN excluded.reasoning_tokens ELSE capabilities.reasoning_tokens END"
+        self._learn("reasoning_tokens", identity, tokens, learned)
+
+    def _learn(self, column: str, identity: str, value: object, learned: str) -> None:
+        with self._connection.writing() as raw:
+            raw.execute(
+                f"INSERT INTO capabilities (model, {column}, learned) VALUES (?, ?, ?)"  # noqa: S608
+                f" ON CONFLICT (model) DO UPDATE SET {column} = {learned}, learned = excluded.learned",
+                (storable(identity), value, now()),
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class PromptRecord:
+    """A prompt as it was when it was used."""
+
+    hash: str
+    name: str
+    text: str
+
+
+class PromptShelf(Repository):
+    """The prompts in one database."""
+
+    def keep(self, records: Iterable[PromptRecord]) -> None:
+        """Store the prompts that are new: a text never changes under its hash."""
+        with self._connection.writing() as raw:
+            raw.executemany(
+                "INSERT INTO prompts VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+                [(one.hash, one.name, storable(one.text)) for one in records],
+            )
+
+    def of(self, hashes: Sequence[str]) -> Mapping[str, PromptRecord]:
+        """Return the known prompts of these hashes."""
+        rows = self._connection.rows(
+            "SELECT * FROM prompts WHERE hash IN (SELECT value FROM json_each(?))", (json.dumps(list(hashes)),)
+        )
+        return {row["hash"]: record_in(PromptRecord, row) for row in rows}

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from redraft.errors import RunError, StoreError
+from redraft.store.calls import release
 from redraft.store.connection import Checkpoints, Connection, Raw
-from redraft.store.messages import release
 
 _PAGE = 500
 # Tables without a run, after those they refer to, and the columns by which their rows are paged.
@@ -362,12 +362,7 @@ class RunRemover:
         raw.execute("DELETE FROM runs WHERE id = :run", named)
 
     def _sweep(
-        self,
-        raw: Raw,
-        runs: Sequence[str],
-        documents: Sequence[str],
-        about: Mapping[str, str],
-        gone: _Gone,
+        self, raw: Raw, runs: Sequence[str], documents: Sequence[str], about: Mapping[str, str], gone: _Gone
     ) -> None:
         """Delete the documents, and those of which nothing is kept; then the texts without references."""
         for document in dict.fromkeys([*documents, *(about[run] for run in runs)]):

@@ -8,12 +8,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from redraft.document import Mark
 from redraft.domain import Chunk, Document, DocumentSection, Parent, Piece, Span, content_id
 from redraft.errors import StoreError
-from redraft.marks import Mark
 from redraft.settings import Chunking
-from redraft.store.connection import Raw, Repository, Row, storable, upsert
-from redraft.store.records import insert, json_text, record_in, values_of
+from redraft.store.connection import Raw, Repository, Row, insert, json_text, record_in, storable, upsert, values_of
 
 
 def now() -> str:
@@ -221,14 +220,7 @@ def piece_in(row: Row) -> Piece:
 
 
 def put_draft(
-    raw: Raw,
-    run: str,
-    round_: int,
-    node: str,
-    text: str,
-    words: int,
-    notes: Sequence[str],
-    parents: Sequence[Parent],
+    raw: Raw, run: str, round_: int, node: str, text: str, words: int, notes: Sequence[str], parents: Sequence[Parent]
 ) -> str:
     """Store a draft with its parents; return its id."""
     key = f"{run}-{round_}-{content_id(node + text)[:8]}"

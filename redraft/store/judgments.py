@@ -8,12 +8,20 @@ from dataclasses import dataclass, replace
 
 from pydantic_core import to_jsonable_python
 
-from redraft.domain import Evaluation, Finding, Round
-from redraft.judging_parts import Calibration
-from redraft.rulings import FinalComparison, Lookup, Ruling
-from redraft.store.connection import Repository, Row, storable, upsert
+from redraft.domain import Evaluation, FinalComparison, Finding, Lookup, Round, Ruling
+from redraft.fields import Calibration
+from redraft.store.connection import (
+    Repository,
+    Row,
+    evidence_in,
+    evidence_values,
+    insert,
+    record_in,
+    storable,
+    upsert,
+    values_of,
+)
 from redraft.store.documents import now
-from redraft.store.records import evidence_in, evidence_values, insert, record_in, values_of
 
 # SQLite limits the number of parameters in a statement.
 _AT_ONCE = 500
@@ -77,8 +85,7 @@ class Judgments(Repository):
     def keep_round(self, run: str, round_: Round) -> None:
         """Store a round, replacing an earlier version."""
         self._write(
-            upsert("rounds", ("run", "number"), *_OF_A_ROUND),
-            (run, round_.number, *values_of(round_, _OF_A_ROUND)),
+            upsert("rounds", ("run", "number"), *_OF_A_ROUND), (run, round_.number, *values_of(round_, _OF_A_ROUND))
         )
 
     def forget_rounds(self, run: str, after: int) -> bool:

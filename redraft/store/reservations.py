@@ -11,11 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from redraft.store.batches import attempt_of
-from redraft.store.calls import GATHERED, LOST, OK, SENT, Call
-from redraft.store.connection import Connection, Raw, Row, storable
+from redraft.store.calls import GATHERED, LOST, OK, SENT, Call, PreparedMessages
+from redraft.store.connection import Connection, Raw, Row, storable, values_of
 from redraft.store.documents import put_text
-from redraft.store.messages import PreparedMessages
-from redraft.store.records import values_of
 
 TAKEN = """
     SELECT budget FROM budget_sums WHERE budget IN (SELECT budget FROM budget_runs WHERE run IN (

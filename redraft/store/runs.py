@@ -16,9 +16,18 @@ from pydantic import ValidationError
 from redraft.domain import Draft, Gap, Parent, Piece
 from redraft.errors import RunError
 from redraft.settings import SUMMARIZE, DraftConfig, JudgeConfig, Limits, Purpose, RefineConfig, purpose_of
-from redraft.store.connection import Connection, Repository, Row, storable, upsert
+from redraft.store.connection import (
+    Connection,
+    Repository,
+    Row,
+    insert,
+    json_text,
+    record_in,
+    storable,
+    upsert,
+    values_of,
+)
 from redraft.store.documents import drop_parents, now, piece_in, put_draft, put_parents, put_text
-from redraft.store.records import insert, json_text, record_in, values_of
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 """A `stopped` run used up its budget, a `waiting` one needs an answer from a person. All but `done` can be resumed."""

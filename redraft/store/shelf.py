@@ -9,19 +9,21 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 
 from typing_extensions import override
 
-from redraft.domain import KeyFact, KeyFacts, Objection, Pack, PackQuestion, Span, Tree
+from redraft.domain import KeyFact, KeyFacts, Objection, Pack, PackQuestion, Span, Tree, TypedQuestion, TypedQuestions
 from redraft.errors import StoreError
-from redraft.questions import TypedQuestion, TypedQuestions
-from redraft.store.connection import Raw, Repository, Row, storable
-from redraft.store.documents import now
-from redraft.store.records import (
+from redraft.store.connection import (
+    Raw,
+    Repository,
+    Row,
     evidence_in,
     evidence_values,
     insert,
     json_text,
     record_in,
+    storable,
     values_of,
 )
+from redraft.store.documents import now
 
 
 class _Built(Protocol):

@@ -15,14 +15,13 @@ from redraft.errors import StoreError
 from redraft.plugins import require
 from redraft.store.addresses import is_server
 from redraft.store.batches import Batches, Jobs, RateLimiterWindow
-from redraft.store.calls import Calls
+from redraft.store.calls import Calls, CapabilityStore, PromptShelf
 from redraft.store.checkpoints import SqliteCheckpoints
 from redraft.store.claims import Claims, FileClaims, MemoryClaims
 from redraft.store.connection import Checkpoints, Connection
 from redraft.store.copy import ForgetReport, RunRemover
 from redraft.store.documents import Ancestry, ChapterRuns, Documents, DraftCandidates
 from redraft.store.judgments import Agreements, HumanOpinions, Judgments, Rulings
-from redraft.store.models import CapabilityStore, PromptShelf
 from redraft.store.reservations import Reservations
 from redraft.store.runs import Run, Runs
 from redraft.store.schema import migrate
@@ -79,8 +78,8 @@ def opened(address: str | Path, *, must_exist: bool, to_read: bool, only_read: b
 
 def _on_a_server(address: str, *, must_exist: bool) -> OpenDatabase:
     require("a database on a server", "postgres", "psycopg", "psycopg_pool")
-    from redraft.store.postgres.claims import PostgresClaims
     from redraft.store.postgres.connection import PostgresCheckpoints, PostgresConnection, migrate_server
+    from redraft.store.postgres.server import PostgresClaims
 
     claims = PostgresClaims(address)
     connection = PostgresConnection(address, claims)

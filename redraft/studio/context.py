@@ -17,7 +17,7 @@ from redraft.batches.request import BatchRequest, open_again, open_batch
 from redraft.batches.sources import file_name
 from redraft.domain import Document
 from redraft.errors import RedraftError, RunError
-from redraft.llm.prices import PriceTable
+from redraft.llm.budget import PriceTable
 from redraft.runs.driver import streaming
 from redraft.runs.experiment_runner import described
 from redraft.runs.prepare import RunSpec

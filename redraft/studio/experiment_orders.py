@@ -16,7 +16,7 @@ from redraft.errors import UsageError
 from redraft.fields import checked
 from redraft.lab.experiments.data.read import SUFFIXES, form_suffix
 from redraft.lab.experiments.sources import DATASET, Corpus, corpus, references_of
-from redraft.llm.prices import PriceTable
+from redraft.llm.budget import PriceTable
 from redraft.plugins import require_agreement
 from redraft.readers.documents import load_bytes
 from redraft.report.tables import Table

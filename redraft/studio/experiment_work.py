@@ -22,7 +22,7 @@ from redraft.errors import RedraftError, RunError, UsageError
 from redraft.events import Event, Noted, PartDone, StageStarted
 from redraft.lab.experiments.experiment import UNDECIDED, is_undecided
 from redraft.lab.experiments.pictures import drawn
-from redraft.llm.prices import PriceTable
+from redraft.llm.budget import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner, described
 from redraft.settings import Limits
 from redraft.sources import MOST_BYTES, read_file, write

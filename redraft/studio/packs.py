@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from redraft.domain import KeyFacts, Pack
+from redraft.domain import KeyFacts, Pack, TypedQuestions
 from redraft.errors import PackError, RunError, StoreError
 from redraft.evaluators.reference.pack_file import keyfacts_json, pack_id, pack_json
-from redraft.questions import TypedQuestions
 from redraft.store.store import Store
 from redraft.studio.contracts import PackLine, PackList
 from redraft.studio.endpoints import NoSuchThing

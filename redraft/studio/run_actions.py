@@ -23,8 +23,8 @@ from redraft.report.history.citations import citations_of
 from redraft.report.history.results import read_result
 from redraft.report.outputs.formats import WITH_NOTES, Format, written
 from redraft.report.outputs.paper import paper_of
+from redraft.report.pages.comparison import dossier_markdown
 from redraft.report.pages.dossier import dossier_page
-from redraft.report.pages.markdown import dossier_markdown
 from redraft.runs.inputs import draft_of_round
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import RunRequest

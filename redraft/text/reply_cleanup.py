@@ -8,10 +8,9 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
 from redraft.document import Span
-from redraft.patterns import pattern
+from redraft.lazy import pattern
 from redraft.text.sentences import ends_sentence, sentences
-from redraft.text.units import words
-from redraft.text.words import count_words
+from redraft.text.words import count_words, words
 
 # By language: words of assent, of introduction, and names of a summary; English, German, French, Spanish, Italian,
 # Portuguese, Russian, Chinese, Japanese.

@@ -7,13 +7,12 @@ import unicodedata
 from collections import Counter
 from functools import lru_cache
 
-from redraft.patterns import pattern
+from redraft.lazy import pattern
 from redraft.text.languages import language_of
 from redraft.text.quotes import carries
 from redraft.text.sentences import sentences
-from redraft.text.units import words
 from redraft.text.vectors import telling_terms
-from redraft.text.words import count_words, is_unspaced
+from redraft.text.words import count_words, is_unspaced, words
 
 # The least share of telling words in common with the source, by whether the text is far shorter than requested, and
 # whether it refers to itself.

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from stop_words import LANGUAGE_MAPPING, get_stop_words
 
 from redraft.errors import UsageError
-from redraft.patterns import pattern
+from redraft.lazy import pattern
 from redraft.text.languages import ENGLISH, is_foreign, language_of, primary
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from redraft.patterns import pattern
+from redraft.lazy import pattern
 from redraft.text.languages import ENGLISH, is_foreign
 from redraft.text.vectors import stop_words
 

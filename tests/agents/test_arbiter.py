@@ -12,12 +12,11 @@ from redraft.agents.arbiter import Arbiter, RulingRequest
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.builtin.model import ExtractiveModel
-from redraft.domain import Document, Finding
+from redraft.domain import Document, Finding, Ruling
 from redraft.llm.base import Model
 from redraft.prompts.book import PromptBook
-from redraft.rulings import Ruling
 from redraft.store.store import Store
-from redraft.text.passages import Passages
+from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.judges import Json, Keepers, Said, Script, Sheet, fact_of, function_model, island, named
 

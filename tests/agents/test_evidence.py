@@ -16,7 +16,7 @@ from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.factual import FACTUAL
 from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import REVISE
-from redraft.text.passages import Passages
+from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
 from tests.judges import KEY, Court, Sheet, island, told
 

@@ -21,13 +21,13 @@ from redraft.errors import JudgingError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.reference.keyfacts import UNJUDGED
 from redraft.events import Event, Noted
-from redraft.llm.fakes import FunctionModel
+from redraft.llm.base import FunctionModel
 from redraft.llm.reply_reader import NoValueError, read_value
 from redraft.prompts.book import PromptBook
 from redraft.prompts.factual import Alignments, FactTree, Query, Verifications
 from redraft.readers.documents import parse
 from redraft.report.history.results import Result
-from redraft.text.passages import Passages
+from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.agents.test_holes import FREE, Fault, Holey, spoiled
 from tests.chatserver import Answer, text_of

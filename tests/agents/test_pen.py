@@ -11,8 +11,7 @@ import pytest
 from redraft.agents.structured_writer import MAX_TRIES, Completion, StructuredWriter
 from redraft.domain import Usage
 from redraft.errors import EmptyReply
-from redraft.llm.base import Reply, Request
-from redraft.llm.fakes import ScriptedModel
+from redraft.llm.base import Reply, Request, ScriptedModel
 from redraft.prompts.contract import Given_, Value_
 from redraft.prompts.summarization import SUMMARIZE_CHUNK, ChunkGiven
 from tests.support import prose

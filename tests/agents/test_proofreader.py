@@ -16,8 +16,7 @@ from redraft.agents.judge import Judge
 from redraft.agents.proofreader import CONFUSION, Proofreader, SentenceConfusion, least_window
 from redraft.domain import Usage
 from redraft.evaluators.base import statements_of
-from redraft.llm.base import Reply, Request, Sampling
-from redraft.llm.fakes import FunctionModel, Line
+from redraft.llm.base import FunctionModel, Line, Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import FIND_CONFUSION, ConfusionGiven, Confusions
 from redraft.store.store import Store

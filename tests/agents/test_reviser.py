@@ -11,9 +11,9 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.reviser import GAP, Reviser, RevisionRequest, _point
 from redraft.agents.structured_writer import Completion, StructuredWriter
 from redraft.domain import Document, Evidence, Finding, Span
-from redraft.llm.fakes import FunctionModel
+from redraft.llm.base import FunctionModel
 from redraft.readers.documents import parse
-from redraft.text.passages import Passages
+from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.agents.translations import EXCUSES, SUMMARY, TRANSLATIONS
 

@@ -16,8 +16,7 @@ from redraft.agents.evidence import TokenRates, wording_of
 from redraft.agents.judge import Judge
 from redraft.domain import Usage
 from redraft.errors import CutReply, CutThought, JudgingError
-from redraft.llm.base import Request
-from redraft.llm.fakes import FunctionModel, Line
+from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.decision import DECIDE, DecideGiven, Decision
 from redraft.report.history.results import built

@@ -12,7 +12,7 @@ from redraft.agents.accounts import Account, Entries
 from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, Scope
 from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
 from redraft.domain import Document, Span
-from redraft.text.passages import Passages
+from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 
 TEXT = " ".join(f"The keeper of lamp {n} sailed to the harbour of Port{n} in the grey morning." for n in range(600))

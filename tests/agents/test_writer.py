@@ -13,8 +13,7 @@ from redraft.agents.structured_writer import MAX_TRIES, StructuredWriter
 from redraft.agents.writer import Writer, is_nothing
 from redraft.domain import Usage
 from redraft.errors import EmptyReply
-from redraft.llm.base import Request
-from redraft.llm.fakes import FunctionModel, Line
+from redraft.llm.base import FunctionModel, Line, Request
 from redraft.text.sentences import ends_sentence
 from redraft.text.words import count_words
 from tests.support import prose

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import redraft
-from redraft.agents.certainty import HIGH, LOW, calibrated, fit_deviation, raw_cut, verdict
+from redraft.agents.accounts import HIGH, LOW, calibrated, fit_deviation, raw_cut, verdict
 from redraft.evaluators.consensus import interval_of_mean
 from redraft.lab.agreement.calibration import LabelledProbability, cross_fitted, fitted, quality
 from redraft.settings import Calibration

@@ -15,11 +15,10 @@ import pytest
 import redraft
 from redraft import DraftConfig, Limits, RedraftError, Session, UsageError
 from redraft.batches.dossiers import wanted_in, write_page, write_pages
-from redraft.batches.folder import add_dossiers, folder_named, write_folder
 from redraft.batches.request import BatchRequest
 from redraft.batches.sources import check, file_name, items_of, put_in
 from redraft.batches.status import standing_of
-from redraft.batches.tables import read_batch
+from redraft.batches.tables import add_dossiers, folder_named, read_batch, write_folder
 from redraft.batches.worker import BatchWorker
 from redraft.store.batches import Batch
 from redraft.store.store import Store

@@ -17,7 +17,7 @@ _THREADS = '''
 import asyncio, os, threading
 from redraft.batches.engine import WorkerEnded, WorkerPlace
 from redraft.batches.worker import open_worker, work
-from redraft.llm.prices import price_table
+from redraft.llm.budget import price_table
 
 class Threads:
     """One file is an engine: this one has workers as threads."""

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from redraft.batches.engine import Processes, WorkerEnded, WorkerPlace
+from redraft.batches.engine import Processes, WorkerEnded, WorkerPlace, WorkerPool
 from redraft.batches.worker import Tell, WorkerTerms
-from redraft.batches.worker_pool import WorkerPool
 from redraft.errors import RedraftError, StoreError
 from redraft.llm.budget import Budget
 from redraft.store.reservations import Reservation, Reservations

@@ -16,11 +16,10 @@ from typing import Any
 
 import pytest
 
-from redraft.batches import worker_pool as crews
-from redraft.batches.engine import Engine, engine_named
+from redraft.batches import engine as crews
+from redraft.batches.engine import Engine, WorkerPool, engine_named
 from redraft.batches.request import budget_key_of
 from redraft.batches.worker import WorkerTerms
-from redraft.batches.worker_pool import WorkerPool
 from redraft.errors import RedraftError, UsageError
 from redraft.store.store import Store
 from tests.batches.test_work import documents, opened, states

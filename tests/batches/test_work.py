@@ -15,14 +15,13 @@ from typing import Any
 
 import pytest
 
-from redraft.batches.engine import Processes
+from redraft.batches.engine import Processes, WorkerPool
 from redraft.batches.request import BatchRequest, budget_key_of
 from redraft.batches.sources import items_of, put_in
 from redraft.batches.status import standing_of
 from redraft.batches.worker import BatchWorker, WorkerTerms
-from redraft.batches.worker_pool import WorkerPool
 from redraft.llm import provider_batch
-from redraft.llm.prices import PriceTable
+from redraft.llm.budget import PriceTable
 from redraft.settings import DraftConfig, Limits
 from redraft.store.batches import Batch
 from redraft.store.store import Store

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redraft.builtin.decisions import find_confusion, prefer_summary
+from redraft.builtin.model import find_confusion, prefer_summary
 from redraft.prompts.coherence import ConfusionGiven, PreferGiven, Preferred, SummarySentence
 from redraft.prompts.contract import UNSURE
 

@@ -14,9 +14,8 @@ from click.testing import CliRunner
 from redraft.cli import hints, options
 from redraft.cli.commands.resume import resume
 from redraft.cli.sections import Command
-from redraft.errors import RunError
+from redraft.errors import RunError, for_command_line
 from redraft.settings import Limits
-from redraft.wording import for_command_line
 from tests.chatserver import ChatServer, summarizer
 from tests.cli.inside import Inside, keepers_court
 from tests.support import story

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from redraft.cli.views.findings import brief, numbered
+from redraft.cli.views.figures import brief_finding, numbered
 from redraft.cli.views.render import score_lines
 from redraft.domain import Finding
 from redraft.text.words import count_words
@@ -333,7 +333,7 @@ def test_a_score_that_there_was_not_is_told_from_the_arrow() -> None:
 
 def test_a_finding_in_one_line_is_cut_at_a_space() -> None:
     def brief_of(explanation: str) -> str:
-        return brief(Finding("coverage", "kind", "add", explanation))
+        return brief_finding(Finding("coverage", "kind", "add", explanation))
 
     whole = "mend the lighthouse " * 12
     shown = brief_of(whole)
@@ -369,9 +369,13 @@ def test_a_goal_that_too_few_verdicts_speak_of_is_unsure(tmp_path: Path) -> None
 
 def test_how_many_judges_say_what_a_finding_says_is_shown_where_they_differ() -> None:
     finding = Finding("coverage", "unanswered", "add", "Say it.", question="Who?", said_by=(1, 2))
-    assert brief(finding) == "unanswered (1 of 2 judges): Who?"
+    assert brief_finding(finding) == "unanswered (1 of 2 judges): Who?"
     assert next(numbered(1, finding, island())).strip() == "1  unanswered (1 of 2 judges): Who?"
-    assert brief(replace(finding, said_by=(2, 2))) == brief(replace(finding, said_by=None)) == "unanswered: Who?"
+    assert (
+        brief_finding(replace(finding, said_by=(2, 2)))
+        == brief_finding(replace(finding, said_by=None))
+        == "unanswered: Who?"
+    )
 
 
 @pytest.mark.slow

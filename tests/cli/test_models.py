@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.llm import retry, servers
+from redraft.llm import rate_limiter, servers
 from redraft.llm.servers import Port
 from redraft.store.store import Store
 from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen
@@ -240,7 +240,7 @@ def test_one_that_cannot_work_hides_no_others_and_the_commands_are_the_ones_to_t
 
 
 def test_a_run_that_reaches_nobody_names_the_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retry, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(rate_limiter, "FIRST_PAUSE", 0.001)
     (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
     away = f"http://127.0.0.1:{free_port()}/v1"
     done = Inside(tmp_path, away).run("summarize", "book.md", "-m", "openai:m", "-w", "60")

@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from redraft.cli.views.history import _request
-from redraft.domain import Finding, Round
-from redraft.rulings import Became, PointAnswer
+from redraft.domain import Became, Finding, PointAnswer, Round
 from tests.cli.inside import Inside, keepers_court
 from tests.command import Done
 from tests.judges import told

@@ -28,8 +28,7 @@ from redraft.lab.doctor.probes import (
     in_summary,
     texts,
 )
-from redraft.llm.base import Request
-from redraft.llm.fakes import FunctionModel, Line
+from redraft.llm.base import FunctionModel, Line, Request
 from redraft.llm.reply_reader import read_value
 from redraft.prompts.book import PromptBook
 from tests.judges import Json, Sheet, sentence_of

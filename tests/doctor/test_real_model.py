@@ -11,7 +11,7 @@ import pytest
 
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.lab.doctor.checkup import DoctorSubject, examine
-from redraft.lab.doctor.controls import controls, expected
+from redraft.lab.doctor.expectations import controls, expected
 from redraft.lab.doctor.probes import EMPTY, HOLLOW
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import DraftConfig, Limits
@@ -34,7 +34,7 @@ def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 async def test_a_real_model_is_examined_by_coverage(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # All controls take it hours where others are at work, too.
     few = [one for one in controls() if one.name in (EMPTY, HOLLOW, "the same twice")]
-    monkeypatch.setattr("redraft.lab.doctor.controls.controls", lambda: few)
+    monkeypatch.setattr("redraft.lab.doctor.expectations.controls", lambda: few)
     coverage = BUILT_IN["coverage"]
     settings = DraftConfig(context_tokens=4096, prompts="simple")
     with Store(tmp_path / "redraft.db") as store:

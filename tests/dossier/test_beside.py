@@ -8,9 +8,8 @@ from redraft.domain import Evaluation
 from redraft.errors import UsageError
 from redraft.report.dossier.comparison.build import read_beside
 from redraft.report.dossier.comparison.contents import RunsBeside, RunVerdict
-from redraft.report.dossier.comparison.contestants import letters
 from redraft.report.dossier.comparison.pairs import fifth_of, standing
-from redraft.report.dossier.comparison.sides import counted, interval_of_mean
+from redraft.report.dossier.comparison.sides import counted, interval_of_mean, letters
 from redraft.report.pages.comparison import comparison_page
 from redraft.store.store import Store
 from tests.dossier.keepers import Shelf

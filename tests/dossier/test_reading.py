@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from redraft import Session, read_lineage, read_trace
+from redraft.domain import FinalComparison
 from redraft.errors import RunError
 from redraft.llm.base import Request
 from redraft.readers.documents import parse
@@ -19,9 +20,8 @@ from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.history.lineage import came_up
 from redraft.report.history.trace import GIVEN_SAID
+from redraft.report.pages.comparison import dossier_markdown
 from redraft.report.pages.dossier import dossier_page
-from redraft.report.pages.markdown import dossier_markdown
-from redraft.rulings import FinalComparison
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from redraft.report.dossier.contents import Score
-from redraft.report.dossier.verdict import verdict
+from redraft.report.dossier.contents import Score, verdict
 
 
 def score(metric: str, value: float | None, goal: float | None = None, met: bool | None = None) -> Score:

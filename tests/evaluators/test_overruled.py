@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from redraft.domain import Evaluation, Finding
+from redraft.domain import Evaluation, Finding, Ruling
 from redraft.evaluators.metric_info import withdrawn
 from redraft.evaluators.panel import without_overruled
-from redraft.rulings import Ruling
 
 ONE = Finding("consistency", "unsupported", "remove", "The document does not say this.", sentence="Ann came.")
 OTHER = replace(ONE, sentence="Bob left.", value=0.25)

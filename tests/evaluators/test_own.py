@@ -24,7 +24,7 @@ from redraft.evaluators.metric_info import MetricAim, aim_of
 from redraft.evaluators.panel import Panel
 from redraft.events import Event, Noted
 from redraft.graphs.review import REVIEW
-from redraft.llm.fakes import FunctionModel, ScriptError
+from redraft.llm.base import FunctionModel, ScriptError
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
 from redraft.report.history.trace import read_trace
@@ -32,7 +32,7 @@ from redraft.runs.dry_run import dry_run
 from redraft.runs.prepare import RunSpec, prepare, recall, record
 from redraft.settings import JudgeConfig, Limits, PolicyName, RefineConfig, with_draft
 from redraft.store.runs import Run
-from redraft.text.passages import Passages
+from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.cli.inside import keepers_court
 from tests.judges import Court, function_model, told

@@ -18,7 +18,7 @@ from redraft.agents.referee import Referee, prompt_tokens
 from redraft.domain import GIVEN, OTHER, content_id
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.preference import PreferenceVerdict, Winner, settled, winner_of
-from redraft.llm.fakes import FunctionModel
+from redraft.llm.base import FunctionModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ASPECTS, Preferred
 from redraft.runs.prepare import prepare

@@ -12,8 +12,7 @@ import redraft
 from redraft.domain import Evaluation
 from redraft.errors import UsageError
 from redraft.evaluators.rubric import Rubric
-from redraft.llm.base import Request
-from redraft.llm.fakes import FunctionModel
+from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.rubric import RubricGiven, RubricVerdict
 from redraft.studio.run_actions import Fork

@@ -11,7 +11,7 @@ from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.retrieval import ReadingPlan
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.readers.documents import load
-from redraft.text.passages import Passages
+from redraft.text.retrieval import Passages
 from redraft.text.sentences import sentences
 from redraft.text.tokens import EstimatingTokenizer
 

@@ -16,7 +16,7 @@ from redraft import Limits, Session, Store
 from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, RunError, UsageError
 from redraft.lab.experiments.chunk_size import EXPERIMENT, MarkedChunk, SizeDesign, SizeOutcome, chunk_sizes
-from redraft.llm.prices import PriceTable
+from redraft.llm.budget import PriceTable
 from redraft.prompts.factual import ChunkMarks
 from redraft.readers.documents import parse
 from redraft.runs.experiment_runner import ExperimentRunner

@@ -13,7 +13,7 @@ from redraft.lab.experiments.context.experiment import ContextOutcome, context
 from redraft.lab.experiments.context.records import ContextDesign
 from redraft.lab.experiments.context.tables import EXPERIMENT
 from redraft.lab.experiments.plan import NamedModel
-from redraft.llm.prices import PriceTable
+from redraft.llm.budget import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
 from tests.experiments.made import rows

@@ -29,7 +29,7 @@ from redraft.lab.experiments.longsumeval import longsumeval
 from redraft.lab.experiments.pictures import drawn
 from redraft.lab.experiments.plan import NamedModel
 from redraft.lab.experiments.sources import read_ready
-from redraft.llm.prices import PriceTable
+from redraft.llm.budget import PriceTable
 from redraft.readers.documents import parse
 from redraft.report.tables import Report
 from redraft.runs.experiment_runner import ExperimentRunner

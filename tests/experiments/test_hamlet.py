@@ -20,7 +20,7 @@ from redraft.errors import PlanError, UsageError
 from redraft.events import CallAnswered, Event, PartDone
 from redraft.lab.experiments.hamlet.experiment import HamletOutcome
 from redraft.lab.experiments.hamlet.tables import EXPERIMENT
-from redraft.llm.prices import PriceTable
+from redraft.llm.budget import PriceTable
 from redraft.settings import Price
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
 from tests.experiments.made import rows

@@ -33,9 +33,8 @@ from redraft.lab.experiments.qa import tables as qa
 from redraft.lab.experiments.qa.experiment import QaDesign
 from redraft.lab.experiments.sources import Ready
 from redraft.llm import structured_output
-from redraft.llm.base import Request
-from redraft.llm.fakes import FunctionModel, Line
-from redraft.llm.prices import PriceTable
+from redraft.llm.base import FunctionModel, Line, Request
+from redraft.llm.budget import PriceTable
 from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS
 from redraft.prompts.revision import REVISE
 from redraft.runs.experiment_runner import ExperimentRunner

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from redraft.agents.questioner import JudgedAnswer, Response
-from redraft.domain import Document, Span, Totals
+from redraft.agents.examiner import JudgedAnswer, Response
+from redraft.domain import Document, QuestionType, Span, Totals, TypedQuestion, TypedQuestions, third_of
 from redraft.evaluators.similarity import rouge1
 from redraft.lab.experiments.context.records import ReadingStep
 from redraft.lab.experiments.qa.experiment import ANSWERS, QUESTIONS, VERDICTS, QaCell, QaItem, QaSubject
@@ -27,7 +27,6 @@ from redraft.lab.experiments.qa.tables import (
     third_table,
     yes_no_table,
 )
-from redraft.questions import QuestionType, TypedQuestion, TypedQuestions, third_of
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import Failure
 

@@ -20,7 +20,7 @@ from redraft.lab.experiments.hamlet.experiment import HamletDesign, HamletOutcom
 from redraft.lab.experiments.hamlet.tables import EXPERIMENT
 from redraft.lab.experiments.pictures import drawn
 from redraft.lab.experiments.plan import NamedModel
-from redraft.llm.prices import PriceTable
+from redraft.llm.budget import PriceTable
 from redraft.runs.experiment_runner import ExperimentRunner
 from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of
 from tests.judges import KEY, Keepers, Said, island, seen_on, told

@@ -14,9 +14,8 @@ from redraft import DraftConfig, JudgeConfig, RefineConfig
 from redraft.cli.views.history import trace_lines
 from redraft.errors import ProviderError, UsageError
 from redraft.graphs.evaluation import attainment
-from redraft.llm.base import Request
-from redraft.llm.fakes import Line
-from redraft.llm.prices import PriceTable
+from redraft.llm.base import Line, Request
+from redraft.llm.budget import PriceTable
 from redraft.prompts.coherence import Preferred
 from redraft.report.history.trace import read_trace
 from redraft.runs.dry_run import spending_of

@@ -8,7 +8,7 @@ import pytest
 
 from redraft import DraftConfig, graphs
 from redraft.domain import Document
-from redraft.llm.fakes import FunctionModel
+from redraft.llm.base import FunctionModel
 from redraft.runs.prepare import prepare
 from redraft.text.document_form import kind_by_form
 from tests.support import SAMPLE, Desk, obedient, story

@@ -22,8 +22,7 @@ from redraft.errors import (
     UsageError,
 )
 from redraft.graphs.plan import CONTEXT_SHARE
-from redraft.llm.base import Request
-from redraft.llm.fakes import FunctionModel, Line
+from redraft.llm.base import FunctionModel, Line, Request
 from redraft.text.words import count_words
 from tests.support import Desk, betraying, obedient, prose, story
 

@@ -10,8 +10,7 @@ import pytest
 from redraft import DraftConfig, Limits
 from redraft.domain import Usage
 from redraft.errors import ModelError, RefusedReply, RejectedRequest
-from redraft.llm.base import Request
-from redraft.llm.fakes import Line
+from redraft.llm.base import Line, Request
 from redraft.runs.prepare import prepare
 from redraft.text.words import count_words
 from tests.support import Desk, betraying, obedient, prose, story

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from redraft.domain import Document
-from redraft.llm.base import Request
-from redraft.llm.fakes import Line
+from redraft.llm.base import Line, Request
 from redraft.readers.documents import parse
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words

@@ -9,8 +9,7 @@ import pytest
 
 from redraft.domain import Usage
 from redraft.errors import RefusedReply
-from redraft.llm.base import Request
-from redraft.llm.fakes import Line
+from redraft.llm.base import Line, Request
 from redraft.prompts.qa import DocumentQuestion, DocumentQuestions, Ranking
 from redraft.prompts.summarization import MOST_POINTS, Outline, Term, outline_text
 from redraft.settings import DraftConfig

@@ -11,8 +11,7 @@ import pytest
 from redraft import Limits, Store
 from redraft.domain import Parent, Span, Usage
 from redraft.errors import RefusedReply
-from redraft.llm.base import Request
-from redraft.llm.fakes import Line
+from redraft.llm.base import Line, Request
 from redraft.text.words import count_words
 from tests.judges import Court, island, told
 from tests.support import Desk, prose, story

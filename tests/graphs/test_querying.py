@@ -9,8 +9,7 @@ import pytest
 
 from redraft.domain import Usage
 from redraft.errors import IncompleteError, RefusedReply
-from redraft.llm.base import Request
-from redraft.llm.fakes import Line
+from redraft.llm.base import Line, Request
 from tests.support import Desk, obedient, story
 
 QUERY = "Who tends the lamp at station 40?"

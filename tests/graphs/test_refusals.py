@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from redraft.errors import IncompleteError, RedraftError, RefusedReply
-from redraft.llm.base import Request
-from redraft.llm.fakes import Line
+from redraft.llm.base import Line, Request
 from tests.support import Desk, obedient, story
 from tests.torture.refusals import refusals
 

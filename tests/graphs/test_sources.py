@@ -10,8 +10,7 @@ import pytest
 from redraft.domain import Document, Span
 from redraft.graphs.hierarchical import SourceParagraphs
 from redraft.graphs.plan import SOURCE_SHARE
-from redraft.llm.base import Request
-from redraft.llm.fakes import Line
+from redraft.llm.base import Line, Request
 from redraft.readers.documents import parse
 from redraft.runs.prepare import prepare
 from redraft.settings import DraftConfig

@@ -11,8 +11,7 @@ import pytest
 from redraft import Session, cited, read_lineage
 from redraft.domain import Document, Parent, Span
 from redraft.errors import RunError, UsageError
-from redraft.llm.base import Request
-from redraft.llm.fakes import Line
+from redraft.llm.base import Line, Request
 from redraft.readers.documents import parse
 from redraft.report.history import lineage as module
 from redraft.report.history.lineage import Lineage

@@ -26,8 +26,7 @@ from redraft.domain import (
     Usage,
 )
 from redraft.errors import RefusedReply, RunError
-from redraft.llm.base import Request
-from redraft.llm.fakes import Line
+from redraft.llm.base import Line, Request
 from redraft.report.history.lineage import read_lineage
 from redraft.report.history.lost import Loss, Losses, read_losses
 from redraft.settings import DraftConfig

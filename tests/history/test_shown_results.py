@@ -84,7 +84,7 @@ async def test_a_frame_has_a_row_for_each_metric_or_finding(
     judged: Result, court: Court, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip(package)
-    monkeypatch.setattr("redraft.report.frames.find_spec", lambda name: name == package or None)
+    monkeypatch.setattr("redraft.report.tables.find_spec", lambda name: name == package or None)
     scores, findings = judged.to_frame(), judged.to_frame("findings")
     assert list(scores["metric"]) == list(judged.evaluations)
     assert dict(zip(scores["metric"], scores["score"], strict=True))["coverage"] == judged.scores["coverage"]
@@ -101,7 +101,7 @@ async def test_a_frame_has_a_row_for_each_metric_or_finding(
 async def test_a_frame_without_a_package_for_it_says_what_to_install(
     judged: Result, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("redraft.report.frames.find_spec", lambda name: None)
+    monkeypatch.setattr("redraft.report.tables.find_spec", lambda name: None)
     with pytest.raises(UsageError, match="needs pandas or polars, and neither is installed"):
         judged.to_frame()
     with pytest.raises(UsageError, match="a frame has no 'rounds'"):

@@ -21,9 +21,8 @@ from mcp.client.stdio import stdio_client
 import redraft
 from redraft.domain import Usage
 from redraft.integrations.mcp_server import Desk, server
-from redraft.llm.base import Reply, Request
+from redraft.llm.base import FunctionModel, Reply, Request
 from redraft.llm.budget import Budget
-from redraft.llm.fakes import FunctionModel
 from tests.judges import Keepers, function_model, island, told
 from tests.support import SAMPLE, obedient
 

@@ -29,9 +29,9 @@ from redraft.text.languages import (
     with_language,
 )
 from redraft.text.origins import Origins
-from redraft.text.passages import Passages
 from redraft.text.places import document_of
 from redraft.text.quotes import locate
+from redraft.text.retrieval import Passages
 from redraft.text.sentences import sentences
 from redraft.text.tokens import EstimatingTokenizer
 from tests.cli.inside import Inside

@@ -16,9 +16,9 @@ from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
 from redraft.errors import ProviderError, RedraftError, RefusedReply, UsageError
+from redraft.llm.addresses import redacted
+from redraft.llm.base import ScriptedModel
 from redraft.llm.chat import ChatModel
-from redraft.llm.fakes import ScriptedModel
-from redraft.llm.secrets import redacted
 from redraft.runs.models import open_model
 from redraft.settings import DraftConfig
 from tests.chatserver import Answer, ChatServer, Fault

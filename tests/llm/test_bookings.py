@@ -16,10 +16,9 @@ import pytest
 
 from redraft.domain import Usage
 from redraft.errors import BudgetError, ModelError, TransientError
-from redraft.llm.base import Complaint, Reply, Request, Sampling
+from redraft.llm.base import Complaint, FunctionModel, Reply, Request, Sampling
 from redraft.llm.budget import Budget
 from redraft.llm.chat import Mode
-from redraft.llm.fakes import FunctionModel
 from redraft.llm.rate_limiter import Limiter
 from redraft.llm.structured_output import most_tokens_of
 from redraft.settings import Price

@@ -16,7 +16,7 @@ import pytest
 from langchain_core.decisions import BaseDecisionModel, ClassifierResponse, Noul
 
 import redraft
-from redraft.agents.certainty import verdict
+from redraft.agents.accounts import verdict
 from redraft.domain import Evaluation
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import interval_of_mean
@@ -362,10 +362,7 @@ def dear(_: str, question: Json) -> dict[str, float]:
     return split(0.95, *_SIDES[_number(question) % 10 == 9])
 
 
-_SIDES = {
-    False: ("supported", ("absent", "contradicted")),
-    True: ("contradicted", ("absent", "supported")),
-}
+_SIDES = {False: ("supported", ("absent", "contradicted")), True: ("contradicted", ("absent", "supported"))}
 TOWNS = [f"The ferry of Town {n} sank in March." for n in range(60)]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redraft.errors import RedraftError, TransientError
-from redraft.llm.fakes import FunctionModel, ScriptedModel, ScriptError
+from redraft.llm.base import FunctionModel, ScriptedModel, ScriptError
 from tests.llm.support import RED, Desk, colour, story
 
 

@@ -16,8 +16,8 @@ import pytest
 
 import redraft
 from redraft.errors import RedraftError, StoreError
-from redraft.llm import provider_batch, retry
-from redraft.llm.prices import builtin_prices, price_table
+from redraft.llm import provider_batch, rate_limiter
+from redraft.llm.budget import builtin_prices, price_table
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store
 from tests.chatserver import ChatServer, Fault, Reply, Seen, summarizer
@@ -32,7 +32,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provider_batch, "_QUIET", 0.2)
     monkeypatch.setattr(provider_batch, "_FIRST_LOOK", 0.05)
     monkeypatch.setattr(provider_batch, "_LONGEST_PAUSE", 0.1)
-    monkeypatch.setattr(retry, "FIRST_PAUSE", 0.02)
+    monkeypatch.setattr(rate_limiter, "FIRST_PAUSE", 0.02)
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.02)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
 

@@ -10,7 +10,7 @@ from redraft.errors import CutReply
 from redraft.llm.addresses import base_url
 from redraft.runs.models import open_model
 from redraft.settings import DraftConfig, ReplyForm
-from redraft.store.models import ModelCapabilities
+from redraft.store.calls import ModelCapabilities
 from tests.chatserver import Answer, ChatServer, Seen
 from tests.llm.support import KEY, RED, Desk, colour
 from tests.llm.test_modes import mode_of

@@ -11,8 +11,7 @@ import pytest
 from redraft.agents.accounts import Attempt, Entries, account
 from redraft.domain import Usage
 from redraft.errors import LateReply, ModelError, TimedOut
-from redraft.llm.base import Request
-from redraft.llm.fakes import FunctionModel, ScriptedModel
+from redraft.llm.base import FunctionModel, Request, ScriptedModel
 from redraft.llm.rate_limiter import Limiter
 from tests.chatserver import ChatServer, Fault
 from tests.llm.support import RED, Desk, colour, story

@@ -8,7 +8,7 @@ import pytest
 
 from redraft.domain import Usage
 from redraft.errors import UsageError
-from redraft.llm.prices import FREE, builtin_prices, price_table
+from redraft.llm.budget import FREE, builtin_prices, price_table
 from redraft.runs.models import price_of, resolve
 from redraft.settings import DraftConfig, Price
 

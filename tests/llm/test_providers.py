@@ -19,10 +19,9 @@ from pydantic import Field, SecretStr
 
 from redraft import DraftConfig
 from redraft.errors import ModelError, TransientError, UsageError
-from redraft.llm.base import Sampling
+from redraft.llm.base import FunctionModel, Sampling
+from redraft.llm.budget import FREE, PriceTable
 from redraft.llm.chat import ChatModel, as_model
-from redraft.llm.fakes import FunctionModel
-from redraft.llm.prices import FREE, PriceTable
 from redraft.runs.models import open_model, price_of, resolve
 from tests.chatserver import ChatServer, Fault
 from tests.llm.support import KEY, RED, Desk, colour, story
@@ -318,7 +317,7 @@ def test_a_provider_whose_package_is_missing_says_which_to_install(model: str, p
 
 PLUGIN = """
 from tests.llm.test_providers import Local
-from redraft.llm.fakes import FunctionModel
+from redraft.llm.base import FunctionModel
 from redraft.errors import UsageError
 
 def brush(rest, settings):

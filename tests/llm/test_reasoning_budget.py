@@ -11,9 +11,8 @@ import pytest
 from redraft.domain import Usage
 from redraft.errors import CutReply, CutThought, RejectedRequest, UnreadableReply
 from redraft.llm.addresses import base_url
-from redraft.llm.base import LateModel
+from redraft.llm.base import FunctionModel, LateModel
 from redraft.llm.chat import ChatModel
-from redraft.llm.fakes import FunctionModel
 from redraft.llm.reasoning_budget import MOST, START, refuses_sampling, usual_room
 from redraft.runs.models import open_model, reasoning_reserve
 from redraft.settings import DraftConfig
@@ -146,7 +145,7 @@ async def test_what_is_learned_meanwhile_costs_no_more_than_is_booked(
             request = replace(colour(), text="What colour has a rose?")
             booked = inner.most_tokens(request.sampling)
             assert isinstance(inner, LateModel)
-            cast(ChatModel, inner._model()).expect(3_000)
+            cast("ChatModel", inner._model()).expect(3_000)
             assert inner.most_tokens(request.sampling) > booked
             await inner.ask(replace(request, most_tokens=booked))
     assert limits(server) == [booked]

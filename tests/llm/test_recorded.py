@@ -14,9 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from redraft.domain import Usage, content_id
 from redraft.errors import BudgetError, CutReply, ModelError, ProviderError, RefusedReply, StoreError, UnreadableReply
 from redraft.events import CallAnswered, CallFailed, CallStarted
-from redraft.llm.base import Complaint, Reply, Request
+from redraft.llm.base import Complaint, FunctionModel, Line, Reply, Request, ScriptedModel
 from redraft.llm.budget import Budget
-from redraft.llm.fakes import FunctionModel, Line, ScriptedModel
 from redraft.llm.rate_limiter import Limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.catalog import PROMPTS

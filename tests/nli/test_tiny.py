@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from redraft import Session
-from redraft.agents.certainty import HIGH
+from redraft.agents.accounts import HIGH
 from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Span, Tree
 from redraft.errors import UsageError
 from redraft.evaluators.reference.keyfacts import keyfacts_id

@@ -14,9 +14,8 @@ import pytest
 
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import Examiner
-from redraft.agents.fact_checker import FactChecker, SentenceVerdict
+from redraft.agents.fact_checker import FactChecker, SentenceVerdict, Splitter
 from redraft.agents.judge import Judge
-from redraft.agents.splitter import Splitter
 from redraft.domain import Document, Span
 from redraft.errors import ProviderError, UsageError
 from redraft.llm.base import Reply, Request
@@ -31,7 +30,7 @@ from redraft.runs.models import price_of, resolve
 from redraft.settings import Calibration, DraftConfig
 from redraft.store.store import Store
 from redraft.text.languages import reading
-from redraft.text.passages import Passages
+from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 
 YES, NO, NEITHER, UNSURE = (

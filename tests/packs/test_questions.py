@@ -17,7 +17,7 @@ from redraft.evaluators.reference.questions import chosen_in, parts_of, stretche
 from redraft.events import Event, Noted
 from redraft.report.history.results import Result
 from redraft.settings import JudgeConfig
-from redraft.text.passages import Passages
+from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import Answer
 from tests.judges import KEY, Court, Keepers, Said, Sheet, asked_of, island, told

@@ -16,14 +16,24 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from redraft.agents.judge import Judge
-from redraft.domain import Document, Evidence, Pack, PackQuestion, Span
+from redraft.domain import (
+    THIRDS,
+    TYPES,
+    Document,
+    Evidence,
+    Pack,
+    PackQuestion,
+    Span,
+    TypedQuestion,
+    TypedQuestions,
+    third_of,
+)
 from redraft.errors import JudgingError, PackError
 from redraft.evaluators.reference.exchange import import_pack
 from redraft.evaluators.reference.pack_file import PackContents, choose, pack_id, pack_json
 from redraft.evaluators.reference.typed import TypedBuilder, flaw_of, in_order, paragraphs, slots, typed_id
 from redraft.events import unobserved
-from redraft.llm.base import Request
-from redraft.llm.fakes import FunctionModel
+from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import (
     AnswerFromDocumentGiven,
@@ -33,7 +43,6 @@ from redraft.prompts.qa import (
     TypedReply,
     yes_or_no,
 )
-from redraft.questions import THIRDS, TYPES, TypedQuestion, TypedQuestions, third_of
 from redraft.readers.documents import parse
 from redraft.runs.job import reader_of
 from redraft.runs.prepare import prepare

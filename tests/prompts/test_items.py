@@ -9,12 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from redraft.domain import Task, TextKind
+from redraft.domain import QuestionType, Task, TextKind
 from redraft.prompts import qa, revision
 from redraft.prompts.book import PromptBook, _fences, _tags
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.tags import Tags
-from redraft.questions import QuestionType
 from tests.prompts.samples import (
     BOTH,
     CHOICES,

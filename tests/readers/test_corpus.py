@@ -13,8 +13,8 @@ from redraft.errors import DocumentError, UsageError
 from redraft.readers.documents import load, load_all, parse, together
 from redraft.readers.parts import choice, parted
 from redraft.text.chunks import chunk
-from redraft.text.passages import Passages
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
+from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.readers import makers
 

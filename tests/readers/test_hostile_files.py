@@ -12,9 +12,8 @@ import pytest
 
 from redraft.domain import Document
 from redraft.errors import DocumentError
-from redraft.readers import apart, archive, child
-from redraft.readers.apart import read_apart
-from redraft.readers.documents import load_bytes
+from redraft.readers import archive, child, documents
+from redraft.readers.documents import load_bytes, read_apart
 from redraft.readers.formats import too_large
 from redraft.readers.matter import check
 from redraft.readers.parts import Choice
@@ -98,19 +97,19 @@ def test_any_other_failure_of_a_parser_is_a_sentence(
 
 @pytest.mark.slow
 def test_a_process_that_dies_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "_START", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    monkeypatch.setattr(documents, "_START", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     assert refusal("pdf", b"x").message == "the file is broken, and crashed the program that reads it"
-    monkeypatch.setattr(apart, "_START", "raise MemoryError")
+    monkeypatch.setattr(documents, "_START", "raise MemoryError")
     assert refusal("pdf", b"x").message == too_large("pdf")["error"]
-    monkeypatch.setattr(apart, "_START", "import time; time.sleep(60)")
-    monkeypatch.setattr(apart, "_WAIT", 0.5)
+    monkeypatch.setattr(documents, "_START", "import time; time.sleep(60)")
+    monkeypatch.setattr(documents, "_WAIT", 0.5)
     assert "60 seconds" in refusal("pdf", b"x").message
 
 
 def test_a_reading_process_has_none_of_our_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     say = "import json, os; print(json.dumps({'error': ' '.join(os.environ), 'hint': 'x'}))"
-    monkeypatch.setattr(apart, "_START", say)
+    monkeypatch.setattr(documents, "_START", say)
     assert "OPENAI" not in refusal("pdf", b"x").message
 
 

@@ -22,11 +22,6 @@ def test_each_item_is_a_line_that_reads_back() -> None:
 
 def test_what_is_within_has_a_column_for_each_of_its_parts_and_what_is_not_there_is_empty() -> None:
     head, *rows = csv.reader(io.StringIO(items_csv(ITEMS)))
-    assert head == [
-        *("id", "score", "runs.drafting", "kinds", "done", "usage.calls", "usage.by.judge", "failure.code"),
-    ]
-    assert rows == [
-        ["a", "0.5", "r1", '["x", "y"]', "true", "", "", ""],
-        ["'=1+1", "", "", "", "", "2", "1", "x y"],
-    ]
+    assert head == [*("id", "score", "runs.drafting", "kinds", "done", "usage.calls", "usage.by.judge", "failure.code")]
+    assert rows == [["a", "0.5", "r1", '["x", "y"]', "true", "", "", ""], ["'=1+1", "", "", "", "", "2", "1", "x y"]]
     assert items_csv([]) == "\n"

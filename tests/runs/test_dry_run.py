@@ -13,9 +13,8 @@ import pytest
 from redraft import Case, Evaluation, Evaluator, Fence, GivenModel, Prompt, ReplyModel, Session, Store
 from redraft.domain import Document
 from redraft.llm import structured_output
-from redraft.llm.base import Request
-from redraft.llm.fakes import FunctionModel, Line
-from redraft.llm.prices import builtin_prices
+from redraft.llm.base import FunctionModel, Line, Request
+from redraft.llm.budget import builtin_prices
 from redraft.prompts.book import PromptBook
 from redraft.prompts.revision import REVISE
 from redraft.readers.documents import parse

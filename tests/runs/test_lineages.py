@@ -10,8 +10,7 @@ import pytest
 from redraft import DraftConfig, Limits
 from redraft.agents import tracer
 from redraft.errors import BudgetError, RunError, UsageError
-from redraft.llm.base import Request
-from redraft.llm.fakes import FunctionModel, Line
+from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts.origins import AllSources, Sources
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.runs import lineage

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from redraft.llm.base import Request
-from redraft.llm.fakes import FunctionModel, Line
+from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts.origins import AllSources, Sources
 from redraft.report.history.lost import Losses, read_losses
 from redraft.runs import lineage

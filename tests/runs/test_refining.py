@@ -13,7 +13,7 @@ import pytest
 
 from redraft import Finding, Limits, RefineConfig, ReviewQuestion
 from redraft.errors import ModelError, ProviderError, RunError, TransientError
-from redraft.llm import retry
+from redraft.llm import rate_limiter
 from redraft.report.history.results import Result
 from redraft.settings import JudgeConfig, PolicyName
 from redraft.text.words import count_words
@@ -339,7 +339,7 @@ async def test_what_can_be_judged_is_mended_where_another_goal_cannot_be(court: 
 async def test_a_provider_that_is_gone_while_it_judges_ends_it_with_an_error(
     court: Open, monkeypatch: pytest.MonkeyPatch, gone: ModelError
 ) -> None:
-    monkeypatch.setattr(retry, "FIRST_PAUSE", 0.001)
+    monkeypatch.setattr(rate_limiter, "FIRST_PAUSE", 0.001)
 
     class Away(Keepers):
         def answer_from_summary(self, sheet: Sheet) -> Said:

@@ -15,10 +15,9 @@ from langchain_core.messages import AIMessage
 from redraft import DraftConfig, Limits, Session, Store
 from redraft.errors import ModelError, UsageError
 from redraft.events import unobserved
-from redraft.llm.base import Model, Request
+from redraft.llm.base import FunctionModel, Model, Request
+from redraft.llm.budget import price_table
 from redraft.llm.chat import ChatModel
-from redraft.llm.fakes import FunctionModel
-from redraft.llm.prices import price_table
 from redraft.prompts.book import PromptBook
 from redraft.readers.documents import parse
 from redraft.runs.model_pool import ModelPool, assign_models, at_work, by_identity, located, model_roles, under_settings

@@ -19,30 +19,33 @@ from redraft.domain import (
     DocumentSection,
     Evaluation,
     Evidence,
+    FinalComparison,
     Finding,
     Gap,
     KeyFact,
     KeyFacts,
+    Lookup,
     Objection,
     Pack,
     PackQuestion,
     Parent,
     Piece,
+    PointAnswer,
     Round,
+    Ruling,
     Span,
     Tree,
+    TypedQuestion,
+    TypedQuestions,
     Usage,
     content_id,
 )
-from redraft.questions import TypedQuestion, TypedQuestions
-from redraft.rulings import FinalComparison, Lookup, PointAnswer, Ruling
 from redraft.settings import DraftConfig, JudgeConfig, Limits, Refine, RefineConfig
 from redraft.store.addresses import is_server
 from redraft.store.batches import Batch, NewItem
-from redraft.store.calls import Call
+from redraft.store.calls import Call, Message
 from redraft.store.documents import ChapterRun, DraftCandidate
 from redraft.store.judgments import Agreement, HumanOpinion, JudgeSetup
-from redraft.store.messages import Message
 from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.runs import Run
 from redraft.store.store import Store

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redraft.errors import StoreError
-from redraft.store.models import ModelCapabilities
+from redraft.store.calls import ModelCapabilities
 from redraft.store.store import Store
 from tests.store.support import plain
 

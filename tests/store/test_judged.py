@@ -15,10 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redraft.domain import Evaluation, Evidence, Finding, Outcome, Pack, PackQuestion, Round, Span, Task
+from redraft.domain import Evaluation, Evidence, Finding, Lookup, Outcome, Pack, PackQuestion, Round, Span, Task
 from redraft.errors import RunError, StoreError, UsageError
 from redraft.prompts.qa import Kind
-from redraft.rulings import Lookup
 from redraft.settings import (
     BuildKeyfacts,
     BuildQuestions,

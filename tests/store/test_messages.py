@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft.domain import Document, content_id
-from redraft.store.calls import Call
+from redraft.store.calls import Call, Message, PreparedMessages, messages_in, quoted_by
 from redraft.store.copy import copy
-from redraft.store.messages import Message, PreparedMessages, messages_in, quoted_by
 from redraft.store.reservations import Reservation, ReservationTerms
 from redraft.store.schema import STEPS
 from redraft.store.store import Store

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from redraft.document import Mark
 from redraft.domain import Chunk, Document, Gap, Span, Totals, Usage, content_id
 from redraft.errors import RunError, StoreError
-from redraft.marks import Mark
 from redraft.settings import Limits
 from redraft.store.calls import CachedAnswer
 from redraft.store.runs import new_run_id

@@ -182,13 +182,7 @@ def test_one_menu_is_open_at_a_time_and_downloads_each_format(page: Any) -> None
     assert page.is_visible("text=You cannot undo it")
     page.click("summary:has-text('Download')")
     assert not page.is_visible("text=You cannot undo it")
-    starts = {
-        ".docx": b"pk",
-        ".md": b"",
-        ".html": b"<!doctype html>",
-        ".txt": b"",
-        "-dossier.html": b"<!doctype html>",
-    }
+    starts = {".docx": b"pk", ".md": b"", ".html": b"<!doctype html>", ".txt": b"", "-dossier.html": b"<!doctype html>"}
     links = page.locator(".menu[open] a[download]")
     for (suffix, start), link in zip(starts.items(), links.all(), strict=True):
         with page.expect_download() as taken:

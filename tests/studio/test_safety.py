@@ -13,14 +13,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from redraft.errors import UsageError
+from redraft.errors import UsageError, for_command_line
 from redraft.store.store import Store
 from redraft.studio.api import ENDPOINTS
 from redraft.studio.app import _files
 from redraft.studio.context import StudioConfig
 from redraft.studio.guard import MOST_BYTES
 from redraft.studio.server import address_of, config_for, is_loopback, listening, token_on_file
-from redraft.wording import for_command_line
 from tests.store.support import fill
 from tests.studio.served import TOKEN, Served, chapter, served, until
 
@@ -281,12 +280,7 @@ def test_one_that_is_only_for_reading_has_no_route_that_writes(tmp_path: Path) -
             route.path for route in at.server._app.routes if getattr(route, "methods", None) and "POST" in route.methods
         }
         assert writing == set()
-        for path in (
-            "/runs",
-            "/runs/fork-of-abc123",
-            "/packs/pack-1",
-            "/keyfacts/keyfacts-1",
-        ):
+        for path in ("/runs", "/runs/fork-of-abc123", "/packs/pack-1", "/keyfacts/keyfacts-1"):
             page = client.get(path)
             assert page.status_code == 200, path
             assert 'method="post"' not in page.text

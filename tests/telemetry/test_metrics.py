@@ -21,13 +21,12 @@ from redraft.batches.request import BatchRequest, budget_key_of
 from redraft.batches.sources import put_in
 from redraft.batches.worker import BatchWorker
 from redraft.errors import UsageError
-from redraft.llm.prices import price_table
+from redraft.llm.budget import price_table
 from redraft.prompts.catalog import PROMPTS
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch
 from redraft.store.store import Store
-from redraft.telemetry.batch import address, served
-from redraft.telemetry.metrics import MetricsObserver
+from redraft.telemetry.metrics import MetricsObserver, address, served
 from redraft.telemetry.stages import STAGES, stage_of
 from tests.chatserver import ChatServer, Fault, Reply, Seen, summarizer
 from tests.command import Command

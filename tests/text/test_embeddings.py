@@ -14,7 +14,7 @@ from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.similarity import similarity
 from redraft.text import vectors
-from redraft.text.passages import Passages
+from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.vectors import Encoder, load_encoder
 from tests.cli.inside import Inside

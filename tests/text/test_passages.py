@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from redraft.domain import Document, DocumentSection, Span
 from redraft.readers.documents import load, parse
-from redraft.text.passages import LONGEST, WINDOW, Passage, Passages
+from redraft.text.retrieval import LONGEST, PASSAGE, Passage, Passages
 from redraft.text.sentences import sentences
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer
 from redraft.text.vectors import Embeddings
@@ -80,7 +80,7 @@ def test_passages_overlap_by_a_sentence(tokenizer: Tokenizer) -> None:
     ]
     assert all(len(shared) <= 1 for shared in overlaps)
     assert sum(len(shared) == 1 for shared in overlaps) > 0.85 * len(overlaps)
-    assert np.mean([passage.tokens for passage in found]) > 0.7 * WINDOW
+    assert np.mean([passage.tokens for passage in found]) > 0.7 * PASSAGE
 
 
 def test_no_passage_crosses_into_another_section() -> None:
@@ -101,7 +101,7 @@ def test_a_heading_stands_with_what_follows_it() -> None:
 
 def test_a_long_sentence_is_a_passage_by_itself() -> None:
     long = "The keeper said " + "that he knew " * 50 + "the way."
-    assert WINDOW < ESTIMATE.count(long) <= LONGEST
+    assert PASSAGE < ESTIMATE.count(long) <= LONGEST
     assert said(f"It rained. {long} It stopped.") == ["It rained.", long, "It stopped."]
 
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from redraft.document import Mark
 from redraft.domain import Document, Span
-from redraft.marks import Mark
 from redraft.text.retrieval import OVERLAP, WINDOW, Ranker, Windows, terms
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.vectors import Embeddings

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redraft.text.sentences import paragraphs, sentences
-from redraft.text.speakers import speaker_at
+from redraft.text.sentences import paragraphs, sentences, speaker_at
 
 
 @pytest.mark.parametrize(

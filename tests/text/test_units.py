@@ -5,8 +5,8 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 
-from redraft.text import units as module
-from redraft.text.units import indexed, ngrams, units, words
+from redraft.text import words as module
+from redraft.text.words import indexed, ngrams, units, words
 from tests.text.hostile import EXTREMES, raw_texts
 
 

@@ -20,7 +20,7 @@ from typing import Any
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
 from redraft.cli.main import main
-from redraft.llm import retry
+from redraft.llm import rate_limiter
 from tests.torture.broken import BREAKS
 
 PATIENCE = 90.0
@@ -145,7 +145,7 @@ def _live(
 
 def _arrange(fate: Fate) -> None:
     # Pauses after failures are for providers that are far away.
-    retry.FIRST_PAUSE, retry._LONGEST_PAUSE = 0.01, 0.05
+    rate_limiter.FIRST_PAUSE, rate_limiter._LONGEST_PAUSE = 0.01, 0.05
     if fate.largest_file:
         resource.setrlimit(resource.RLIMIT_FSIZE, (fate.largest_file, fate.largest_file))
     if fate.memory:

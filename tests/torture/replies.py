@@ -36,7 +36,7 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import Pair, Statement
 from redraft.readers.documents import parse
 from redraft.store.store import Store
-from redraft.text.passages import Passages
+from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.judges import Sheet
 

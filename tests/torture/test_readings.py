@@ -73,7 +73,7 @@ _READ_IN_FRESH_PROCESS = """
 import resource, sys
 from pathlib import Path
 from redraft.errors import DocumentError
-from redraft.readers.apart import read_apart
+from redraft.readers.documents import read_apart
 try:
     read_apart("pdf", Path(sys.argv[1]).read_bytes(), "a.pdf")
 except DocumentError:

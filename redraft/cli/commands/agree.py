@@ -108,10 +108,7 @@ _sweep = options.typed_option(
     help="With --save: fit a calibration of these judges' probabilities, and apply it from now on.",
 )
 @options.typed_option(
-    "--title",
-    section="output",
-    metavar="TEXT",
-    help="Name of the annotations.  [default: format and file]",
+    "--title", section="output", metavar="TEXT", help="Name of the annotations.  [default: format and file]"
 )
 @options.judging_options
 @preset_option

@@ -12,11 +12,10 @@ import click
 from redraft.cli import delivery, options
 from redraft.cli import given as asked_for
 from redraft.cli.given import store_to_read
-from redraft.cli.interrupts import on_termination
 from redraft.cli.output_files import check_output, put
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
-from redraft.cli.terminal import json_text, reading, say
+from redraft.cli.terminal import json_text, on_termination, reading, say
 from redraft.errors import RedraftError, UsageError
 from redraft.settings import Limits
 
@@ -137,9 +136,9 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
     Repeat the command to continue: finished documents are kept, failed ones are tried again.
     """
     reading(*sources[:3], *(["..."] if len(sources) > 3 else []), quiet=given["quiet"])
-    from redraft.batches.folder import folder_named
     from redraft.batches.request import estimate, open_batch
     from redraft.batches.sources import check, skipped
+    from redraft.batches.tables import folder_named
     from redraft.store.store import Store
 
     if not given["quiet"]:
@@ -252,7 +251,7 @@ def _metrics(store: Store, name: str, given: Mapping[str, Any]) -> AbstractConte
     if (port := given["metrics_port"]) is None:
         return nullcontext()
     from redraft.batches.request import budget_key_of
-    from redraft.telemetry.batch import address, served
+    from redraft.telemetry.metrics import address, served
 
     if not given["quiet"]:
         say(f"metrics at {address(port)}")
@@ -341,7 +340,7 @@ def results(name: str, form: str, output: str | None, dossiers: bool, db: str | 
 
 def _with_dossiers(store: Store, name: str, output: str | None, *, quiet: bool) -> str:
     """Have the dossiers of a batch written; returns the folder that they are in."""
-    from redraft.batches.folder import add_dossiers
+    from redraft.batches.tables import add_dossiers
     from redraft.cli.views.batches import counting
 
     folder = add_dossiers(store, name, Path(output).expanduser() if output else None, counting("dossiers", quiet=quiet))

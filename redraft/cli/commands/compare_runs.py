@@ -34,8 +34,7 @@ def compare_runs(
     differences, score against cost, and where in the document they differ.
     """
     from redraft.report.dossier.comparison.build import read_beside
-    from redraft.report.pages.comparison import comparison_page
-    from redraft.report.pages.markdown import comparison_markdown
+    from redraft.report.pages.comparison import comparison_markdown, comparison_page
 
     check_output(output)
     wanted = form_of(form, output, "add -o compare.html, or --format markdown")

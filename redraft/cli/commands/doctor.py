@@ -71,8 +71,7 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     """
     reading("the controls", quiet=quiet)
     from redraft.cli.views.plans import show
-    from redraft.lab.doctor.checkup import examine_all
-    from redraft.lab.doctor.plan import plan_table
+    from redraft.lab.doctor.checkup import examine_all, plan_table
     from redraft.store.store import Store
 
     subjects, limits, table = _patients(given), asked.limits(given), asked.prices(given)

@@ -30,8 +30,7 @@ The exit code is 3 when a metric could not be judged, or the budget is used up.
 
 
 @command(
-    epilog=_EPILOG,
-    first=("model", "metric", "judge", "repeat", "query", "max-cost", "dry-run", "all", "json", "quiet"),
+    epilog=_EPILOG, first=("model", "metric", "judge", "repeat", "query", "max-cost", "dry-run", "all", "json", "quiet")
 )
 @options.sources
 @click.argument("summary")

@@ -25,10 +25,7 @@ text unless --no-source is given.
 @click.argument("run_id", metavar="RUN")
 @form_options
 @options.typed_option(
-    "--no-source",
-    section="output",
-    is_flag=True,
-    help="Leave out the document's text, except for cited passages.",
+    "--no-source", section="output", is_flag=True, help="Leave out the document's text, except for cited passages."
 )
 @options.embeddings
 @options.db
@@ -46,8 +43,8 @@ def export(
     facts, partial summaries, calls, settings and prompts.
     """
     from redraft.report.dossier.build import read_dossier
+    from redraft.report.pages.comparison import dossier_markdown
     from redraft.report.pages.dossier import dossier_page
-    from redraft.report.pages.markdown import dossier_markdown
 
     check_output(output)
     wanted = form_of(form, output, f"redraft export {run_id} -o dossier.html")

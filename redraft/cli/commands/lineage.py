@@ -102,13 +102,6 @@ def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | Non
                 return await session.losses(run.id, ask=True, embeddings=by)
             return await session.lineage(run.id, ask=True, embeddings=by)
 
-        found = work(
-            store,
-            traced,
-            limits=limits,
-            prices=prices,
-            quiet=given["quiet"],
-            settings=settings,
-        )
+        found = work(store, traced, limits=limits, prices=prices, quiet=given["quiet"], settings=settings)
     show(found.to_json(), lineages.lines(found), as_json=as_json)
     return 0

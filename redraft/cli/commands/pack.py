@@ -20,9 +20,8 @@ from redraft.settings import BuildQuestions
 from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
-    from redraft.domain import KeyFacts, Pack
+    from redraft.domain import KeyFacts, Pack, TypedQuestions
     from redraft.evaluators.reference.pack_file import PackContents
-    from redraft.questions import TypedQuestions
     from redraft.store.store import Store
 
 _GROUP_EPILOG = """\b
@@ -85,11 +84,7 @@ Examples:
 @pack.command("export", short_help="Print the questions and key facts of a document as JSON.", epilog=_EXPORT_EPILOG)
 @options.sources
 @options.typed_option(
-    "--pack",
-    "pack_id",
-    section="judging",
-    metavar="ID",
-    help="Which questions, if there are several: see `pack list`.",
+    "--pack", "pack_id", section="judging", metavar="ID", help="Which questions, if there are several: see `pack list`."
 )
 @options.typed_option(
     "--keyfacts", "keyfacts_id", section="judging", metavar="ID", help="Which key facts, if there are several."
@@ -170,7 +165,7 @@ def _contents(packed: PackContents) -> Iterator[str]:
     """What is in a pack, and where it comes from."""
 
     from redraft.cli.views import history, render
-    from redraft.questions import TYPES
+    from redraft.domain import TYPES
 
     if pack := packed.questions:
         yield f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}{_holes(pack)}"

@@ -150,7 +150,7 @@ def _cite(
 
 
 def _comparison(store: Store, result: Result) -> dict[str, object]:
-    from redraft.report.history.comparisons import compared
+    from redraft.report.history.summaries import compared
 
     if result.run.kind == "ask" and result.draft:
         from redraft.report.history.answers import read_answer

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from redraft.cli import hints, terminal
-from redraft.cli.views import figures, findings, render
-from redraft.domain import GIVEN, REVIEW, Document, Finding, KeyFact, KeyFacts, Round, Span, Tree
+from redraft.cli.views import figures, render
+from redraft.domain import GIVEN, REVIEW, Document, Finding, KeyFact, KeyFacts, Lookup, PointAnswer, Round, Span, Tree
 from redraft.evaluators.metric_info import is_unheard, withdrawn
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
+from redraft.report.dossier.contents import CallDetails, CallEntry
 from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
 from redraft.report.history.results import Result, not_met
 from redraft.report.history.trace import RunTrace, Turn
-from redraft.rulings import Lookup, PointAnswer
+from redraft.report.pages.formatting import stage
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_said
 from redraft.text.sanitizer import one_line
 
@@ -77,11 +79,11 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
         for line in render.score_lines(turn.scores, base.scores if base else {}, goals, result.self_checked):
             yield f"  {line}"
     if show_all or result.run.kind == "evaluate":
-        shown = None if show_all else findings.SHOWN
+        shown = None if show_all else figures.SHOWN
         for name, one in turn.evaluations.items():
             behind = turn.certificates.get(name)
             checked = behind is not None and behind.self_check
-            lines = findings.evaluation(one, document, self_checked=checked, shown=shown, rest="see --all")
+            lines = figures.evaluation(one, document, self_checked=checked, shown=shown, rest="see --all")
             yield from terminal.indented(lines)
     else:
         yield from _found(turn)
@@ -100,7 +102,7 @@ def _answered(turn: Turn) -> Iterator[str]:
         if one.became in ("fixed", "") or one.finding not in known:
             continue
         said = f"“{one.said}”" if one.became == "kept" else one.said or "no reason was given"
-        about = f"{one.became}: {findings.brief(known[one.finding])} · {one_line(said, _LONGEST)}"
+        about = f"{one.became}: {figures.brief_finding(known[one.finding])} · {one_line(said, _LONGEST)}"
         yield from terminal.wrapped(about, "    ")
 
 
@@ -171,7 +173,7 @@ def _listed(title: str, those: Sequence[Finding], few: int | None) -> Iterator[s
     if those:
         yield f"  {title}:"
         for finding in those[:few]:
-            yield from terminal.wrapped(findings.brief(finding), "    · ")
+            yield from terminal.wrapped(figures.brief_finding(finding), "    · ")
         yield from _rest(len(those), few)
 
 
@@ -239,7 +241,7 @@ def diff_lines(found: DraftDiff, before: Turn, after: Turn, document: Document) 
         yield ""
         yield from terminal.wrapped(_text(change), _MARKS[change.kind])
         for finding in change.answers:
-            yield from terminal.wrapped(findings.brief(finding), "    fixes · ")
+            yield from terminal.wrapped(figures.brief_finding(finding), "    fixes · ")
     yield from _apart(f"fixed since round {one}, but by no single change", found.answered, document)
     yield from _apart(f"new in round {other}", found.new, document)
 
@@ -248,7 +250,7 @@ def _apart(title: str, those: Sequence[Finding], document: Document) -> Iterator
     if those:
         yield f"\n{title}:"
         for number, finding in enumerate(those, 1):
-            yield from findings.numbered(number, finding, document)
+            yield from figures.numbered(number, finding, document)
 
 
 _TWIG, _LAST_TWIG, _TRUNK, _AIR = "├─ ", "└─ ", "│  ", "   "
@@ -345,3 +347,65 @@ def by_whom(keyfacts: KeyFacts) -> str:
 def _where(document: Document, span: Span) -> str:
     named = document_of(document, span), "", on_pages(pages_of(document, span))
     return place_said(*named, percent_of(document, span.start))
+
+
+_TITLES = {"user": "prompt", "assistant": "rejected reply", "schema": "schema of the reply"}
+
+
+def listed(calls: Sequence[CallEntry], run: str) -> Iterator[str]:
+    """Yield the calls of a run by stage."""
+    if not calls:
+        yield f"run {run} made no calls of its own"
+        return
+    rows = render.aligned([_row(one) for one in calls])
+    stages: dict[str, list[str]] = defaultdict(list)
+    for one, row in zip(calls, rows, strict=True):
+        stages[stage(one.prompt)].append(row)
+    for name, lines in stages.items():
+        yield f"{name}: {render.count(len(lines), 'call')}"
+        yield from (f"  {line}" for line in lines)
+    yield ""
+    yield f"Prompt and reply of call 1: {hints.about('trace', run, '--call', '1')}"
+
+
+def _row(one: CallEntry) -> list[str]:
+    tokens = f"{one.prompt_tokens:,} tokens in, {one.completion_tokens:,} out"
+    ended = "cached" if one.borrowed else f"{one.seconds:.1f} s"
+    return [str(one.number), one.label or render.spaced(one.prompt), tokens, ended, _outcome(one)]
+
+
+def whole(one: CallDetails, run: str) -> Iterator[str]:
+    """Yield a call with all that was sent and received."""
+    yield f"call {one.number} of run {run} · {stage(one.prompt)} · {one.label or render.spaced(one.prompt)}"
+    attempt = f" · attempt {one.attempt} of {one.attempts}" if one.attempts > 1 else ""
+    yield f"prompt {one.prompt} · model {one.model}{attempt}"
+    hit = f" ({one.cached_tokens:,} cached by the provider)" if one.cached_tokens else ""
+    tokens = f"{one.prompt_tokens:,} tokens in{hit}"
+    cost = "cost unknown" if one.cost_usd is None else f"${one.cost_usd:.4f}" if one.cost_usd else "free"
+    ended = one.error or one.finish_reason
+    yield f"{tokens}, {one.completion_tokens:,} out · {cost} · {one.seconds:.1f} s · {_outcome(one) or ended}"
+    if one.error:
+        yield one.error
+    if one.borrowed:
+        sender = f"run {one.made_by}" if one.made_by else "a run that has been deleted"
+        yield f"answered from the cache: {sender} sent this prompt and paid for the reply"
+    for message in one.messages:
+        yield from _titled(_TITLES[message.role], message.text)
+    if not one.messages:
+        yield ""
+        yield "This call was made before prompts were stored with their contents. Its template:"
+        yield from _titled("template", one.prompt_text or "The template is not stored either.")
+    yield from _titled("reply", "No reply was received." if one.reply is None else one.reply)
+
+
+def _outcome(one: CallEntry) -> str:
+    return "" if one.outcome == "ok" else render.spaced(one.outcome)
+
+
+def _titled(title: str, text: str) -> Iterator[str]:
+    yield ""
+    yield f"--- {title} ---"
+    try:
+        yield json.dumps(json.loads(text), ensure_ascii=False, indent=2)
+    except ValueError:
+        yield text

@@ -10,13 +10,13 @@ from redraft.cli.terminal import DONE, indented, say, wrapped
 from redraft.cli.views.render import aligned, cost_line, count, echo_json, in_words, usage
 from redraft.domain import Document
 from redraft.lab.doctor.checkup import Check, CheckUp, Examined
-from redraft.lab.doctor.controls import controls
+from redraft.lab.doctor.expectations import controls
 from redraft.llm.addresses import DEFAULT_BASE_URL
-from redraft.llm.prices import PriceTable
+from redraft.llm.budget import PriceTable
 from redraft.llm.servers import LocalServer
 from redraft.runs.dry_run import CostEstimate, spending_of
 from redraft.runs.model_check import CheckResult, ModelCheckResult
-from redraft.runs.model_names import under_name
+from redraft.runs.models import under_name
 from redraft.runs.prepare import PreparedDocument, RunSpec
 from redraft.runs.roster import RosterEntry
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, reads_prompts, writes
@@ -132,13 +132,7 @@ _TIDIED = ("hierarchical", "incremental")
 
 
 def show_plan(
-    document: Document,
-    settings: DraftConfig,
-    order: RunSpec,
-    prices: PriceTable,
-    limits: Limits,
-    *,
-    as_json: bool,
+    document: Document, settings: DraftConfig, order: RunSpec, prices: PriceTable, limits: Limits, *, as_json: bool
 ) -> int:
     """Print to stdout what a command would do."""
     spending = spending_of(document, settings, order, prices.for_jobs() if limits.provider_batch else prices)
@@ -193,10 +187,7 @@ def _what(spending: CostEstimate) -> list[tuple[str, str]]:
         goals = ", ".join(f"{metric} {least:g}" for metric, least in order.refinement.goals.items())
         rows.append(("goals", f"{goals}; at most {count(order.refinement.rounds, 'revision')}"))
     return rows + [
-        (
-            one.name,
-            f"about {count(one.calls, 'call')}, {one.prompt_tokens:,} in, {one.completion_tokens:,} out",
-        )
+        (one.name, f"about {count(one.calls, 'call')}, {one.prompt_tokens:,} in, {one.completion_tokens:,} out")
         for one in spending.stages
     ]
 

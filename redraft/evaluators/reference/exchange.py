@@ -7,7 +7,21 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NoReturn
 
-from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Pack, PackQuestion, Span, Tree
+from redraft.domain import (
+    Document,
+    Evidence,
+    KeyFact,
+    KeyFacts,
+    Level,
+    Objection,
+    Pack,
+    PackQuestion,
+    Span,
+    Tree,
+    TypedQuestion,
+    TypedQuestions,
+    third_of,
+)
 from redraft.errors import PackError
 from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of
 from redraft.evaluators.reference.pack_file import (
@@ -28,7 +42,6 @@ from redraft.evaluators.reference.pack_file import (
     shaped,
 )
 from redraft.evaluators.reference.typed import flaw_of, typed_id
-from redraft.questions import TypedQuestion, TypedQuestions, third_of
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words

@@ -18,13 +18,15 @@ from redraft.domain import (
     Pack,
     PackQuestion,
     Perspective,
+    QuestionType,
+    Third,
+    TypedQuestions,
     content_id,
 )
 from redraft.errors import PackError
 from redraft.evaluators.reference.keyfacts import pruning
 from redraft.fields import in_words
 from redraft.prompts.qa import Kind
-from redraft.questions import QuestionType, Third, TypedQuestions
 from redraft.sources import STDIN, read_file, read_stdin
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line

@@ -9,16 +9,14 @@ from itertools import pairwise
 
 from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
-from redraft.agents.examiner import Examiner
+from redraft.agents.examiner import Examiner, Questioner
 from redraft.agents.judge import Judge
-from redraft.agents.questioner import Questioner
-from redraft.domain import Span, content_id
+from redraft.domain import THIRDS, TYPES, QuestionType, Span, Third, TypedQuestion, TypedQuestions, content_id, third_of
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.evaluators.reference.keyfact_builder import Misses
+from redraft.evaluators.reference.keyfacts import Misses
 from redraft.events import Noted, Observer
 from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, TypedReply, yes_or_no
 from redraft.prompts.silence import is_answer
-from redraft.questions import THIRDS, TYPES, QuestionType, Third, TypedQuestion, TypedQuestions, third_of
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import paragraph_seams, sentences
 from redraft.text.words import count_words, words_key

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from redraft.agents.certainty import HIGH, LOW, calibrated, raw_cut
+from redraft.agents.accounts import HIGH, LOW, calibrated, raw_cut
 from redraft.evaluators.consensus import places
 from redraft.evaluators.reference.keyfacts import share
 from redraft.lab.agreement.tables import basis, best_of
 from redraft.lab.agreement.trial import AgreementOutcome, Column
-from redraft.lab.experiments.experiment import table
-from redraft.lab.experiments.frames import Row
+from redraft.lab.experiments.experiment import Row, table
 from redraft.settings import Calibration
 
 _BINS = 10

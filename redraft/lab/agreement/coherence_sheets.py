@@ -28,7 +28,7 @@ from redraft.lab.agreement.forms import ASKED, CHOICES, ID, MARK_COLUMNS, PERSON
 from redraft.lab.agreement.people import FileProblem, content, equal_share, gwets_ac1, krippendorffs_alpha
 from redraft.lab.agreement.sheets import drawn, share_of, sheet_rows
 from redraft.lab.agreement.tables import ends
-from redraft.lab.experiments.frames import ENDS
+from redraft.lab.experiments.experiment import ENDS
 from redraft.prompts.coherence import ASPECTS, ERROR_TYPES
 from redraft.report.tables import Report, Table
 from redraft.text.sanitizer import one_line

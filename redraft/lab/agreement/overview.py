@@ -28,7 +28,7 @@ from redraft.lab.agreement.trial import (
     plan_table,
     tried,
 )
-from redraft.llm.prices import PriceTable
+from redraft.llm.budget import PriceTable
 from redraft.report.tables import Report, Table, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.store.store import Store

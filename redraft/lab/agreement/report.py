@@ -10,7 +10,7 @@ from redraft.lab.agreement.calibration import calibration_table, cross_fitted, f
 from redraft.lab.agreement.correlation import between_systems, correlate, sentence_series, series, told
 from redraft.lab.agreement.tables import SUMMARIES, SYSTEMS, agreement_tables, best_of, right_and_said
 from redraft.lab.agreement.trial import AgreementOutcome, Column
-from redraft.lab.experiments.frames import number, records_of
+from redraft.lab.experiments.experiment import number, records_of
 from redraft.report.history.certificates import standing_of
 from redraft.report.tables import Cell, Report, Table, figure, plain
 from redraft.settings import Evaluate

@@ -25,7 +25,7 @@ from redraft.lab.agreement.sheets import (
     share_of,
 )
 from redraft.lab.agreement.tables import ends
-from redraft.lab.experiments.frames import ENDS, Row
+from redraft.lab.experiments.experiment import ENDS, Row
 from redraft.report.tables import Report, Table, mean
 from redraft.store.store import Store
 

@@ -29,7 +29,7 @@ from redraft.report.history.certificates import judges_of
 from redraft.report.history.results import Result, document_read, read_result
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.passages import Passages, joined
+from redraft.text.retrieval import Passages, joined
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import tokenizer_named
 

@@ -33,8 +33,7 @@ from redraft.lab.agreement.correlation import (
 )
 from redraft.lab.agreement.people import Ratings, cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha, tau_b
 from redraft.lab.agreement.trial import SIMILARITY, AgreementOutcome, Column
-from redraft.lab.experiments.experiment import table
-from redraft.lab.experiments.frames import ENDS, Row, summed
+from redraft.lab.experiments.experiment import ENDS, Row, summed, table
 from redraft.lab.experiments.runner import failed
 from redraft.report.tables import Cell, Table
 

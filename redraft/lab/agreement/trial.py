@@ -24,10 +24,9 @@ from redraft.evaluators.similarity import similarity
 from redraft.events import StageStarted
 from redraft.lab.agreement.formats import FORMATS, Format
 from redraft.lab.agreement.people import Dataset, HumanItem
-from redraft.lab.agreement.probabilities import probabilities
-from redraft.lab.experiments.frames import group_by
+from redraft.lab.experiments.experiment import group_by
 from redraft.lab.experiments.runner import RunBatch
-from redraft.llm.prices import PriceTable
+from redraft.llm.budget import PriceTable
 from redraft.readers.documents import parse
 from redraft.report.tables import Table
 from redraft.runs.dry_run import SampledDryRuns
@@ -38,6 +37,42 @@ from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import DraftConfig, Evaluate, JudgeConfig, Limits
 from redraft.text.languages import reading
 from redraft.text.vectors import Encoder, load_encoder
+
+
+def probabilities(evaluation: Evaluation, item: HumanItem) -> tuple[float | None, ...]:
+    """Return the probability that each labelled sentence of an item is right, or one for the whole; empty if the judge
+    gives none. Of several claims, the least likely one counts."""
+    said = _by_sentence(evaluation)
+    if not said:
+        return ()
+    parts = [len(statements_of(sentence)) for sentence in item.sentences] or [len(statements_of(item.text))]
+    if sum(parts) != len(statements_of(item.text)):
+        return ()
+    found: list[float | None] = []
+    at = 1
+    for size in parts:
+        own = [said[n] for n in range(at, at + size) if n in said]
+        found.append(min(own) if own else None)
+        at += size
+    return tuple(found)
+
+
+def _by_sentence(evaluation: Evaluation) -> dict[int, float]:
+    field, number = _LISTED.get(evaluation.metric, ("", ""))
+    listed: Any = evaluation.details.get(field)
+    found: dict[int, float] = {}
+    for one in listed if isinstance(listed, list) else ():
+        if (likely := one.get("probability")) is not None:
+            found[one[number]] = min(likely, found.get(one[number], 1.0))
+    return found
+
+
+_LISTED: Mapping[str, tuple[str, str]] = {
+    Consistency.name: ("claims", "sentence"),
+    Faithfulness.name: ("sentences", "id"),
+    Booookscore.name: ("sentences", "id"),
+}
+
 
 Verdicts = dict[int, bool]
 """Whether each of our sentences is right, by number."""

@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from typing import Any
 
 from redraft.agents.accounts import gather_all
-from redraft.domain import Document, Evaluation, Totals
+from redraft.domain import Document, Evaluation, Totals, Usage
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.events import PartDone, StageStarted
-from redraft.lab.doctor.controls import expected, probed
-from redraft.lab.doctor.expectations import ControlResult, Verdict
+from redraft.lab.doctor.expectations import ControlResult, Verdict, expected, probed
 from redraft.lab.doctor.probes import HOLLOW, SHUFFLED, SUMMARY, WRONG, Probe, in_summary, probes, texts
+from redraft.lab.experiments.plan import PlanStep, table_of
 from redraft.lab.experiments.runner import json_of
 from redraft.llm.base import Model
+from redraft.llm.budget import PriceTable
+from redraft.report.tables import Table
+from redraft.runs.dry_run import Stage, dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
-from redraft.runs.model_pool import assign_models, located
+from redraft.runs.model_pool import assign_models, located, under_settings
 from redraft.runs.models import resolve
-from redraft.runs.prepare import RunSpec
+from redraft.runs.prepare import RunSpec, prepare
+from redraft.runs.roster import known_window, with_windows
 from redraft.runs.session import Session
-from redraft.settings import DraftConfig, Evaluate, JudgeConfig, ModelSettings
+from redraft.settings import DraftConfig, Evaluate, JudgeConfig, Limits, ModelSettings
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 
@@ -265,3 +270,37 @@ def _usage(runner: ExperimentRunner, done: Sequence[_ProbeVerdicts]) -> Totals:
     values = {name: [one[name] for one in used] for name in asdict(Totals())}
     sums: dict[str, Any] = {name: None if None in found else sum(found) for name, found in values.items()}
     return Totals(**sums)
+
+
+def plan_table(subjects: Sequence[DoctorSubject], prices: PriceTable) -> Table:
+    """Return the plan: the steps and their estimated cost."""
+    about = "Each metric judges each summary once; questions and key facts are built once. Numbers are approximate."
+    return table_of([step for subject in subjects for step in _steps(subject)], about, prices)
+
+
+def _steps(subject: DoctorSubject) -> Iterator[PlanStep]:
+    """Yield each metric with all its summaries, and before it what it builds from the document once for all of them."""
+    check_aims(subject.metrics)
+    scoring = {one.name for one in subject.metrics}
+    built = set[tuple[str, str]]()
+    stages: dict[str, list[Stage]] = defaultdict(list)
+    judge: DraftConfig | None = None
+    for probe_run in probe_runs(subject.metrics):
+        judge, found = _stages(subject, probe_run)
+        for stage in found:
+            if stage.name in scoring or (probe_run.document.id, stage.name) not in built:
+                built.add((probe_run.document.id, stage.name))
+                stages[stage.name].append(stage)
+    for name, some in stages.items():
+        assert judge is not None
+        used = Usage(sum(one.prompt_tokens for one in some), sum(one.completion_tokens for one in some))
+        yield PlanStep(texts().title, name, judge, len(some), sum(one.calls for one in some), used)
+
+
+def _stages(subject: DoctorSubject, probe_run: ProbeRun) -> tuple[DraftConfig, Sequence[Stage]]:
+    """Return the judge's settings and the stages of a dry run, without any request, not even for a server's window."""
+    order = subject.order(probe_run)
+    settings, order, _ = with_windows(order.settled(subject.settings), order, known_window, subject.objects)
+    prepared = prepare(probe_run.document, settings, given=order.given)
+    pool = under_settings(assign_models(prepared.settings, order.judging, Limits(), None, objects=subject.objects))
+    return pool["judge"], dry_run(prepared, order).stages

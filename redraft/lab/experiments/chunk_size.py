@@ -17,8 +17,7 @@ from redraft.domain import Chunk, Document, Totals
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.events import StageStarted
-from redraft.lab.experiments.experiment import AGAIN, Experiment, table
-from redraft.lab.experiments.frames import Row, distinct, group_by, summed, where
+from redraft.lab.experiments.experiment import AGAIN, Experiment, Row, distinct, group_by, summed, table, where
 from redraft.lab.experiments.plan import JudgesDesign, check_models
 from redraft.lab.experiments.runner import (
     GuardedStage,

@@ -12,10 +12,11 @@ from redraft.domain import Document, Totals
 from redraft.errors import BudgetError
 from redraft.evaluators.catalog import check_goals, metrics
 from redraft.events import StageStarted
-from redraft.lab.experiments.experiment import AGAIN, Experiment, table
-from redraft.lab.experiments.frames import (
+from redraft.lab.experiments.experiment import (
+    AGAIN,
     ENDS,
     INTERVAL,
+    Experiment,
     Row,
     averaged,
     by_document,
@@ -25,6 +26,7 @@ from redraft.lab.experiments.frames import (
     group_by,
     number,
     records_of,
+    table,
     tokens_and_price,
     where,
 )

@@ -10,8 +10,7 @@ from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.context.experiment import ADDED, ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE, THIRDS
 from redraft.lab.experiments.context.records import PHASES
-from redraft.lab.experiments.experiment import SET
-from redraft.lab.experiments.frames import ENDS, Record, different, melted, number, records_of
+from redraft.lab.experiments.experiment import ENDS, SET, Record, different, melted, number, records_of
 from redraft.lab.experiments.hamlet.experiment import FIFTHS, LEVEL_COLUMNS, WHOLE
 from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
 from redraft.report.plots.figure import Grid, Grids

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from redraft.domain import Document, Usage
 from redraft.events import unobserved
 from redraft.llm.addresses import OPENAI, base_url, key_server, provider_of, server_at
-from redraft.llm.prices import PriceTable
+from redraft.llm.budget import PriceTable
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
 from redraft.report.history.results import Result
 from redraft.report.tables import Cell, Table

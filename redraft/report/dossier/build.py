@@ -43,8 +43,7 @@ def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encode
     result = trace.result
     if result.run.kind in _WITHOUT_DRAFT:
         raise RunError(
-            f"run {result.run.id} has no summary: its kind is {result.run.kind}",
-            hint=f"redraft show {result.run.id}",
+            f"run {result.run.id} has no summary: its kind is {result.run.kind}", hint=f"redraft show {result.run.id}"
         )
     document = document_read(store, result.run)
     lineage = read_lineage(store, result.run.id, encoder=encoder) if result.draft else None

@@ -246,12 +246,7 @@ class Losses:
                 for loss in self.lost
             ],
             "invented": [
-                {
-                    "sentence": one.text,
-                    "node": one.invented_in,
-                    "said": one.invented,
-                    "doubtful": not one.read,
-                }
+                {"sentence": one.text, "node": one.invented_in, "said": one.invented, "doubtful": not one.read}
                 for one in self.lineage.unplaced
             ],
             "by_step": self.by_step,

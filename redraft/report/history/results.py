@@ -16,20 +16,21 @@ from redraft.domain import (
     Document,
     Draft,
     Evaluation,
+    FinalComparison,
     Finding,
     Gap,
     KeyFacts,
     Pack,
     Piece,
+    PointAnswer,
     Round,
     Span,
     Totals,
 )
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.metric_info import PREFERENCE, standing, withdrawn
-from redraft.report.frames import data_frame, escaped, markdown_rows
 from redraft.report.history.certificates import Certificate, certificates, self_checked
-from redraft.rulings import FinalComparison, PointAnswer
+from redraft.report.tables import data_frame, escaped, markdown_rows
 from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig
 from redraft.store.runs import Run, damage_named
 from redraft.store.store import Store
@@ -136,7 +137,7 @@ class Result:
             raise UsageError(f"a frame has no {rows!r}", hint='use "metrics" or "findings"')
         found = [finding_json(one, self.outline) for one in self.findings]
         for one in found:
-            place = cast(dict[str, Any], one.pop("evidence") or {})
+            place = cast("dict[str, Any]", one.pop("evidence") or {})
             start, end = place.get("span") or (None, None)
             one |= {"evidence": place.get("text"), "start": start, "end": end, "chapter": place.get("chapter")}
         return data_frame(FINDING_COLUMNS, [{"run": self.run.id, **one} for one in found])

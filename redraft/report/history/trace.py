@@ -17,6 +17,7 @@ from redraft.domain import (
     Draft,
     Evaluation,
     Finding,
+    Lookup,
     Parent,
     Piece,
     Round,
@@ -28,7 +29,6 @@ from redraft.errors import RunError
 from redraft.evaluators.metric_info import withdrawn
 from redraft.report.history.certificates import Certificate, certificates
 from redraft.report.history.results import Result, comparison_json, figures, finding_json, read_result
-from redraft.rulings import Lookup
 from redraft.settings import FIGURES
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -247,12 +247,7 @@ class Turn:
 
     def heading(self) -> dict[str, object]:
         """Return the round, the draft, its length and its scores as JSON."""
-        return {
-            "round": self.made.number,
-            "draft": self.made.draft,
-            "words": self.draft.words,
-            "scores": self.scores,
-        }
+        return {"round": self.made.number, "draft": self.made.draft, "words": self.draft.words, "scores": self.scores}
 
 
 @dataclass(frozen=True, slots=True)

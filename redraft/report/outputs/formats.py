@@ -10,8 +10,7 @@ from pathlib import PurePath
 from typing import Literal, get_args
 
 from redraft.errors import UsageError
-from redraft.report.outputs.docx import docx
-from redraft.report.outputs.html import html
+from redraft.report.outputs.markup import docx, html
 from redraft.report.outputs.paper import Block, Paper, PaperPart
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.sentences import sentences

@@ -22,6 +22,7 @@ from redraft.report.dossier.comparison.contents import (
     Standing,
 )
 from redraft.report.dossier.comparison.pairs import SHARE, signed
+from redraft.report.dossier.contents import ChapterEntry, Dossier
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.dossier import in_language
 from redraft.report.pages.formatting import HtmlTable, capitalized, score
@@ -31,6 +32,8 @@ from redraft.report.plots.picture import Plot
 from redraft.report.plots.scores import CostPoint as Priced
 from redraft.report.plots.scores import Differences, PlottedDifference, ScoreAgainstCost
 from redraft.report.plots.shares import ShareBar, Shares
+from redraft.settings import FIGURES
+from redraft.text.places import on_pages, place_said
 from redraft.text.words import count, dollars, spaced
 
 
@@ -366,3 +369,39 @@ def _line(beside: RunsBeside) -> str:
     if len(beside.documents) > 1:
         return f"{runs} on {count(len(beside.documents), 'document')}"
     return f"{runs} on one document of {count(beside.documents[0].words, 'word')}"
+
+
+def dossier_markdown(dossier: Dossier) -> str:
+    """Return the summary with its sources, findings, scores and rounds."""
+    return template("dossier.md").render(
+        d=dossier,
+        place_said=place_said,
+        chapter=_chapter,
+        self_check=f" ({SELF_CHECK})",
+        scores=[one for one in dossier.scores if one.metric not in FIGURES],
+        by_number={one.number: one for one in dossier.findings},
+        missing=[one for one in dossier.findings if one.state == "open" and not one.sentence],
+        closed=[one for one in dossier.findings if one.state != "open"],
+    )
+
+
+def _chapter(one: ChapterEntry) -> Iterator[str]:
+    parts = [on_pages(one.pages), count(one.words, "word"), one.status, f"run {one.run}" if one.run else ""]
+    yield from filter(None, parts)
+    yield from (f"{spaced(metric)} {score(value)}" for metric, value in one.scores.items())
+    if one.scores and one.self_check:
+        yield SELF_CHECK
+
+
+def comparison_markdown(beside: RunsBeside) -> str:
+    """Return the scores, the differences and what flipped."""
+    return template("comparison.md").render(
+        c=beside,
+        place_said=place_said,
+        used=used(beside),
+        scores=scores(beside),
+        differences=differences(beside),
+        by_fifth=by_fifth(beside),
+        had=had,
+        labels={one.letter: one.label for one in beside.contestants},
+    )

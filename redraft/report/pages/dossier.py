@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from redraft.domain import why_stopped
-from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, Positions
-from redraft.report.dossier.verdict import verdict
+from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, Positions, verdict
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, lasting, packed, page_data
 from redraft.report.plots.curves import Curve, Densities

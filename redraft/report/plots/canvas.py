@@ -128,13 +128,7 @@ class Canvas:
         self.add("path", **look, d=path(points), stroke_width=thick, stroke_linejoin="round", stroke_dasharray=dash)
 
     def marker(
-        self,
-        look: SeriesStyle,
-        at: Point,
-        *,
-        hollow: bool = False,
-        tip: str = "",
-        radius: float = RADIUS,
+        self, look: SeriesStyle, at: Point, *, hollow: bool = False, tip: str = "", radius: float = RADIUS
     ) -> None:
         """Draw a marker of a series; a hollow one is filled with the background."""
         fill = "plot-paper" if hollow else f"plot-f{look.colour}"
@@ -145,15 +139,7 @@ class Canvas:
         else:
             self.add("path", None, tip, **style, d=path(corners(look.marker, *at, radius), closed=True))
 
-    def box(
-        self,
-        corner: Point,
-        size: Point,
-        *,
-        look: SeriesStyle,
-        hatch: Hatch | None = None,
-        tip: str = "",
-    ) -> None:
+    def box(self, corner: Point, size: Point, *, look: SeriesStyle, hatch: Hatch | None = None, tip: str = "") -> None:
         """Draw a bar of a series, filled or hatched, with an outline."""
         style, fill = self.filled(look, look.hatch if hatch is None else hatch)
         place = {"x": corner[0], "y": corner[1], "width": size[0], "height": size[1]}
@@ -284,6 +270,5 @@ def rule_entry(words: str, dash: str, kind: str = "rule") -> LegendEntry:
 def box_entry(words: str, look: SeriesStyle, hatch: Hatch | None = None) -> LegendEntry:
     """Return an entry for a filled or hatched box."""
     return LegendEntry(
-        words,
-        lambda canvas, x, y, width: canvas.box((x + 3, y - 6), (width - 6, 12), look=look, hatch=hatch),
+        words, lambda canvas, x, y, width: canvas.box((x + 3, y - 6), (width - 6, 12), look=look, hatch=hatch)
     )

@@ -306,8 +306,7 @@ class ScoreAgainstCost:
         """Draw the marks; higher is better, and further left is cheaper."""
         columns = ("system", self.cost, "cost from", "cost to", self.score, "score from", "score to")
         table = data(
-            columns,
-            ([c.name, c.cost, c.cost_low, c.cost_high, c.score, c.low, c.high] for c in self.contestants),
+            columns, ([c.name, c.cost, c.cost_low, c.cost_high, c.score, c.low, c.high] for c in self.contestants)
         )
         canvas = Canvas("costs", self.title, look, table)
         top = canvas.heading()

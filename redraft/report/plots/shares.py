@@ -211,8 +211,7 @@ class Parts:
     def _data(self) -> Data:
         columns = ("part", self.measure, "from", "to", "judged", "not judged")
         return data(
-            columns,
-            ([part.name, part.score, part.low, part.high, part.judged, part.unjudged] for part in self.parts),
+            columns, ([part.name, part.score, part.low, part.high, part.judged, part.unjudged] for part in self.parts)
         )
 
 

@@ -21,15 +21,16 @@ from redraft.errors import StoreError
 from redraft.store.addresses import shown
 from redraft.store.checkpoints import OF_RUN
 from redraft.store.connection import BUSY_SECONDS, Checkpoints, Connection, Raw, Values
-from redraft.store.postgres.claims import PostgresClaims, lock_number
 from redraft.store.postgres.server import (
     SCHEMA,
+    PostgresClaims,
     PostgresRow,
     PostgresTransaction,
     adapt,
     arguments,
     explained,
     has_word,
+    lock_number,
     row_of,
 )
 from redraft.store.schema import STEPS, refuse_others, statements

@@ -23,8 +23,8 @@ from redraft.lab.agreement.annotations import (
     PlacedAnnotations,
     Summaries,
     place,
+    place_marks,
 )
-from redraft.lab.agreement.marks import place_marks
 from redraft.lab.experiments.plan import JUDGING, JudgesDesign, check_models
 from redraft.lab.experiments.runner import GuardedStage, RunBatch, certified, part_at_work
 from redraft.llm.base import Model
@@ -40,8 +40,7 @@ from redraft.text.languages import language_of, reading
 from redraft.text.overlap import repeated
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer, tokenizer_named
-from redraft.text.units import units
-from redraft.text.words import count_words
+from redraft.text.words import count_words, units
 
 VOCABULARY = "cl100k_base"
 """The vocabulary by which the paper counts tokens."""

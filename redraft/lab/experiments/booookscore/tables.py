@@ -22,8 +22,7 @@ from redraft.lab.experiments.booookscore.experiment import (
     SystemJudgment,
     judged,
 )
-from redraft.lab.experiments.experiment import AGAIN, Experiment, table
-from redraft.lab.experiments.frames import ENDS, Row
+from redraft.lab.experiments.experiment import AGAIN, ENDS, Experiment, Row, table
 from redraft.lab.experiments.runner import plain_json
 from redraft.prompts.coherence import ERROR_TYPES
 from redraft.report.tables import Table, figure, mean, plain, unmarked

@@ -12,8 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from redraft.agents.accounts import gather_all
 from redraft.agents.evidence import EvidenceReader
-from redraft.agents.fact_checker import SUPPORTED, FactChecker
-from redraft.agents.splitter import Splitter
+from redraft.agents.fact_checker import SUPPORTED, FactChecker, Splitter
 from redraft.domain import Document, Span
 from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.base import Evaluator

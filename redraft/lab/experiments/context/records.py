@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from redraft.domain import Document, Span, Totals
 from redraft.errors import UsageError
 from redraft.graphs.plan import fitting_words
-from redraft.lab.experiments.frames import group_by
+from redraft.lab.experiments.experiment import group_by
 from redraft.lab.experiments.plan import ModelsDesign, check_models
 from redraft.lab.experiments.runner import json_of, status_of
 from redraft.prompts.factual import FACTUAL, SPLIT_FACTS

@@ -44,17 +44,23 @@ from redraft.lab.experiments.context.records import (
     series,
     with_before,
 )
-from redraft.lab.experiments.experiment import AGAIN, SET, Experiment, and_more, by_set, models_and_judge, table
-from redraft.lab.experiments.frames import (
+from redraft.lab.experiments.experiment import (
+    AGAIN,
+    SET,
+    Experiment,
     Record,
     Row,
+    and_more,
+    by_set,
     change,
     distinct,
     group_by,
+    models_and_judge,
     number,
     paired,
     records_of,
     summed,
+    table,
     where,
 )
 from redraft.lab.experiments.published import COLUMNS, Both, difference, how

@@ -8,8 +8,7 @@ from typing import Any
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.statistics import measures
 from redraft.lab.experiments.data.read import Contents, Example, sets_of_form
-from redraft.lab.experiments.experiment import table
-from redraft.lab.experiments.frames import Row, number, records_of
+from redraft.lab.experiments.experiment import Row, number, records_of, table
 from redraft.report.tables import Report, Table, figure, mean, plain
 from redraft.text.tokens import Tokenizer, tokenizer_named
 from redraft.text.words import has_words

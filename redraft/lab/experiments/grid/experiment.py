@@ -21,8 +21,7 @@ from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.evaluators.metric_info import PREFERENCE, is_unheard
 from redraft.evaluators.preference import Winner
 from redraft.events import StageStarted
-from redraft.lab.experiments.experiment import UNDECIDED
-from redraft.lab.experiments.frames import where
+from redraft.lab.experiments.experiment import UNDECIDED, where
 from redraft.lab.experiments.plan import DRAFTING, JUDGING, NamedModel, building, check_models, judged_by, keyed
 from redraft.lab.experiments.runner import (
     JudgingPack,

@@ -8,17 +8,21 @@ from statistics import fmean
 
 from redraft.domain import Totals
 from redraft.lab.agreement.people import cohens_kappa, equal_share, krippendorffs_alpha, tau_b
-from redraft.lab.experiments.experiment import AGAIN, UNDECIDED, Experiment, and_more, table
-from redraft.lab.experiments.frames import (
+from redraft.lab.experiments.experiment import (
+    AGAIN,
     ENDS,
     INTERVAL,
+    UNDECIDED,
+    Experiment,
     Row,
+    and_more,
     averaged,
     by_document,
     deviation,
     ends,
     paired,
     summed,
+    table,
     tokens_and_price,
     where,
     with_all,

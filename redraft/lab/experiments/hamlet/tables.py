@@ -13,15 +13,19 @@ from typing import Literal
 from redraft.domain import KeyFact, Perspective, Totals, Tree
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, share
-from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, models_and_judge, table
-from redraft.lab.experiments.frames import (
+from redraft.lab.experiments.experiment import (
+    AGAIN,
+    Experiment,
     Row,
+    and_more,
     averaged,
     distinct,
     group_by,
+    models_and_judge,
     number,
     paired,
     summed,
+    table,
     tokens_and_price,
     where,
 )

@@ -11,9 +11,9 @@ from math import ceil
 from typing import Literal, NamedTuple
 
 from redraft.agents.accounts import gather_all
+from redraft.agents.examiner import TYPED_ANSWER, JudgedAnswer, Questioner, Response
 from redraft.agents.judge import Judge
-from redraft.agents.questioner import ANSWER, JudgedAnswer, Questioner, Response
-from redraft.domain import Document, Totals
+from redraft.domain import Document, QuestionType, Third, Totals, TypedQuestion, TypedQuestions, third_of
 from redraft.errors import BudgetError, PlanError, UsageError
 from redraft.evaluators.reference.typed import BUILDING, PER_THIRD, TypedBuilder
 from redraft.evaluators.similarity import Similarity, similarity
@@ -32,7 +32,6 @@ from redraft.lab.experiments.runner import (
     used_by,
 )
 from redraft.prompts.qa import ANSWER_QUESTIONS, JUDGE_ANSWERS, AnswerPair, yes_or_no
-from redraft.questions import QuestionType, Third, TypedQuestion, TypedQuestions, third_of
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch
 from redraft.runs.job import reader_of, wording
 from redraft.runs.model_pool import ModelPool
@@ -120,7 +119,7 @@ class QaDesign(ModelsDesign):
         made = prepare(document, self.answering(name, step))
         asked = made.tokenizer.count(made.book.template(ANSWER_QUESTIONS)) + self.at_once * _QUESTION
         read = self.before(name, made)
-        needed, window = read + asked + self.at_once * ANSWER.tokens(wording(made)), made.settings.context_tokens
+        needed, window = read + asked + self.at_once * TYPED_ANSWER.tokens(wording(made)), made.settings.context_tokens
         if needed > window:
             raise PlanError(
                 f"{read:,} tokens with question and answer need {needed:,} tokens, more than the window of {window:,}",

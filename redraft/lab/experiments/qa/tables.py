@@ -8,11 +8,25 @@ from itertools import combinations, pairwise, product
 from statistics import fmean
 from typing import NamedTuple
 
-from redraft.domain import Totals
+from redraft.domain import THIRDS, TYPES, Totals
 from redraft.evaluators.reference.keyfacts import ALL, share
 from redraft.lab.agreement.people import cohens_kappa
-from redraft.lab.experiments.experiment import AGAIN, Experiment, and_more, by_set, models_and_judge, table
-from redraft.lab.experiments.frames import ENDS, Row, distinct, ends, group_by, number, summed, where
+from redraft.lab.experiments.experiment import (
+    AGAIN,
+    ENDS,
+    Experiment,
+    Row,
+    and_more,
+    by_set,
+    distinct,
+    ends,
+    group_by,
+    models_and_judge,
+    number,
+    summed,
+    table,
+    where,
+)
 from redraft.lab.experiments.plan import DRAFTING
 from redraft.lab.experiments.published import interval_of_share
 from redraft.lab.experiments.qa.experiment import (
@@ -30,7 +44,6 @@ from redraft.lab.experiments.qa.experiment import (
     qa,
 )
 from redraft.lab.experiments.runner import by_status, failed, json_of, plain_json
-from redraft.questions import THIRDS, TYPES
 from redraft.report.tables import Table, figure, mean, plain
 
 COUNTS = ("accuracy", *ENDS, "right", "judged", "unjudged", "no answer", "of", "similarity")

@@ -16,7 +16,6 @@ from redraft.report.dossier.comparison.contents import (
     RunBeside,
     RunsBeside,
 )
-from redraft.report.dossier.comparison.contestants import RunGroup, differing, grouped
 from redraft.report.dossier.comparison.pairs import (
     ALIGNED,
     aligned,
@@ -26,7 +25,16 @@ from redraft.report.dossier.comparison.pairs import (
     shares_by_fifth,
     warnings,
 )
-from redraft.report.dossier.comparison.sides import LEAST, Side, interval_of_mean, left_out, read_side
+from redraft.report.dossier.comparison.sides import (
+    LEAST,
+    RunGroup,
+    Side,
+    differing,
+    grouped,
+    interval_of_mean,
+    left_out,
+    read_side,
+)
 from redraft.store.store import Store
 from redraft.text.languages import primary
 from redraft.text.sanitizer import one_line, scrubbed

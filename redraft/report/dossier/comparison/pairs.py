@@ -17,8 +17,7 @@ from redraft.report.dossier.comparison.contents import (
     ScoreDifference,
     Standing,
 )
-from redraft.report.dossier.comparison.contestants import RunGroup
-from redraft.report.dossier.comparison.sides import LEAST, Side, interval_of_mean
+from redraft.report.dossier.comparison.sides import LEAST, RunGroup, Side, interval_of_mean
 from redraft.report.dossier.contents import JudgedItem
 from redraft.store.judgments import JudgeSetup as JudgeStanding
 from redraft.text.sanitizer import one_line, scrubbed

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose
 from statistics import fmean
+from typing import Any
 
 import numpy as np
 
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import draws, interval
-from redraft.report.dossier.comparison.contents import Range, ScoreBeside, SentenceBeside
+from redraft.report.dossier.comparison.contents import Range, ScoreBeside, SentenceBeside, Setting
 from redraft.report.dossier.contents import JudgedItem, Places, Positions
 from redraft.report.dossier.findings import positions, sentence_numbers
 from redraft.report.dossier.judged import items, scores
 from redraft.report.history.certificates import standing_of
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.results import Result, document_read, read_result
-from redraft.settings import FIGURES
+from redraft.report.history.trace import GIVEN_SAID
+from redraft.settings import FIGURES, GIVEN_STRATEGY
 from redraft.store.judgments import JudgeSetup
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.places import percent_of
-from redraft.text.sanitizer import clean, one_line, scrubbed
+from redraft.text.sanitizer import clean, one_line, scrubbed, scrubbed_all
 from redraft.text.vectors import Encoder
 from redraft.text.words import count_words
 
@@ -163,3 +166,155 @@ def left_out(side: Side) -> Iterator[str]:
         yield f"{which} of the document was left out: {scrubbed(gap.reason)}"
     if side.result.status != "done":
         yield f"The run is {side.result.status}."
+
+
+# These do not affect what is asked of the model, or only draw another sample of it.
+_NO_MATTER = {"model", "strategy", "key_env", "price", "replies", "sample"}
+_LONGEST, _SHORT = 60, 40
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunGroup:
+    """A contestant with its runs in order."""
+
+    letter: str
+    label: str
+    sides: tuple[Side, ...]
+
+    def on(self, document: str) -> tuple[Side, ...]:
+        """Return its runs on a document."""
+        return tuple(side for side in self.sides if side.run.document == document)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its runs."""
+        if len(self.sides) == 1:
+            return (self.letter,)
+        return tuple(f"{self.letter}{number}" for number in range(1, len(self.sides) + 1))
+
+    @property
+    def named(self) -> tuple[tuple[str, Side], ...]:
+        """Its runs with their names."""
+        return tuple(zip(self.names, self.sides, strict=True))
+
+
+def letters(number: int) -> str:
+    """Return the letters for an index from 0: A, B, ..., Z, AA, AB, ..."""
+    found = ""
+    while number >= 0:
+        number, at = divmod(number, 26)
+        found, number = chr(ord("A") + at) + found, number - 1
+    return found
+
+
+def grouped(sides: Sequence[Side]) -> tuple[RunGroup, ...]:
+    """Return the contestants in the order of their first runs. Raises a `UsageError` if there is only one."""
+    alone = len({side.run.document for side in sides}) == 1
+    telling = _telling(sides)
+    found: dict[Key, list[Side]] = defaultdict(list)
+    for side in sides:
+        # With a single document, every run is a contestant of its own.
+        found[(side.run.id,) if alone else _key(side, telling)].append(side)
+    labels = _apart([members[0] for members in found.values()], telling)
+    groups = [
+        RunGroup(letters(at), label, tuple(members))
+        for at, (label, members) in enumerate(zip(labels, found.values(), strict=True))
+    ]
+    if len(groups) == 1:
+        raise UsageError(
+            f"all of these runs belong to one system: {groups[0].label}",
+            hint="add runs with another model, strategy or setting, or name the systems: NAME=RUN",
+        )
+    return tuple(groups)
+
+
+def settings_of(side: Side) -> Mapping[str, Any]:
+    """Return the settings that a summary was made with, except for those that do not affect it."""
+    run = side.run
+    refinement = run.refinement.model_dump(mode="json") if run.refinement else {}
+    refined = {"refined": refinement.get("policy", "no")} | {
+        name: refinement[name] for name in ("rounds", "goals") if name in refinement
+    }
+    if run.settings.strategy == GIVEN_STRATEGY and not refinement:
+        # The models named in the run did not write this summary.
+        return {"strategy": GIVEN_STRATEGY} | refined
+    settings = run.settings.model_dump(mode="json", exclude=_NO_MATTER)
+    found = {"model": run.settings.model, "strategy": run.settings.strategy} | settings | refined
+    return {name: scrubbed_all(value) if not isinstance(value, int | float) else value for name, value in found.items()}
+
+
+def differing(groups: Sequence[RunGroup]) -> Iterator[Setting]:
+    """Yield the settings in which the contestants differ."""
+    every = [[_about(side) for side in group.sides] for group in groups]
+    for name in dict.fromkeys(name for of_one in every for about in of_one for name in about):
+        values = tuple(tuple({repr(one.get(name)): one.get(name) for one in of_one}.values()) for of_one in every)
+        if len(set(map(repr, values))) > 1:
+            yield Setting(name=name, values=values)
+
+
+def _about(side: Side) -> Mapping[str, Any]:
+    """Return the settings of a run, and everything else that may affect its summary and scores."""
+    run = side.run
+    prompts = {f"prompt {one_line(name)}": digest for name, digest in run.prompt_hashes.items()}
+    return {
+        **settings_of(side),
+        "sample": run.settings.sample,
+        "judges": [scrubbed(judge) for judge in side.result.judges] if run.judging else [],
+        "tokenizer": run.tokenizer,
+        "version": run.version,
+        **prompts,
+    }
+
+
+def _telling(sides: Sequence[Side]) -> tuple[str, ...]:
+    """Return the settings besides model and strategy that tell runs of the same document apart. Settings that follow
+    from others are left out, and so are those that depend only on the document, such as the number of words."""
+    telling: tuple[str, ...] = ()
+    for name in dict.fromkeys(name for side in sides for name in settings_of(side)):
+        values: dict[Key, set[str]] = defaultdict(set)
+        for side in sides:
+            values[(side.run.document, *_key(side, telling))].add(repr(settings_of(side).get(name)))
+        if any(len(found) > 1 for found in values.values()) and name not in ("model", "strategy"):
+            telling += (name,)
+    return telling
+
+
+def _key(side: Side, telling: Iterable[str]) -> Key:
+    if side.named:
+        return ("named", side.named)
+    settings = settings_of(side)
+    return tuple(repr(settings.get(name)) for name in ("model", "strategy", *telling))
+
+
+def _label(side: Side, telling: Iterable[str]) -> str:
+    if side.named:
+        return one_line(side.named, _LONGEST)
+    settings = settings_of(side)
+    parts = [GIVEN_SAID if settings["strategy"] == GIVEN_STRATEGY else str(settings["strategy"])]
+    if "model" in settings:
+        parts.insert(0, str(settings["model"]))
+    parts += [_said(name, settings[name]) for name in telling if name in settings]
+    return ", ".join(one_line(part, _LONGEST) for part in parts)
+
+
+def _apart(sides: Sequence[Side], telling: Iterable[str]) -> list[str]:
+    """Return a label for each run. Equal ones differ in how the summary begins, or else in the run's id."""
+    plain = [_label(side, telling) for side in sides]
+    begins = [one_line(side.sentences[0].text, _SHORT) if side.sentences else "" for side in sides]
+    labels = []
+    for side, label, begin in zip(sides, plain, begins, strict=True):
+        if plain.count(label) > 1:
+            label = f"{label}: “{begin}”" if begin and begins.count(begin) == 1 else f"{label} ({side.run.id})"
+        labels.append(label)
+    return labels
+
+
+def _said(name: str, value: object) -> str:
+    if name == "words" and value is not None:
+        return f"{value} words"
+    if name == "refined":
+        return "not refined" if value == "no" else f"refined {value}"
+    if isinstance(value, dict):
+        value = ", ".join(f"{one.replace('_', ' ')} {least}" for one, least in value.items())
+    return f"{name.replace('_', ' ')} {'none' if value is None else value}"
