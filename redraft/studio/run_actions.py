@@ -100,7 +100,7 @@ class Fork(RequestBody):
     requests: tuple[str, ...] = Field(default=(), max_length=100)
     """What is to be changed, in your own words."""
     goals: dict[str, float] | None = None
-    """By default the goals of the run, or else coverage and consistency."""
+    """By default the goals of the run, or else coverage and consistency; with requests, {} is no goal."""
     rounds: int | None = None
     """The maximum number of revisions; by default as many as the run was allowed."""
     review: bool = False
@@ -124,7 +124,8 @@ def forked(store: Store, run: Run, asked: Fork, work: Work, models: Models) -> P
     number = result_round(store, run) if asked.round is None else asked.round
     given = draft_of_round(store, run, number)
     known = run.refinement.model_dump() if run.refinement else {}
-    goals = asked.goals or known.get("goals") or dict(DEFAULT_GOALS)
+    usual = known.get("goals") or dict(DEFAULT_GOALS)
+    goals = usual if asked.goals is None or not (asked.goals or asked.requests) else asked.goals
     own = with_rubrics(run.judging, ())
     check_goals(goals, metrics(names(own), own))
     said = {"goals": goals, "review": asked.review, "allow_self_check": asked.allow_self_check}

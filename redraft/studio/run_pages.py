@@ -146,7 +146,9 @@ def _to_refine(store: Store, run: Run, asked: Fork) -> Mapping[str, Any]:
         "run": run_views.status_of(store, run, at_work=False),
         "chosen": number,
         "drafts": list(_drafts(store, run)),
-        "goals": asked.goals or (run.refinement.goals if run.refinement else DEFAULT_GOALS),
+        "goals": asked.goals
+        if asked.goals or asked.requests
+        else (run.refinement.goals if run.refinement else DEFAULT_GOALS),
         "most": asked.rounds
         or (run.refinement.rounds if run.refinement else RefineConfig.model_fields["rounds"].default),
         "self_check": asked.allow_self_check or bool(run.refinement and run.refinement.allow_self_check),

@@ -188,3 +188,28 @@ def test_your_own_summary_is_not_said_to_be_by_a_model(client: httpx.Client) -> 
     text = client.get(f"/runs/{runs[0]}/download/html").text
     assert "given to redraft" in text
     assert "by redraft's built-in" not in text
+
+
+def test_a_request_without_goals_has_none_and_one_that_was_not_met_stays_open(client: httpx.Client) -> None:
+    given = begin(client, kind="evaluate", summary="The bell rang at noon.")
+    assert at_rest(client, given)["status"] == "done"
+    form = {"requests": "Say how it ends.", "goal.coverage": "", "goal.consistency": "", "rounds": "1", "act": "start"}
+    reply = client.post(f"/runs/{given}/refine", data=form, follow_redirects=False)
+    assert reply.status_code == 303
+    run = reply.headers["location"].rpartition("/")[2]
+    assert at_rest(client, run)["status"] == "done"
+    dossier = client.get(f"/api/runs/{run}/dossier").json()
+    assert dossier["run"]["refinement"]["goals"] == {}
+    [asked] = [one for one in dossier["findings"] if one["metric"] == "review"]
+    assert (asked["state"], asked["explanation"]) == ("open", "Say how it ends.")
+
+
+def test_a_run_says_which_chapters_it_read(client: httpx.Client) -> None:
+    text = (
+        "# One\n\nThe bell rang at noon on 3 May.\n\n# Two\n\n"
+        + "Nobody heard the bell. " * 30
+        + "\n\n# Three\n\nThe end.\n"
+    )
+    run = begin(client, text=text, chapters="2")
+    assert at_rest(client, run)["status"] == "done"
+    assert "Document: reading chapter 2 only." in client.get(f"/runs/{run}").text

@@ -150,6 +150,8 @@ def _left_out(result: Result, findings: tuple[FindingEntry, ...], *, source: boo
     """Yield what is missing that a reader could not otherwise know of."""
     if not source:
         yield "The document's text was left out on request. Cited passages are quoted."
+    for note in result.outline.notes:
+        yield f"Document: {scrubbed(note)}."
     for gap in result.gaps:
         which = f"{result.unit.capitalize()} {gap.chunk + 1} of {result.chunks}"
         yield f"{which} of the document was left out of the summary: {scrubbed(gap.reason)}"

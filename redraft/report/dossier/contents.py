@@ -22,8 +22,8 @@ from redraft.text.words import rounded, spaced
 
 FORMAT = 1
 State = Literal["open", "fixed", "set aside"]
-"""The state of a finding. `open`: it applies to the result; `fixed`: it no longer applies; `set aside`: it was about a
-draft that was rejected."""
+"""The state of a finding. `open`: it applies to the result, or is a request that the reviser left; `fixed`: it no
+longer applies; `set aside`: it was about a draft that was rejected."""
 
 
 class DossierModel(Entry):

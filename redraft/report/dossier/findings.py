@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from redraft.domain import Finding
+from redraft.domain import REVIEW, Finding
 from redraft.report.dossier.contents import (
     FindingEntry,
     FindingOutcome,
@@ -82,7 +82,9 @@ class FindingRecord:
         return known
 
     def _state(self, one: _FindingHistory) -> State:
-        if self._result is None or self._result.made.number in one.rounds:
+        tried = [outcome for outcome in one.aimed if outcome.round in self._line]
+        refused = one.finding.metric == REVIEW and bool(tried) and tried[-1].became == "left"
+        if self._result is None or self._result.made.number in one.rounds or refused:
             return "open"
         return "fixed" if any(number in self._line for number in one.rounds) else "set aside"
 
