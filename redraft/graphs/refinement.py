@@ -99,7 +99,8 @@ async def _rule_on_shortened(state: State, job: Job, policy: Policy) -> tuple[Ac
     goals, tolerance = job.refinement.goals, job.refinement.tolerance
     before, start, after = [await job.judged(one) for one in (fitting, state["first"], state["draft"])]
     ruling = acceptance(policy, list(goals), goals, job.judges.aims, before, start, after, tolerance)
-    reason = f"shortened to the word limit{'' if policy.follows else f': {ruling.reason}'}"
+    against = "" if policy.follows else f"; against the last draft within it: {ruling.reason}"
+    reason = f"shortened to the word limit{against}"
     return AcceptanceDecision(ruling.accepted, reason), fitting
 
 

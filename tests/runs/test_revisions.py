@@ -343,7 +343,8 @@ async def test_a_revision_a_few_words_over_the_limit_is_taken_and_shortened_in_t
     assert (second.within("summary"), second.limit(r"at most (\d+) words")) == (LONG, 40)
     aims = ("consistency",)
     assert [(made.aims, made.accepted) for made in result.rounds[1:]] == [(aims, True), ((), True)]
-    assert result.rounds[2].reason.startswith("shortened to the word limit: coverage gained")
+    compared = "shortened to the word limit; against the last draft within it: coverage gained"
+    assert result.rounds[2].reason.startswith(compared)
     assert (result.summary, result.run.stop_reason) == (SHORT, "goals_met")
     assert result.scores == {"coverage": 1.0, "consistency": 1.0}
 
