@@ -5,7 +5,7 @@
 The summaries, of people and of systems, are those of the datasets under REDRAFT_DATA, each held against its document as
 if it had been asked for in its own length, and in three times as many words. The refusals are those of
 `tests.torture.refusals`, each held against a document of each set as if so many words had been asked for. The bounds of
-`redraft.text.summary_checks` were chosen by SQuALITY alone.
+`redraft.text.reply_cleanup` were chosen by SQuALITY alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.common import DATA
-from redraft.text.summary_checks import is_no_summary
+from redraft.text.reply_cleanup import is_no_summary
 from redraft.text.words import count_words
 from tests.torture.refusals import refusals
 

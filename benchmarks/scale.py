@@ -24,7 +24,7 @@ from pathlib import Path
 
 from benchmarks.common import table
 from redraft.batches.request import budget_key_of
-from redraft.batches.status import standing_of
+from redraft.batches.tables import standing_of
 from redraft.domain import Document, Usage, content_id
 from redraft.settings import DraftConfig, Limits
 from redraft.store.batches import Batch, NewItem

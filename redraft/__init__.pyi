@@ -88,7 +88,7 @@ from redraft.llm.budget import price_table as price_table
 from redraft.llm.chat import ChatModel as ChatModel
 from redraft.presets import Preset as Preset
 from redraft.presets import preset as preset
-from redraft.prompts.catalog import PROMPTS as PROMPTS
+from redraft.prompts.book import PROMPTS as PROMPTS
 from redraft.prompts.contract import Fence as Fence
 from redraft.prompts.contract import GivenModel as GivenModel
 from redraft.prompts.contract import Prompt as Prompt

@@ -1,4 +1,4 @@
-"""Documents and places in them. These are plain values without pydantic, since a separate process reads files."""
+"""Documents, their parts and places in them. Plain values without pydantic, since a separate process reads files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records of redraft: plain immutable values that import nothing else of the package."""
+"""The records of redraft: plain immutable values that import nothing but documents."""
 
 from __future__ import annotations
 

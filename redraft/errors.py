@@ -1,4 +1,4 @@
-"""All errors of redraft: a code for programs, a sentence for people, and the next step."""
+"""All errors of redraft: a code, a sentence, and the next step in the words of Python or of the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loads the public names of a package on first use: LangGraph alone takes a second to import."""
+"""Loaded on first use: a package's public names (LangGraph alone takes a second), and regular expressions."""
 
 from __future__ import annotations
 

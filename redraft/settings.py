@@ -9,17 +9,17 @@ from typing import Annotated, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from redraft.errors import UsageError
+from redraft.fields import EXTRACTIVE as EXTRACTIVE
 from redraft.fields import MOST_QUESTIONS as MOST_QUESTIONS
 from redraft.fields import Calibration as Calibration
 from redraft.fields import KeyfactChunks as KeyfactChunks
+from redraft.fields import ModelSettings as ModelSettings
+from redraft.fields import PathOrName as PathOrName
+from redraft.fields import Price as Price
 from redraft.fields import Questions as Questions
+from redraft.fields import ReplyForm as ReplyForm
 from redraft.fields import RubricSettings as RubricSettings
 from redraft.fields import Settings, same, setting
-from redraft.model_settings import EXTRACTIVE as EXTRACTIVE
-from redraft.model_settings import ModelSettings as ModelSettings
-from redraft.model_settings import PathOrName as PathOrName
-from redraft.model_settings import Price as Price
-from redraft.model_settings import ReplyForm as ReplyForm
 
 MERGING = "hierarchical"  # the strategy that merges summaries
 AUTO = "auto"  # in place of a strategy that is found out when the document is known, and then is on record

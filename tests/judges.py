@@ -23,8 +23,7 @@ from redraft.evaluators.base import statements_of
 from redraft.events import Observer, unobserved
 from redraft.llm.base import FunctionModel, Line, Model, Request
 from redraft.llm.reply_reader import NoValueError, read_value
-from redraft.prompts.book import PromptBook
-from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.book import PROMPTS, PromptBook
 from redraft.prompts.contract import GAP, Apart, Fence, Lines
 from redraft.readers.documents import parse
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of

@@ -37,11 +37,9 @@ RANKS: tuple[frozenset[str], ...] = (
             "errors",
             "events",
             "fields",
-            "files",
             "lazy",
             "plugins",
             "presets",
-            "model_settings",
             "settings",
             "sources",
         }
@@ -55,7 +53,7 @@ LATE_IMPORTS = {
     ("runs/models.py", "redraft.llm.providers"),  # brings LangChain, which only its own models need
     ("runs/driver.py", "redraft.store.postgres"),  # an extra, which may not be there
     ("store/store.py", "redraft.store.postgres"),  # the same
-    ("store/schema.py", "sqlite_utils"),  # brings NumPy, and a database is seldom out of date
+    ("store/sqlite.py", "sqlite_utils"),  # brings NumPy, and a database is seldom out of date
     ("lazy.py", "importlib.metadata"),  # takes longer than all the rest of `import redraft`
     ("cli/views/outcome.py", "redraft.report.history.answers"),  # brings NumPy
     ("text/vectors.py", "sentence_transformers"),  # an extra, which may not be there, and takes seconds

@@ -1,4 +1,4 @@
-"""Asks about items in batches, concurrently, until each has a verdict or is known to have none."""
+"""Asks about items in batches, concurrently, until each has a verdict (or a probability that is none) or a reason."""
 
 from __future__ import annotations
 

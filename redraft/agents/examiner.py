@@ -1,4 +1,4 @@
-"""The examiner: asks questions about a text, and answers questions from one."""
+"""The examiner: asks questions about a text, and answers questions from one; typed questions have a questioner."""
 
 from __future__ import annotations
 

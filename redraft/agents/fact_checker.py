@@ -1,4 +1,4 @@
-"""The fact checker: finds key facts in a text, validates them, and checks a summary against them and the document."""
+"""The fact checker: finds and validates key facts, splits summaries into facts, and checks them against a document."""
 
 from __future__ import annotations
 

@@ -16,10 +16,16 @@ from redraft.errors import EmptyReply, RefusedReply
 from redraft.llm.base import Complaint, Model, Request, Sampling, Withdrawable
 from redraft.prompts.contract import Prompt
 from redraft.store.connection import off_loop
-from redraft.text.reply_cleanup import ends_in_loop, unframed, unlooped, without_copies, without_unfinished
+from redraft.text.reply_cleanup import (
+    ends_in_loop,
+    is_no_summary,
+    unframed,
+    unlooped,
+    without_copies,
+    without_unfinished,
+)
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import ends_sentence
-from redraft.text.summary_checks import is_no_summary
 from redraft.text.words import count_words, has_words
 
 MAX_TRIES = 6

@@ -1,4 +1,4 @@
-"""The writer: turns chunks and summaries into summaries within a limit."""
+"""The writer: turns chunks and summaries into summaries within a limit. The outliner: outlines a document once."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from redraft.prompts.contract import Prompt
 from redraft.prompts.silence import after_sign, is_answer, is_sign
 from redraft.prompts.summarization import MOST_NAMES, MOST_POINTS, OUTLINE, Outline, OutlineGiven, outline_text
 from redraft.store.connection import off_loop
+from redraft.text.reply_cleanup import needs_tidying
 from redraft.text.sentences import sentences
-from redraft.text.summary_checks import needs_tidying
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
 

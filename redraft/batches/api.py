@@ -16,8 +16,18 @@ from typing_extensions import Unpack
 from redraft.batches.engine import engine_named
 from redraft.batches.request import BatchRequest, of_use, open_again, open_batch
 from redraft.batches.sources import check, of_document
-from redraft.batches.status import BatchStanding, BatchWatch, Pace, Watcher, drive, standing_of
-from redraft.batches.tables import BatchResult, folder_named, read_batch, write_folder
+from redraft.batches.tables import (
+    BatchResult,
+    BatchStanding,
+    BatchWatch,
+    Pace,
+    Watcher,
+    drive,
+    folder_named,
+    read_batch,
+    standing_of,
+    write_folder,
+)
 from redraft.batches.worker import BatchWorker, terms_of
 from redraft.errors import UsageError
 from redraft.evaluators.base import Metric

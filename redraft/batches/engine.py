@@ -1,4 +1,4 @@
-"""Engines start the workers of a batch; `local` starts processes on this machine."""
+"""Engines start the workers of a batch (`local`: processes on this machine); a pool watches and replaces them."""
 
 from __future__ import annotations
 

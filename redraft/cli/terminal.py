@@ -1,4 +1,4 @@
-"""The terminal: its width and colors, and output to it."""
+"""The terminal: its width and colors, output to it, and interruption by Ctrl-C."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator, PackPart
 from redraft.evaluators.metric_info import OWN, PREFERENCE, MetricAim
 from redraft.evaluators.rubric import rubrics_of
-from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.book import PROMPTS
 from redraft.settings import JudgeConfig
 from redraft.text.vectors import Encoder
 

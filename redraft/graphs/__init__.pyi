@@ -5,15 +5,15 @@ from redraft.graphs.assembly import judge as judge
 from redraft.graphs.assembly import refine as refine
 from redraft.graphs.assembly import summarizer as summarizer
 from redraft.graphs.job import Job as Job
-from redraft.graphs.nodes import SessionProtocol as SessionProtocol
-from redraft.graphs.nodes import node as node
 from redraft.graphs.plan import Plan as Plan
 from redraft.graphs.plan import Planner as Planner
 from redraft.graphs.state import Drafting as Drafting
 from redraft.graphs.state import GraphOutput as GraphOutput
 from redraft.graphs.state import MetricVerdict as MetricVerdict
 from redraft.graphs.state import Options as Options
+from redraft.graphs.state import SessionProtocol as SessionProtocol
 from redraft.graphs.state import State as State
 from redraft.graphs.state import Task as Task
 from redraft.graphs.state import Update as Update
+from redraft.graphs.state import node as node
 from redraft.graphs.strategies import Strategy as Strategy

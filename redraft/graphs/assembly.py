@@ -15,9 +15,22 @@ from redraft.errors import UsageError
 from redraft.events import StageStarted
 from redraft.graphs.evaluation import add_judging, choose
 from redraft.graphs.job import Job
-from redraft.graphs.nodes import Node, SessionProtocol, asked_for, check_unchanged, node, session_of, streaming
 from redraft.graphs.refinement import add_refinement
-from redraft.graphs.state import GraphOutput, NamedStrategy, Scope, State, Task, Update
+from redraft.graphs.state import (
+    GraphOutput,
+    NamedStrategy,
+    Node,
+    Scope,
+    SessionProtocol,
+    State,
+    Task,
+    Update,
+    asked_for,
+    check_unchanged,
+    node,
+    session_of,
+    streaming,
+)
 from redraft.graphs.strategies import STRATEGIES, name_of, strategy_named
 from redraft.settings import AUTO, MERGING, RefineConfig
 from redraft.store.checkpoints import thread_of

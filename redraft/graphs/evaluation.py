@@ -19,9 +19,8 @@ from redraft.evaluators.metric_info import self_checks
 from redraft.evaluators.preference import prefer
 from redraft.events import FindingFound, Noted, Scored, StageStarted
 from redraft.graphs.job import Job
-from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.policy import POLICIES, Goals, Scores, draft_standing, scores_of
-from redraft.graphs.state import MetricVerdict, State, Update
+from redraft.graphs.state import MetricVerdict, SessionProtocol, State, Update, node
 from redraft.store.connection import off_loop
 from redraft.store.documents import DraftCandidate
 from redraft.text.sanitizer import one_line

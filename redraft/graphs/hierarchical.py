@@ -20,9 +20,8 @@ from redraft.domain import SHORTENED, Chunk, Document, Parent, Piece, Span, Usag
 from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
 from redraft.events import Noted
 from redraft.graphs.job import Job, best_so_far
-from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
-from redraft.graphs.state import Drafting, Update
+from redraft.graphs.state import Drafting, SessionProtocol, Update, node
 from redraft.prompts.summarization import Outline, outline_text
 from redraft.settings import LEVEL_RATIO
 from redraft.store.connection import off_loop

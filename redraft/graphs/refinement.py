@@ -32,7 +32,6 @@ from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, RoundSettled, StageStarted
 from redraft.graphs.evaluation import compare
 from redraft.graphs.job import Job
-from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.policy import (
     ACCUSING,
     FINDINGS_AT_ONCE,
@@ -57,7 +56,7 @@ from redraft.graphs.policy import (
     unsure,
 )
 from redraft.graphs.review import ReviewAnswer, answered, question, requests, reviewed
-from redraft.graphs.state import State, Update
+from redraft.graphs.state import SessionProtocol, State, Update, node
 from redraft.prompts.summarization import outline_text
 from redraft.store.connection import off_loop
 from redraft.text.sentences import worded

@@ -17,9 +17,8 @@ from redraft.errors import EmptyReply, IncompleteError, RejectedRequest, ReplyEr
 from redraft.events import StageStarted
 from redraft.graphs.hierarchical import hierarchical_graph
 from redraft.graphs.job import Job
-from redraft.graphs.nodes import SessionProtocol, node
 from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
-from redraft.graphs.state import Drafting, NamedStrategy, State, Update
+from redraft.graphs.state import Drafting, NamedStrategy, SessionProtocol, State, Update, node
 from redraft.prompts import summarization
 from redraft.prompts.asking import WRITE_ANSWER
 from redraft.prompts.contract import Prompt

@@ -1,4 +1,4 @@
-"""A model's address without credentials, and the provider in a model's name."""
+"""A model's address without credentials, and keys removed from what others send."""
 
 from __future__ import annotations
 

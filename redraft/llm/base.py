@@ -1,4 +1,4 @@
-"""The interface between redraft and language models: a request goes in, a typed reply comes out."""
+"""The interface between redraft and language models: a request goes in, a typed reply comes out; fakes for tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hard limits on calls and money: a call that could exceed one is not made."""
+"""Prices of models, and hard limits on calls and money: a call that could exceed one is not made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One limiter per provider: concurrency, requests and tokens per minute, and back-off."""
+"""One limiter per provider: concurrency, requests and tokens per minute, and how often a request is repeated."""
 
 from __future__ import annotations
 

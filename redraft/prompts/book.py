@@ -1,24 +1,39 @@
-"""A set of prompt templates, checked against the prompts' fields, that renders requests."""
+"""All prompts by name, and a set of templates, checked against the prompts' fields, that renders requests."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache, partial
-from importlib import resources
+from importlib import import_module, resources
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any, TypeVar
 
 from jinja2 import Template, TemplateError, TemplateSyntaxError, meta
 from pydantic import BaseModel
 
 from redraft.errors import PromptError, UsageError
-from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import GAP, Apart, Fence, GivenModel, Lines, Prompt, Tagged
 from redraft.prompts.sandbox import Sandbox, filled
 from redraft.prompts.tags import TaggedItem, Tags, disarmed
 from redraft.sources import MOST_OF_SETTINGS, read_file
+
+# Modules without prompts; the first of them imports the catalog.
+_WITHOUT = {"book", "catalog", "contract"}
+
+
+def _defined() -> Iterator[Prompt[Any, Any]]:
+    for found in iter_modules([str(Path(__file__).parent)]):
+        if found.name not in _WITHOUT:
+            module = import_module(f"redraft.prompts.{found.name}")
+            yield from (one for one in vars(module).values() if isinstance(one, Prompt))
+
+
+PROMPTS: dict[str, Prompt[Any, Any]] = {prompt.name: prompt for prompt in _defined()}
+"""Every prompt by its name."""
+
 
 _Mark = TypeVar("_Mark")
 SETS = ("standard", "simple")

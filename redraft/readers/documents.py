@@ -1,4 +1,4 @@
-"""Reads documents of any supported format, and corpora of them."""
+"""Reads documents of any supported format, and corpora of them, in a separate process where parsers are at risk."""
 
 from __future__ import annotations
 

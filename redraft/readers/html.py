@@ -1,4 +1,4 @@
-"""HTML: the main content of a page, with headings, lists and tables as lines, and without hidden parts."""
+"""HTML: the main content of a page without what a site puts around it, with headings, lists and tables as lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from redraft.document import MarkKind
 from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run, cell_text
 from redraft.readers.markup import Element, child, elements, local, page, tag, text_in, text_of
 from redraft.readers.matter import Extent
-from redraft.readers.tokens import size
+from redraft.readers.recovery import size
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
 

@@ -13,8 +13,7 @@ from lxml import etree, html
 from redraft.errors import DocumentError
 from redraft.readers.encoding import decode
 from redraft.readers.matter import Extent
-from redraft.readers.recovery import tree
-from redraft.readers.tokens import RAW, Token, size, tokens
+from redraft.readers.recovery import RAW, Token, size, tokens, tree
 
 Element: TypeAlias = etree._Element
 _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]{1,31};)")

@@ -9,7 +9,7 @@ from redraft.readers.archive import Archive
 from redraft.readers.builder import BREAK, Builder, ReadText, cell_text
 from redraft.readers.markup import Element, elements, local, outermost, part, tag, text_in, text_of, texts_by_name, xml
 from redraft.readers.matter import Extent
-from redraft.readers.tokens import size
+from redraft.readers.recovery import size
 from redraft.text.sanitizer import one_line
 
 _CONTENT, _META, _MANIFEST = "content.xml", "meta.xml", "META-INF/manifest.xml"

@@ -10,7 +10,7 @@ from striprtf.striprtf import destinations, rtf_to_text
 from redraft.errors import DocumentError
 from redraft.readers.builder import Builder, ReadText
 from redraft.readers.matter import Extent
-from redraft.readers.tokens import size
+from redraft.readers.recovery import size
 
 _TITLE = re.compile(rb"\{\\title ([^{}\\]{1,200})\}")
 _SIGN = re.compile(r"\\bin(-?\d{0,10}) ?|\\'[0-9a-fA-F]{2}|\\([a-z]{1,32})(?:-?\d{1,10})? ?|\\[^a-z]|[{}]", re.DOTALL)

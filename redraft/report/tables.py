@@ -1,4 +1,4 @@
-"""Reports and tables: as text, Markdown, CSV and JSON."""
+"""Reports and tables: as text, Markdown, CSV and JSON, and in notebooks."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ from redraft.domain import ReviewQuestion
 from redraft.errors import BudgetError, RunError, StoreError, UsageError
 from redraft.events import Event, Observer, StageStarted, streamed
 from redraft.graphs import assembly
-from redraft.graphs.nodes import SessionProtocol
 from redraft.graphs.review import ReviewAnswer
+from redraft.graphs.state import SessionProtocol
 from redraft.store.checkpoints import SqliteCheckpoints, thread_of
 from redraft.store.connection import BUSY_SECONDS, Checkpoints, off_loop
 from redraft.store.runs import Run

@@ -1,4 +1,4 @@
-"""Opens models by name under the settings of their roles."""
+"""The models of a run by name and role, opened under the settings of their roles."""
 
 from __future__ import annotations
 

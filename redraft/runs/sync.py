@@ -1,4 +1,4 @@
-"""The calls for scripts and notebooks that want one result and no session: they block until it is there."""
+"""For scripts, notebooks and tests that want one result and no session: blocking calls, and an assertion."""
 
 from __future__ import annotations
 

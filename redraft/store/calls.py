@@ -1,4 +1,4 @@
-"""The ledger: every request to a model, its outcome and its cost. Its answers are the cache."""
+"""The ledger: every request to a model with its messages, outcome and cost. Its answers are the cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interface of databases: statements in one dialect, and transactions.
+"""The interface of databases (statements in one dialect, transactions), and records as rows.
 
 Statements use the SQL that SQLite and PostgreSQL share: `?` or `:name` for values, `ON CONFLICT` for existing rows,
 integers for booleans, and `RETURNING` for new ids. `json_each` and `json_array_length` are built into SQLite; on a

@@ -24,9 +24,8 @@ from redraft.store.documents import Ancestry, ChapterRuns, Documents, DraftCandi
 from redraft.store.judgments import Agreements, HumanOpinions, Judgments, Rulings
 from redraft.store.reservations import Reservations
 from redraft.store.runs import Run, Runs
-from redraft.store.schema import migrate
 from redraft.store.shelf import KeyFactShelf, Packs, TypedShelf
-from redraft.store.sqlite import IN_MEMORY, SqliteConnection
+from redraft.store.sqlite import IN_MEMORY, SqliteConnection, migrate
 
 FILE_NAME = "redraft.db"
 

@@ -9,8 +9,7 @@ from math import ceil
 from pathlib import PurePath
 from typing import Any
 
-from redraft.batches.status import BatchStanding, pace_of, standing_of
-from redraft.batches.tables import report_on
+from redraft.batches.tables import BatchStanding, pace_of, report_on, standing_of
 from redraft.errors import RunError
 from redraft.report.history.certificates import self_checked
 from redraft.report.history.trace import scores_of

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from redraft.batches.status import Stage as BatchStage
+from redraft.batches.tables import Stage as BatchStage
 from redraft.domain import Piece, ReviewQuestion
 from redraft.report.dossier.contents import FindingEntry, SentenceEntry
 from redraft.report.entry import Entry, Line

@@ -16,9 +16,8 @@ from redraft.errors import RunError
 from redraft.evaluators.catalog import check_goals, metrics, names, with_rubrics
 from redraft.fields import checked
 from redraft.graphs.review import requests
-from redraft.report.dossier.build import read_dossier
+from redraft.report.dossier.build import call_of, read_dossier
 from redraft.report.dossier.contents import CallDetails
-from redraft.report.dossier.judged import call_of
 from redraft.report.history.citations import citations_of
 from redraft.report.history.results import read_result
 from redraft.report.outputs.formats import WITH_NOTES, Format, written

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError, UsageError
-from redraft.lab.agreement.forms import AS_ABOVE, ASKED, ID, PERSON, Sheet, filled, sheet_of
+from redraft.lab.agreement.sheets import AS_ABOVE, ASKED_COLUMN, ID, PERSON, Sheet, filled, sheet_of
 from redraft.prompts.coherence import ERROR_TYPES
 from redraft.studio.endpoints import problem_of
 from redraft.studio.guard import MOST_BYTES
@@ -78,14 +78,14 @@ def _column(sheet: Sheet, person: str) -> str:
 
 
 def _rows(sheet: Sheet, column: str) -> Iterator[_ShownRow]:
-    names = [name for name in sheet.columns if name not in (ID, ASKED, "of", "document", *sheet.answers)]
+    names = [name for name in sheet.columns if name not in (ID, ASKED_COLUMN, "of", "document", *sheet.answers)]
     about = asked = ""
     above: Mapping[str, str] = {}
     for number, row in enumerate(sheet.rows):
         new = [(name, row[name]) for name in names if row[name] not in ("", AS_ABOVE)]
         texts = [(name, text) for name, text in new if len(text) < _LONG or text != above.get(name)]
         above = {**above, **dict(new)}
-        head, question = row.get("of") or row.get("document", ""), row.get(ASKED, "")
+        head, question = row.get("of") or row.get("document", ""), row.get(ASKED_COLUMN, "")
         columns = [column] if column else sheet.answers
         yield _ShownRow(
             number,

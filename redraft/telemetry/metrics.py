@@ -1,4 +1,4 @@
-"""Call metrics for Prometheus: counters and histograms of seconds by model and stage."""
+"""Metrics for Prometheus: calls by model and stage, and the state of a batch, read from the store on each scrape."""
 
 from __future__ import annotations
 

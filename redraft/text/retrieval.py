@@ -1,4 +1,4 @@
-"""Retrieval: half-overlapping windows of a document, ranked for a query by BM25, and by meaning with an encoder."""
+"""Retrieval: windows of a document ranked for a query by BM25, or by meaning, and passages related to a question."""
 
 from __future__ import annotations
 

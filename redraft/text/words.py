@@ -1,4 +1,4 @@
-"""Counts words and the units in which texts are measured, also in scripts without spaces."""
+"""Words, and the units in which texts are compared and measured, also in scripts without spaces."""
 
 from __future__ import annotations
 

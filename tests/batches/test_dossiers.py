@@ -17,8 +17,7 @@ from redraft import DraftConfig, Limits, RedraftError, Session, UsageError
 from redraft.batches.dossiers import wanted_in, write_page, write_pages
 from redraft.batches.request import BatchRequest
 from redraft.batches.sources import check, file_name, items_of, put_in
-from redraft.batches.status import standing_of
-from redraft.batches.tables import add_dossiers, folder_named, read_batch, write_folder
+from redraft.batches.tables import add_dossiers, folder_named, read_batch, standing_of, write_folder
 from redraft.batches.worker import BatchWorker
 from redraft.store.batches import Batch
 from redraft.store.store import Store

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from redraft.batches.sources import BatchItem
-from redraft.batches.status import BatchStanding
-from redraft.batches.tables import BatchTotals, report_of
+from redraft.batches.tables import BatchStanding, BatchTotals, report_of
 from redraft.report.dossier.comparison.sides import interval_of_mean
 from redraft.store.batches import Batch, ItemStates
 

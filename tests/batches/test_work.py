@@ -18,7 +18,7 @@ import pytest
 from redraft.batches.engine import Processes, WorkerPool
 from redraft.batches.request import BatchRequest, budget_key_of
 from redraft.batches.sources import items_of, put_in
-from redraft.batches.status import standing_of
+from redraft.batches.tables import standing_of
 from redraft.batches.worker import BatchWorker, WorkerTerms
 from redraft.llm import provider_batch
 from redraft.llm.budget import PriceTable

@@ -16,7 +16,7 @@ from redraft.builtin.facade import VERSION
 from redraft.builtin.model import ExtractiveModel, handler_for
 from redraft.errors import ModelError
 from redraft.llm.base import Model, Request
-from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.summarization import (
     MERGE,

@@ -6,9 +6,8 @@ import pytest
 
 from redraft.domain import Evaluation
 from redraft.errors import UsageError
-from redraft.report.dossier.comparison.build import read_beside
+from redraft.report.dossier.comparison.build import fifth_of, read_beside, standing
 from redraft.report.dossier.comparison.contents import RunsBeside, RunVerdict
-from redraft.report.dossier.comparison.pairs import fifth_of, standing
 from redraft.report.dossier.comparison.sides import counted, interval_of_mean, letters
 from redraft.report.pages.comparison import comparison_page
 from redraft.store.store import Store

@@ -19,8 +19,7 @@ from redraft.llm.base import Model, Request, Sampling
 from redraft.llm.budget import FREE, Budget
 from redraft.llm.rate_limiter import Limiter
 from redraft.llm.recorded import RecordedModel
-from redraft.prompts.book import PromptBook
-from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.book import PROMPTS, PromptBook
 from redraft.prompts.contract import GivenModel, Prompt
 from redraft.runs.models import open_model
 from redraft.settings import DraftConfig, Price

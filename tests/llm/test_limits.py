@@ -22,7 +22,7 @@ from redraft.llm.base import Request, Sampling
 from redraft.llm.chat import ChatModel
 from redraft.llm.reply_forms import ReplyShape
 from redraft.llm.structured_output import full_schema, modes_for
-from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.decision import DECIDE
 from redraft.prompts.factual import FactTree, GrowGiven

@@ -18,7 +18,7 @@ from redraft.llm.base import Complaint, FunctionModel, Line, Reply, Request, Scr
 from redraft.llm.budget import Budget
 from redraft.llm.rate_limiter import Limiter
 from redraft.llm.recorded import RecordedModel
-from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.readers.documents import parse
 from redraft.settings import DraftConfig, Limits, Price

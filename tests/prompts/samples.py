@@ -10,8 +10,7 @@ from pydantic import BaseModel
 
 from redraft.domain import Task
 from redraft.prompts import arbitration, asking, coherence, decision, factual, origins, qa, revision, summarization
-from redraft.prompts.book import SETS, PromptBook
-from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.book import PROMPTS, SETS, PromptBook
 from redraft.prompts.contract import Lines
 from redraft.prompts.tags import TaggedItem, Tags
 

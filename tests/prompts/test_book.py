@@ -18,8 +18,7 @@ from redraft.errors import PromptError, UsageError
 from redraft.prompts import summarization
 from redraft.prompts.arbitration import RULE_ON_FINDINGS
 from redraft.prompts.asking import WRITE_ANSWER
-from redraft.prompts.book import PromptBook, neutralize
-from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.book import PROMPTS, PromptBook, neutralize
 from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
 from redraft.prompts.contract import GivenModel, Prompt, SummaryText
 from redraft.prompts.factual import FACTUAL, SPLIT_FACTS

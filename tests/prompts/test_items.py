@@ -11,8 +11,7 @@ from pydantic import BaseModel
 
 from redraft.domain import QuestionType, Task, TextKind
 from redraft.prompts import qa, revision
-from redraft.prompts.book import PromptBook, _fences, _tags
-from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.book import PROMPTS, PromptBook, _fences, _tags
 from redraft.prompts.tags import Tags
 from tests.prompts.samples import (
     BOTH,

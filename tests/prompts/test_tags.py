@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from redraft.errors import PromptError
 from redraft.llm.reply_reader import NoValueError, read_value
 from redraft.prompts import decision, qa
-from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.book import PROMPTS
 from redraft.prompts.qa import Comparison, Comparisons, Pair, QuestionItem, Ranking, SummaryAnswers
 from redraft.prompts.tags import NOBODY, Names, TaggedItem, Tags, Wire, has_tag
 from tests.prompts.samples import BOTH, EVERY, GIVEN, named_in, rendered

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from redraft.domain import Level
 from redraft.prompts import arbitration, asking, coherence, decision, factual, origins, qa, summarization
-from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FactsGiven
 from redraft.prompts.tags import Tags

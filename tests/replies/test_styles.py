@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from redraft.agents.accounts import _settled
 from redraft.llm.reply_reader import NoValueError, read_value
-from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.book import PROMPTS
 from redraft.prompts.coherence import Confusion
 from tests.replies.prompts import CASES, NAMES, Case
 from tests.replies.styles import LOSSY, LOST, READ

@@ -20,8 +20,7 @@ from typing_extensions import override
 from redraft.errors import RunError, UsageError
 from redraft.store.batches import MOST_DEATHS, WINDOW, Batch, Batches, BatchItemRow, NewItem, RateLimiterWindow
 from redraft.store.connection import Connection
-from redraft.store.schema import migrate
-from redraft.store.sqlite import SqliteConnection
+from redraft.store.sqlite import SqliteConnection, migrate
 from redraft.store.store import Store
 from tests.postgres import database, needs_postgres
 from tests.store.support import add_call, call, document, run

@@ -17,7 +17,7 @@ from redraft.domain import Document, content_id
 from redraft.store.calls import Call, Message, PreparedMessages, messages_in, quoted_by
 from redraft.store.copy import copy
 from redraft.store.reservations import Reservation, ReservationTerms
-from redraft.store.schema import STEPS
+from redraft.store.sqlite import STEPS
 from redraft.store.store import Store
 from tests.store.support import add_call, as_stored, call, dump, intact, run, started
 

@@ -12,7 +12,7 @@ import pytest
 from redraft.domain import Gap, Parent, Usage
 from redraft.errors import StoreError
 from redraft.store.calls import CachedAnswer, ModelCapabilities
-from redraft.store.schema import STEPS, SchemaStep, statements
+from redraft.store.sqlite import STEPS, SchemaStep, statements
 from redraft.store.store import Store
 from tests.store.support import (
     AGREEMENT,

@@ -22,7 +22,7 @@ from redraft.batches.sources import put_in
 from redraft.batches.worker import BatchWorker
 from redraft.errors import UsageError
 from redraft.llm.budget import price_table
-from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.book import PROMPTS
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch
 from redraft.store.store import Store

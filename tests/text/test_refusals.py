@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.text.summary_checks import is_no_summary
+from redraft.text.reply_cleanup import is_no_summary
 from redraft.text.words import count_words
 from tests.agents.translations import SUMMARY, TRANSLATIONS
 from tests.support import SAMPLE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from redraft.text.summary_checks import needs_tidying
+from redraft.text.reply_cleanup import needs_tidying
 
 CLEAN = (
     "Hester Vane, an accountant, comes to Sarn. She finds that the ledger for 1901 is missing, and asks who took it."

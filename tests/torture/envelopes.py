@@ -109,7 +109,7 @@ class Desk:
         transport = httpx2.MockTransport(self._answered)
         with patch("redraft.llm.openai._client", lambda _: openai.DefaultAsyncHttpx2Client(transport=transport)):
             chat = open_openai("m", "http://nowhere.example/v1", key="sk-0123456789", seconds=5, closing=self.stack)
-        with patch.dict("redraft.prompts.catalog.PROMPTS", {STORY.name: STORY}):
+        with patch.dict("redraft.prompts.book.PROMPTS", {STORY.name: STORY}):
             book = PromptBook(str(folder))
         self.model = RecordedModel(
             chat, book=book, store=self.store, limiter=Limiter(4), pause=lambda _: asyncio.sleep(0)

@@ -31,7 +31,7 @@ from pydantic import BaseModel
 
 from redraft import Result
 from redraft.domain import Evaluation
-from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.book import PROMPTS
 from tests.chatserver import Seen
 from tests.judges import KEY, Court, Json, Keepers, Sheet, asked_of, island, keepers_in, seen_on, told
 from tests.replies import styles

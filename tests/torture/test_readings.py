@@ -12,7 +12,7 @@ import pytest
 
 from redraft.readers import child, markup
 from redraft.readers.documents import load_bytes
-from redraft.readers.tokens import tokens
+from redraft.readers.recovery import tokens
 from tests.torture.readings import KINDS, tried, tries, written
 
 LINE = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen."

@@ -219,7 +219,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
     LongSumEval's table II; with --sweep, like its tables V to VII.
     """
     require_agreement("redraft agree table")
-    from redraft.lab.agreement.overview import baselines, compared, overview_report, plan_of
+    from redraft.lab.agreement.report import baselines, compared, overview_report, plan_of
     from redraft.lab.agreement.trial import chosen, format_named
     from redraft.store.store import Store
 

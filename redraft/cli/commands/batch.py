@@ -210,7 +210,7 @@ def _engine(store: Store, given: Mapping[str, Any]) -> Engine:
 
 def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapping[str, Any]) -> int:
     """Work on an open batch to its end, and show what came of it; returns the exit code."""
-    from redraft.batches.status import drive
+    from redraft.batches.tables import drive
     from redraft.batches.worker import terms_of
     from redraft.cli.runner import StoppedError
     from redraft.cli.views.batches import finish, going_on, open_watch
@@ -283,7 +283,7 @@ Examples:
 @options.as_json
 def status(name: str | None, db: str | None, as_json: bool) -> int:
     """Show the status and the results so far of the batch NAME; without NAME, list all batches."""
-    from redraft.batches.status import standing_of
+    from redraft.batches.tables import standing_of
     from redraft.cli.views.batches import batch_lines, show
     from redraft.cli.views.render import show_list
 

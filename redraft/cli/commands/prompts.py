@@ -27,8 +27,7 @@ def prompts() -> None:
 def list_prompts(choice: str, as_json: bool) -> int:
     """List the prompts with their hashes."""
     from redraft.cli.views import render
-    from redraft.prompts.book import PromptBook
-    from redraft.prompts.catalog import PROMPTS
+    from redraft.prompts.book import PROMPTS, PromptBook
 
     book = PromptBook(choice)
     listed = [
@@ -69,8 +68,7 @@ def show_prompt(name: str, choice: str) -> int:
 @options.typed_option("--force", section="output", is_flag=True, help="Overwrite existing files.")
 def export_prompts(directory: str, choice: str, force: bool) -> int:
     """Write every template to DIRECTORY, to be changed and used with --prompts DIRECTORY."""
-    from redraft.prompts.book import SUFFIX, PromptBook
-    from redraft.prompts.catalog import PROMPTS
+    from redraft.prompts.book import PROMPTS, SUFFIX, PromptBook
 
     book, target = PromptBook(choice), Path(directory).expanduser()
     files = {target / f"{name}{SUFFIX}": book.source(name) for name in PROMPTS}

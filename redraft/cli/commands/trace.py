@@ -57,8 +57,8 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
 def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) -> int:
     from redraft.cli.hints import about
     from redraft.cli.views import history, render
-    from redraft.report.dossier.judged import call_of
-    from redraft.report.dossier.judged import calls as calls_of
+    from redraft.report.dossier.build import call_of
+    from redraft.report.dossier.build import calls as calls_of
     from redraft.report.history.results import read_result
 
     with store_to_read(db) as store:

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import click
 
-from redraft.batches.status import BatchStanding, Pace, Watcher
-from redraft.batches.tables import NAMED, WORDS, report_on, write_folder
+from redraft.batches.tables import NAMED, WORDS, BatchStanding, Pace, Watcher, report_on, write_folder
 from redraft.cli import hints, terminal
 from redraft.cli.terminal import DONE, FAILED, SHORT, say
 from redraft.cli.views.progress import LineTimer, first_notes, live_line

@@ -1,4 +1,4 @@
-"""Views of scores and their parts."""
+"""Views of evaluations: scores and their parts, findings and their evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views of the outcome of a run or a comparison."""
+"""Views of the outcome of a run, or of a comparison of two summaries."""
 
 from __future__ import annotations
 

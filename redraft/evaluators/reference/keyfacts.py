@@ -1,4 +1,4 @@
-"""Key facts of a document: trees of facts and their levels."""
+"""Key facts of a document: trees of facts, their levels, and how they are built chunk by chunk."""
 
 from __future__ import annotations
 

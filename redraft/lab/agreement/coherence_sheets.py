@@ -24,9 +24,19 @@ from redraft.lab.agreement.annotations import (
     entries_of,
     read_annotations,
 )
-from redraft.lab.agreement.forms import ASKED, CHOICES, ID, MARK_COLUMNS, PERSON, unrepeated, written_in
 from redraft.lab.agreement.people import FileProblem, content, equal_share, gwets_ac1, krippendorffs_alpha
-from redraft.lab.agreement.sheets import drawn, share_of, sheet_rows
+from redraft.lab.agreement.sheets import (
+    ASKED_COLUMN,
+    CHOICES,
+    ID,
+    MARK_COLUMNS,
+    PERSON,
+    drawn,
+    share_of,
+    sheet_rows,
+    unrepeated,
+    written_in,
+)
 from redraft.lab.agreement.tables import ends
 from redraft.lab.experiments.experiment import ENDS
 from redraft.prompts.coherence import ASPECTS, ERROR_TYPES
@@ -151,7 +161,7 @@ def coherence_sheet(rows: Sequence[CoherenceRow], kind: Kind, people: int) -> st
     answers = list(MARK_COLUMNS) if kind == "marks" else [f"{PERSON} {n}" for n in range(1, people + 1)]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([ID, *names, ASKED, *answers])
+    writer.writerow([ID, *names, ASKED_COLUMN, *answers])
     cut = ({name: text[:_LONGEST] for name, text in row.shown.items()} for row in rows)
     for row, shown in zip(rows, unrepeated(cut), strict=True):
         writer.writerow([row.id, *shown, row.asked, *[""] * len(answers)])

@@ -1,4 +1,4 @@
-"""The annotation formats of public datasets, and the generic JSONL format for your own annotations."""
+"""The annotation formats of public datasets (LongSumEval's among them), and JSONL for your own annotations."""
 
 from __future__ import annotations
 

@@ -1,18 +1,58 @@
-"""The report on the agreement of judges and people, and the figures for the record."""
+"""The report on the agreement of judges and people, the figures for the record, and several sets in one table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 
-from redraft.evaluators.consensus import Interval
+from redraft.errors import UsageError
+from redraft.evaluators.consensus import OPEN, Interval, mean
+from redraft.evaluators.consistency import Consistency
+from redraft.evaluators.coverage import Coverage
+from redraft.evaluators.similarity import rouge1
 from redraft.lab.agreement.calibration import calibration_table, cross_fitted, fitted, labelled, quality
-from redraft.lab.agreement.correlation import between_systems, correlate, sentence_series, series, told
-from redraft.lab.agreement.tables import SUMMARIES, SYSTEMS, agreement_tables, best_of, right_and_said
-from redraft.lab.agreement.trial import AgreementOutcome, Column
+from redraft.lab.agreement.correlation import (
+    BIGRAMS,
+    Correlation,
+    between_systems,
+    bigram_share,
+    correlate,
+    sentence_series,
+    series,
+    series_of,
+    told,
+)
+from redraft.lab.agreement.people import Dataset, HumanItem
+from redraft.lab.agreement.tables import (
+    STARRED,
+    SUMMARIES,
+    SYSTEMS,
+    agreement_tables,
+    best_of,
+    right_and_said,
+    starred,
+    systems_correlation,
+)
+from redraft.lab.agreement.trial import (
+    READ,
+    AgreementDesign,
+    AgreementOutcome,
+    Column,
+    ItemOutcome,
+    Setting,
+    Sweep,
+    human_field,
+    plan_table,
+    tried,
+)
 from redraft.lab.experiments.experiment import number, records_of
+from redraft.llm.budget import PriceTable
 from redraft.report.history.certificates import standing_of
 from redraft.report.tables import Cell, Report, Table, figure, plain
+from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import Evaluate
 from redraft.store.documents import now
 from redraft.store.judgments import BRIER, CALIBRATION_ERROR, FIT, ITEMS, Agreement
@@ -148,3 +188,199 @@ def _calibration(
     if fitting is not None:
         for measure, value in zip(FIT, (fitting.slope, fitting.intercept, *fitting.covariance), strict=True):
             yield ITEMS, measure, len(pairs), value, None
+
+
+DIMENSIONS = (Consistency.name, Coverage.name)
+QUESTEVAL = "QuestEval-like"
+"""Both metrics' own questions and answers, scored as QuestEval does: by the mean token F1 of the answers, without a
+threshold. The coverage figure is also QAEval's."""
+_IDLE: Mapping[str, tuple[str, ...]] = {Coverage.name: (*READ, "claims"), Consistency.name: ("questions",)}
+"""What makes no difference to a metric, and is not swept for it."""
+_ANSWERS = {Consistency.name: "claims", Coverage.name: "questions"}
+"""The detail of a metric that lists its answers."""
+
+Scorer = Callable[[Sequence[HumanItem]], list[float | None]]
+"""A baseline, which scores summaries without a judge."""
+
+
+def _bigrams(items: Sequence[HumanItem]) -> list[float | None]:
+    return [bigram_share(item) for item in items]
+
+
+def _blanc(model: str) -> Scorer:
+    """Return BLANC-help of the package `blanc`: how much a summary helps a masked language model to fill the document's
+    gaps."""
+    try:
+        package = import_module("blanc")
+    except ImportError as error:
+        raise UsageError(
+            f"--baseline: the package blanc cannot be loaded: {error}", hint='pip install blanc "transformers<4.49"'
+        ) from error
+
+    def scores(items: Sequence[HumanItem]) -> list[float | None]:
+        scored = package.BlancHelp(model_name=model, device="cpu", show_progress_bar=False).eval_pairs(
+            [item.source for item in items], [item.summary for item in items]
+        )
+        return [float(one) for one in scored]
+
+    return scores
+
+
+def baselines(named: Sequence[str]) -> dict[str, Scorer]:
+    """Return the baselines by name: the share of bigrams, and those that are named, such as `blanc:MODEL`."""
+    found: dict[str, Scorer] = {BIGRAMS: _bigrams}
+    for one in dict.fromkeys(named):
+        name, _, model = one.partition(":")
+        if name != "blanc":
+            raise UsageError(f"--baseline: there is no baseline {name!r}", hint="there is blanc, or blanc:MODEL")
+        found[f"BLANC ({model})" if model else "BLANC"] = _blanc(model or "bert-base-uncased")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What is correlated with people's figures: a judge under a setting or a baseline, by a metric, per summary or per
+    system."""
+
+    name: str
+    metric: str
+    setting: tuple[tuple[str, str], ...]
+    per: str
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementOverview:
+    """Every set of annotations by every metric that its people's figures measure."""
+
+    outcomes: tuple[AgreementOutcome, ...]
+    sets: Mapping[str, Dataset]
+    found: Mapping[Method, Mapping[str, Correlation]]
+    """The correlations by method and set."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is missing."""
+        return all(one.complete for one in self.outcomes)
+
+
+def designs(
+    sets: Mapping[str, Dataset], metrics: Sequence[str], base: AgreementDesign
+) -> list[tuple[str, Dataset, AgreementDesign]]:
+    """Return what is compared: each set by each metric that its people's figures measure."""
+    found = [
+        (name, dataset, replace(base, metric=metric, human=human_field(dataset, metric, None), sweep=sweep))
+        for name, dataset in sets.items()
+        for metric in metrics
+        if any(metric in field.metrics for field in dataset.fields.values())
+        for sweep in [Sweep({key: one for key, one in base.sweep.values.items() if key not in _IDLE.get(metric, ())})]
+    ]
+    if not found:
+        raise UsageError(
+            f"no file has people's figures on {' or '.join(metrics)}", hint="name another --metric, or other files"
+        )
+    return found
+
+
+async def compared(
+    sets: Mapping[str, Dataset],
+    metrics: Sequence[str],
+    base: AgreementDesign,
+    scorers: Mapping[str, Scorer],
+    runner: ExperimentRunner,
+) -> AgreementOverview:
+    """Judge all sets, within the limits, and correlate the scores with people's."""
+    done = [(name, await tried(dataset, design, runner)) for name, dataset, design in designs(sets, metrics, base)]
+    found: dict[Method, dict[str, Correlation]] = defaultdict(dict)
+    for name, outcome in done:
+        metric = outcome.design.metric
+        for method, setting, scores in await asyncio.to_thread(_scored, outcome, scorers, runner.store):
+            one = series_of(outcome.dataset, outcome.design.human, method, scores)
+            found[Method(method, metric, setting, SUMMARIES)][name] = correlate(one.ours, one.people, one.documents)
+            if one.has_systems:
+                found[Method(method, metric, setting, SYSTEMS)][name] = systems_correlation(one)
+    return AgreementOverview(tuple(one for _, one in done), sets, found)
+
+
+def _scored(
+    outcome: AgreementOutcome, scorers: Mapping[str, Scorer], store: Store
+) -> list[tuple[str, Setting, Sequence[float | None]]]:
+    """Return the baselines' scores, each judge's, and those of the same answers scored as QuestEval does."""
+    metric = outcome.design.metric
+    found: list[tuple[str, Setting, Sequence[float | None]]] = [
+        (title, (), score(outcome.dataset.items)) for title, score in scorers.items()
+    ]
+    for column in outcome.columns:
+        # The first reading of a setting has its usage.
+        if column.usage and metric in _ANSWERS:
+            asked = tuple(one for one in column.setting if one[0] not in READ)
+            found.append(
+                (f"{QUESTEVAL} ({column.judge})", asked, [_token_f1(one, metric, store) for one in column.said])
+            )
+        found.append((column.judge, column.setting, column.scores))
+    return found
+
+
+def _token_f1(said: ItemOutcome, metric: str, store: Store) -> float | None:
+    """Return the mean token F1 of the answers from the summary and from the document."""
+    draft = store.runs.get(said.run).draft if said.run and said.outcome else None
+    answers = store.judgments.of(draft)[metric].details.get(_ANSWERS[metric]) if draft else None
+    judged = [one for one in answers if one["verdict"] not in OPEN] if isinstance(answers, list) else []
+    return mean([rouge1(one["found"], one["expected"]) for one in judged])
+
+
+def overview_report(done: AgreementOverview) -> Report:
+    """Return the report: the table, and a record for each of its figures."""
+    design = done.outcomes[0].design
+    names = list(dict.fromkeys(name for method in done.found for name, _ in method.setting))
+    rows = [
+        (
+            *(plain(method.name), method.metric, *(dict(method.setting).get(name) for name in names), method.per),
+            *(starred(by[one]) if one in by else None for one in done.sets),
+        )
+        for method, by in sorted(done.found.items(), key=lambda one: (one[0].metric, one[0].per))
+    ]
+    table = Table(
+        "overview",
+        "Agreement with people (LongSumEval, tables II and V to VII)",
+        f"Kendall's tau-b with people's figures: {STARRED}. Per systems: of the systems' means, as the paper's on"
+        f" SummEval, Arxiv and GovReport are. {QUESTEVAL}: the judge's questions and answers, by their mean token F1"
+        " without a threshold; for coverage, that is QAEval's F1.",
+        _basis(done),
+        ("method", "metric", *names, "per", *done.sets),
+        tuple(rows),
+    )
+    items = [
+        {
+            "method": method.name,
+            "metric": method.metric,
+            "setting": dict(method.setting),
+            "per": method.per,
+            "set": name,
+        }
+        | {"n": one.n, "tau": one.tau, "p": one.p, "p_by": one.p_by}
+        for method, by in done.found.items()
+        for name, one in by.items()
+    ]
+    settings = {
+        "judges": list(design.judges),
+        "judging": design.judging.model_dump(mode="json"),
+        "sweep": {name: list(values) for one in done.outcomes for name, values in one.design.sweep.values.items()},
+    }
+    about = [f"{plain(name)}: {plain(one.name)}, {len(one.items)} items" for name, one in done.sets.items()]
+    return Report("overview", "Agreement with people", tuple(about), settings, (table,), items, (_basis(done),))
+
+
+def _basis(done: AgreementOverview) -> str:
+    said = [one.status for outcome in done.outcomes for column in outcome.columns for one in column.said]
+    counts = ", ".join(f"{said.count(status)} {status}" for status in ("scored", "unjudged", "failed", "not made"))
+    return f"Based on {len(said)} judgments: {counts}."
+
+
+def plan_of(sets: Mapping[str, Dataset], metrics: Sequence[str], base: AgreementDesign, prices: PriceTable) -> Table:
+    """Return the estimated cost of all sets."""
+    plans = [
+        (name, design.metric, plan_table(dataset, design, prices))
+        for name, dataset, design in designs(sets, metrics, base)
+    ]
+    rows = tuple((name, metric, *row) for name, metric, one in plans for row in one.rows)
+    return replace(plans[0][2], columns=("set", "metric", *plans[0][2].columns), rows=rows)

@@ -1,4 +1,4 @@
-"""Runs a judge on the controls: every probe is a normal run, and its verdicts are compared with the expected ones."""
+"""Runs a judge on the controls, after an estimate: every probe is a normal run, compared with what is expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expectations of metrics on probes: one rule per class, which checks the evaluations."""
+"""The controls, and what each metric is expected to say of a probe: one rule per class."""
 
 from __future__ import annotations
 

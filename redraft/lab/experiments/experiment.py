@@ -1,4 +1,4 @@
-"""The definition of an experiment and of its tables, which are declared columns over generators of rows."""
+"""An experiment: its records as table rows, and its tables, declared as columns over generators of rows."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from redraft.readers.formats import MOST_ENTRIES
 from redraft.readers.matter import Extent
 from redraft.readers.pdf.layout import Edges, Paragraph, PdfLine, in_order, paragraphs
 from redraft.readers.pdf.lines import PageText
-from redraft.readers.tokens import size
+from redraft.readers.recovery import size
 from redraft.text.sanitizer import one_line
 
 _STREAM = re.compile(rb">>\s*stream\r?\n")

@@ -2,32 +2,239 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from datetime import datetime
 
-from redraft.domain import Document
+from redraft.domain import Document, Evaluation, KeyFact, KeyFacts, Pack, Parent, Span
 from redraft.errors import RunError
 from redraft.evaluators.metric_info import withdrawn
 from redraft.report.dossier.contents import (
+    CallDetails,
+    CallEntry,
+    CallMessage,
+    ChapterEntry,
     DocumentEntry,
     Dossier,
     FindingEntry,
+    JudgedItem,
+    KeyFactEntry,
+    KeyFactTree,
+    PieceEntry,
     Places,
+    PromptText,
     RoundEntry,
     RunEntry,
+    Score,
     Withdrawn,
 )
 from redraft.report.dossier.findings import FindingRecord, positions, sentence_numbers, sentences
-from redraft.report.dossier.judged import calls, chapters, items, pieces, prompts, scores, trees
 from redraft.report.history.lineage import Lineage, read_lineage
+from redraft.report.history.quotes import Details, listed, span_of, yardstick_of
 from redraft.report.history.results import Result, document_read
-from redraft.report.history.trace import RunTrace, Turn, read_trace
+from redraft.report.history.trace import RunTrace, Turn, piece_said, read_trace
 from redraft.settings import FIGURES
 from redraft.store.store import Store
 from redraft.text.languages import primary, reading
 from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.vectors import Encoder
 from redraft.text.words import count, count_words
+
+Evaluations = Mapping[str, Evaluation]
+
+
+def scores(result: Result) -> Iterator[Score]:
+    """Yield each metric's score of the result."""
+    for name, one in result.evaluations.items():
+        goal = result.goals.get(name, {})
+        certificate = result.certificates.get(name)
+        first = result.initial.get(name)
+        yield Score.of(
+            one,
+            metric=name,
+            goal=goal.get("at_least"),
+            met=goal.get("met"),
+            initial=first.score if first else None,
+            interval=_interval(one),
+            self_check=bool(certificate and certificate.self_check),
+            certificate=certificate.to_json() if certificate else None,
+            stands_on=certificate.line() if certificate else "",
+        )
+
+
+def _interval(one: Evaluation) -> tuple[float, float] | None:
+    ends = one.details.get("interval")
+    return (ends[0], ends[1]) if isinstance(ends, list | tuple) else None
+
+
+def items(store: Store, result: Result, places: Places) -> Iterator[JudgedItem]:
+    """Yield every item that the result was judged by, with its place in the document."""
+    told = result.evaluations
+    if "coverage" in told:
+        key = yardstick_of(result.run, told, "coverage")
+        yield from _questions(store.packs.get(key) if key else None, told, places)
+    if "keyfact_recall" in told:
+        yield from _facts(_keyfacts(store, result), told, places)
+    yield from _claims(told, places)
+
+
+def trees(store: Store, result: Result, places: Places) -> Iterator[KeyFactTree]:
+    """Yield the key facts that the result was judged by, and whether it states them."""
+    known = _keyfacts(store, result)
+    if "keyfact_recall" not in result.evaluations or known is None:
+        return
+    facts = listed(result.evaluations, "keyfact_recall", "facts")
+    stated = {(one["chunk"], one["perspective"], one["id"]): one for one in facts}
+    for tree in known.trees:
+        yield KeyFactTree.of(
+            tree,
+            place=places.known(tree.span, words=False),
+            facts=tuple(_fact(one, stated.get((tree.chunk, tree.perspective, one.id)), places) for one in tree.facts),
+        )
+
+
+def _keyfacts(store: Store, result: Result) -> KeyFacts | None:
+    key = yardstick_of(result.run, result.evaluations, "keyfact_recall")
+    return store.keyfacts.get(key) if key else store.keyfacts.latest(result.run.document)
+
+
+def _questions(pack: Pack | None, told: Evaluations, places: Places) -> Iterator[JudgedItem]:
+    known = {one.id: one for one in pack.questions} if pack else {}
+    for one in listed(told, "coverage", "questions"):
+        question = known.get(one["id"])
+        span = question.evidence.span if question else None
+        key = f"{pack.id}/{one['id']}" if pack else ""
+        yield _item("coverage", one, one["question"], places, span, key=key)
+
+
+def _facts(keyfacts: KeyFacts | None, told: Evaluations, places: Places) -> Iterator[JudgedItem]:
+    trees = keyfacts.trees if keyfacts else ()
+    known = {(tree.chunk, tree.perspective, one.id): (tree, one) for tree in trees for one in tree.facts}
+    for one in listed(told, "keyfact_recall", "facts"):
+        found = known.get((one["chunk"], one["perspective"], one["id"]))
+        key = f"{keyfacts.id}/{one['chunk']}/{one['perspective']}/{one['id']}" if keyfacts else ""
+        # A fact without a sentence of its own is somewhere in its tree's span.
+        span = (found[1].evidence.span or found[0].span) if found else None
+        yield _item("keyfact_recall", one, one["fact"], places, span, kind=one["level"], key=key)
+
+
+def _claims(told: Evaluations, places: Places) -> Iterator[JudgedItem]:
+    for one in listed(told, "consistency", "claims"):
+        claim = {**one, "sentences": [one["sentence"]]}
+        yield _item("consistency", claim, one["question"], places, span_of(one.get("place")))
+
+
+def _item(
+    metric: str, one: Details, text: str, places: Places, span: Span | None, *, kind: str | None = None, key: str = ""
+) -> JudgedItem:
+    value = one.get("value")
+    return JudgedItem(
+        metric=metric,
+        kind=kind or str(one.get("kind", "")),
+        text=text,
+        expected=str(one.get("expected") or ""),
+        found=str(one.get("found") or ""),
+        verdict=str(one.get("verdict", "")),
+        value=None if value is None else float(value),
+        place=places.at(span),
+        sentences=tuple(int(number) for number in one.get("sentences", ())),
+        key=key,
+    )
+
+
+def _fact(fact: KeyFact, told: Details | None, places: Places) -> KeyFactEntry:
+    value = told.get("value") if told else None
+    return KeyFactEntry.of(
+        fact,
+        place=places.at(fact.evidence.span),
+        stated=None if value is None else float(value),
+        sentences=tuple(int(number) for number in told.get("sentences", ())) if told else (),
+        pruned="; ".join(f"{one.dimension}: {one_line(one.reason)}" for one in fact.objections),
+    )
+
+
+def chapters(result: Result) -> Iterator[ChapterEntry]:
+    """Yield what is summarized separately, in the order of the document."""
+    for one in result.chapters:
+        made = one.result
+        yield ChapterEntry(
+            title=one.title,
+            start=one.span.start,
+            end=one.span.end,
+            pages=one.pages,
+            run=made.run.id if made else "",
+            status=made.status if made else "not started",
+            words=made.draft.words if made and made.draft else 0,
+            summary=(made.summary if made else None) or "",
+            scores=dict(made.scores) if made else {},
+            self_check=bool(made and made.self_checked),
+        )
+
+
+def pieces(store: Store, result: Result, places: Places) -> Iterator[PieceEntry]:
+    """Yield the partial summaries, from the lowest level up."""
+    run = result.run
+    chunks = store.chunks(run)
+    chapters = [one.title for one in store.chapters.of(run.id)]
+    parents = store.ancestry.of(run.id)
+    for piece in store.runs.pieces(run.id):
+        about = chunks[piece.first_chunk : piece.last_chunk + 1]
+        yield PieceEntry.of(
+            piece,
+            said=piece_said(piece, chapters),
+            place=places.known(Span(about[0].span.start, about[-1].span.end), words=False) if about else None,
+            made_from=_named(parents.get(piece.name, ()), merged=True),
+            goes_on_from=_named(parents.get(piece.name, ()), merged=False),
+        )
+
+
+def _named(parents: Sequence[Parent], *, merged: bool) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.node for one in parents if one.node and (one.kind == "piece") == merged))
+
+
+def calls(store: Store, run: str) -> Iterator[CallEntry]:
+    """Yield every attempt to call a model, in order; replies reused from earlier runs come first and took no time."""
+    recorded = store.calls.of(run)
+    begun = [datetime.fromisoformat(one.started) for one in recorded if not one.borrowed]
+    first = min(begun, default=None)
+    for number, one in enumerate(recorded, 1):
+        own = first is not None and not one.borrowed
+        yield CallEntry.of(
+            one,
+            number=number,
+            hash=one.prompt_hash,
+            began=round((datetime.fromisoformat(one.started) - first).total_seconds(), 3) if own and first else 0.0,
+            seconds=0.0 if one.borrowed else round(one.seconds, 3),
+            prompt_tokens=one.usage.prompt_tokens,
+            completion_tokens=one.usage.completion_tokens,
+            cached_tokens=one.usage.cached_prompt_tokens,
+            cost_usd=0.0 if one.borrowed else one.cost_usd,
+        )
+
+
+def call_of(store: Store, run: str, number: int) -> CallDetails | None:
+    """Return a call of a run with its texts; None if there is none of this number."""
+    entry = next((one for one in calls(store, run) if one.number == number), None)
+    texts = store.calls.texts_of(run, number)
+    if entry is None or texts is None:
+        return None
+    prompt = store.prompts.of([entry.hash]).get(entry.hash)
+    return CallDetails.of(
+        texts,
+        **dict(entry),
+        messages=tuple(CallMessage(role=role, text=text) for role, text in texts.messages),
+        prompt_text=prompt.text if prompt else None,
+        made_by=texts.run,
+    )
+
+
+def prompts(store: Store, result: Result) -> Iterator[PromptText]:
+    """Yield the prompts recorded for the run."""
+    hashes = result.run.prompt_hashes
+    known = store.prompts.of(list(hashes.values()))
+    for name, digest in sorted(hashes.items()):
+        yield PromptText(name=name, hash=digest, text=known[digest].text if digest in known else None)
+
 
 PROMPTS_ELSEWHERE = "Prompts and replies are kept in the database, not on this page"
 _WITHOUT_DRAFT = ("pack", "keyfacts", "compare", "lineage")

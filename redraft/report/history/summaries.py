@@ -1,4 +1,4 @@
-"""One-line summaries of runs, for lists and status."""
+"""One-line summaries of runs for lists, and the result of comparing two summaries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page that compares runs: items, tables and pictures."""
+"""The page that compares runs, and comparisons and dossiers as Markdown."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from redraft.evaluators.metric_info import SELF_CHECK
+from redraft.report.dossier.comparison.build import SHARE, signed
 from redraft.report.dossier.comparison.contents import (
     ComparedRuns,
     DocumentBeside,
@@ -21,7 +22,6 @@ from redraft.report.dossier.comparison.contents import (
     ScoreDifference,
     Standing,
 )
-from redraft.report.dossier.comparison.pairs import SHARE, signed
 from redraft.report.dossier.contents import ChapterEntry, Dossier
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.dossier import in_language

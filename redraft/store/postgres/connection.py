@@ -33,7 +33,7 @@ from redraft.store.postgres.server import (
     lock_number,
     row_of,
 )
-from redraft.store.schema import STEPS, refuse_others, statements
+from redraft.store.sqlite import STEPS, refuse_others, statements
 
 # With one more for claims, and as many for checkpoints, 16 processes stay below a server's default limit of 100.
 MOST_CONNECTIONS = 2

@@ -1,4 +1,4 @@
-"""PostgreSQL: connecting, executing the store's statements, and explaining errors."""
+"""PostgreSQL: connecting, executing statements, explaining errors, and claims by advisory locks."""
 
 from __future__ import annotations
 

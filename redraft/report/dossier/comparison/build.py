@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
+from typing import Literal
 
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import RESAMPLES
@@ -13,17 +15,14 @@ from redraft.report.dossier.comparison.contents import (
     ComparedRuns,
     ContestantScore,
     DocumentBeside,
+    FifthDifference,
+    ItemBeside,
+    Range,
     RunBeside,
     RunsBeside,
-)
-from redraft.report.dossier.comparison.pairs import (
-    ALIGNED,
-    aligned,
-    differences,
-    differences_by_fifth,
-    pairs,
-    shares_by_fifth,
-    warnings,
+    RunVerdict,
+    ScoreDifference,
+    Standing,
 )
 from redraft.report.dossier.comparison.sides import (
     LEAST,
@@ -35,11 +34,347 @@ from redraft.report.dossier.comparison.sides import (
     left_out,
     read_side,
 )
+from redraft.report.dossier.contents import JudgedItem
+from redraft.store.judgments import JudgeSetup as JudgeStanding
 from redraft.store.store import Store
 from redraft.text.languages import primary
 from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.vectors import Encoder
 from redraft.text.words import spaced
+
+ALIGNED = ("coverage", "keyfact_recall")
+"""The metrics whose items belong to the document and are the same for every summary. The items of other metrics are the
+summary's own sentences and claims."""
+HALF = 0.5
+"""The value from which an item counts as stated if judges differ."""
+Over = Literal["items", "documents", "summaries"]
+_ORDER: tuple[Standing, ...] = ("flipped", "changed", "open", "same")
+
+
+def aligned(sides: Mapping[str, Side], first: int) -> tuple[ItemBeside, ...]:
+    """Return the items of the runs on one document, given by name. Items are numbered from `first`: flipped ones come
+    first, then by metric and place."""
+    known = {name: {item.key: item for item in side.items if item.key} for name, side in sides.items()}
+    every: dict[str, JudgedItem] = {}
+    for of_one in known.values():
+        for key, item in of_one.items():
+            every.setdefault(key, item)
+    found = [
+        _compared_item(item, {name: of_one.get(key) for name, of_one in known.items()}) for key, item in every.items()
+    ]
+    found.sort(key=_rank)
+    return tuple(one.model_copy(update={"number": number}) for number, one in enumerate(found, first))
+
+
+def _compared_item(item: JudgedItem, told: Mapping[str, JudgedItem | None]) -> ItemBeside:
+    none = RunVerdict(run="", verdict="", value=None, found="", sentences=())
+    verdicts = tuple(RunVerdict.of(one or none, run=name) for name, one in told.items())
+    expected = next((one.expected for one in told.values() if one and one.expected), item.expected)
+    return ItemBeside.of(item, number=0, expected=expected, verdicts=verdicts, standing=standing(verdicts))
+
+
+def standing(verdicts: Sequence[RunVerdict]) -> Standing:
+    """Return how the summaries compare on an item."""
+    values = [one.value for one in verdicts]
+    if None in values:
+        return "open"
+    if len({value >= HALF for value in values if value is not None}) > 1:
+        return "flipped"
+    return "changed" if len({one.verdict for one in verdicts}) > 1 else "same"
+
+
+def _rank(item: ItemBeside) -> tuple[int, int, int, str]:
+    start = item.place.start if item.place else -1
+    return (_ORDER.index(item.standing), ALIGNED.index(item.metric), start, item.key)
+
+
+FIFTHS = 5
+
+
+def shares_by_fifth(sides: Sequence[Side]) -> tuple[float, ...]:
+    """Return the mean share of the summaries that comes from each fifth; empty if none has a traced sentence."""
+    told = [side.positions.bins for side in sides if side.positions]
+    if not told:
+        return ()
+    each = len(told[0]) // FIFTHS
+    return tuple(fmean(sum(bins[at * each : (at + 1) * each]) for bins in told) for at in range(FIFTHS))
+
+
+def counted_by_fifth(items: Sequence[JudgedItem], metric: str, fifth: int) -> Mapping[str, float]:
+    """Return by key the values of the items in a fifth that have a verdict."""
+    return {
+        item.key: item.value
+        for item in items
+        if item.metric == metric and item.value is not None and item.place and fifth_of(item.place.percent) == fifth
+    }
+
+
+def fifth_of(percent: int) -> int:
+    """Return the fifth for a percentage, from 0."""
+    return min(FIFTHS - 1, percent * FIFTHS // 100)
+
+
+_LONGEST = 80
+_MOST_NAMES = 8
+_ASPECTS: tuple[tuple[str, Callable[[JudgeStanding], object]], ...] = (
+    ("the judges differ", lambda one: one.judge),
+    ("the versions of the metric differ", lambda one: one.version),
+    ("the prompts differ", lambda one: one.prompts),
+    ("the ways of judging differ", lambda one: one.terms),
+)
+
+
+def why_not(metric: str, sides: Sequence[Side]) -> str:
+    """Return why scores by a metric are not comparable; empty if they are. Which questions or key facts were used
+    matters only among runs on one document."""
+    return "; ".join(what for what, _ in _differing(metric, {str(n): side for n, side in enumerate(sides)}))
+
+
+def warnings(metrics: Sequence[str], sides: Mapping[str, Side]) -> Iterator[str]:
+    """Yield sentences on what makes scores not comparable."""
+    for metric in metrics:
+        judged = {name: side for name, side in sides.items() if metric in side.scored}
+        name = spaced(metric)
+        for what, values in _differing(metric, judged):
+            yield f"Scores of {name} are not comparable: {what} ({_told(values)})."
+        yield from _lacking(metric, {name: side for name, side in sides.items() if metric not in side.scored})
+
+
+def _lacking(metric: str, sides: Mapping[str, Side]) -> Iterator[str]:
+    """Yield which runs have no score, and the reason if it is known."""
+    by_reason: dict[str, list[str]] = {}
+    for name, side in sides.items():
+        told = next((one.reason for one in side.scores if one.metric == metric), "it was not judged by this metric")
+        by_reason.setdefault(one_line(told) or "no reason is on record", []).append(name)
+    for reason, names in by_reason.items():
+        yield f"No {metric.replace('_', ' ')} score for {_listed(names)}: {reason}."
+
+
+def _differing(metric: str, sides: Mapping[str, Side]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    """Yield what differs, with its value by run."""
+    standings = {name: side.standing(metric) for name, side in sides.items()}
+    for what, aspect in _ASPECTS:
+        values = {name: str(aspect(one)) for name, one in standings.items()}
+        if len(set(values.values())) > 1:
+            yield what, values
+    documents = dict.fromkeys(side.run.document for side in sides.values())
+    for document in documents:
+        values = {name: side.yardstick(metric) for name, side in sides.items() if side.run.document == document}
+        if len(set(values.values())) > 1:
+            yield "the questions or key facts differ", values
+            return
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return some of the names, and the number of others."""
+    more = len(names) - _MOST_NAMES
+    return " and ".join([*names[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else [])])
+
+
+def _told(values: Mapping[str, str]) -> str:
+    """Return the values with the names of the runs that have them."""
+    by_value: dict[str, list[str]] = {}
+    for name, value in values.items():
+        by_value.setdefault(value, []).append(name)
+    return "; ".join(
+        f"{_listed(names)}: {one_line(scrubbed(value), _LONGEST) or 'none'}" for value, names in by_value.items()
+    )
+
+
+SHARE = "share"
+SEEN = 0.0005
+"""Smaller differences round to zero at three decimals."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPair:
+    """Two contestants on one or several documents."""
+
+    first: RunGroup
+    second: RunGroup
+    documents: tuple[str, ...]
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """The documents for which both have summaries."""
+        return tuple(one for one in self.documents if self.first.on(one) and self.second.on(one))
+
+    @property
+    def over_items(self) -> bool:
+        """Whether there is only one document, so that only its items can be resampled."""
+        return len(self.documents) == 1
+
+    def judged(self, metric: str) -> list[tuple[list[Side], list[Side]]]:
+        """Return, for each shared document, the runs of both that are comparable by a metric."""
+        found = []
+        for document in self.shared:
+            mine, other = ([side for side in group.on(document) if metric in side.scored] for group in self.both)
+            if mine and other and not why_not(metric, [*mine, *other]):
+                found.append((mine, other))
+        return found
+
+    @property
+    def both(self) -> tuple[RunGroup, RunGroup]:
+        """Both contestants, in order."""
+        return self.first, self.second
+
+
+def pairs(groups: Sequence[RunGroup], documents: Sequence[str]) -> Iterator[RunPair]:
+    """Yield each pair of contestants that share a document."""
+    for first, second in combinations(groups, 2):
+        pair = RunPair(first, second, tuple(documents))
+        if pair.shared:
+            yield pair
+
+
+def differences(pair: RunPair, metrics: Sequence[str]) -> Iterator[ScoreDifference]:
+    """Yield the difference of two contestants by metric. For a single document, only the document's own items can be
+    paired."""
+    for metric in metrics:
+        if not all(any(metric in side.scored for side in group.sides) for group in pair.both):
+            continue
+        if pair.over_items:
+            yield _over_items(pair, metric)
+        else:
+            yield _over_documents(pair, metric)
+
+
+def _over_items(pair: RunPair, metric: str) -> ScoreDifference:
+    judged = pair.judged(metric)
+    if not judged:
+        sides = [side for group in pair.both for side in group.sides]
+        return _difference(pair, metric, [], 0, f"Not compared: {why_not(metric, sides)}.")
+    (mine,), (other,) = judged[0]
+    if metric not in ALIGNED:
+        told = f"{_of_scores(pair, metric, mine.scored[metric] - other.scored[metric])} It judges each summary's own "
+        told += "sentences, which cannot be paired, so there is no interval."
+        return _difference(pair, metric, [], 0, told, mine.scored[metric] - other.scored[metric])
+    one, two = ({item.key: item.value for item in side.items if item.metric == metric} for side in (mine, other))
+    shared = [(a, b) for key in one.keys() & two.keys() if (a := one[key]) is not None and (b := two[key]) is not None]
+    found = [a - b for a, b in shared]
+    return _difference(pair, metric, found, len(one.keys() | two.keys()) - len(found))
+
+
+def _over_documents(pair: RunPair, metric: str) -> ScoreDifference:
+    judged = pair.judged(metric)
+    found = [_mean(mine, metric) - _mean(other, metric) for mine, other in judged]
+    left_out = len(pair.documents) - len(judged)
+    if found:
+        return _difference(pair, metric, found, left_out)
+    sides = [side for document in pair.shared for group in pair.both for side in group.on(document)]
+    reason = why_not(metric, [side for side in sides if metric in side.scored]) or "no document is judged for both"
+    return _difference(pair, metric, [], left_out, f"Not compared: {reason}.")
+
+
+def _mean(sides: Sequence[Side], metric: str) -> float:
+    """Return the mean over a contestant's runs on one document, which are samples of the same."""
+    return fmean(side.scored[metric] for side in sides)
+
+
+def _difference(
+    pair: RunPair, metric: str, found: Sequence[float], left_out: int, says: str = "", value: float | None = None
+) -> ScoreDifference:
+    value = fmean(found) if found else value
+    interval = interval_of_mean(found)
+    return ScoreDifference(
+        metric=metric,
+        first=pair.first.letter,
+        second=pair.second.letter,
+        over="items" if pair.over_items else "documents",
+        pairs=len(found),
+        left_out=left_out,
+        difference=value,
+        interval=interval,
+        says=says or _says(pair, metric, found, interval),
+    )
+
+
+def _says(pair: RunPair, metric: str, found: Sequence[float], interval: Range | None) -> str:
+    what = "item" if pair.over_items else "document"
+    if not found:
+        return f"Not compared: no {what} is judged for both."
+    over = f"over {len(found):,} {what}{'s' if len(found) > 1 else ''} judged for both"
+    told = _of_scores(pair, metric, fmean(found), f", {over}")
+    if interval is None:
+        return f"{told} An interval needs at least {LEAST}."
+    if interval.low == interval.high == 0:
+        return f"{told} They are equal in every one."
+    between = f"The 95% interval is {signed(interval.low)} to {signed(interval.high)}"
+    if interval.has_zero:
+        return f"{told} {between}. It includes 0, so there may be no difference."
+    return f"{told} {between}. It excludes 0."
+
+
+def _of_scores(pair: RunPair, metric: str, difference: float, over: str = "") -> str:
+    name, one, other = spaced(metric), pair.first.letter, pair.second.letter
+    if abs(difference) < SEEN:
+        return f"{name} is the same for {one} and {other}{over}."
+    more = "higher" if difference > 0 else "lower"
+    return f"{name} is {abs(difference):.3f} {more} for {one} than for {other}{over}."
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign."""
+    return "0" if abs(value) < SEEN else f"{value:+.3f}".replace("-", "−")
+
+
+def differences_by_fifth(pair: RunPair, metrics: Sequence[str]) -> Iterator[FifthDifference]:
+    """Yield where in the document two contestants differ: in their sources, and in the items they state."""
+    yield from _shares(pair)
+    for metric in metrics:
+        if metric in ALIGNED:
+            for fifth in range(FIFTHS):
+                yield from _scores_in(pair, metric, fifth)
+
+
+def _shares(pair: RunPair) -> Iterator[FifthDifference]:
+    told = []
+    for document in pair.shared:
+        mine, other = (shares_by_fifth(group.on(document)) for group in pair.both)
+        if mine and other:
+            told.append((mine, other))
+    for fifth in range(FIFTHS):
+        if told:
+            both = [(mine[fifth], other[fifth]) for mine, other in told]
+            yield _by_fifth(pair, SHARE, fifth, both, "summaries" if pair.over_items else "documents")
+
+
+def _scores_in(pair: RunPair, metric: str, fifth: int) -> Iterator[FifthDifference]:
+    both: list[tuple[float, float]] = []
+    for mine, other in pair.judged(metric):
+        one, two = (_values(sides, metric, fifth) for sides in (mine, other))
+        shared = sorted(one.keys() & two.keys())
+        if shared and pair.over_items:
+            both += [(one[key], two[key]) for key in shared]
+        elif shared:
+            both.append((fmean(one[key] for key in shared), fmean(two[key] for key in shared)))
+    if both:
+        yield _by_fifth(pair, metric, fifth, both, "items" if pair.over_items else "documents")
+
+
+def _values(sides: Sequence[Side], metric: str, fifth: int) -> Mapping[str, float]:
+    """Return a contestant's value for each item in a fifth; items without a verdict in one of its runs are left out."""
+    told = [counted_by_fifth(side.items, metric, fifth) for side in sides]
+    shared = set.intersection(*(set(one) for one in told))
+    return {key: fmean(one[key] for one in told) for key in shared}
+
+
+def _by_fifth(
+    pair: RunPair, measure: str, fifth: int, both: Sequence[tuple[float, float]], over: Over
+) -> FifthDifference:
+    found = [one - other for one, other in both]
+    return FifthDifference(
+        measure=measure,
+        first=pair.first.letter,
+        second=pair.second.letter,
+        fifth=fifth + 1,
+        over=over,
+        pairs=len(found),
+        values=(fmean(one for one, _ in both), fmean(other for _, other in both)),
+        difference=fmean(found),
+        interval=interval_of_mean(found),
+    )
+
 
 _LIST_RUNS = "`redraft runs` lists them"
 _HOLDS = (
