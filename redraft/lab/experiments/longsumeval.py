@@ -573,10 +573,8 @@ def _about(outcome: RefinedOutcome) -> Iterator[str]:
     if strangers := design.ready.strangers:
         yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
     cost = "" if used.cost_usd is None else f", {figure(used.cost_usd)} USD"
-    yield (
-        f"used, each answer counted once: {used.calls:,} calls, {used.prompt_tokens + used.completion_tokens:,}"
-        f" tokens{cost}"
-    )
+    tokens = used.prompt_tokens + used.completion_tokens
+    yield f"used, each answer counted once: {used.calls:,} calls, {tokens:,} tokens{cost}"
     yield basis(outcome)
 
 
