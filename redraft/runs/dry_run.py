@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
-from redraft.agents.evidence import EvidenceReader
 from redraft.agents.structured_writer import Completion, Flaw, StructuredWriter
 from redraft.agents.writer import Writer
 from redraft.domain import Document, Evaluation, Finding, Span, TextKind, Usage
@@ -33,7 +32,6 @@ from redraft.prompts import arbitration, asking, coherence, decision, factual, q
 from redraft.prompts.contract import Prompt
 from redraft.runs.counting_model import CountingModel, TokenCounts
 from redraft.runs.driver import Driver
-from redraft.runs.even_passages import EvenPassages
 from redraft.runs.execute import carry_out
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager
@@ -64,7 +62,6 @@ from redraft.settings import (
 from redraft.store.runs import Run
 from redraft.store.shelf import Shelf
 from redraft.store.store import Store
-from redraft.text.vectors import Encoder
 from redraft.text.words import count_words
 
 T = TypeVar("T")
@@ -314,8 +311,6 @@ class _Unsatisfied(Evaluator):
                     yield Finding(self.name, "unclear", "clarify", _CLARIFY, one.sentence, asked, evidence=evidence)
 
 
-_SEARCHED = 50_000
-"""Documents of up to this many tokens are searched as in a real run."""
 _EVIDENCE, _ANSWER = 160, 8
 """The characters of a finding's evidence, and the words of an answer."""
 _ADD = "The summary does not answer this question, and the document does."
@@ -344,13 +339,6 @@ class _DryJobFactory(JobFactory):
     """Builds a panel that is never satisfied if the draft is refined."""
 
     judged: dict[str, int] = field(default_factory=dict)
-
-    def reader(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceReader:
-        """Return the judges' evidence reader; it does not search a long document."""
-        reader = super(_DryJobFactory, self).reader(encoder, judged=judged)
-        if reader.document_tokens <= _SEARCHED:
-            return reader
-        return replace(reader, passages=EvenPassages(reader.document, reader.tokenizer, reader.document_tokens))
 
     def writer(self, structured_writer: StructuredWriter, kind: TextKind) -> Writer:
         """Return the writer that drafts."""
