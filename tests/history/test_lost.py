@@ -282,16 +282,6 @@ async def test_words_alone_call_nothing_invented(tmp_path: Path) -> None:
     assert "no matching wording in the sources" in shown
 
 
-async def test_an_old_run_is_looked_through_by_its_chunks(tmp_path: Path) -> None:
-    desk, run = await drafted(tmp_path, without("level 1"))
-    known(desk.store)
-    with desk.store.at_once():
-        desk.store._connection.raw.execute("DELETE FROM parents")
-    found = read_losses(desk.store, run)
-    assert found.lineage.inferred
-    assert (only(found).step, only(found).level) == ("merge", 1)
-
-
 async def test_a_query_has_the_facts_of_its_tree_alone(tmp_path: Path) -> None:
     desk = Desk(tmp_path, faithful)
     known(desk.store)

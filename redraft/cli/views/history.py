@@ -427,8 +427,6 @@ _LATER = " " * 8
 OTHERWISE_SAID = "sentences in other words than the document's may have no place"
 OTHERWISE_STATED = "what is said in other words than the document's may be listed as lost, or have no place"
 """The note shown if no judge has checked the sentences without a source passage, some of which are paraphrases."""
-INFERRED = "the sources of some texts are not on record and are inferred from their chunks"
-"""The note shown for a run whose strategy does not record the sources of its texts."""
 
 
 def lines(found: Lineage | Losses) -> Iterator[str]:
@@ -460,8 +458,6 @@ def _unborne(lineage: Lineage, invented: str) -> str:
 
 
 def _notes(lineage: Lineage, otherwise: str) -> Iterator[str]:
-    if lineage.inferred:
-        yield from wrapped(INFERRED, "note: ", "  ")
     if lineage.doubtful:
         more = "--trace MODEL" if lineage.embedded else "--embeddings MODEL or --trace MODEL"
         yield from wrapped(f"{otherwise}; {more} finds more", "note: ", "  ")

@@ -192,11 +192,6 @@ class Lineage:
         return self.members[-1].text
 
     @property
-    def inferred(self) -> bool:
-        """Whether the sources of some texts are not recorded but inferred from their chunks."""
-        return any(member.inferred for member in self.members)
-
-    @property
     def invented(self) -> tuple[TracedSentence, ...]:
         """The sentences without a place that a judge who read the whole document did not find there."""
         return tuple(one for one in self.unplaced if one.read)
@@ -217,7 +212,6 @@ class Lineage:
             "run": self.run,
             "draft": self.draft,
             "source": {"id": self.document.id, "title": self.document.title},
-            "inferred": self.inferred,
             "sentences": [
                 to_jsonable_python(one)
                 | {

@@ -10,9 +10,7 @@ from pydantic_core import to_jsonable_python
 
 from redraft.domain import (
     GIVEN,
-    NO_REVISION_OF,
     REVIEW,
-    REVISION_OF,
     Document,
     Draft,
     Evaluation,
@@ -23,7 +21,6 @@ from redraft.domain import (
     Round,
     Span,
     content_id,
-    highest,
 )
 from redraft.errors import RunError
 from redraft.evaluators.metric_info import withdrawn
@@ -53,8 +50,6 @@ class Member:
     """The level of a piece; None for a draft."""
     text: str
     parents: tuple[Parent, ...]
-    inferred: bool = False
-    """Whether its sources are not recorded but inferred from the chunks it covers."""
 
     @property
     def key(self) -> str:
@@ -76,11 +71,8 @@ class Family:
         found = self._members.get((made.run, key))
         if found is None:
             relatives = self._relatives(made.run)
-            recorded = relatives.recorded.get(key)
-            parents = recorded or tuple(self._inferred_of_draft(made, relatives))
-            # There can be no record for a summary given by the user.
-            inferred = recorded is None and made.node != GIVEN
-            found = Member(made.run, key, _draft_said(made), None, made.text, parents, inferred)
+            parents = relatives.recorded.get(key) or (self._origin(made, relatives),)
+            found = Member(made.run, key, _draft_said(made), None, made.text, parents)
             self._members[made.run, key] = found
         return found
 
@@ -124,10 +116,9 @@ class Family:
     def _piece(self, piece: Piece, relatives: _Relatives) -> Member:
         place = (relatives.run.id, piece.name)
         if place not in self._members:
-            recorded = relatives.recorded.get(piece.name)
-            parents = recorded or tuple(_inferred_of_piece(piece, relatives))
+            parents = relatives.recorded.get(piece.name) or (relatives.whole,)
             said = piece_said(piece, relatives.chapters)
-            self._members[place] = Member(*place, said, piece.level, piece.text, parents, recorded is None)
+            self._members[place] = Member(*place, said, piece.level, piece.text, parents)
         return self._members[place]
 
     def _relatives(self, run: str) -> _Relatives:
@@ -140,23 +131,10 @@ class Family:
             self._runs[run] = _Relatives(known, pieces, self._store.ancestry.of(run), ends, chapters)
         return self._runs[run]
 
-    def _inferred_of_draft(self, draft: Draft, relatives: _Relatives) -> Iterator[Parent]:
-        """Yield the sources of a draft without a record: what it revises, the top pieces, or else the document."""
-        document = relatives.document
-        for opening in (NO_REVISION_OF, REVISION_OF):
-            if draft.node.startswith(opening):
-                yield Parent.of_draft(self._store.runs.draft(draft.node.removeprefix(opening)))
-                if opening == REVISION_OF:
-                    yield Parent("evidence", relatives.run.document, document)
-                return
-        if draft.node == GIVEN and (origin := self._forked_from(draft, relatives.run)):
-            yield Parent.of_draft(origin)
-            return
-        pieces = () if draft.node == GIVEN else highest(list(relatives.pieces.values()))
-        if pieces:
-            yield from map(Parent.of_piece, pieces)
-        else:
-            yield Parent("excerpt", relatives.run.document, document)
+    def _origin(self, draft: Draft, relatives: _Relatives) -> Parent:
+        """Return the source of a draft without a record, like a given one: the forked draft, or the document."""
+        origin = self._forked_from(draft, relatives.run)
+        return Parent.of_draft(origin) if origin else relatives.whole
 
     def _forked_from(self, draft: Draft, run: Run) -> Draft | None:
         """Return the draft that a fork started from; None if the run is no fork, or its parent was deleted."""
@@ -185,20 +163,10 @@ class _Relatives:
         """The span of the document that was read."""
         return Span(0, self.chunks[-1].end if self.chunks else 0)
 
-
-def _inferred_of_piece(piece: Piece, relatives: _Relatives) -> Iterator[Parent]:
-    """Yield the pieces one level below that cover the same chunks; at the lowest level, those chunks."""
-    below = [
-        one
-        for one in relatives.pieces.values()
-        if one.level == piece.level - 1 and one.first_chunk >= piece.first_chunk and one.last_chunk <= piece.last_chunk
-    ]
-    if below:
-        yield from map(Parent.of_piece, below)
-        return
-    chunks = relatives.chunks[piece.first_chunk : piece.last_chunk + 1]
-    if chunks:
-        yield Parent("excerpt", relatives.run.document, Span(chunks[0].start, chunks[-1].end))
+    @property
+    def whole(self) -> Parent:
+        """The whole span as a parent of a text."""
+        return Parent("excerpt", self.run.document, self.document)
 
 
 def piece_said(piece: Piece, chapters: Sequence[str] = ()) -> str:
