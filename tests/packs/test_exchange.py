@@ -149,7 +149,7 @@ SPOILED: dict[str, Callable[[Json], object]] = {
     "another format": edit("format", "something"),
     "no version": edit("version", "1"),
     "a newer version": edit("version", 4),
-    "version 0": edit("version", 0),
+    "an older version": edit("version", 2),
     "a version that is true": edit("version", True),
     "no questions": edit("questions", []),
     "nothing at all": lambda content: {**content, "id": None, "questions": []},

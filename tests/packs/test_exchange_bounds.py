@@ -52,7 +52,7 @@ def test_a_large_file_takes_little_more_than_itself(tmp_path: Path, kind: str) -
 
 
 def pack(document: str, **parts: Any) -> bytes:
-    shown = {"format": "redraft-pack", "version": 2, "id": None, "document": {"id": document, "title": "Light"}}
+    shown = {"format": "redraft-pack", "version": 3, "id": None, "document": {"id": document, "title": "Light"}}
     return json.dumps({**shown, "model": None, "prompt_hashes": {}, "questions": [], **parts}).encode()
 
 

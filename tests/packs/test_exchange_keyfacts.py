@@ -67,7 +67,6 @@ def test_exported_key_facts_are_the_same_elsewhere_and_those_that_count(
     world: tuple[Court, KeyFacts, str], document: Document, elsewhere: Store, exported: Json
 ) -> None:
     _, keyfacts, _ = world
-    assert exported["version"] == 2
     brought = bring(elsewhere, exported, document)
 
     assert brought.keyfacts == replace(keyfacts, imported=True)
@@ -86,15 +85,6 @@ def test_a_pack_may_hold_nothing_but_key_facts(document: Document, elsewhere: St
     assert brought.to_json() == alone
     assert choose(elsewhere, document).to_json() == alone
     assert elsewhere.packs.all() == []
-
-
-def test_a_pack_without_key_facts_is_one_that_an_older_redraft_reads(
-    world: tuple[Court, KeyFacts, str], exported: Json
-) -> None:
-    court, *_ = world
-    content = pack_json(court.document, choose(court.store, court.document).questions, None)
-    assert content["version"] == 1
-    assert set(content) == set(exported) - {"keyfacts"}
 
 
 def in_tree(path: str, value: object, tree: int = 0) -> Callable[[Json], object]:
@@ -127,7 +117,6 @@ def trees_of(change: Callable[[list[Any]], list[Any]]) -> Callable[[Json], Json]
 
 # What is said against each, so that none is refused for something else.
 SPOILED: dict[str, tuple[Callable[[Json], object], str]] = {
-    "version 1": (edit("version", 1), "version 1 has no key facts"),
     "an id without questions": (edit("questions", []), "there are no questions in pack"),
     "another id": (edit("keyfacts.id", "0" * 16), "the file was changed"),
     "no id": (edit("keyfacts.id", None), "keyfacts.id"),

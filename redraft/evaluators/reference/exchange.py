@@ -26,8 +26,6 @@ from redraft.errors import PackError
 from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of
 from redraft.evaluators.reference.pack_file import (
     AGAIN,
-    OF_QUESTIONS,
-    WITH_TYPES,
     GivenEvidence,
     GivenFact,
     GivenPack,
@@ -62,10 +60,6 @@ class Checker:
     def check(self, given: GivenPack) -> tuple[Pack | None, KeyFacts | None, TypedQuestions | None]:
         """Return the questions, key facts and typed questions of the file; raises if any of them does not fit the
         document."""
-        if given.version == OF_QUESTIONS and given.keyfacts:
-            self._refuse("a pack of version 1 has no key facts")
-        if given.version < WITH_TYPES and given.typed:
-            self._refuse(f"a pack of version {given.version} has no typed questions")
         if not given.questions and not given.keyfacts and not given.typed:
             self._refuse("there are no questions and no key facts in it")
         self._affordable(given)

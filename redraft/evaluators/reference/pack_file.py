@@ -32,10 +32,7 @@ from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
 
-FORMAT = "redraft-pack"
-OF_QUESTIONS, WITH_KEY_FACTS, WITH_TYPES = 1, 2, 3
-"""The versions of the format. A pack is written in the first version that can hold it, which older releases can read.
-"""
+FORMAT, VERSION = "redraft-pack", 3
 
 
 def pack_json(
@@ -44,7 +41,7 @@ def pack_json(
     """Return a pack as JSON with everything needed to judge summaries of the document elsewhere."""
     shown: dict[str, object] = {
         "format": FORMAT,
-        "version": WITH_TYPES if typed else WITH_KEY_FACTS if keyfacts else OF_QUESTIONS,
+        "version": VERSION,
         "id": questions.id if questions else None,
         "document": _about(document),
         "model": questions.model if questions else None,
@@ -204,7 +201,7 @@ class GivenPack(_PackPart):
     """The whole file; without questions it has no id and no model."""
 
     format: Literal["redraft-pack"]
-    version: Annotated[int, Field(ge=OF_QUESTIONS)]
+    version: Literal[3]
     id: Key | None
     document: _About
     model: Name | None
@@ -239,9 +236,9 @@ def shaped(content: object, place: str) -> GivenPack:
     """Validate a file's content against the schema, without checking it against the document."""
     if isinstance(content, dict) and content.get("format") == FORMAT:
         version = content.get("version")
-        if isinstance(version, int) and version > WITH_TYPES:
+        if isinstance(version, int) and version > VERSION:
             raise PackError(
-                f"the pack has version {version}, and this redraft reads versions up to {WITH_TYPES}",
+                f"the pack has version {version}, and this redraft reads version {VERSION}",
                 place=place,
                 hint="update redraft",
             )
