@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -12,9 +13,6 @@ from redraft.readers import docx, epub, html, odt, rtf, subtitles
 from redraft.readers.builder import ReadText
 from redraft.readers.formats import MOST_SECONDS, Format, most_memory, too_large
 from redraft.readers.pdf import file as pdf
-
-with suppress(ImportError):  # not available on Windows
-    import resource
 
 READERS: dict[Format, Callable[[bytes, str], ReadText]] = {
     "html": html.read,
@@ -47,9 +45,9 @@ _HINT = "open it with the program that made it and save it again, or convert it 
 
 
 def _limit(form: Format) -> None:
-    with suppress(NameError, ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (most_memory(form), most_memory(form)))
-    with suppress(NameError, ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS + 1))
-    with suppress(NameError, ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    memory = most_memory(form)
+    seconds = (MOST_SECONDS, MOST_SECONDS + 1)
+    limits = {resource.RLIMIT_AS: (memory, memory), resource.RLIMIT_CPU: seconds, resource.RLIMIT_CORE: (0, 0)}
+    for limit, most in limits.items():
+        with suppress(ValueError, OSError):
+            resource.setrlimit(limit, most)

@@ -13,7 +13,7 @@ from redraft.errors import UsageError
 Result_ = TypeVar("Result_")
 Item_ = TypeVar("Item_")
 
-# A wait without a timeout cannot be interrupted on Windows.
+# The seconds after which a waiting caller checks that the thread is still alive.
 _LOOK_AGAIN = 0.2
 _starting = threading.Lock()
 _running: tuple[threading.Thread, asyncio.AbstractEventLoop] | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import fcntl
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -13,9 +13,6 @@ from typing_extensions import override
 
 from redraft.errors import RunError
 from redraft.store.sqlite import PRIVATE, explained
-
-if sys.platform != "win32":
-    import fcntl
 
 # `is_held` takes the claim for a moment, which must not fail others that want the run.
 CLAIM_SECONDS = 0.5
@@ -103,8 +100,6 @@ class FileClaims(Claims):
 
 def _is_locked(lock: Path) -> bool:
     """Return whether another process holds a lock."""
-    if sys.platform == "win32":
-        return True
     try:
         with lock.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
