@@ -195,6 +195,8 @@ class Totals:
 
 NOT_SAID = "The document does not say."
 """The text of an answer to a question that the document does not answer."""
+NOT_FOUND = "No sentence was found that answers this by its words; the built-in model does not understand text."
+"""The text where the built-in model has no answer; the document may still have one."""
 UNANSWERED = "unanswered"
 """The node of such an answer."""
 GIVEN, OTHER = "given", "other"

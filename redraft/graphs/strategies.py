@@ -12,7 +12,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 
 from redraft import plugins
-from redraft.domain import NOT_SAID, UNANSWERED, Evaluation, Parent, Span, Usage
+from redraft.domain import NOT_FOUND, NOT_SAID, UNANSWERED, Evaluation, Parent, Span, Usage
 from redraft.errors import EmptyReply, IncompleteError, RejectedRequest, ReplyError, RunError, UsageError
 from redraft.events import StageStarted
 from redraft.graphs.hierarchical import hierarchical_graph
@@ -23,7 +23,7 @@ from redraft.prompts import summarization
 from redraft.prompts.asking import WRITE_ANSWER
 from redraft.prompts.contract import Prompt
 from redraft.prompts.summarization import OUTLINE
-from redraft.settings import ANSWER, AUTO, GIVEN_STRATEGY
+from redraft.settings import ANSWER, AUTO, EXTRACTIVE, GIVEN_STRATEGY
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.text.words import count_words
@@ -148,7 +148,8 @@ async def answer(state: State, job: Job) -> Update:
     job.observe(StageStarted("answering", 1))
     found = await job.answerer.answer(job.run.settings.query or "", job.plan.words)
     cited = [Parent("excerpt", job.document.id, Span(*place)) for place in found.places]
-    text, made_by = (found.text, ANSWER) if found.answered else (NOT_SAID, UNANSWERED)
+    silent = NOT_FOUND if job.run.settings.model == EXTRACTIVE else NOT_SAID
+    text, made_by = (found.text, ANSWER) if found.answered else (silent, UNANSWERED)
     draft = await job.keep(text, made_by, found.notes, cited)
     kept = Evaluation(ANSWER, 1, "measured", details=found.model_dump(mode="json"))
     await off_loop(job.store.judgments.keep, draft, kept)

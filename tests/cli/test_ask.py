@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.domain import NOT_SAID
+from redraft.domain import NOT_FOUND, NOT_SAID
 from tests.cli.inside import Inside, keepers_court
 from tests.judges import Keepers, Said, Sheet, named
 from tests.support import SAMPLE
@@ -132,4 +132,4 @@ def test_the_built_in_model_quotes_what_bears_on_the_question_and_else_abstains(
     assert "No language model was used. See `redraft models`." in done.err
 
     silent = command.run("ask", str(SAMPLE), "Which volcano erupted near the airport?")
-    assert silent.out == f"{NOT_SAID}\n"
+    assert silent.out == f"{NOT_FOUND}\n"

@@ -9,6 +9,7 @@ from io import BytesIO
 import httpx
 import pytest
 
+from redraft.domain import NOT_FOUND
 from tests.studio.served import Served, at_rest, begin, chapter, served
 
 pytestmark = pytest.mark.slow
@@ -213,3 +214,11 @@ def test_a_run_says_which_chapters_it_read(client: httpx.Client) -> None:
     run = begin(client, text=text, chapters="2")
     assert at_rest(client, run)["status"] == "done"
     assert "Document: reading chapter 2 only." in client.get(f"/runs/{run}").text
+
+
+def test_the_built_in_model_does_not_say_that_the_document_is_silent(client: httpx.Client, refined: str) -> None:
+    reply = client.post(f"/api/runs/{refined}/ask", json={"question": "Which volcano erupted near the airport?"})
+    at_rest(client, reply.json()["run"])
+    told = client.get(f"/api/runs/{refined}/answers").json()["answers"][0]
+    assert (told["answered"], told["answer"]) == (False, NOT_FOUND)
+    assert "does not understand text" in NOT_FOUND

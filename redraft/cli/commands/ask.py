@@ -28,8 +28,9 @@ Examples:
 
 SOURCE is a file, or the id of a document or of a run on it. The answer uses
 nothing but the document; if that does not answer the question, the answer is
-"The document does not say." With --judge, its sentences are judged for
-consistency, like those of a summary.
+"The document does not say." The built-in model can only say that it found no
+sentence with such words. With --judge, the sentences of an answer are judged
+for consistency, like those of a summary.
 """
 _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 

@@ -58,7 +58,7 @@ class Answer:
 
     @property
     def answer(self) -> str:
-        """The answer as text; "The document does not say." if it has no answer."""
+        """The answer as text; if there is none, "The document does not say.", which the built-in model cannot know."""
         return self.result.summary or ""
 
     @property
