@@ -29,7 +29,7 @@ from redraft.evaluators.statistics import Statistics
 from redraft.text.overlap import repeated
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import Tokenizer, tokenizer_named
-from redraft.text.words import units
+from redraft.text.units import units
 
 CHARACTERS = (250_000, 1_000_000, 4_000_000)
 WORDS = 900

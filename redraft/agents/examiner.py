@@ -22,8 +22,9 @@ from redraft.prompts.qa import Candidate, Comparison, Pair, QuestionItem, Statem
 from redraft.prompts.silence import is_answer
 from redraft.store.connection import off_loop
 from redraft.text.sanitizer import one_line
+from redraft.text.units import changed_words, words
 from redraft.text.vectors import telling_terms
-from redraft.text.words import changed_words, same_words, words
+from redraft.text.words import same_words
 
 # What one entry of a reply may hold.
 QUESTION = EntryBudget(frame=32, words=28, sentences=1)

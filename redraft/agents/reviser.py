@@ -20,7 +20,8 @@ from redraft.prompts.tags import Tags
 from redraft.text.quotes import carries, quoted_in
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
-from redraft.text.words import count_words, is_unspaced, ngrams, words
+from redraft.text.units import ngrams, words
+from redraft.text.words import count_words, is_unspaced
 
 _POINTS, _POINTS_END = (re.compile(tag, re.IGNORECASE) for tag in (r"<points>", r"</points>"))
 _REVISION, _REVISION_END = (re.compile(tag, re.IGNORECASE) for tag in (r"<revision>\n?", r"\n?</revision>"))

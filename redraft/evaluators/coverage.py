@@ -31,9 +31,9 @@ from redraft.prompts.qa import (
 )
 from redraft.settings import JudgeConfig
 from redraft.text.overlap import are_quoted
+from redraft.text.units import UnitIndex, indexed, units
 from redraft.text.vectors import Encoder
 from redraft.text.word_keys import telling
-from redraft.text.words import UnitIndex, indexed, units
 
 UNANSWERED, ANSWERED, CONTRADICTED = "unanswered", "answered", "contradicted"
 _SAME, _OPEN = AnswerComparison("agrees", ""), AnswerComparison("unclear", "")

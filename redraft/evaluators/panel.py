@@ -29,7 +29,7 @@ from redraft.errors import (
 )
 from redraft.evaluators.base import METRIC, Case, DocumentPack, Evaluator, PackPart, statements_of
 from redraft.evaluators.metric_info import WITHDRAWN, MetricAim, founded
-from redraft.evaluators.reference.keyfacts import Gardener
+from redraft.evaluators.reference.keyfact_builder import Gardener
 from redraft.evaluators.reference.questions import Quantity, build_pack, pack_key, shows_outline
 from redraft.evaluators.similarity import is_same
 from redraft.events import Noted, Observer

@@ -11,7 +11,8 @@ from rouge_score.tokenizers import DefaultTokenizer
 
 from redraft.text.languages import is_foreign, language_of
 from redraft.text.overlap import common_length
-from redraft.text.words import stemmer, words
+from redraft.text.units import words
+from redraft.text.words import stemmer
 
 
 def f1(one: Sequence[str], other: Sequence[str], language: str) -> float:

@@ -14,7 +14,8 @@ from redraft.text.languages import LanguageSpan, language_of, language_spans_in
 from redraft.text.overlap import extractive, longest_matches, novel, redundancy, repeated
 from redraft.text.positions import uniformity
 from redraft.text.sentences import sentences
-from redraft.text.words import UnitIndex, count_words, has_words, indexed, units, words
+from redraft.text.units import UnitIndex, indexed, units, words
+from redraft.text.words import count_words, has_words
 
 _SIZES = (1, 2, 3, 4)
 

@@ -39,7 +39,7 @@ from redraft.prompts.qa import (
 )
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
-from redraft.text.words import words
+from redraft.text.units import words
 
 QUESTIONS_VERSION = 1
 """Part of what identifies a decision model's stored answers: raise it with every change of a question."""

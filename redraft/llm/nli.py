@@ -17,8 +17,8 @@ from redraft.domain import Usage
 from redraft.llm.base import LateModel, Model
 from redraft.llm.claim_judge import ABSENT, CONTRADICTED, SUPPORTED, ClaimAnswer, ClaimJudge, ClaimSet
 from redraft.text.sentences import sentences
+from redraft.text.units import words
 from redraft.text.vectors import check_name, folder_of, load, not_loaded
-from redraft.text.words import words
 
 WHAT = "the entailment model"
 _CLASSES = ("entailment", "neutral", "contradiction")

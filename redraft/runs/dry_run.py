@@ -35,6 +35,7 @@ from redraft.runs.driver import Driver
 from redraft.runs.execute import carry_out
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager
+from redraft.runs.model_names import as_judge
 from redraft.runs.model_pool import (
     ModelPool,
     ModelRole,
@@ -45,7 +46,7 @@ from redraft.runs.model_pool import (
     team,
     under_settings,
 )
-from redraft.runs.models import as_judge, price_of, reasoning_reserve
+from redraft.runs.models import price_of, reasoning_reserve
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare, record
 from redraft.runs.request import order_of, with_places
 from redraft.runs.roster import known_window, with_windows

@@ -12,8 +12,8 @@ from redraft.events import Event, Noted, Observer, PartDone, RunStarted, StageSt
 from redraft.llm.base import Model
 from redraft.llm.budget import Budget, PriceTable
 from redraft.report.history.results import Result, read_result
+from redraft.runs.model_names import NOBODY
 from redraft.runs.model_pool import ModelPool, ModelRole, at_work
-from redraft.runs.models import NOBODY
 from redraft.runs.prepare import PreparedDocument, RunSpec, identify, record
 from redraft.runs.roster import told_window, with_windows
 from redraft.runs.session import Session

@@ -37,8 +37,8 @@ from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES
 from redraft.prompts.qa import ANSWER_FROM_DOCUMENT
 from redraft.report.history.lineage import KeptEncoder
+from redraft.runs.model_names import identity_of, least_window
 from redraft.runs.model_pool import ModelPool, WorkingModel
-from redraft.runs.models import identity_of, least_window
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import (
     FIGURES,

@@ -21,9 +21,10 @@ from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import tracing
 from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
+from redraft.runs.model_names import judging_under
 from redraft.runs.model_pool import ModelPool, ModelRole, ModelRoles, assign_models
 from redraft.runs.model_pool import at_work as open_models
-from redraft.runs.models import judging_under, load_openai
+from redraft.runs.models import load_openai
 from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, recall, record, with_calibrations
 from redraft.runs.roster import told_window, with_windows
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, Limits

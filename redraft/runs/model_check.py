@@ -14,7 +14,8 @@ from redraft.llm.structured_output import Mode, modes_for
 from redraft.prompts.contract import Given_, GivenModel, Prompt, ReplyModel, Value_
 from redraft.prompts.factual import VERIFY_SENTENCES, VerifyGiven
 from redraft.prompts.qa import Statement
-from redraft.runs.models import identity_of, open_model
+from redraft.runs.model_names import identity_of
+from redraft.runs.models import open_model
 from redraft.runs.roster import RosterEntry
 from redraft.settings import EXTRACTIVE, DraftConfig, ReplyForm, writes
 from redraft.store.connection import off_loop

@@ -20,17 +20,8 @@ from redraft.llm.chat import as_model
 from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
-from redraft.runs.models import (
-    NOBODY,
-    as_judge,
-    decision_model,
-    exact_tokenizer,
-    named_in,
-    open_model,
-    price_of,
-    resolve,
-    under_name,
-)
+from redraft.runs.model_names import NOBODY, as_judge, named_in, under_name
+from redraft.runs.models import decision_model, exact_tokenizer, open_model, price_of, resolve
 from redraft.settings import (
     DECISIONS,
     DraftConfig,

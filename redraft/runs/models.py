@@ -1,12 +1,11 @@
-"""The models of a run by name and role, opened under the settings of their roles."""
+"""Opens models by name under the settings of their roles."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from difflib import get_close_matches
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from redraft import plugins
 from redraft.builtin.facade import IDENTITY
@@ -19,7 +18,6 @@ from redraft.llm.claim_judge import DECIDED, QUESTIONS_VERSION
 from redraft.llm.nli import SERVES, open_entailment
 from redraft.llm.reasoning_budget import usual_room
 from redraft.settings import (
-    ASSUMED_WINDOW,
     DECISIONS,
     EXTRACTIVE,
     GIVEN_STRATEGY,
@@ -28,7 +26,6 @@ from redraft.settings import (
     JudgeConfig,
     Price,
     RefineConfig,
-    Role,
     is_decision,
     is_entailment,
     reads_prompts,
@@ -42,76 +39,7 @@ if TYPE_CHECKING:
 
     from redraft.evaluators.base import Evaluator
     from redraft.llm.base import Model
-
-
-NOBODY: Mapping[str, Model] = MappingProxyType({})
-
-_OF_NOBODY_ELSE: dict[str, Any] = {"max_tokens": None, "reasoning_tokens": None, "price": None}
-
-
-def named_in(judging: JudgeConfig | None, refinement: RefineConfig | None) -> list[tuple[Role, str]]:
-    """Return the names of the models that judge and decide."""
-    if judging is None:
-        return []
-    named: list[tuple[Role, str]] = [("judge", name) for name in judging.judges]
-    named += [("validator", judging.validator)] if judging.validator else []
-    named += [("decider", refinement.decider)] if refinement and refinement.decider else []
-    return named
-
-
-def under_name(
-    name: str, settings: DraftConfig, judging: JudgeConfig | None, objects: Mapping[str, Model] = NOBODY
-) -> DraftConfig:
-    """Return the settings of a judge or decider: its own, or else the run's. Temperature, window and the like are never
-    taken from another model."""
-    known = judging.models.get(name) if judging is not None else None
-    if known is not None:
-        own = known.model_dump(exclude={"context_tokens", "prompts", "price"})
-        own |= {"price": known.price, "prompts": known.prompts or settings.prompts}
-        own |= {"context_tokens": known.context_tokens or ASSUMED_WINDOW}
-        return settings.model_copy(update=own)
-    address = _address(name, judging, settings, objects)
-    # The key of the writer's address is for a model at that address.
-    key = settings.key_env if address is not None and address == settings.base_url else None
-    here = name == settings.model and address == settings.base_url
-    own = {"model": name, "base_url": address, "key_env": key}
-    if not reads_prompts(name) and not here:
-        # They have no window of their own and do not take another model's.
-        own |= {"context_tokens": min(settings.context_tokens, ASSUMED_WINDOW)}
-    return as_judge(settings).model_copy(update=own if here else own | _OF_NOBODY_ELSE)
-
-
-def as_judge(settings: DraftConfig) -> DraftConfig:
-    """Return the settings of the writer when it also judges or decides: the prompts then set the temperature."""
-    return settings.model_copy(update={"temperature": None, "top_p": None})
-
-
-def judging_under(settings: DraftConfig, judging: JudgeConfig | None) -> list[DraftConfig]:
-    """Return the settings of all judges of a stored configuration."""
-    names = judging.judges if judging is not None else ()
-    return [under_name(name, settings, judging) for name in names] or [as_judge(settings)]
-
-
-def least_window(judging: Sequence[DraftConfig]) -> int:
-    """Return the smallest window; models without one do not count."""
-    bounded = [one.context_tokens for one in judging if reads_prompts(one.model)]
-    return min(bounded, default=judging[0].context_tokens)
-
-
-def _address(name: str, judging: JudgeConfig | None, settings: DraftConfig, objects: Mapping[str, Model]) -> str | None:
-    """Return the address of a judge or decider: the configured one, or else the writer's. If the writer's provider is
-    another one, its address is not used, since naming a provider decides where the document is sent."""
-    if judging is not None and judging.base_url:
-        return judging.base_url
-    writer = provider_of(settings.model)
-    if settings.base_url and (settings.model in objects or writer in ("", provider_of(name))):
-        return settings.base_url
-    return address_in(settings.model) if writer == provider_of(name) else None
-
-
-def identity_of(settings: DraftConfig) -> str:
-    """Return the identity of a named model, as in the store."""
-    return f"{settings.model}@{settings.base_url}" if settings.base_url else settings.model
+from redraft.runs.model_names import judging_under, named_in, under_name
 
 
 def resolve(settings: DraftConfig) -> DraftConfig:

@@ -32,7 +32,8 @@ from redraft.prompts.revision import CRITICIZE, REVISE
 from redraft.readers.parts import DocumentStretch, parted
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import handed_over
-from redraft.runs.models import check_judges, check_writer, identity_of, judging_under, resolve, tokenizer_of
+from redraft.runs.model_names import identity_of, judging_under
+from redraft.runs.models import check_judges, check_writer, resolve, tokenizer_of
 from redraft.settings import (
     ANSWER,
     EXTRACTIVE,

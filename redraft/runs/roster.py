@@ -12,8 +12,9 @@ from redraft.llm.base import Model
 from redraft.llm.budget import PriceTable
 from redraft.llm.chat import ChatModel
 from redraft.llm.servers import ModelServer, window_at, window_of_family
+from redraft.runs.model_names import NOBODY, identity_of, named_in
 from redraft.runs.model_pool import ModelRole, assign_models, located, without_key
-from redraft.runs.models import NOBODY, identity_of, named_in, resolve
+from redraft.runs.models import resolve
 from redraft.runs.prepare import RunSpec
 from redraft.settings import (
     ASSUMED_WINDOW,

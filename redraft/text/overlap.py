@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from redraft.text.words import UnitIndex, ngrams
+from redraft.text.units import UnitIndex, ngrams
 
 _UNKNOWN = -1
 _AT_ONCE = 1_000_000

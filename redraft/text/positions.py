@@ -12,8 +12,8 @@ import numpy as np
 from redraft.document import Span
 from redraft.text.languages import ENGLISH, is_foreign
 from redraft.text.origins import SentenceOrigin
+from redraft.text.units import UnitIndex
 from redraft.text.vectors import stop_words
-from redraft.text.words import UnitIndex
 
 POINTS = 50
 """The number of evenly spread points of the density."""

@@ -14,8 +14,9 @@ from redraft.lazy import pattern
 from redraft.text.languages import language_of
 from redraft.text.quotes import carries
 from redraft.text.sentences import ends_sentence, sentences
+from redraft.text.units import words
 from redraft.text.vectors import telling_terms
-from redraft.text.words import count_words, is_unspaced, words
+from redraft.text.words import count_words, is_unspaced
 
 # By language: words of assent, of introduction, and names of a summary; English, German, French, Spanish, Italian,
 # Portuguese, Russian, Chinese, Japanese.

@@ -11,7 +11,7 @@ import pytest
 from redraft import Limits
 from redraft.domain import Usage
 from redraft.errors import BudgetError, ModelError, ProviderError, RefusedReply
-from redraft.evaluators.reference.keyfacts import Gardener
+from redraft.evaluators.reference.keyfact_builder import Gardener
 from tests.judges import Court, Keepers, Said, Sheet, told
 
 POOR = told(1, wrong={2: "Bob"})

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redraft.cli.views.history import lines
+from redraft.cli.views.lineages import lines
 from redraft.domain import (
     Evaluation,
     Evidence,

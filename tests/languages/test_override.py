@@ -22,7 +22,7 @@ from redraft.store.store import Store
 from redraft.text.languages import foreign_in, language_of, reading, shown_by
 from redraft.text.positions import uniformity
 from redraft.text.sentences import sentences, worded
-from redraft.text.words import indexed, units
+from redraft.text.units import indexed, units
 from tests.cli.inside import Inside
 
 HERE = Path(__file__).parent

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from redraft import DraftConfig, ModelSettings
-from redraft.runs.models import judging_under, least_window
+from redraft.runs.model_names import judging_under, least_window
 from redraft.runs.prepare import RunSpec
 from redraft.runs.roster import known_window, told_window, with_windows
 from redraft.settings import Evaluate, JudgeConfig

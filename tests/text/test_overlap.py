@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.text.overlap import ExtractiveStats, extractive, longest_matches, novel
-from redraft.text.words import indexed, ngrams, units
+from redraft.text.units import indexed, ngrams, units
 
 # Few different words, so that texts share long stretches, overlapping ones too.
 TEXTS = st.integers(1, 4).flatmap(lambda size: st.lists(st.sampled_from("abcd"[:size]), max_size=40))

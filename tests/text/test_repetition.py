@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from redraft.text import overlap
 from redraft.text.overlap import common_length, redundancy, repeated
-from redraft.text.words import ngrams, units
+from redraft.text.units import ngrams, units
 from tests.vocabularies import DATA
 
 WORDS = st.integers(1, 4).flatmap(lambda size: st.lists(st.sampled_from("abcd"[:size]), max_size=80))

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.text.positions import uniformity
-from redraft.text.words import indexed, units
+from redraft.text.units import indexed, units
 
 relaxed = settings(max_examples=200, deadline=None)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from redraft.text import words as module
-from redraft.text.words import indexed, ngrams, units, words
+from redraft.text.units import indexed, ngrams, units, words
 from tests.text.hostile import EXTREMES, raw_texts
 
 

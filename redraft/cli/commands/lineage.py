@@ -60,7 +60,7 @@ def lineage(
     """Show where each sentence of RUN's summary comes from: its places in the document, how certain they are, the
     intermediate texts, and where these differ from the document.
     """
-    from redraft.cli.views import history
+    from redraft.cli.views import lineages
     from redraft.cli.views.render import show
     from redraft.report.history.lineage import read_lineage
     from redraft.report.history.lost import read_losses
@@ -72,14 +72,14 @@ def lineage(
     with asked.store_to_read(db) as store:
         read = read_losses if lost else read_lineage
         found: Lineage | Losses = read(store, run_id, encoder=asked.encoder(given["embeddings"]))
-    show(found.to_json(), history.lines(found), as_json=as_json)
+    show(found.to_json(), lineages.lines(found), as_json=as_json)
     return 0
 
 
 def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | None, as_json: bool, **given: Any) -> int:
     """With a model's help, which is a run of its own; or what that would ask."""
     from redraft.cli.runner import work
-    from redraft.cli.views import history
+    from redraft.cli.views import lineages
     from redraft.cli.views.render import show
     from redraft.runs.lineage import foreseen, to_trace
     from redraft.runs.prepare import prepare
@@ -93,7 +93,7 @@ def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | Non
         if dry_run:
             prepared = prepare(document, order.settled(settings), given=order.given)
             plan = foreseen(store, run.id, prepared, lost=lost)
-            history.show_plan(plan, as_json=as_json)
+            lineages.show_plan(plan, as_json=as_json)
             return 0
 
         async def traced(session: Session) -> Lineage | Losses:
@@ -103,5 +103,5 @@ def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | Non
             return await session.lineage(run.id, ask=True, embeddings=by)
 
         found = work(store, traced, limits=limits, prices=prices, quiet=given["quiet"], settings=settings)
-    show(found.to_json(), history.lines(found), as_json=as_json)
+    show(found.to_json(), lineages.lines(found), as_json=as_json)
     return 0

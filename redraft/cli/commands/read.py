@@ -30,7 +30,7 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, quiet: bool, **
     Several sources are read as one document.
     """
     reading(*sources, quiet=quiet)
-    from redraft.cli.views.lists import document_json, lines
+    from redraft.cli.views.documents import document_json, lines
     from redraft.cli.views.render import show
     from redraft.readers.documents import load_all
 

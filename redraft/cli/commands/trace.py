@@ -56,7 +56,7 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
 
 def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) -> int:
     from redraft.cli.hints import about
-    from redraft.cli.views import history, render
+    from redraft.cli.views import calls, render
     from redraft.report.dossier.build import call_of
     from redraft.report.dossier.build import calls as calls_of
     from redraft.report.history.results import read_result
@@ -69,7 +69,7 @@ def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) ->
             # The chapters are runs of their own.
             chapters = [(one.title, one.result.run.id) for one in read_result(store, run).chapters if one.result]
             lines = [
-                *history.listed(found, run),
+                *calls.listed(found, run),
                 *(f"Calls of {t}: {about('trace', key, '--calls')}" for t, key in chapters),
             ]
             render.show(content, lines, as_json=as_json)
@@ -77,5 +77,5 @@ def _calls(run_id: str, number: int | None, db: str | None, *, as_json: bool) ->
         one = call_of(store, run, number)
     if one is None:
         raise RunError(f"run {run} has no call {number}", hint=f"list them with `redraft trace {run} --calls`")
-    render.show(one.model_dump(mode="json"), history.whole(one, run), as_json=as_json)
+    render.show(one.model_dump(mode="json"), calls.whole(one, run), as_json=as_json)
     return 0

@@ -1,33 +1,25 @@
-"""Views of a run's history: rounds, drafts, key-fact trees, calls, and the lineage of sentences."""
+"""Views of a run's history: rounds, drafts and key-fact trees."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from redraft.cli import hints, terminal
-from redraft.cli.terminal import wrapped
 from redraft.cli.views import figures, render
-from redraft.cli.views.render import aligned, count, show
 from redraft.domain import GIVEN, REVIEW, Document, Finding, KeyFact, KeyFacts, Lookup, PointAnswer, Round, Span, Tree
 from redraft.evaluators.metric_info import is_unheard, withdrawn
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
-from redraft.report.dossier.contents import CallDetails, CallEntry
 from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
-from redraft.report.history.lineage import DRIFTS, Lineage, Origin, Stop, TracedSentence, came_up
-from redraft.report.history.lost import Loss, Losses, step_said
 from redraft.report.history.results import Result, not_met
-from redraft.report.history.trace import GIVEN_SAID, RunTrace, Turn
-from redraft.report.pages.formatting import stage
+from redraft.report.history.trace import RunTrace, Turn
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_said
 from redraft.text.sanitizer import one_line
-from redraft.text.sentences import is_heading
 
 if TYPE_CHECKING:
-    from redraft.runs.lineage import TracingPlan
+    pass
 
 
 _MARKS = {"added": "+ ", "removed": "- ", "changed": "~ "}
@@ -357,198 +349,3 @@ def by_whom(keyfacts: KeyFacts) -> str:
 def _where(document: Document, span: Span) -> str:
     named = document_of(document, span), "", on_pages(pages_of(document, span))
     return place_said(*named, percent_of(document, span.start))
-
-
-_TITLES = {"user": "prompt", "assistant": "rejected reply", "schema": "schema of the reply"}
-
-
-def listed(calls: Sequence[CallEntry], run: str) -> Iterator[str]:
-    """Yield the calls of a run by stage."""
-    if not calls:
-        yield f"run {run} made no calls of its own"
-        return
-    rows = render.aligned([_row(one) for one in calls])
-    stages: dict[str, list[str]] = defaultdict(list)
-    for one, row in zip(calls, rows, strict=True):
-        stages[stage(one.prompt)].append(row)
-    for name, lines in stages.items():
-        yield f"{name}: {render.count(len(lines), 'call')}"
-        yield from (f"  {line}" for line in lines)
-    yield ""
-    yield f"Prompt and reply of call 1: {hints.about('trace', run, '--call', '1')}"
-
-
-def _row(one: CallEntry) -> list[str]:
-    tokens = f"{one.prompt_tokens:,} tokens in, {one.completion_tokens:,} out"
-    ended = "cached" if one.borrowed else f"{one.seconds:.1f} s"
-    return [str(one.number), one.label or render.spaced(one.prompt), tokens, ended, _outcome(one)]
-
-
-def whole(one: CallDetails, run: str) -> Iterator[str]:
-    """Yield a call with all that was sent and received."""
-    yield f"call {one.number} of run {run} · {stage(one.prompt)} · {one.label or render.spaced(one.prompt)}"
-    attempt = f" · attempt {one.attempt} of {one.attempts}" if one.attempts > 1 else ""
-    yield f"prompt {one.prompt} · model {one.model}{attempt}"
-    hit = f" ({one.cached_tokens:,} cached by the provider)" if one.cached_tokens else ""
-    tokens = f"{one.prompt_tokens:,} tokens in{hit}"
-    cost = "cost unknown" if one.cost_usd is None else f"${one.cost_usd:.4f}" if one.cost_usd else "free"
-    ended = one.error or one.finish_reason
-    yield f"{tokens}, {one.completion_tokens:,} out · {cost} · {one.seconds:.1f} s · {_outcome(one) or ended}"
-    if one.error:
-        yield one.error
-    if one.borrowed:
-        sender = f"run {one.made_by}" if one.made_by else "a run that has been deleted"
-        yield f"answered from the cache: {sender} sent this prompt and paid for the reply"
-    for message in one.messages:
-        yield from _titled(_TITLES[message.role], message.text)
-    if not one.messages:
-        yield ""
-        yield "This call was made before prompts were stored with their contents. Its template:"
-        yield from _titled("template", one.prompt_text or "The template is not stored either.")
-    yield from _titled("reply", "No reply was received." if one.reply is None else one.reply)
-
-
-def _outcome(one: CallEntry) -> str:
-    return "" if one.outcome == "ok" else render.spaced(one.outcome)
-
-
-def _titled(title: str, text: str) -> Iterator[str]:
-    yield ""
-    yield f"--- {title} ---"
-    try:
-        yield json.dumps(json.loads(text), ensure_ascii=False, indent=2)
-    except ValueError:
-        yield text
-
-
-_QUOTE = 200
-_MARGIN = " " * 6
-_LATER = " " * 8
-OTHERWISE_SAID = "sentences in other words than the document's may have no place"
-OTHERWISE_STATED = "what is said in other words than the document's may be listed as lost, or have no place"
-"""The note shown if no judge has checked the sentences without a source passage, some of which are paraphrases."""
-
-
-def lines(found: Lineage | Losses) -> Iterator[str]:
-    """Yield the sources of sentences, or what was lost."""
-    return _lost(found) if isinstance(found, Losses) else _traced(found)
-
-
-def _traced(lineage: Lineage) -> Iterator[str]:
-    """Yield a draft sentence by sentence."""
-    title = one_line(lineage.document.title, 60)
-    drifting = sum(1 for one in lineage.sentences if one.drift)
-    yield (
-        f"run {lineage.run} · {title} · {count(len(lineage.sentences), 'sentence')},"
-        f" {drifting or 'none'} with drift, {_unborne(lineage, '{} unsupported')}"
-    )
-    yield from _notes(lineage, OTHERWISE_SAID)
-    for sentence in lineage.sentences:
-        yield ""
-        yield from wrapped(one_line(sentence.text, 2 * _QUOTE), f"{sentence.number:>4}  ")
-        yield from _origins(sentence)
-
-
-def _unborne(lineage: Lineage, invented: str) -> str:
-    """Return how many sentences have no source passage: those that a judge did not find in the document, and unchecked
-    ones."""
-    doubtful, sure = len(lineage.doubtful), len(lineage.invented)
-    told = [invented.format(sure or "none")] if sure or not doubtful else []
-    return ", ".join([*told, *([f"{doubtful:,} without matching wording"] if doubtful else [])])
-
-
-def _notes(lineage: Lineage, otherwise: str) -> Iterator[str]:
-    if lineage.doubtful:
-        more = "--trace MODEL" if lineage.embedded else "--embeddings MODEL or --trace MODEL"
-        yield from wrapped(f"{otherwise}; {more} finds more", "note: ", "  ")
-
-
-def _origins(sentence: TracedSentence) -> Iterator[str]:
-    for origin in sentence.judged:
-        said = f"{_origin_place(origin)}: “{one_line(origin.text, _QUOTE)}”"
-        yield from wrapped(said, f"{_MARGIN}judge ", " " * 12)
-    for origin in sentence.origins:
-        yield from _place(origin)
-        if stops := [_stop(stop) for stop in origin.way if stop.said]:
-            yield from wrapped(f"via {', '.join(stops)}", _LATER, _LATER)
-    if sentence.invented and not is_heading(sentence.text):
-        yield from wrapped(came_up(sentence.invented), _MARGIN, _LATER)
-    if sentence.drift:
-        yield from wrapped(f"drift: {DRIFTS[sentence.drift]}", _MARGIN, _LATER)
-        if sentence.drift != "nowhere":
-            for origin in sentence.direct:
-                yield from _place(origin, "directly, ")
-
-
-def _place(origin: Origin, how: str = "") -> Iterator[str]:
-    said = f"{how}{_origin_place(origin)}: “{one_line(origin.text, _QUOTE)}”"
-    yield from wrapped(said, f"{_MARGIN}{origin.weight:.2f}  ", " " * 12)
-
-
-def _origin_place(it: Origin | Loss) -> str:
-    return place_said(one_line(it.document, 80), one_line(it.chapter, 80), on_pages(it.pages), it.percent)
-
-
-def _stop(stop: Stop) -> str:
-    told = "" if stop.kind in ("piece", "running", "base") else f" ({stop.kind})"
-    # "draft 2" takes no article.
-    the = "" if stop.said.startswith(("the ", "draft ")) else "the "
-    return f"{the}{stop.said}{told}"
-
-
-def _lost(losses: Losses) -> Iterator[str]:
-    """Yield what a summary lacks, by the step that lost it, and what was invented on the way."""
-    lineage, lost = losses.lineage, losses.lost
-    known = len(losses.kept) + len(lost)
-    yield (
-        f"run {lineage.run} · {one_line(lineage.document.title, 60)} · {losses.by}: {len(losses.kept):,} of {known:,}"
-        f" in the summary, {len(lost):,} lost, {_unborne(lineage, '{} invented')}"
-    )
-    judged, known = len(losses.judged), len(losses.kept) + len(losses.lost)
-    yield from _notes(lineage, OTHERWISE_SAID if judged == known else OTHERWISE_STATED)
-    yield from wrapped(_who_says(judged, known), "note: ", "  ")
-    if lost:
-        yield ""
-        yield from _table("first third", losses.by_step)
-    if lineage.unplaced:
-        yield ""
-        yield from _table("first third of the summary", losses.invented_by_step)
-    for number, loss in enumerate(lost, 1):
-        yield ""
-        yield from wrapped(one_line(loss.fact.text, _QUOTE), f"{number:>4}  ")
-        step = step_said(loss)
-        yield from wrapped(step if loss.said == GIVEN_SAID else f"{step}: {loss.said}", _MARGIN, _LATER)
-        if losses.judged and loss.fact.text not in losses.judged:
-            yield f"{_MARGIN}matched by wording, not by a judge"
-        evidence = f": “{one_line(loss.fact.evidence.text, _QUOTE)}”" if loss.fact.evidence.text else ""
-        yield from wrapped(f"{_origin_place(loss)}{evidence}", _MARGIN, _LATER)
-    for sentence in lineage.unplaced:
-        yield ""
-        yield from wrapped(one_line(sentence.text, _QUOTE), "   +  ", _MARGIN)
-        invented = "invented: " if sentence.read else ""
-        yield from wrapped(f"{invented}{came_up(sentence.invented)}", _MARGIN, _LATER)
-
-
-def _who_says(judged: int, known: int) -> str:
-    """Return how it was determined which known facts the summary states: by a judge or by wording."""
-    if not judged:
-        return "matched by wording, as no judge has said which of them the summary states"
-    if judged == known:
-        return "a judge said which of them the summary states"
-    return f"a judge said for {judged:,} of them whether the summary states them; the others were matched by wording"
-
-
-def _table(first: str, by_step: Mapping[str, Sequence[int]]) -> Iterator[str]:
-    """Yield how much was lost or added in each step, by thirds."""
-    rows = [(said, *map(str, thirds), str(sum(thirds))) for said, thirds in by_step.items()]
-    yield from aligned([("", first, "second", "last", "all"), *rows], right=True)
-
-
-def show_plan(plan: TracingPlan, *, as_json: bool) -> None:
-    """Print to stdout what tracing with a model would ask."""
-    what = count(plan.sentences, "sentence") + (f" and {count(plan.facts, 'fact')}" if plan.facts else "")
-    lines = (
-        f"{what} in {count(plan.calls, 'call')}: about {plan.tokens:,} tokens",
-        f"at most {plan.most:,} tokens in all (12 % of what drafting took)",
-    )
-    show(plan.to_json(), lines, as_json=as_json)

@@ -16,7 +16,7 @@ from redraft.llm.budget import PriceTable
 from redraft.llm.servers import LocalServer
 from redraft.runs.dry_run import CostEstimate, spending_of
 from redraft.runs.model_check import CheckResult, ModelCheckResult
-from redraft.runs.models import under_name
+from redraft.runs.model_names import under_name
 from redraft.runs.prepare import PreparedDocument, RunSpec
 from redraft.runs.roster import RosterEntry
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, reads_prompts, writes

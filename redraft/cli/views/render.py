@@ -12,7 +12,7 @@ from redraft.cli.terminal import json_text, prose, say, wrapped
 from redraft.domain import SHORTENED, Pack, Piece, Totals, TypedQuestions, why_stopped
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.report.history.certificates import UNCHECKED, Certificate
-from redraft.runs.models import named_in, under_name
+from redraft.runs.model_names import named_in, under_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfig, reads_prompts
 from redraft.text.columns import columns, padded
 from redraft.text.places import starts_of

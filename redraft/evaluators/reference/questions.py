@@ -17,7 +17,7 @@ from redraft.agents.examiner import QUESTION, Examiner
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Evidence, Pack, PackQuestion, Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.evaluators.reference.keyfacts import Misses
+from redraft.evaluators.reference.keyfact_builder import Misses
 from redraft.evaluators.reference.pack_file import pack_id
 from redraft.events import Noted, Observer
 from redraft.prompts.qa import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, DocumentQuestion

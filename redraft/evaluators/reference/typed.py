@@ -13,7 +13,7 @@ from redraft.agents.examiner import Examiner, Questioner
 from redraft.agents.judge import Judge
 from redraft.domain import THIRDS, TYPES, QuestionType, Span, Third, TypedQuestion, TypedQuestions, content_id, third_of
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.evaluators.reference.keyfacts import Misses
+from redraft.evaluators.reference.keyfact_builder import Misses
 from redraft.events import Noted, Observer
 from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, TypedReply, yes_or_no
 from redraft.prompts.silence import is_answer

@@ -40,7 +40,8 @@ from redraft.text.languages import language_of, reading
 from redraft.text.overlap import repeated
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer, tokenizer_named
-from redraft.text.words import count_words, units
+from redraft.text.units import units
+from redraft.text.words import count_words
 
 VOCABULARY = "cl100k_base"
 """The vocabulary by which the paper counts tokens."""

@@ -1,0 +1,243 @@
+"""Builds a document's key facts, chunk by chunk from each perspective, and records what failed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from redraft.agents.accounts import FIRST, Attempt, gather_all
+from redraft.agents.evidence import EvidenceReader
+from redraft.agents.fact_checker import FactChecker, FactVerdict
+from redraft.agents.judge import Judge
+from redraft.domain import Chunk, Evidence, KeyFact, KeyFacts, Objection, Perspective, Span, Tree, content_id
+from redraft.errors import CutThought, JudgingError, RejectedRequest, ReplyError
+from redraft.events import Noted, Observer
+from redraft.prompts.book import PromptBook
+from redraft.prompts.contract import Prompt
+from redraft.prompts.factual import ALIGN_FACTS, FACTUAL, VERIFY_SENTENCES, FactTree
+from redraft.settings import JudgeConfig
+from redraft.text.chunks import LONGEST_REST, MIN_BUDGET, chunk
+from redraft.text.sentences import halves, sentences
+from redraft.text.words import count_words
+
+if TYPE_CHECKING:
+    from redraft.prompts.factual import FactTree
+from redraft.evaluators.reference.keyfacts import UNJUDGED, keyfacts_id, linear, middle_of, pruned
+
+
+@dataclass(slots=True)
+class Misses:
+    """Unusable replies in the order in which they arrived."""
+
+    replies: list[ReplyError | RejectedRequest] = field(default_factory=list)
+
+    def note(self, error: ReplyError | RejectedRequest) -> None:
+        """Count one."""
+        self.replies.append(error)
+
+    def nothing(self, what: str, missing: str, place: str) -> JudgingError:
+        """Return the error where nothing could be built, with the cause and what may help."""
+        cut = [one for one in self.replies if isinstance(one, ReplyError) and one.cut and not one.late]
+        if not cut:
+            cause, hint = missing, "try another --judge, or --prompts simple"
+        else:
+            replies = "the one reply was" if len(cut) == 1 else f"{len(cut)} replies were"
+            thought = next((one for one in cut if isinstance(one, CutThought)), None)
+            cause = f"{replies} cut off: {(thought or cut[0]).message}"
+            hint = thought.hint if thought else "try another --judge, or more room with a larger --context-tokens"
+        return JudgingError(f"{what}{f': {cause}' if cause else ''}", place=place, hint=hint)
+
+
+# How often a chunk is halved if its tree does not fit in a reply.
+_HALVINGS = 2
+# Characters of a token, at most, in a text that is searched for an overlap.
+_CHARACTERS = 8
+
+BUILDING: tuple[Prompt[Any, Any], ...] = tuple(
+    prompt for prompt in FACTUAL if prompt not in (ALIGN_FACTS, VERIFY_SENTENCES)
+)
+"""The prompts that key facts depend on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gardener:
+    """Builds the key-fact trees of one document: one judge extracts facts, the other validates them."""
+
+    builder: Judge
+    validator: Judge
+    reader: EvidenceReader
+    perspectives: tuple[Perspective, ...]
+    observer: Observer
+    chunks: str = JudgeConfig().keyfact_chunks
+    overlap: int = 0
+
+    @property
+    def key(self) -> str:
+        """Return the cache key: the same for the same judges, prompts and chunks."""
+        material = [[judge.model.identity, *judge.drawn, judge.sample] for judge in (self.builder, self.validator)]
+        chunks = [self._tokens, self.reader.tokenizer.name, *self.perspectives]
+        if self._rest or self.overlap:
+            chunks.append(f"{self._rest} {self.overlap}")
+        return content_id(json.dumps([material, hashes(self.builder.book), chunks]))[:32]
+
+    async def grow(self) -> KeyFacts:
+        """Build all trees in document order. What cannot be built is recorded and does not stop the rest."""
+        document = self.reader.document
+        chunks = chunk(document, self.reader.tokenizer, self._tokens, onward=bool(self._rest))
+        worded = [one for one in chunks if count_words(self.reader.text(one.span))]
+        misses = Misses()
+        grown = await gather_all(self._chunk(self._extended(one), len(chunks), misses) for one in worded)
+        trees = tuple(tree for found, _ in grown for tree in found)
+        missing = tuple(trouble for _, troubles in grown for trouble in troubles)
+        if not any(tree.kept for tree in trees):
+            if facts := [fact for tree in trees for fact in tree.facts]:
+                raise _none_passed(facts, document.title)
+            raise misses.nothing("no key fact could be built", missing[0] if missing else "", document.title)
+        for trouble in missing:
+            self.observer(Noted(trouble))
+        makers = (self.builder.model.identity, self.validator.model.identity)
+        return KeyFacts(
+            keyfacts_id(document.id, trees), document.id, *makers, hashes(self.builder.book), trees, missing
+        )
+
+    @property
+    def _rest(self) -> int:
+        """Return the most tokens by which a chunk is larger to end with the sentence begun."""
+        return LONGEST_REST if self.chunks.endswith("+") else 0
+
+    @property
+    def _tokens(self) -> int:
+        """Return the chunk size: the one asked for, or what a smaller window can hold beside a reply."""
+        room = self.reader.room - self.overlap - self._rest
+        return max(MIN_BUDGET, min(int(self.chunks.removesuffix("+")), room))
+
+    def _extended(self, one: Chunk) -> Chunk:
+        """Return a chunk with the sentences before it that fit in the overlap."""
+        text, start = self.reader.document.text, one.span.start
+        before = sentences(text, Span(max(0, start - _CHARACTERS * self.overlap), start)) if self.overlap else []
+        for sentence in reversed(before):
+            if self.reader.tokenizer.count(text[sentence.start : one.span.start]) > self.overlap:
+                break
+            start = sentence.start
+        return replace(one, span=Span(start, one.span.end))
+
+    async def _chunk(self, one: Chunk, of: int, misses: Misses) -> tuple[list[Tree], list[str]]:
+        """Build the trees of one chunk. The facts of all perspectives are validated together, to read the chunk less
+        often."""
+        name = f"chunk {one.index + 1}/{of}"
+        grown = await gather_all(self._tree(one.span, perspective, name, misses) for perspective in self.perspectives)
+        troubles = [
+            f"no {perspective} key facts of {name}: {found}"
+            for perspective, found in zip(self.perspectives, grown, strict=True)
+            if isinstance(found, str)
+        ]
+        listed = [linear(found) if not isinstance(found, str) else [] for found in grown]
+        vetted, trouble = await self._vetted(one.span, [fact for facts in listed for fact in facts], name)
+        if unjudged := sum(any(each.dimension == UNJUDGED for each in fact.objections) for fact in vetted):
+            why = trouble or "the judge cannot tell"
+            troubles.append(
+                f"{unjudged} of the {len(vetted)} key facts of {name} have no verdict from a validator: {why}"
+            )
+        trees: list[Tree] = []
+        for perspective, facts in zip(self.perspectives, listed, strict=True):
+            own, vetted = vetted[: len(facts)], vetted[len(facts) :]
+            if own:
+                position = middle_of(one.span, len(self.reader.document.text))
+                trees.append(Tree(one.index, perspective, one.span, position, pruned(own)))
+        asked = await gather_all(self._asked(tree, name) for tree in trees)
+        return [tree for tree, _ in asked], troubles + [trouble for _, trouble in asked if trouble]
+
+    async def _tree(
+        self, span: Span, perspective: Perspective, name: str, misses: Misses, depth: int = 0, attempt: Attempt = FIRST
+    ) -> list[FactTree] | str:
+        """Build the tree of a stretch, or of its halves where the reply is cut off; returns what went wrong."""
+        halved = halves(self.reader.document.text, span) if depth < _HALVINGS else None
+        what, where = f"{perspective} facts of {name}", (span, perspective, name, misses)
+        try:
+            asked = attempt if halved or attempt.loosely else None
+            return [await FactChecker(self.builder).grow(self.reader.text(span), perspective, what, asked)]
+        except (ReplyError, RejectedRequest) as error:
+            misses.note(error)
+            if not isinstance(error, ReplyError) or not error.wants_room:
+                return error.message
+            if error.loops:
+                # A reply that loops with and without temperature would loop for the halves too.
+                loosely = replace(attempt, loosely=True)
+                once_more = asked is not None and not asked.loosely
+                return await self._tree(*where, depth, loosely) if once_more else error.message
+            if not halved:
+                return error.message
+        grown = await gather_all(
+            self._tree(half, perspective, f"{name}, part {at}", misses, depth + 1) for at, half in enumerate(halved, 1)
+        )
+        failed = next((found for found in grown if isinstance(found, str)), None)
+        return failed or [tree for found in grown if not isinstance(found, str) for tree in found]
+
+    async def _vetted(self, span: Span, facts: Sequence[KeyFact], name: str) -> tuple[list[KeyFact], str]:
+        """Validate the facts; returns them with evidence and objections, and what went wrong."""
+        if not facts:
+            return [], ""
+        # A fact in both trees at the same level is judged once.
+        once = list({(fact.level, fact.text): fact for fact in facts}.values())
+        accounts = await FactChecker(self.validator).vet(self.reader.text(span), once, name)
+        opinions = {
+            (fact.level, fact.text): {dimension: account.verdicts.get(n) for dimension, account in accounts.items()}
+            for n, fact in enumerate(once)
+        }
+        # The first search indexes the document; nothing else should wait for that.
+        evidence = await asyncio.to_thread(
+            lambda: {key: self._evidence(key[1], found, span) for key, found in opinions.items()}
+        )
+        vetted = [
+            replace(fact, evidence=evidence[key], objections=_objections(opinions[key]))
+            for fact in facts
+            for key in [(fact.level, fact.text)]
+        ]
+        return vetted, next((account.trouble for account in accounts.values() if account.trouble), "")
+
+    def _evidence(self, fact: str, opinions: Mapping[str, FactVerdict | None], span: Span) -> Evidence:
+        """Return the place of a fact: its quote, or the nearest passage in the chunk."""
+        quote = next((opinion.quote for opinion in opinions.values() if opinion and opinion.quote), "")
+        found = self.reader.quoted(quote or fact, [span]).span
+        if found is None or found.start < span.start or found.end > span.end:
+            found = next(iter(self.reader.nearest(fact, 1, span)), span)
+        return self.reader.place(found)
+
+    async def _asked(self, tree: Tree, name: str) -> tuple[Tree, str]:
+        """Add the query to a tree; returns what went wrong."""
+        if not tree.kept:
+            return tree, ""
+        factfinder = FactChecker(self.builder)
+        try:
+            excerpt, label = self.reader.text(tree.span), f"{tree.perspective} query of {name}"
+            query = await factfinder.query(excerpt, tree.kept, tree.perspective, label, self.reader)
+        except (ReplyError, RejectedRequest) as error:
+            return tree, f"no {tree.perspective} query for {name}: {error.message}"
+        return replace(tree, query=query), ""
+
+
+def _none_passed(facts: Sequence[KeyFact], place: str) -> JudgingError:
+    """Return the error where facts were found but none passed validation."""
+    left = sum(any(each.dimension == UNJUDGED for each in fact.objections) for fact in facts)
+    unjudged = f"; {left} of them were not validated" if left else ""
+    said = f"no key fact could be built: none of the {len(facts)} that were found passed validation{unjudged}"
+    return JudgingError(said, place=place, hint="try another --judge, or another --validator")
+
+
+def hashes(book: PromptBook) -> dict[str, str]:
+    """Return the hashes of the prompts that key facts depend on."""
+    return {prompt.name: book.hash(prompt) for prompt in BUILDING}
+
+
+def _objections(opinions: Mapping[str, FactVerdict | None]) -> tuple[Objection, ...]:
+    """Return why a fact is pruned. Facts without a verdict are pruned too."""
+    found: list[Objection] = []
+    for dimension, opinion in opinions.items():
+        if opinion is None:
+            found.append(Objection(UNJUDGED, f"no verdict was given on its {dimension}"))
+        elif not opinion.passed:
+            found.append(Objection(dimension, opinion.reason))
+    return tuple(found)
