@@ -351,8 +351,10 @@ def _is_sure_to_ask(settings: DraftConfig, order: RunSpec, objects: Mapping[str,
     return OPENAI in {provider_of(one.model) for one in asked if one.model not in objects}
 
 
-async def put_on_record(manager: RunManager, source: Sources, settings: DraftConfig, order: RunSpec) -> Run:
-    """Record a new run; invalid settings are raised first."""
+async def put_on_record(
+    manager: RunManager, source: Sources, settings: DraftConfig, order: RunSpec, own: Limits | None = None
+) -> Run:
+    """Record a new run; invalid settings are raised first. Its own limits replace the session's."""
     store, model_roles, settings = manager.store, manager.model_roles, order.settled(settings)
     document = await off_loop(document_of, store, source)
     settings, order, notes = await off_loop(with_windows, settings, order, told_window, model_roles.objects)
@@ -363,9 +365,11 @@ async def put_on_record(manager: RunManager, source: Sources, settings: DraftCon
         order = await off_loop(with_calibrations, order, prepared.settings, store)
     # Errors in the judging settings are raised before the first draft is paid for.
     await off_loop(check_judging, order, prepared, store)
-    limits = manager.limits or Limits()
+    limits = own or manager.limits or Limits()
     asked = (prepared.settings, order.judging, limits, manager.prices)
     await off_loop(assign_models, *asked, refinement=order.refinement, objects=model_roles.objects)
     run = await off_loop(record, prepared, order, limits, store)
     manager.prepared[run.id] = prepared
+    if own is not None:
+        manager.limited[run.id] = own
     return run

@@ -495,9 +495,12 @@ class Session:
     async def _made(self, source: Sources, asked: RunRequest, scope: Scope, **given: Any) -> Result:
         return await self.begin_order(source, *asked.order(scope, self._model_roles, **given))
 
-    async def begin_order(self, source: Sources, settings: DraftConfig, order: RunSpec) -> Result:
-        """Begin a run of an order that is complete, and work on it to its end."""
-        return await self._worked(await put_on_record(self._manager, source, settings, order), config=order.config)
+    async def begin_order(
+        self, source: Sources, settings: DraftConfig, order: RunSpec, limits: Limits | None = None
+    ) -> Result:
+        """Begin a run of an order that is complete, and work on it to its end. Its own limits replace the session's."""
+        run = await put_on_record(self._manager, source, settings, order, limits)
+        return await self._worked(run, config=order.config)
 
     async def go_on(self, key: str) -> Result:
         """Go on with a run that is known to be this session's."""

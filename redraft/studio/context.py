@@ -31,7 +31,7 @@ from redraft.studio.batches import Tables
 from redraft.studio.experiment_orders import ExperimentPlan
 from redraft.studio.experiment_work import ExperimentWork
 from redraft.studio.feeds import EVENT_STREAM, STREAMED, Feed, Message, sent
-from redraft.studio.orders import Pending, WantedRuns
+from redraft.studio.orders import Pending, WantedRuns, limits_of
 from redraft.studio.run_views import RunRows
 from redraft.text.sanitizer import one_line
 
@@ -58,25 +58,34 @@ class Work:
         feed = self._feeds.get(run)
         return feed is not None and not feed.over
 
-    async def start(self, document: Document, settings: DraftConfig, order: RunSpec) -> str:
+    async def start(
+        self, document: Document, settings: DraftConfig, order: RunSpec, max_cost: float | None = None
+    ) -> str:
         """Start a run, and return its id once it is stored. Earlier errors are raised."""
-        return await self._begun(Feed(streaming(self.session.begin_order(document, settings, order))))
+        limits = limits_of(self.session.terms.limits or Limits(), max_cost)
+        return await self._begun(Feed(streaming(self.session.begin_order(document, settings, order, limits))))
 
     async def resume(self, run: str) -> str:
         """Resume a run that has stopped."""
         await self._check_idle(run)
-        return await self._begun(Feed(self.session.stream_resume(run)), run)
+        return await self._begun(await self._resumed(run), run)
 
     async def answer(self, run: str, answer: Mapping[str, Any]) -> str:
         """Answer a run that waits for a review, and resume it. Return what is wrong with the answer, or an empty
         string."""
         await self._check_idle(run)
-        feed = Feed(self.session.stream_resume(run, answer))
+        feed = await self._resumed(run, answer)
         await self._begun(feed, run)
         # After an invalid answer the same question comes next; after a valid one, any other event.
         message = await feed.first("waiting", "stage", "score", "round", "done", "error", "stopped", "call", "finding")
         asked = message["question"] if message and message["kind"] == "waiting" else None
         return str(asked["problem"]) if asked else ""
+
+    async def _resumed(self, key: str, answer: Mapping[str, Any] | None = None) -> Feed:
+        """Resume a run under its own limit of cost, but never above that of the studio."""
+        run = await off_loop(self.session.store.runs.get, key)
+        limits = limits_of(self.session.terms.limits or Limits(), run.limits.max_cost)
+        return Feed(streaming(self.session.resume(key, limits=limits, answer=answer)))
 
     async def _check_idle(self, run: str) -> None:
         feed = self._feeds.get(run)
@@ -112,12 +121,14 @@ class Work:
         """Return the batches that this studio is running."""
         return frozenset(name for name, task in self._batches.items() if not task.done())
 
-    async def start_batch(self, documents: Sequence[Document], asked: BatchRequest, name: str = "") -> str:
+    async def start_batch(
+        self, documents: Sequence[Document], asked: BatchRequest, name: str = "", max_cost: float | None = None
+    ) -> str:
         """Start a batch, or continue the same one, and return its name."""
-        opened = await off_loop(self._opened, documents, asked, name)
+        opened = await off_loop(self._opened, documents, asked, name, max_cost)
         return self._at_work_on(opened)
 
-    def _opened(self, documents: Sequence[Document], asked: BatchRequest, name: str) -> Batch:
+    def _opened(self, documents: Sequence[Document], asked: BatchRequest, name: str, max_cost: float | None) -> Batch:
         sources = []
         for one in documents:
             self.session.store.documents.add(one)
@@ -125,7 +136,7 @@ class Work:
             sources.append(
                 NewItem(f"{called}#{one.id[:8]}", file_name(called.rpartition(".")[0] or called), document=one.id)
             )
-        limits = self.session.terms.limits or Limits()
+        limits = limits_of(self.session.terms.limits or Limits(), max_cost)
         return open_batch(self.session.store, sources, asked, limits, folder="", name=name or None)
 
     async def resume_batch(self, name: str) -> None:

@@ -13,7 +13,6 @@ from pydantic import BeforeValidator, Field
 
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.fields import checked
 from redraft.lab.experiments.data.read import SUFFIXES, form_suffix
 from redraft.lab.experiments.sources import DATASET, Corpus, corpus, references_of
 from redraft.llm.budget import PriceTable
@@ -22,7 +21,7 @@ from redraft.readers.documents import load_bytes
 from redraft.report.tables import Table
 from redraft.settings import Limits
 from redraft.store.store import Store
-from redraft.studio.orders import Models, SettingsBody, document_named, refuse_unpriced
+from redraft.studio.orders import Models, SettingsBody, document_named, limits_of, refuse_unpriced
 
 if TYPE_CHECKING:
     from redraft.lab.experiments.experiment import Experiment
@@ -124,8 +123,6 @@ class ExperimentBody(SettingsBody):
     """Booookscore: the content of a JSON file of summaries, their texts by id."""
     annotations: str = ""
     """Booookscore: the content of a JSON file of annotations, as the BooookScore project released them."""
-    max_cost: float | None = Field(default=None, gt=0)
-    """Stop before it costs more US dollars."""
     max_calls: int | None = Field(default=None, ge=1)
     """Stop before there are more calls."""
 
@@ -231,7 +228,7 @@ def plan_table(plan: ExperimentPlan, models: Models, prices: PriceTable, usual: 
     """Return the estimated cost of the experiment, step by step; the last row is the total."""
     experiment, design = designed(plan.asked, models)
     table = experiment.plan(plan.documents, design, prices)
-    refuse_unpriced(unpriced(table), limits_of(plan.asked, usual))
+    refuse_unpriced(unpriced(table), limits_of(usual, plan.asked.max_cost, plan.asked.max_calls))
     return table
 
 
@@ -239,12 +236,3 @@ def unpriced(table: Table) -> tuple[str, ...]:
     """Return the models in a plan whose price is unknown."""
     model, cost = table.columns.index("model"), table.columns.index("USD")
     return tuple(dict.fromkeys(str(row[model]) for row in table.rows[:-1] if row[cost] is None))
-
-
-def limits_of(asked: ExperimentBody, usual: Limits) -> Limits:
-    """Return the limits of an experiment: its own, but never above those of the studio."""
-    changes = {}
-    for name in ("max_cost", "max_calls"):
-        given = [one for one in (getattr(asked, name), getattr(usual, name)) if one is not None]
-        changes[name] = min(given) if given else None
-    return checked(Limits, {**usual.model_dump(), **changes})

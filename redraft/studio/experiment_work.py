@@ -27,9 +27,9 @@ from redraft.runs.experiment_runner import ExperimentRunner, described
 from redraft.settings import Limits
 from redraft.sources import MOST_BYTES, read_file, write
 from redraft.store.store import Store
-from redraft.studio.experiment_orders import ExperimentBody, ExperimentPlan, designed, limits_of
+from redraft.studio.experiment_orders import ExperimentBody, ExperimentPlan, designed
 from redraft.studio.feeds import Progress
-from redraft.studio.orders import Models
+from redraft.studio.orders import Models, limits_of
 
 _log = logging.getLogger("redraft")
 ORDER = "order.json"
@@ -226,7 +226,7 @@ class ExperimentWork:
             job.join()
 
     def _begin(self, name: str, order: ExperimentOrder, documents: Sequence[Document], models: Models) -> None:
-        limits = limits_of(order.asked, self._limits)
+        limits = limits_of(self._limits, order.asked.max_cost, order.asked.max_calls)
         job = ExperimentJob(name, self._folder / name, order, documents, self._store, limits, self._prices, models)
         self._jobs[name] = job
         job.start()

@@ -35,6 +35,7 @@ _OPTION = re.compile(r"--((?:no-)?[a-z][a-z-]*)")
 _FIELD = re.compile(r"(?:\w+Config: )?(\w+)(?:\.(\w+))?: ")
 _VALUED = re.compile(r"--((?:no-)?[a-z][a-z-]*)(?: [a-z]+:[\w.-]+)?")
 _MENTIONED = re.compile(r"`redraft [a-z ]+`")
+_COST = "Stop before it costs more than"
 _NAMES = {
     "context_tokens": "window, in tokens",
     "until": "read until token",
@@ -138,8 +139,8 @@ def in_form(text: str) -> str:
 def _labels() -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the labels by field, and by option."""
     labels, options = (
-        {"chapters": "Chapters", "name": "Name", "rubrics": "Your own requirements"},
-        {"chapters": "Chapters", "places": "Places", "reference": "Existing summaries"},
+        {"chapters": "Chapters", "name": "Name", "rubrics": "Your own requirements", "max_cost": _COST},
+        {"chapters": "Chapters", "places": "Places", "reference": "Existing summaries", "max-cost": _COST},
     )
     for model in SETTINGS:
         for name in named_fields(model):

@@ -84,6 +84,8 @@ class SettingsBody(RunSettings):
 
     rubrics: Annotated[dict[str, RubricSettings], BeforeValidator(_rubrics)] = Field(default_factory=dict)
     """Your own requirements by name. Judges score how far a summary meets each."""
+    max_cost: float | None = Field(default=None, gt=0)
+    """Stop before it costs more US dollars."""
 
     @model_validator(mode="before")
     @classmethod
@@ -233,6 +235,15 @@ def refinement_of(asked: SettingsBody, goals: Mapping[str, float]) -> RefineConf
     return checked(RefineConfig, {"goals": goals or DEFAULT_GOALS, **asked.said(_REFINING)})
 
 
+def limits_of(usual: Limits, max_cost: float | None, max_calls: int | None = None) -> Limits:
+    """Return the limits of a run, a batch or an experiment: its own, but never above those of the studio."""
+    changes = {}
+    for name, own in (("max_cost", max_cost), ("max_calls", max_calls)):
+        given = [one for one in (own, getattr(usual, name)) if one is not None]
+        changes[name] = min(given) if given else None
+    return checked(Limits, {**usual.model_dump(), **changes})
+
+
 def refuse_unpriced(models: Sequence[str], limits: Limits) -> None:
     """Refuse models without a price where the cost has a limit, which could not be kept."""
     if models and limits.max_cost is not None:
@@ -240,7 +251,7 @@ def refuse_unpriced(models: Sequence[str], limits: Limits) -> None:
             f"the price of {' and '.join(models)} is unknown,"
             f" so the limit of {dollars(limits.max_cost)} cannot be kept",
             hint="add the price, such as price = { prompt = 0.25, completion = 2.0 } for US dollars per million tokens,"
-            " to its table in redraft.toml and restart the studio; or limit calls instead of cost (--max-calls)",
+            " to its table in redraft.toml and restart the studio; or leave the limit of cost out",
         )
 
 

@@ -106,6 +106,8 @@ class Fork(RequestBody):
     judge: str | None = Field(default=None, max_length=200)
     """The model that judges; by default the judges of the run, or else the model that writes."""
     allow_self_check: bool = False
+    max_cost: float | None = Field(default=None, gt=0)
+    """Stop before it costs more US dollars."""
 
 
 class Planned(NamedTuple):
@@ -143,7 +145,7 @@ async def fork(request: Request) -> Started:
     """Refine a draft of a run in a new run."""
     asked, run, work = checked(Fork, await json_of(request)), await run_of(request), work_of(request)
     planned = await read(request, forked, run, asked, work, context_of(request).models)
-    made = await work.start(*planned)
+    made = await work.start(*planned, asked.max_cost)
     return Started(run=made, events=f"/api/runs/{made}/events")
 
 
@@ -155,7 +157,7 @@ def result_round(store: Store, run: Run) -> int:
 def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) -> dict[str, Any]:
     """Return the settings of an earlier run as fields of the form for a new one."""
     run = store.runs.get(key)
-    parts = [one for one in (run.settings, run.judging, run.refinement) if one is not None]
+    parts = [one for one in (run.settings, run.judging, run.refinement, run.limits) if one is not None]
     found = {
         name: getattr(one, name)
         for one in parts

@@ -30,7 +30,7 @@ from redraft.studio.context import context_of, read, run_of, work_of
 from redraft.studio.contracts import Status
 from redraft.studio.endpoints import problem_of
 from redraft.studio.form import in_form
-from redraft.studio.orders import refuse_unpriced
+from redraft.studio.orders import limits_of, refuse_unpriced
 from redraft.studio.pages import page
 from redraft.studio.run_actions import Fork, delete, forked, result_round
 from redraft.text.sanitizer import clean
@@ -94,9 +94,9 @@ async def refine_answered(request: Request) -> Response:
             asked, start = _fork_of(form), form.get("act") == "start"
         planned = await read(request, forked, run, asked, work, context.models)
         if start:
-            return RedirectResponse(f"/runs/{await work.start(*planned)}", 303)
+            return RedirectResponse(f"/runs/{await work.start(*planned, asked.max_cost)}", 303)
         plan = await off_loop(spending_of, *planned, context.config.prices)
-        refuse_unpriced(plan.unpriced(), context.config.limits)
+        refuse_unpriced(plan.unpriced(), limits_of(context.config.limits, asked.max_cost))
     except RedraftError as error:
         return await _refine(request, asked, problem=error)
     return await _refine(request, asked, plan)
@@ -106,7 +106,9 @@ def _fork_of(form: FormData) -> Fork:
     """Parse a fork from the fields of the form. Empty goals are left out."""
     goals = {name.removeprefix("goal."): value for name, value in form.items() if name.startswith("goal.") and value}
     said: dict[str, Any] = {
-        name: form[name] for name in ("round", "rounds", "review", "judge", "allow_self_check") if form.get(name)
+        name: form[name]
+        for name in ("round", "rounds", "review", "judge", "allow_self_check", "max_cost")
+        if form.get(name)
     }
     lines = str(form.get("requests", "")).splitlines()
     asked: Fork = checked(Fork, {**said, "goals": goals, "requests": [one.strip() for one in lines if one.strip()]})
@@ -118,9 +120,10 @@ async def _refine(
 ) -> Response:
     run = await run_of(request)
     status, shown = problem_of(problem, in_form) if problem else (200, None)
-    values = await read(request, _to_refine, run, asked)
-    models = (EXTRACTIVE, *context_of(request).models)
-    return page(request, "refine", "runs", status, asked=asked, plan=plan, problem=shown, models=models, **values)
+    values = dict(await read(request, _to_refine, run, asked))
+    context = context_of(request)
+    values |= {"models": (EXTRACTIVE, *context.models), "limits": limits_of(context.config.limits, asked.max_cost)}
+    return page(request, "refine", "runs", status, asked=asked, plan=plan, problem=shown, **values)
 
 
 class _Draft(NamedTuple):

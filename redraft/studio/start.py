@@ -44,6 +44,7 @@ from redraft.studio.orders import (
     aims,
     batch_of,
     document_named,
+    limits_of,
     order_of,
     refuse_unpriced,
     strategies,
@@ -198,7 +199,7 @@ def _planned(context: StudioContext, wanted: WantedRuns) -> CostEstimate:
     document = wanted.read()[0]
     check_judging(order, prepare(document, settings), context.reading)
     spending = spending_of(document, settings, order, context.config.prices)
-    refuse_unpriced(spending.unpriced(), context.config.limits)
+    refuse_unpriced(spending.unpriced(), limits_of(context.config.limits, wanted.asked.max_cost))
     return spending
 
 
@@ -221,7 +222,7 @@ async def plan_of_batch(context: StudioContext, wanted: WantedRuns) -> BatchPlan
 
 def _estimated(context: StudioContext, wanted: WantedRuns) -> BatchEstimate:
     found = estimate(wanted.read(), batch_of(wanted.asked, context.models), context.config.prices)
-    refuse_unpriced(found.unpriced, context.config.limits)
+    refuse_unpriced(found.unpriced, limits_of(context.config.limits, wanted.asked.max_cost))
     return found
 
 
@@ -230,7 +231,7 @@ async def begun(context: StudioContext, wanted: WantedRuns) -> str:
     settings, order = await off_loop(order_of, wanted.asked, context.models)
     document = (await off_loop(wanted.read))[0]
     assert context.work is not None, "a read-only studio has no route that leads here"
-    return await context.work.start(document, settings, order)
+    return await context.work.start(document, settings, order, wanted.asked.max_cost)
 
 
 async def begun_batch(context: StudioContext, wanted: WantedRuns) -> str:
@@ -238,7 +239,7 @@ async def begun_batch(context: StudioContext, wanted: WantedRuns) -> str:
     asked, documents = await off_loop(batch_of, wanted.asked, context.models), await off_loop(wanted.read)
     assert context.work is not None, "a read-only studio has no route that leads here"
     name = one_line(getattr(wanted.asked, "name", "")).replace("/", "-")
-    return await context.work.start_batch(documents, asked, name)
+    return await context.work.start_batch(documents, asked, name, wanted.asked.max_cost)
 
 
 async def offer_of(request: Request) -> Offer:

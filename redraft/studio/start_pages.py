@@ -15,7 +15,7 @@ from redraft.settings import DEFAULT_GOALS
 from redraft.studio.context import context_of, read
 from redraft.studio.endpoints import problem_of
 from redraft.studio.form import groups, in_form
-from redraft.studio.orders import BatchBody, WantedRuns, other_settings, rubric_lines
+from redraft.studio.orders import BatchBody, WantedRuns, limits_of, other_settings, rubric_lines
 from redraft.studio.pages import page
 from redraft.studio.run_actions import settings_given
 from redraft.studio.start import (
@@ -73,7 +73,8 @@ async def plan(request: Request) -> Response:
         kept = context.pending.keep(wanted) if wanted and sent.files else sent.kept
         return await _form(request, {**sent.fields, KEPT: kept}, error)
     key, asked = context.pending.keep(wanted), wanted.asked
-    shared: dict[str, Any] = {"limits": context.config.limits, "goals": DEFAULT_GOALS, "others": other_settings(asked)}
+    limits = limits_of(context.config.limits, asked.max_cost)
+    shared: dict[str, Any] = {"limits": limits, "goals": DEFAULT_GOALS, "others": other_settings(asked)}
     values: dict[str, Any] = {"plan": made, "wanted": wanted, "asked": asked, "several": several}
     return page(request, "plan", "new", key=key, **values, **shared)
 

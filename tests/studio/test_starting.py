@@ -13,6 +13,7 @@ import pytest
 
 from redraft import Limits
 from redraft.settings import ModelSettings
+from redraft.store.store import Store
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer, Seen
 from tests.studio.served import Served, at_rest, begin, book, kept_from, served, until
@@ -142,6 +143,35 @@ def test_an_unknown_price_is_explained_before_anything_starts(client: httpx.Clie
         upload = [("file", ("ledger.md", book().text.encode(), "text/markdown"))]
         experiment = other.post("/experiments/new", data=texts, files=upload)
         assert "so the limit of $1.50 cannot be kept" in experiment.text
+
+
+def test_a_limit_of_cost_is_planned_with_kept_and_given_again(client: httpx.Client, tmp_path: Path) -> None:
+    price = {"prompt": 1000, "completion": 1000}
+    known = ModelSettings(model="openai:dear", base_url="http://127.0.0.1:1/v1", context_tokens=4000, price=price)
+    with served(tmp_path, models={"dear": known}, limits=Limits(max_cost=1.5)) as limited, limited.client() as other:
+        asked = {"text": book().text, "title": "The Salt Ledger", "model": "dear", "max_cost": "0.25"}
+        page = other.post("/runs/new", data=asked).text
+        assert "The run stops before it costs more than $0.25." in page
+        assert "The estimate is more than $0.25" in page
+        assert 'value="0.25"' in other.post("/runs/change", data={"kept": kept_from(page)}).text
+        files = [report("dear"), report("costly")]
+        page = other.post("/runs/new", data={"model": "dear", "max_cost": "9"}, files=files).text
+        assert "The batch stops before it costs more than $1.50." in page, "never above the limit of the studio"
+        run = begin(other, max_cost=0.75)
+        at_rest(other, run)
+        with Store(limited.told.database) as store:
+            assert store.runs.get(run).limits.max_cost == 0.75
+        assert 'value="0.75"' in other.get(f"/runs/new?from={run}").text
+        page = other.post(f"/runs/{run}/refine", data={"max_cost": "0.5", "act": "plan", "allow_self_check": "true"})
+        assert "The run stops before it costs more than $0.50." in page.text
+        forked = other.post(f"/api/runs/{run}/fork", json={"max_cost": 0.5, "allow_self_check": True}).json()["run"]
+        at_rest(other, forked)
+        batch = other.post("/api/batches", data={"max_cost": "0.5"}, files=files).json()
+        assert batch["max_cost"] == 0.5
+        with Store(limited.told.database) as store:
+            assert store.runs.get(forked).limits.max_cost == 0.5
+        refused = other.post("/runs/new", data={**asked, "max_cost": "-1"}).text
+        assert "Stop before it costs more than: must be" in refused
 
 
 @pytest.mark.slow

@@ -336,7 +336,13 @@ class DrySession(Session):
         super().__init__(self.runs.store, prices=prices)
         self._manager, self._driver = self.runs.manager, self.runs.driver
 
-    async def begin_order(self, source: Sources, settings: DraftConfig, order: RunSpec) -> Result:
+    async def begin_order(
+        self,
+        source: Sources,
+        settings: DraftConfig,
+        order: RunSpec,
+        limits: Limits | None = None,  # noqa: ARG002
+    ) -> Result:
         """Run an order of an experiment."""
         assert isinstance(source, Document)
         prepared = prepare(source, settings, given=order.given)
