@@ -115,7 +115,8 @@ _UNANSWERABLE = "UNANSWERABLE"
 
 @dataclass(frozen=True, slots=True)
 class RevisionRequest:
-    """What a round asks for: a summary without these findings that keeps the given sentences."""
+    """What a round asks for: a summary without these findings that keeps the given sentences. Without findings it is
+    only to be shorter."""
 
     summary: str
     findings: tuple[Finding, ...]
@@ -133,7 +134,7 @@ class RevisionRequest:
 
 @dataclass(frozen=True, slots=True)
 class RevisionBrief:
-    """The text that a reviser reads, and the places of the document that it covers."""
+    """The text that a reviser reads, and the places of the document that it covers; none for one that only shortens."""
 
     given: ReviseGiven
     places: tuple[Span, ...]
@@ -174,7 +175,7 @@ class Reviser:
         bare = ReviseGiven(
             summary=request.summary,
             **_asking(points),
-            outline=self.outline,
+            outline=self.outline if points else None,
             keep=list(request.keep),
             length=count_words(request.summary),
             words=request.words,
@@ -182,6 +183,8 @@ class Reviser:
             language=self.structured_writer.language,
             characters=self.structured_writer.characters,
         )
+        if not points:
+            return RevisionBrief(bare, ())
         if self.structured_writer.spare is None:
             return self._with_document(bare)
         # A reply, and the text of one that is sent back because of a flaw.

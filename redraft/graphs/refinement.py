@@ -69,21 +69,6 @@ async def _ending(state: State, job: Job) -> Update:
     return {"next": "revise", "shortening": True, "aims": [], "to_fix": [], "instruction": "", "by_hand": False}
 
 
-def _shortening_request(base: Draft, judged: Mapping[str, Evaluation], state: State, job: Job) -> RevisionRequest:
-    """Return the request for a revision that is only shorter."""
-    keep = tuple(sentences_to_keep(judged, job.judges.aims, state["dropped"]))
-    return RevisionRequest(
-        base.text, (too_long(base.words, job.plan.words),), keep, job.revision_words, state["round"] + 1
-    )
-
-
-def too_long(words: int, limit: int) -> Finding:
-    """Return the finding that asks to shorten a summary."""
-    said = f"The summary has {words} words, {max(1, words - limit)} more than allowed (a range such as 3-4 is two)."
-    asked = "Say the same in fewer words, or leave out what matters least, and change nothing else."
-    return Finding("limit", "too long", "change", f"{said} {asked}")
-
-
 def _by_sentences(base: Draft, job: Job) -> tuple[str, str]:
     """Return the draft without its least important sentences, and a note, if the model failed to shorten it."""
     return shortened([base.text], job.plan.words), "sentences were left out to keep to the word limit"
@@ -413,7 +398,7 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
     outline = await job.outline()
     bare = job.refinement.told == "questions"
     reviser = replace(job.reviser, outline=outline_text(outline) if outline else None, bare=bare)
-    request = _shortening_request(base, judged, state, job)
+    request = RevisionRequest(base.text, (), (), job.revision_words, number)
     if state.get("shortening"):
         reviser = replace(reviser, strict=True)
     else:
@@ -423,10 +408,11 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
         found = findings_in(judged, state["to_fix"])
         chosen = await off_loop(_with_ruled_evidence, found, rulings, reviser.reader)
         # A general criticism does not say what is good, so nothing is told to be kept.
-        keep = () if job.refinement.told == "generic" else request.keep
+        generic = job.refinement.told == "generic"
+        keep = () if generic else tuple(sentences_to_keep(judged, job.judges.aims, state["dropped"]))
         request = replace(request, findings=(*chosen, *instruction), keep=keep)
     brief = await reviser.brief(request)
-    if number == 1 and brief.given.document is None:
+    if number == 1 and request.findings and brief.given.document is None:
         job.observe(Noted(NO_DOCUMENT))
     unread = max(0, len(state["to_fix"]) - len(brief.given.points))
     if unread:

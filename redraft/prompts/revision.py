@@ -26,8 +26,9 @@ class Point(TaggedItem):
 
 
 class ReviseGiven(GivenModel):
-    """A summary, what to do about it, and what must stay; the document where it fits, or else passages. Only the
-    `tasks` that occur are explained; with `characters` lengths are counted in characters."""
+    """A summary, what to do about it, and what must stay; the document where it fits, or else passages. Without points
+    it is only shortened. Only the `tasks` that occur are explained; with `characters` lengths are counted in
+    characters."""
 
     summary: SummaryText
     points: Annotated[list[Point], Fence("point")]
