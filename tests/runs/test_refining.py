@@ -14,6 +14,7 @@ import pytest
 from redraft import Finding, Limits, RefineConfig, ReviewQuestion
 from redraft.errors import ModelError, ProviderError, RunError, TransientError
 from redraft.llm import rate_limiter
+from redraft.report.dossier.build import read_dossier
 from redraft.report.history.results import Result
 from redraft.settings import JudgeConfig, PolicyName
 from redraft.text.words import count_words
@@ -451,15 +452,15 @@ class Spoiling(Keepers):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("script", "rounds"),
+    ("script", "rounds", "state"),
     [
-        (Keepers, [(1, ("review", "consistency"), True)]),
-        (Refusing, [(1, ("review", "consistency"), True)]),
-        (Spoiling, [(1, ("review", "consistency"), False), (2, ("consistency",), True)]),
+        (Keepers, [(1, ("review", "consistency"), True)], "fixed"),
+        (Refusing, [(1, ("review", "consistency"), True)], "open"),
+        (Spoiling, [(1, ("review", "consistency"), False), (2, ("consistency",), True)], "open"),
     ],
 )
-async def test_errors_are_corrected_beside_a_request_or_after_it(
-    court: Open, script: type[Keepers], rounds: list[tuple[int, tuple[str, ...], bool]]
+async def test_errors_are_corrected_beside_a_request_or_after_it_and_one_that_is_not_met_stays_open(
+    court: Open, script: type[Keepers], rounds: list[tuple[int, tuple[str, ...], bool]], state: str
 ) -> None:
     opened = court(script())
     request = Finding("review", "request", "change", "Say how it ends.")
@@ -471,6 +472,9 @@ async def test_errors_are_corrected_beside_a_request_or_after_it(
 
     assert stories(result)[1:] == rounds
     assert result.scores["consistency"] == 1.0
+    told = read_dossier(opened.store, result.run.id).findings
+    assert {one.state for one in told if one.metric == "review"} == {state}
+    assert {one.state for one in told if one.metric == "consistency"} == {"fixed"}
 
 
 @pytest.mark.slow

@@ -83,10 +83,12 @@ class FindingRecord:
 
     def _state(self, one: _FindingHistory) -> State:
         tried = [outcome for outcome in one.aimed if outcome.round in self._line]
-        refused = one.finding.metric == REVIEW and bool(tried) and tried[-1].became == "left"
-        if self._result is None or self._result.made.number in one.rounds or refused:
+        came_up = any(number in self._line for number in one.rounds)
+        # No metric looks for a request again: it is met only if an accepted round tried it, and did not leave it.
+        unmet = one.finding.metric == REVIEW and came_up and (not tried or tried[-1].became == "left")
+        if self._result is None or self._result.made.number in one.rounds or unmet:
             return "open"
-        return "fixed" if any(number in self._line for number in one.rounds) else "set aside"
+        return "fixed" if came_up else "set aside"
 
     def _about(self, one: _FindingHistory) -> int | None:
         """Return the number of the sentence it is about; None if that is not in the result."""
