@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 
-from redraft.text import words as module
+from redraft.text import units as module
 from redraft.text.units import indexed, ngrams, units, words
 from tests.text.hostile import EXTREMES, raw_texts
 
