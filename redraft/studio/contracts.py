@@ -261,6 +261,8 @@ class DocumentLine(BaseModel):
     id: str
     title: Line
     characters: int
+    part: Line
+    """Which chapters or pages were read, such as "chapters 2-3"; empty for all."""
 
 
 class Offer(BaseModel):

@@ -257,7 +257,7 @@ def refuse_unpriced(models: Sequence[str], limits: Limits) -> None:
 
 def document_named(store: Store, key: str) -> Document:
     """Return the document with this id, or with the only id that starts with it."""
-    known = [one for one, _, _ in store.documents.titles() if key and one.startswith(key)]
+    known = [one for one, *_ in store.documents.titles() if key and one.startswith(key)]
     if len(known) != 1:
         raise NoSuchThing(f"{'more than one' if known else 'no'} document has an id that starts with {key!r}")
     return store.documents.get(known[0])

@@ -17,7 +17,7 @@ from redraft.evaluators.catalog import names
 from redraft.fields import checked
 from redraft.lab.doctor.checkup import DOCTOR
 from redraft.readers.documents import finished
-from redraft.readers.parts import chapters
+from redraft.readers.parts import chapters, part_read
 from redraft.runs.dry_run import CostEstimate, spending_of
 from redraft.runs.plans import seconds_of
 from redraft.runs.prepare import check_judging, prepare
@@ -250,7 +250,9 @@ async def offer_of(request: Request) -> Offer:
 def _offer(store: Store, models: Mapping[str, str]) -> Offer:
     documents = store.documents.titles(without=DOCTOR)[:_MOST_DOCUMENTS]
     return Offer(
-        documents=tuple(DocumentLine(id=key, title=title, characters=n) for key, title, n in documents),
+        documents=tuple(
+            DocumentLine(id=key, title=title, characters=n, part=part_read(notes)) for key, title, n, notes in documents
+        ),
         strategies=strategies(),
         models={EXTRACTIVE: EXTRACTIVE, **models},
         metrics=names(),

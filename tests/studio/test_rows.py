@@ -144,7 +144,7 @@ def test_documents_that_only_the_doctor_has_read_are_not_offered(store: Store) -
     add(store, "cccc", "Mine, too", experiment="doctor")
     add(store, "dddd", "Mine, too")
     store.documents.add(Document.from_text("Nothing has read this yet.", "New"))
-    assert [title for _, title, _ in store.documents.titles(without="doctor")] == ["New", "Mine, too", "Mine"]
+    assert [title for _, title, *_ in store.documents.titles(without="doctor")] == ["New", "Mine, too", "Mine"]
     assert len(store.documents.titles()) == 4
 
 

@@ -214,6 +214,7 @@ def test_a_run_says_which_chapters_it_read(client: httpx.Client) -> None:
     run = begin(client, text=text, chapters="2")
     assert at_rest(client, run)["status"] == "done"
     assert "Document: reading chapter 2 only." in client.get(f"/runs/{run}").text
+    assert '<span class="line">chapter 2, 6' in client.get("/runs/new").text, "the list of documents says so, too"
 
 
 def test_the_built_in_model_does_not_say_that_the_document_is_silent(client: httpx.Client, refined: str) -> None:
