@@ -113,7 +113,7 @@ def test_the_built_in_model_says_that_it_cannot_follow_a_request(tmp_path: Path)
     assert f"request: Say how the story ends. · not met: {why}" in said
     assert said.count("Say how the story ends.") == 1
     assert f"request not met: “Say how the story ends.” in revision 1: {why}\n" in alone.err
-    assert alone.json["requests_not_met"] == [f"“Say how the story ends.” in revision 1: {why}"]
+    assert alone.json["requests"] == [f"request not met: “Say how the story ends.” in revision 1: {why}"]
     assert "requested by a person" not in said
     assert "added, but the built-in model cannot follow requests in words; see `redraft models`" in alone.err
     refused = Inside(tmp_path).run(*asked, "--allow-self-check", "--query", "Why did the bell ring?")
@@ -228,10 +228,13 @@ def test_on_a_terminal_the_progress_line_is_out_of_the_way_and_ctrl_c_ends_the_w
 def test_a_request_on_the_command_line_reaches_the_reviser(tmp_path: Path) -> None:
     with keepers_court(tmp_path) as court:
         asked = ("refine", "book.md", "poor.md", "-w", "100", "--request", "Say how the story ends.")
-        run = court.run(*asked, "-g", "coverage=0.1", "--json").json["run"]
-        said = " ".join(court.run("trace", run).out.split())
+        done = court.run(*asked, "-g", "coverage=0.1", "--json")
+        said = " ".join(court.run("trace", done.json["run"]).out.split())
         empty = court.run(*asked, "--request", " ")
         refused = court.run(*asked, "-m", "extractive", "--allow-self-check")
     assert "request: Say how the story ends. · the reviser did not say whether it met this" in said
+    outcome = "request sent, but the reviser says nothing: “Say how the story ends.”"
+    assert outcome in done.err.splitlines()
+    assert done.json["requests"] == [outcome]
     assert (empty.code, "--request is empty" in empty.err) == (2, True)
     assert (refused.code, "cannot follow requests in words" in refused.err) == (2, True)

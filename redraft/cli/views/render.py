@@ -141,9 +141,10 @@ def _named(model: str) -> str:
 
 
 def _warnings(result: Result, scores: bool) -> Iterator[str]:
-    """Yield what went wrong or is missing."""
-    told = (("unexpected in replies", result.oddities), ("request not met", result.unmet))
-    yield from (f"{what}: {one_line(those[0], 330)}{_more(those)}" for what, those in told if those)
+    """Yield what became of requests, and what went wrong or is missing."""
+    yield from result.requests
+    if result.oddities:
+        yield f"unexpected in replies: {one_line(result.oddities[0], 330)}{_more(result.oddities)}"
     if flawed := len(result.flawed):
         # Each flaw was reported when the text was written.
         yield f"{count(flawed, 'partial summary')} with a flaw: see `{hints.about('show', result.run.id, '--pieces')}`"

@@ -108,8 +108,8 @@ class Result:
     """The rounds in which no revision came back and another might have met the goals."""
     oddities: tuple[str, ...] = ()
     """Irregularities in the replies: another model answered, or the usage is unknown."""
-    unmet: tuple[str, ...] = ()
-    """A person's requests that no revision has met, with the reasons."""
+    requests: tuple[str, ...] = ()
+    """The outcome of each of a person's requests that a revision tried, as far as the reviser reports."""
 
     def __repr__(self) -> str:
         cost = "unknown" if self.usage.cost_usd is None else f"{self.usage.cost_usd:.4f}"
@@ -325,7 +325,7 @@ class Result:
                 {"level": p.level, "index": p.index, "attempts": p.attempts, "flaw": p.flaw} for p in self.flawed
             ],
             "notes": list(draft.notes) if draft else [],
-            "requests_not_met": list(self.unmet),
+            "requests": list(self.requests),
             "oddities": list(self.oddities),
             "error": self.run.error,
             "usage": asdict(self.usage),
@@ -439,7 +439,7 @@ def _result(store: Store, run: Run) -> Result:
         compared=store.rulings.comparison(run.id) if run.refinement else None,
         lost=tuple(lost_rounds(store, run)),
         oddities=tuple(store.calls.oddities(run.id)),
-        unmet=tuple(_unmet(store, rounds)),
+        requests=tuple(_requests(store, rounds)),
     )
 
 
@@ -472,16 +472,24 @@ def not_met(answer: PointAnswer, made: Round) -> str:
     return answer.said or "no reason was given"
 
 
-def _unmet(store: Store, rounds: Sequence[Round]) -> Iterator[str]:
+def _requests(store: Store, rounds: Sequence[Round]) -> Iterator[str]:
+    """Yield the outcome of each request; that of the last revision that tried it counts."""
+    said: dict[str, str] = {}
     for made in rounds:
         if REVIEW not in made.aims or made.base is None:
             continue
         reviewed = store.judgments.of(made.base).get(REVIEW)
         asked = {one.id: one for one in reviewed.findings} if reviewed else {}
         for answer in made.answers:
-            if answer.finding in asked and (why := not_met(answer, made)):
-                wanted = one_line(asked[answer.finding].explanation, 100)
-                yield f"“{wanted}” in revision {made.number}: {one_line(why, 200)}"
+            if answer.finding not in asked:
+                continue
+            wanted = one_line(asked[answer.finding].explanation, 100)
+            if why := not_met(answer, made):
+                said[wanted] = f"request not met: “{wanted}” in revision {made.number}: {one_line(why, 200)}"
+            else:
+                known = "met (as far as the reviser reports)" if answer.became else "sent, but the reviser says nothing"
+                said[wanted] = f"request {known}: “{wanted}”"
+    yield from said.values()
 
 
 def lost_rounds(store: Store, run: Run) -> list[int]:
