@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from glob import glob
 from itertools import islice
@@ -67,10 +67,6 @@ class BatchItem:
     attempts: int
     error: Error | None
     """The `code`, `message` and `hint` of its error."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON of an item in `batch results`."""
-        return asdict(self)
 
 
 def items_of(store: Store, name: str, folder: str | None = None) -> Iterator[BatchItem]:

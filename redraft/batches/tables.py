@@ -6,7 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from math import sqrt
 from pathlib import Path, PurePath
@@ -337,7 +337,7 @@ class BatchResult:
     def to_json(self) -> dict[str, object]:
         """Return the JSON of `redraft batch status NAME --json`, with the items."""
         tables = [table.to_json() for table in self.report.tables]
-        return self.standing.to_json() | {"tables": tables, "documents": [one.to_json() for one in self.items]}
+        return self.standing.to_json() | {"tables": tables, "documents": [asdict(one) for one in self.items]}
 
 
 def read_batch(store: Store, name: str) -> BatchResult:
@@ -425,5 +425,5 @@ def _entry(item: BatchItem) -> str:
 
 def _item_line(item: BatchItem) -> str:
     """Return an item as JSON; its summary has a file of its own."""
-    content = {name: value for name, value in item.to_json().items() if name != "summary"}
+    content = {name: value for name, value in asdict(item).items() if name != "summary"}
     return json.dumps(content, ensure_ascii=False) + "\n"

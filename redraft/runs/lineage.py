@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -309,10 +309,6 @@ class TracingPlan:
     """The token budget of tracing."""
     facts: int = 0
     """How many of the items are facts; one fact may be looked for in two texts."""
-
-    def to_json(self) -> dict[str, object]:
-        """Return the JSON of `lineage --trace MODEL --dry-run --json`."""
-        return {"plan": asdict(self)}
 
 
 def foreseen(store: Store, key: str, prepared: PreparedDocument, *, lost: bool = False) -> TracingPlan:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from redraft.errors import RunError, StoreError
@@ -266,10 +266,6 @@ class ForgetReport:
     bytes: int = 0
     trouble: str = ""
     """Why the files could not be compacted; their contents are deleted regardless."""
-
-    def to_json(self) -> dict[str, object]:
-        """Return the JSON of `forget --json`."""
-        return asdict(self)
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -186,7 +187,7 @@ async def delete(request: Request) -> dict[str, object]:
     work, run = work_of(request), await run_of(request)
     if work.is_at_work(run.id):
         raise RunError(f"run {run.id} is running", hint="stop it first")
-    return (await off_loop(work.session.store.forget, [run.id])).to_json()
+    return asdict(await off_loop(work.session.store.forget, [run.id]))
 
 
 async def call(request: Request) -> CallDetails:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -325,7 +326,7 @@ def results(name: str, form: str, output: str | None, dossiers: bool, db: str | 
     with store_to_read(db) as store:
         store.batches.get(name)
         folder = _with_dossiers(store, name, output, quiet=quiet) if dossiers else None
-        rows = (one.to_json() for one in items_of(store, name, folder))
+        rows = (asdict(one) for one in items_of(store, name, folder))
         if form == "parquet":
             _write_parquet(rows, output)
         elif form == "csv" or output:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -80,7 +81,7 @@ def forget(
         if not dry_run:
             freed = store.forget(runs, documents=documents) if yes or _agreed(freed) else ForgetReport()
     if as_json:
-        echo_json({**freed.to_json(), "dry_run": dry_run})
+        echo_json({**asdict(freed), "dry_run": dry_run})
     elif dry_run or not quiet:
         for line in _told(freed, "would free" if dry_run else "freed"):
             click.echo(line, err=not dry_run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from redraft.cli.terminal import wrapped
@@ -148,4 +149,4 @@ def show_plan(plan: TracingPlan, *, as_json: bool) -> None:
         f"{what} in {count(plan.calls, 'call')}: about {plan.tokens:,} tokens",
         f"at most {plan.most:,} tokens in all (12 % of what drafting took)",
     )
-    show(plan.to_json(), lines, as_json=as_json)
+    show({"plan": asdict(plan)}, lines, as_json=as_json)

@@ -89,10 +89,6 @@ class Check:
     runs: tuple[str, ...] = ()
     """The runs that it is based on."""
 
-    def to_json(self) -> dict[str, object]:
-        """Return a control in the form of `doctor --json`."""
-        return json_of(self, "control metric should said=heard.said verdict=heard.verdict runs")
-
 
 @dataclass(frozen=True, slots=True)
 class CheckUp:
@@ -114,7 +110,9 @@ class CheckUp:
             "failed": self.count("fail"),
             "cannot_tell": self.count("cannot tell"),
             "not_made": self.count("not made"),
-            "controls": [one.to_json() for one in self.checks],
+            "controls": [
+                json_of(one, "control metric should said=heard.said verdict=heard.verdict runs") for one in self.checks
+            ],
             "usage": asdict(self.usage),
         }
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from math import ceil
 from operator import attrgetter
 from random import Random
+
+from pydantic_core import to_jsonable_python
 
 from redraft.agents.accounts import gather_all
 from redraft.agents.fact_checker import FactChecker
@@ -96,10 +98,6 @@ class MarkedChunk:
     def status(self) -> str:
         """The status: `done`, `failed` or `not made`."""
         return status_of(self.failure, done=self.marks is not None)
-
-    def to_json(self) -> dict[str, object]:
-        """Return the record for `items.json`."""
-        return {**asdict(self), "marks": self.marks.model_dump() if self.marks else None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,6 +333,6 @@ EXPERIMENT: Experiment[SizeDesign, SizeOutcome] = Experiment(
     about=_about,
     settings=_settings,
     tables=lambda outcome: (mark_table(outcome), cost_table(outcome), failure_table(outcome)),
-    items=lambda outcome: [one.to_json() for one in outcome.marked],
+    items=lambda outcome: to_jsonable_python(outcome.marked),
     headline=_headline,
 )
