@@ -36,7 +36,7 @@ from redraft.lab.experiments.runner import (
     JudgingPack,
     RunBatch,
     failed,
-    json_of,
+    item_json,
     parts_for,
     status_of,
     taken_by,
@@ -203,7 +203,7 @@ class Refined:
 
     def to_json(self) -> dict[str, object]:
         """Return the record for `items.json`."""
-        return json_of(
+        return item_json(
             self,
             "document title system number refined_by=writer thresholds=way.thresholds order=way.policy"
             " feedback=way.feedback status stop"
