@@ -107,6 +107,8 @@ class Fork(RequestBody):
     judge: str | None = Field(default=None, max_length=200)
     """The model that judges; by default the judges of the run, or else the model that writes."""
     allow_self_check: bool = False
+    words: int | None = Field(default=None, ge=10, le=1_000_000)
+    """The length of the summary; by default that of the run."""
     max_cost: float | None = Field(default=None, gt=0)
     """Stop before it costs more US dollars."""
 
@@ -136,7 +138,8 @@ def forked(store: Store, run: Run, asked: Fork, work: Work, models: Models) -> P
     if asked.judge:
         tables = {} if asked.judge == EXTRACTIVE else {asked.judge: known_model(asked.judge, models)}
         judging = judging.model_copy(update={"judges": (asked.judge,), "models": {**judging.models, **tables}})
-    wanted = RunRequest(run.settings, judging, checked(RefineConfig, known | said))
+    own_length = run.settings.model_copy(update={"words": asked.words or run.settings.words})
+    wanted = RunRequest(own_length, judging, checked(RefineConfig, known | said))
     found = requests([one for one in asked.requests if one.strip()])
     settings, spec = wanted.order("refine", work.session.terms.model_roles, given=given, parent=run.id, findings=found)
     return Planned(store.documents.get(run.document), settings, spec)

@@ -107,7 +107,7 @@ def _fork_of(form: FormData) -> Fork:
     goals = {name.removeprefix("goal."): value for name, value in form.items() if name.startswith("goal.") and value}
     said: dict[str, Any] = {
         name: form[name]
-        for name in ("round", "rounds", "review", "judge", "allow_self_check", "max_cost")
+        for name in ("round", "rounds", "review", "judge", "allow_self_check", "words", "max_cost")
         if form.get(name)
     }
     lines = str(form.get("requests", "")).splitlines()
@@ -154,6 +154,7 @@ def _to_refine(store: Store, run: Run, asked: Fork) -> Mapping[str, Any]:
         else (run.refinement.goals if run.refinement else DEFAULT_GOALS),
         "most": asked.rounds
         or (run.refinement.rounds if run.refinement else RefineConfig.model_fields["rounds"].default),
+        "words": asked.words or run.settings.words or "",
         "self_check": asked.allow_self_check or bool(run.refinement and run.refinement.allow_self_check),
         "judges": run.judging.judges if run.judging and run.judging.judges else (run.settings.model,),
         "offered": tuple(one.name for one in metrics(names(own), own) if one.aim),

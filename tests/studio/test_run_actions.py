@@ -223,3 +223,21 @@ def test_the_built_in_model_does_not_say_that_the_document_is_silent(client: htt
     told = client.get(f"/api/runs/{refined}/answers").json()["answers"][0]
     assert (told["answered"], told["answer"]) == (False, NOT_FOUND)
     assert "does not understand text" in NOT_FOUND
+
+
+def test_a_draft_is_refined_to_another_length(client: httpx.Client, refined: str) -> None:
+    assert 'name="words" min="10" max="1000000" value="60"' in client.get(f"/runs/{refined}/refine").text
+    form = {"words": "30", "round": "0", "rounds": "1", "goal.coverage": "0.9", "allow_self_check": "true"}
+    planned = client.post(f"/runs/{refined}/refine", data={**form, "act": "plan"})
+    assert 'name="words" min="10" max="1000000" value="30"' in planned.text
+    started = client.post(f"/runs/{refined}/refine", data={**form, "act": "start"})
+    run = started.headers["location"].rpartition("/")[2]
+    assert at_rest(client, run)["status"] == "done"
+    told = client.get(f"/api/runs/{run}/dossier").json()["run"]
+    assert told["settings"]["words"] == 30
+
+
+def test_the_review_says_what_unticking_a_finding_does(client: httpx.Client) -> None:
+    run = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1, allow_self_check=True)
+    assert at_rest(client, run)["status"] == "waiting"
+    assert "Untick a finding to reject it: the reviser does not get it." in client.get(f"/runs/{run}/review").text
