@@ -196,6 +196,14 @@ def test_whoever_revises_learns_what_each_task_means_and_what_is_material(book: 
 
 
 @BOTH
+def test_where_room_is_short_the_points_come_first(book: PromptBook) -> None:
+    room = "points come before everything" if book.choice == "standard" else "no room for the points"
+    assert room in rendered(book, "revise", words=120)
+    assert room not in rendered(book, "revise", words=None)
+    assert ("asked for by a reader" in rendered(book, "revise")) is (book.choice == "standard")
+
+
+@BOTH
 def test_a_criticism_names_what_is_above_it(book: PromptBook) -> None:
     assert "Above are a document and a summary of it." in rendered(book, "criticize")
     assert "Above are passages of" in rendered(book, "criticize", document=None, passages=["It is so."])
