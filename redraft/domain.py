@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import ConfigDict, Field, PlainSerializer, computed_field
 from pydantic.dataclasses import dataclass as record
-from pydantic_core import to_jsonable_python
 from typing_extensions import TypedDict
 
 from redraft.document import Chunk as Chunk
@@ -561,17 +559,3 @@ def third_of(place: Span, end: int) -> Third:
     """Return the third of a text ending at `end` that contains the middle of a place."""
     middle = (place.start + place.end) / 2
     return THIRDS[min(2, int(3 * middle / end))]
-
-
-def json_of(
-    record: object, keys: str, plain: Callable[[Any], object] = to_jsonable_python, **more: object
-) -> dict[str, object]:
-    """Return a record as JSON: its attributes by name or under another one (`order=way.policy`).
-
-    A key `name:` stands for a value given in `more`, which is not converted; `plain` converts the others.
-    """
-    pairs = ((name, path or name) for name, _, path in (key.partition("=") for key in keys.split()))
-    return {
-        name.removesuffix(":"): more[name[:-1]] if name.endswith(":") else plain(attrgetter(path)(record))
-        for name, path in pairs
-    }

@@ -13,12 +13,13 @@ from pathlib import Path, PurePath
 from typing import Literal
 from urllib.parse import quote
 
+from pydantic_core import to_jsonable_python
+
 from redraft.batches.dossiers import FOLDER, OnWritten, ignore_count, write_pages
 from redraft.batches.engine import Engine, WorkerPool
 from redraft.batches.request import budget_key_of
 from redraft.batches.sources import SUMMARY, BatchItem, items_of, result_of
 from redraft.batches.worker import Tell, WorkerTerms, deliver
-from redraft.domain import json_of
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import RESAMPLES
 from redraft.evaluators.metric_info import NOT_QUALITY, SELF_CHECK
@@ -62,8 +63,17 @@ class BatchStanding:
 
     def to_json(self) -> dict[str, object]:
         """Return the JSON of a batch."""
-        keys = "batch=batch.name status=stage items=counts calls cost_usd over_usd error=batch.error folder:"
-        return json_of(self, f"{keys} created=batch.created", folder=self.batch.folder or None)
+        return {
+            "batch": self.batch.name,
+            "status": self.stage,
+            "items": to_jsonable_python(self.counts),
+            "calls": self.calls,
+            "cost_usd": self.cost_usd,
+            "over_usd": self.over_usd,
+            "error": self.batch.error,
+            "folder": self.batch.folder or None,
+            "created": self.batch.created,
+        }
 
 
 def standing_of(store: Store, name: str) -> BatchStanding:

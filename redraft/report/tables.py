@@ -13,7 +13,6 @@ from importlib.util import find_spec
 from statistics import fmean
 from typing import Any
 
-from redraft.domain import json_of
 from redraft.errors import UsageError
 from redraft.report.plots.picture import Plot
 from redraft.text.columns import columns, padded
@@ -44,8 +43,14 @@ class Table:
 
     def to_json(self) -> dict[str, object]:
         """Return the table as JSON, each row keyed by the column names."""
-        rows = [dict(zip(self.columns, row, strict=True)) for row in self.rows]
-        return json_of(self, "name title caption basis columns rows:", rows=rows)
+        return {
+            "name": self.name,
+            "title": self.title,
+            "caption": self.caption,
+            "basis": self.basis,
+            "columns": list(self.columns),
+            "rows": [dict(zip(self.columns, row, strict=True)) for row in self.rows],
+        }
 
     def to_csv(self) -> str:
         """Return the table as CSV, unrounded and with no text that a spreadsheet treats as a formula."""

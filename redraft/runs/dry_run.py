@@ -17,7 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from redraft.agents.structured_writer import Completion, Flaw, StructuredWriter
 from redraft.agents.writer import Writer
-from redraft.domain import Document, Evaluation, Finding, Span, TextKind, Usage, json_of
+from redraft.domain import Document, Evaluation, Finding, Span, TextKind, Usage
 from redraft.evaluators.base import METRIC, Case, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
 from redraft.evaluators.metric_info import refuse_self_check
@@ -167,9 +167,6 @@ class Tally:
         return (METRIC.get(), "judge") if METRIC.get() else (DRAFTING, "writer")
 
 
-_SOURCE = "id=document.id title=document.title tokens=plan.document_tokens words=plan.document_words chunks=plan.chunks"
-
-
 @dataclass(frozen=True, slots=True)
 class CostEstimate:
     """Estimated cost of drafting and judging. `pool` holds the settings of each role; of several judges, the first."""
@@ -252,23 +249,29 @@ class CostEstimate:
 
     def to_json(self) -> dict[str, object]:
         """Return the JSON of `--dry-run --json`, which is a contract."""
-        prepared, order = self.prepared, self.order
-        whole = json_of(
-            prepared,
-            "source: model=settings.model judges: validator: tokenizer=tokenizer.name",
-            source=json_of(prepared, _SOURCE),
-            judges=list(order.judging.judges or (prepared.settings.model,)) if order.judging else [],
-            validator=self.pool["validator"].model if order.judging else None,
-        )
-        plan = {name: value for name, value in asdict(prepared.plan).items() if not name.startswith("document_")}
-        used = json_of(
-            self,
-            "stages calls prompt_tokens completion_tokens reasoning_tokens=reasoning cost_usd: max_cost_usd:"
-            " warnings=prepared.warnings",
-            cost_usd=self.cost(with_reasoning=False),
-            max_cost_usd=self.cost(with_reasoning=True),
-        )
-        return whole | plan | used | ({"chapters": [one.to_json() for one in self.chapters]} if self.chapters else {})
+        prepared, it, order = self.prepared, self.prepared.plan, self.order
+        return {
+            "source": {
+                "id": prepared.document.id,
+                "title": prepared.document.title,
+                "tokens": it.document_tokens,
+                "words": it.document_words,
+                "chunks": it.chunks,
+            },
+            "model": prepared.settings.model,
+            "judges": list(order.judging.judges or (prepared.settings.model,)) if order.judging else [],
+            "validator": self.pool["validator"].model if order.judging else None,
+            "tokenizer": prepared.tokenizer.name,
+            **{name: value for name, value in asdict(it).items() if not name.startswith("document_")},
+            "stages": [asdict(stage) for stage in self.stages],
+            "calls": self.calls,
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+            "reasoning_tokens": self.reasoning,
+            "cost_usd": self.cost(with_reasoning=False),
+            "max_cost_usd": self.cost(with_reasoning=True),
+            "warnings": list(prepared.warnings),
+        } | ({"chapters": [one.to_json() for one in self.chapters]} if self.chapters else {})
 
 
 class _Unsatisfied(Evaluator):

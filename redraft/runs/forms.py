@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import count
 
 from redraft.agents.accounts import gather_all
-from redraft.domain import Document, Totals, json_of
+from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, NothingSaidError, PromptError, StoreError, UsageError
 from redraft.events import Noted, PartDone
 from redraft.llm.budget import PriceTable
@@ -73,16 +73,20 @@ class FilledSection:
     def to_json(self) -> dict[str, object]:
         """Return the section as JSON."""
         drafted = self.result is not None and self.result.draft is not None
-        return json_of(
-            self,
-            "title=section.title level=section.level limit=section.words query=section.query status run text: words:"
-            " scores: self_check: gaps: error=failure",
-            text=self.text if drafted else None,
-            words=count_words(self.text) if drafted else None,
-            scores=self.result.scores if self.result else {},
-            self_check=bool(self.result and self.result.self_checked),
-            gaps=[asdict(gap) for gap in self.result.gaps] if self.result else [],
-        )
+        return {
+            "title": self.section.title,
+            "level": self.section.level,
+            "limit": self.section.words,
+            "query": self.section.query,
+            "status": self.status,
+            "run": self.run,
+            "text": self.text if drafted else None,
+            "words": count_words(self.text) if drafted else None,
+            "scores": self.result.scores if self.result else {},
+            "self_check": bool(self.result and self.result.self_checked),
+            "gaps": [asdict(gap) for gap in self.result.gaps] if self.result else [],
+            "error": asdict(self.failure) if self.failure else None,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from redraft.domain import json_of
 from redraft.errors import UsageError
 from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, name_of, openai_key, provider_of, server_at
 from redraft.llm.base import Model
@@ -153,13 +152,24 @@ class RosterEntry:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON of a model in `models --json`."""
-        return json_of(
-            self,
-            "role name model=settings.model base_url=settings.base_url key_env=settings.key_env context_tokens=window"
-            " window=window_is temperature=settings.temperature top_p=settings.top_p max_tokens=settings.max_tokens"
-            " prompts=settings.prompts price mode=capabilities.mode reasoning_tokens: trouble",
-            reasoning_tokens=self.settings.reasoning_tokens or self.capabilities.reasoning_tokens,
-        )
+        it = self.settings
+        return {
+            "role": self.role,
+            "name": self.name,
+            "model": it.model,
+            "base_url": it.base_url,
+            "key_env": it.key_env,
+            "context_tokens": self.window,
+            "window": self.window_is,
+            "temperature": it.temperature,
+            "top_p": it.top_p,
+            "max_tokens": it.max_tokens,
+            "prompts": it.prompts,
+            "price": self.price.model_dump() if self.price else None,
+            "mode": self.capabilities.mode,
+            "reasoning_tokens": it.reasoning_tokens or self.capabilities.reasoning_tokens,
+            "trouble": self.trouble,
+        }
 
 
 def roster(

@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any
 
 from redraft.agents.accounts import gather_all
-from redraft.domain import Document, Evaluation, Totals, Usage, json_of
+from redraft.domain import Document, Evaluation, Totals, Usage
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import BUILT_IN
@@ -18,6 +18,7 @@ from redraft.events import PartDone, StageStarted
 from redraft.lab.doctor.expectations import ControlResult, Verdict, expected, probed
 from redraft.lab.doctor.probes import HOLLOW, SHUFFLED, SUMMARY, WRONG, Probe, in_summary, probes, texts
 from redraft.lab.experiments.plan import PlanStep, table_of
+from redraft.lab.experiments.runner import json_of
 from redraft.llm.base import Model
 from redraft.llm.budget import PriceTable
 from redraft.report.tables import Table

@@ -27,7 +27,7 @@ from redraft.lab.experiments.runner import (
     by_status,
     certified,
     failed,
-    item_json,
+    json_of,
     part_at_work,
     status_of,
 )
@@ -298,7 +298,7 @@ def failure_table(outcome: SizeOutcome) -> Iterator[Row]:
 
 def _settings(outcome: SizeOutcome) -> Mapping[str, object]:
     return {
-        **item_json(outcome.design, "judges sizes sample seed"),
+        **json_of(outcome.design, "judges sizes sample seed"),
         "documents": [{"id": document.id, "title": document.title} for document in outcome.documents],
         "certificates": [one.to_json() for one in outcome.certificates],
     }

@@ -36,7 +36,7 @@ from redraft.lab.experiments.runner import (
     JudgingPack,
     RunBatch,
     failed,
-    item_json,
+    json_of,
     parts_for,
     status_of,
     taken_by,
@@ -203,7 +203,7 @@ class Refined:
 
     def to_json(self) -> dict[str, object]:
         """Return the record for `items.json`."""
-        return item_json(
+        return json_of(
             self,
             "document title system number refined_by=writer thresholds=way.thresholds order=way.policy"
             " feedback=way.feedback status stop"

@@ -8,10 +8,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, is_dataclass
 from itertools import count
+from operator import attrgetter
 from typing import Protocol, TypeVar
 
 from redraft.agents.judge import Judge, longest_reply, reply_tokens
-from redraft.domain import Document, Evaluation, Totals, json_of
+from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.events import PartDone
@@ -49,13 +50,23 @@ def by_status(records: Iterable[HasStatus]) -> str:
     return ", ".join(f"{found[status]} {status}" for status in ("done", "failed", "not made"))
 
 
-def item_json(record: object, keys: str, **more: object) -> dict[str, object]:
-    """Return a record as `json_of` does, without the time of its usage, which differs between machines."""
-    return json_of(record, keys, plain_json, **more)
+def json_of(record: object, keys: str, **more: object) -> dict[str, object]:
+    """Return a record as JSON: its attributes by name or under another one (`order=way.policy`).
+
+    A key `name:` stands for a value given in `more`.
+    """
+    found: dict[str, object] = {}
+    for key in keys.split():
+        name, _, path = key.partition("=")
+        if key.endswith(":"):
+            found[key[:-1]] = more[key[:-1]]
+        else:
+            found[name] = plain_json(attrgetter(path or name)(record))
+    return found
 
 
 def plain_json(value: object) -> object:
-    """Return a value of a record as JSON, usage without its time."""
+    """Return a value of a record as JSON. Usage is written without its time, which differs between machines."""
     if isinstance(value, Totals):
         return {name: one for name, one in asdict(value).items() if name != "seconds"}
     if is_dataclass(value) and not isinstance(value, type):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from redraft.agents.answerer import FoundAnswer
-from redraft.domain import Document, Evaluation, Span, Totals, json_of
+from redraft.domain import Document, Evaluation, Span, Totals
 from redraft.errors import RunError
 from redraft.report.history.results import Result, document_read, evaluation_json, read_result
 from redraft.settings import ANSWER
@@ -89,15 +89,23 @@ class Answer:
     def to_json(self) -> dict[str, object]:
         """Return the `ask --json` contract; fields are added, never changed."""
         judged, certificate = self.consistency, self.result.certificates.get("consistency")
-        return json_of(
-            self,
-            "run status=result.status source=result.source model=result.settings.model judges: question answered answer"
-            " sentences citations consistency: certificate: self_check: notes usage",
-            judges=self.result.judges if self.result.run.judging else [],
-            consistency=evaluation_json(judged, self.result.outline) if judged else None,
-            certificate=certificate.to_json() if certificate else None,
-            self_check=bool(self.result.self_checked),
-        )
+        return {
+            "run": self.run,
+            "status": self.result.status,
+            "source": self.result.source,
+            "model": self.result.settings.model,
+            "judges": self.result.judges if self.result.run.judging else [],
+            "question": self.question,
+            "answered": self.answered,
+            "answer": self.answer,
+            "sentences": [asdict(one) for one in self.sentences],
+            "citations": [asdict(one) | {"span": list(one.span)} for one in self.citations],
+            "consistency": evaluation_json(judged, self.result.outline) if judged else None,
+            "certificate": certificate.to_json() if certificate else None,
+            "self_check": bool(self.result.self_checked),
+            "notes": list(self.notes),
+            "usage": asdict(self.usage),
+        }
 
 
 def read_answer(store: Store, key: str) -> Answer:

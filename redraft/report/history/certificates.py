@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from redraft.builtin.facade import IDENTITY
-from redraft.domain import Evaluation, content_id, json_of
+from redraft.domain import Evaluation, content_id
 from redraft.evaluators.metric_info import SELF_CHECK, UNASKED, known, self_checks
 from redraft.settings import EXTRACTIVE, FIGURES, JudgeConfig
 from redraft.store.judgments import BRIER, CALIBRATION_ERROR, FIT, Agreement, JudgeSetup
@@ -73,14 +73,18 @@ class Certificate:
 
     def to_json(self) -> dict[str, object]:
         """Return the certificate as JSON."""
-        return json_of(
-            self,
-            "judges metric version prompts: spread: unjudged_share agreements: agrees: self_check",
-            prompts=self.prompts or None,
-            spread=dict(self.spread) if self.spread else None,
-            agreements=[one.to_json() for one in self.agreements],
-            agrees=in_words(self.agreement),
-        ) | dict(self.words)
+        return {
+            "judges": list(self.judges),
+            "metric": self.metric,
+            "version": self.version,
+            "prompts": self.prompts or None,
+            "spread": dict(self.spread) if self.spread else None,
+            "unjudged_share": self.unjudged_share,
+            "agreements": [one.to_json() for one in self.agreements],
+            "agrees": in_words(self.agreement),
+            "self_check": self.self_check,
+            **self.words,
+        }
 
     def line(self, *, brief: bool = False) -> str:
         """Return the certificate in one line; `brief` omits the prompt hash, the spread and the unjudged share."""

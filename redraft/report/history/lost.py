@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from redraft.domain import Evaluation, Evidence, Finding, KeyFact, KeyFacts, Pack, PackQuestion, Parent, Span, json_of
+from redraft.domain import Evaluation, Evidence, Finding, KeyFact, KeyFacts, Pack, PackQuestion, Parent, Span
 from redraft.errors import RunError
 from redraft.report.history.lineage import NEAR, NOTHING_SAID, Lineage, Said, Tracer, came_up
 from redraft.report.history.quotes import FactKey, StatedFact, held_of, yardstick_of
@@ -217,34 +217,42 @@ class Losses:
 
     def to_json(self) -> dict[str, object]:
         """Return the `lineage --lost --json` contract; fields are added, never changed."""
-        judged = [
-            {"fact": text, "kept": held.holds, "sentences": list(held.sentences)} for text, held in self.judged.items()
-        ]
-        lost = [
-            json_of(
-                loss,
-                "fact=fact.text kind=fact.kind step level node said evidence=fact.evidence.text span: document chapter"
-                " pages percent by:",
-                span=list(loss.fact.places[0]) if loss.fact.places else None,
-                by="judge" if loss.fact.text in self.judged else "words",
-            )
-            for loss in self.lost
-        ]
-        invented = [
-            {"sentence": one.text, "node": one.invented_in, "said": one.invented, "doubtful": not one.read}
-            for one in self.lineage.unplaced
-        ]
-        return json_of(
-            self,
-            "run=lineage.run draft=lineage.draft by facts: kept: judged: lost: invented: by_step invented_by_step"
-            " findings:",
-            facts=len(self.kept) + len(self.lost),
-            kept=[fact.text for fact in self.kept],
-            judged=judged,
-            lost=lost,
-            invented=invented,
-            findings=[finding_json(one, self.lineage.document) for one in self.findings],
-        )
+        return {
+            "run": self.lineage.run,
+            "draft": self.lineage.draft,
+            "by": self.by,
+            "facts": len(self.kept) + len(self.lost),
+            "kept": [fact.text for fact in self.kept],
+            "judged": [
+                {"fact": text, "kept": held.holds, "sentences": list(held.sentences)}
+                for text, held in self.judged.items()
+            ],
+            "lost": [
+                {
+                    "fact": loss.fact.text,
+                    "kind": loss.fact.kind,
+                    "step": loss.step,
+                    "level": loss.level,
+                    "node": loss.node,
+                    "said": loss.said,
+                    "evidence": loss.fact.evidence.text,
+                    "span": list(loss.fact.places[0]) if loss.fact.places else None,
+                    "document": loss.document,
+                    "chapter": loss.chapter,
+                    "pages": loss.pages,
+                    "percent": loss.percent,
+                    "by": "judge" if loss.fact.text in self.judged else "words",
+                }
+                for loss in self.lost
+            ],
+            "invented": [
+                {"sentence": one.text, "node": one.invented_in, "said": one.invented, "doubtful": not one.read}
+                for one in self.lineage.unplaced
+            ],
+            "by_step": self.by_step,
+            "invented_by_step": self.invented_by_step,
+            "findings": [finding_json(one, self.lineage.document) for one in self.findings],
+        }
 
 
 def step_said(loss: Loss) -> str:

@@ -26,7 +26,6 @@ from redraft.domain import (
     Round,
     Span,
     Totals,
-    json_of,
 )
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.metric_info import PREFERENCE, standing, withdrawn
@@ -291,35 +290,60 @@ class Result:
         """Return the `--json` contract; fields are added, never changed."""
         draft = self.draft
         parts: dict[str, object] = {"chapters": [one.to_json() for one in self.chapters]} if self.chapters else {}
-        parts |= json_of(self, "candidates") if self.candidates else {}
-        content = json_of(
-            self,
-            "run=run.id identity=run.identity kind=run.kind parent=run.parent status source strategy=settings.strategy"
-            " strategy_reason=settings.chosen model=settings.model tokenizer=run.tokenizer settings summary words:"
-            " rounds: stop_reason=run.stop_reason why=run.why scores initial_scores metrics: self_check: goals"
-            " unjudged unscored certificates: missing withdrawn: final_comparison: statistics gaps flawed: notes:"
-            " requests oddities error=run.error usage",
-            words=count_words(draft.text) if draft else None,
-            rounds=max((made.number for made in self.rounds), default=0),
-            metrics=self._metrics_json(),
-            self_check=bool(self.self_checked),
-            certificates={metric: one.to_json() for metric, one in self.certificates.items()},
-            withdrawn={name: found for name, one in self.evaluations.items() if (found := withdrawn(one))},
-            final_comparison=comparison_json(self.compared),
-            flawed=[json_of(piece, "level index attempts flaw") for piece in self.flawed],
-            notes=list(draft.notes) if draft else [],
-        )
-        return content | parts
+        parts |= {"candidates": to_jsonable_python(self.candidates)} if self.candidates else {}
+        return {
+            "run": self.run.id,
+            "identity": self.run.identity,
+            "kind": self.run.kind,
+            "parent": self.run.parent,
+            "status": self.status,
+            "source": self.source,
+            "strategy": self.settings.strategy,
+            "strategy_reason": self.settings.chosen,
+            "model": self.settings.model,
+            "tokenizer": self.run.tokenizer,
+            "settings": self.settings.model_dump(mode="json"),
+            "summary": self.summary,
+            "words": count_words(draft.text) if draft else None,
+            "rounds": max((made.number for made in self.rounds), default=0),
+            "stop_reason": self.run.stop_reason,
+            "why": self.run.why,
+            "scores": self.scores,
+            "initial_scores": self.initial_scores,
+            "metrics": self._metrics_json(),
+            "self_check": bool(self.self_checked),
+            "goals": self.goals,
+            "unjudged": self.unjudged,
+            "unscored": self.unscored,
+            "certificates": {metric: one.to_json() for metric, one in self.certificates.items()},
+            "missing": self.missing,
+            "withdrawn": {name: found for name, one in self.evaluations.items() if (found := withdrawn(one))},
+            "final_comparison": comparison_json(self.compared),
+            "statistics": self.statistics,
+            "gaps": to_jsonable_python(self.gaps),
+            "flawed": [
+                {"level": p.level, "index": p.index, "attempts": p.attempts, "flaw": p.flaw} for p in self.flawed
+            ],
+            "notes": list(draft.notes) if draft else [],
+            "requests": list(self.requests),
+            "oddities": list(self.oddities),
+            "error": self.run.error,
+            "usage": asdict(self.usage),
+        } | parts
 
     def assessment(self) -> dict[str, object]:
         """Return the `evaluate --json` contract."""
-        return json_of(
-            self,
-            "run=run.id source model=settings.model judges summary: metrics: self_check: usage",
-            summary={"words": count_words(self.summary or ""), "sentences": self.sentences or 0},
-            metrics=self._metrics_json(),
-            self_check=bool(self.self_checked),
-        )
+        text = self.summary or ""
+        return {
+            "run": self.run.id,
+            "source": self.source,
+            "model": self.settings.model,
+            "judges": self.judges,
+            "summary": {"words": count_words(text), "sentences": self.sentences or 0},
+            "metrics": self._metrics_json(),
+            "self_check": bool(self.self_checked),
+            "usage": asdict(self.usage),
+        }
 
     def _metrics_json(self) -> dict[str, object]:
         return {

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from redraft.domain import GIVEN, OTHER, Draft, Evaluation, json_of
+from redraft.domain import GIVEN, OTHER, Draft, Evaluation
 from redraft.errors import RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.report.entry import Entry, Line
@@ -29,7 +29,7 @@ class ComparedSummary:
 
     def to_json(self) -> dict[str, object]:
         """Return a summary of a comparison as JSON."""
-        return json_of(self, "words=draft.words sentences statistics")
+        return {"words": self.draft.words, "sentences": self.sentences, "statistics": self.statistics}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +73,25 @@ class SummaryComparison:
 
     def to_json(self) -> dict[str, object]:
         """Return the `compare --json` contract; fields are added, never changed."""
-        reason = {"reason": self.preference.reason} if self.preference.reason else {}
-        shown = json_of(
-            self,
-            "run=result.run.id source=result.source model=result.settings.model judges=result.judges summaries:"
-            " outcome=preference.outcome judged=preference.judged unjudged=preference.unjudged same document_read"
-            " preference=aspects agreement: judgings certificate: usage=result.usage",
-            summaries={"a": self.first.to_json(), "b": self.second.to_json()},
-            agreement=self.preference.details["agreement"],
-            certificate=self.certificate.to_json(),
-        )
-        return shown | reason
+        result, preference = self.result, self.preference
+        shown: dict[str, object] = {
+            "run": result.run.id,
+            "source": result.source,
+            "model": result.settings.model,
+            "judges": result.judges,
+            "summaries": {"a": self.first.to_json(), "b": self.second.to_json()},
+            "outcome": preference.outcome,
+            "judged": preference.judged,
+            "unjudged": preference.unjudged,
+            "same": self.same,
+            "document_read": self.document_read,
+            "preference": self.aspects,
+            "agreement": preference.details["agreement"],
+            "judgings": self.judgings,
+            "certificate": self.certificate.to_json(),
+        }
+        reason = {"reason": preference.reason} if preference.reason else {}
+        return shown | reason | {"usage": asdict(result.usage)}
 
 
 def compared(store: Store, result: Result) -> SummaryComparison:

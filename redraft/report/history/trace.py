@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TypeVar
 
 from pydantic_core import to_jsonable_python
@@ -21,7 +21,6 @@ from redraft.domain import (
     Round,
     Span,
     content_id,
-    json_of,
 )
 from redraft.errors import RunError
 from redraft.evaluators.metric_info import withdrawn
@@ -248,20 +247,27 @@ class RunTrace:
 
     def to_json(self) -> dict[str, object]:
         """Return the `trace --json` contract."""
-        own, refinement = self.result.chapters, self.run.refinement
+        run, own = self.run, self.result.chapters
         parts: dict[str, object] = {"chapters": [one.to_json() for one in own]} if own else {}
-        parts |= json_of(self.result, "candidates") if self.result.candidates else {}
-        content = json_of(
-            self,
-            "run=run.id kind=run.kind strategy=run.settings.strategy strategy_reason=run.settings.chosen"
-            " parent=run.parent status=result.status stop_reason=run.stop_reason why=run.why policy:"
-            " goals=result.goals self_check: rounds: lookups final_comparison: usage=result.usage",
-            policy=refinement.policy if refinement else None,
-            self_check=bool(self.result.self_checked),
-            rounds=[_turn_json(turn, self.result.outline) for turn in self.turns],
-            final_comparison=comparison_json(self.result.compared),
-        )
-        return content | parts
+        candidates = self.result.candidates
+        parts |= {"candidates": to_jsonable_python(candidates)} if candidates else {}
+        return {
+            "run": run.id,
+            "kind": run.kind,
+            "strategy": run.settings.strategy,
+            "strategy_reason": run.settings.chosen,
+            "parent": run.parent,
+            "status": self.result.status,
+            "stop_reason": run.stop_reason,
+            "why": run.why,
+            "policy": run.refinement.policy if run.refinement else None,
+            "goals": self.result.goals,
+            "self_check": bool(self.result.self_checked),
+            "rounds": [_turn_json(turn, self.result.outline) for turn in self.turns],
+            "lookups": to_jsonable_python(self.lookups),
+            "final_comparison": comparison_json(self.result.compared),
+            "usage": asdict(self.result.usage),
+        } | parts
 
 
 def read_trace(store: Store, key: str) -> RunTrace:

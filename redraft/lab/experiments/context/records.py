@@ -12,7 +12,7 @@ from redraft.errors import UsageError
 from redraft.graphs.plan import fitting_words
 from redraft.lab.experiments.experiment import group_by
 from redraft.lab.experiments.plan import ModelsDesign, check_models
-from redraft.lab.experiments.runner import item_json, status_of
+from redraft.lab.experiments.runner import json_of, status_of
 from redraft.prompts.factual import FACTUAL, SPLIT_FACTS
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import resolve, tokenizer_of
@@ -210,19 +210,19 @@ class ContextItem:
 
     def to_json(self, before: ContextItem | None) -> list[dict[str, object]]:
         """Return the records for `items.json`: the summary, each of its sentences, and each of its facts."""
-        head = item_json(self, "document title model=contestant.model strategy=contestant.strategy step=step.number")
+        head = json_of(self, "document title model=contestant.model strategy=contestant.strategy step=step.number")
         summary = {
             **head,
             "kind": "summary",
-            **item_json(self, "until=step.tokens end length status run words gaps"),
+            **json_of(self, "until=step.tokens end length status run words gaps"),
             "sentences": None if self.told is None else len(self.told),
             "located": None if self.told is None else len(self.located),
             "facts": None if self.facts is None else len(self.facts),
-            **item_json(self, "unsplit usage failure"),
+            **json_of(self, "unsplit usage failure"),
         }
         sentences = [{**head, "kind": "sentence", **_sentence_json(one)} for one in self.told or ()]
         facts = [
-            {**head, "kind": "fact", **item_json(one, _FACT), **_fate(self, before, at)}
+            {**head, "kind": "fact", **json_of(one, _FACT), **_fate(self, before, at)}
             for at, one in enumerate(self.facts or ())
         ]
         return [summary, *sentences, *facts]
@@ -273,7 +273,7 @@ class Course:
         """Return the document as JSON."""
         steps, reference = [step.tokens for step in self.steps], self.reference is not None
         keys = "id=document title tokens words steps: note reference: run"
-        return item_json(self, keys, steps=steps, reference=reference)
+        return json_of(self, keys, steps=steps, reference=reference)
 
 
 def half_of(item: ContextItem, items: Sequence[ContextItem]) -> str:

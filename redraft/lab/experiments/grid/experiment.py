@@ -26,7 +26,7 @@ from redraft.lab.experiments.plan import DRAFTING, JUDGING, NamedModel, building
 from redraft.lab.experiments.runner import (
     JudgingPack,
     RunBatch,
-    item_json,
+    json_of,
     parts_for,
     plain_json,
     refuse_if_none_fits,
@@ -288,12 +288,12 @@ class GridJudgment:
             scores |= {f"{metric}_outcome": one.outcome, f"{metric}_reason": one.reason or None}
         return {
             "unit": "summary",
-            **item_json(it, "document title system=contestant number"),
-            **item_json(self, "judge status words=summary.words"),
+            **json_of(it, "document title system=contestant number"),
+            **json_of(self, "judge status words=summary.words"),
             **asdict(self.lengths),
             "gaps": it.gaps,
             **scores,
-            **item_json(self, "made_in=summary.run judged_in=run taken=summary.taken"),
+            **json_of(self, "made_in=summary.run judged_in=run taken=summary.taken"),
             "failure": plain_json(it.failure or self.failure),
         }
 
@@ -332,10 +332,10 @@ class GridPreference:
         """Return the record for `items.json`."""
         return {
             "unit": "pair",
-            **item_json(self, "document title first second judge status same"),
+            **json_of(self, "document title first second judge status same"),
             **{f"preferred_{aspect}": _named(self, vote.winner) for aspect, vote in self.votes.items()},
             "order_decides": [aspect for aspect, vote in self.votes.items() if vote.order_decides],
-            **item_json(self, "judged_in=run failure"),
+            **json_of(self, "judged_in=run failure"),
         }
 
 

@@ -24,7 +24,7 @@ from redraft.lab.experiments.runner import (
     MadeRun,
     RunBatch,
     certified,
-    item_json,
+    json_of,
     refuse_if_none_fits,
     status_of,
     used_by,
@@ -111,7 +111,7 @@ class HamletItem:
 
     def to_json(self) -> dict[str, object]:
         """Return the record for `items.json`."""
-        return item_json(
+        return json_of(
             self,
             "document title size chunk position bin perspective query model status runs words gaps keyfact_recall:"
             " faithfulness: second: nothing usage failure",
@@ -135,7 +135,7 @@ class HamletSubject:
 
     def to_json(self) -> dict[str, object]:
         """Return the document as JSON."""
-        return item_json(
+        return json_of(
             self,
             "id=document.id title=document.title size tokens: keyfacts: missing: run usage failure",
             tokens=self.tokens or None,
@@ -201,7 +201,7 @@ def _measured_json(measured: HamletScore | None) -> dict[str, object] | None:
         return None
     levels = {level: {"value": one.value, **one._asdict()} for level, one in measured.levels.items()}
     paths = {level: one.value for level, one in measured.paths.items()}
-    return item_json(measured, "outcome score unjudged levels: paths: errors", levels=levels, paths=paths)
+    return json_of(measured, "outcome score unjudged levels: paths: errors", levels=levels, paths=paths)
 
 
 Against = Literal["chunk", "document"]

@@ -47,7 +47,7 @@ from redraft.lab.experiments.hamlet.experiment import (
 )
 from redraft.lab.experiments.plan import DRAFTING, JUDGING
 from redraft.lab.experiments.published import COLUMNS, Both, difference, how
-from redraft.lab.experiments.runner import by_status, failed, item_json
+from redraft.lab.experiments.runner import by_status, failed, json_of
 from redraft.report.tables import Table, figure, mean, plain, unmarked
 
 MODELS_MEAN, ALL_MODELS = "mean of models", "all models"
@@ -521,7 +521,7 @@ def _settings(outcome: HamletOutcome) -> Mapping[str, object]:
     keys = "models: judge=judge.name others: full_text sizes overlap validator perspective queries seed"
     models, others = ([one.name for one in some] for some in (design.models, design.others))
     return {
-        **item_json(design, keys, models=models, others=others),
+        **json_of(design, keys, models=models, others=others),
         "drafting": {one.name: one.to_json() for one in design.models},
         "documents": [subject.to_json() for subject in outcome.subjects],
         "certificates": [one.to_json() for one in outcome.certificates],

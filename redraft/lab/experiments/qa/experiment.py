@@ -24,7 +24,7 @@ from redraft.lab.experiments.plan import DRAFTING, ModelsDesign, check_models, c
 from redraft.lab.experiments.runner import (
     GuardedStage,
     RunBatch,
-    item_json,
+    json_of,
     judge_of,
     part_at_work,
     refuse_if_none_fits,
@@ -185,7 +185,7 @@ class QaSubject:
 
     def to_json(self) -> dict[str, object]:
         """Return the document as JSON."""
-        return item_json(
+        return json_of(
             self,
             "id=document.id title=document.title tokens steps: questions: missing: runs usage failures",
             steps=[step.tokens for step in self.steps],
@@ -337,7 +337,7 @@ class QaItem:
     def to_json(self) -> dict[str, object]:
         """Return the record for `items.json`."""
         said, verdict = self.response, self.verdict
-        return item_json(
+        return json_of(
             self,
             "document title model step tokens question=question.id type third place third_read status run"
             " draft answer: reason: abstained should_abstain yes_no verdict=judged_right why: similarity alike"

@@ -43,7 +43,7 @@ from redraft.lab.experiments.qa.experiment import (
     QaSubject,
     qa,
 )
-from redraft.lab.experiments.runner import by_status, failed, item_json, plain_json
+from redraft.lab.experiments.runner import by_status, failed, json_of, plain_json
 from redraft.report.tables import Table, figure, mean, plain
 
 COUNTS = ("accuracy", *ENDS, "right", "judged", "unjudged", "no answer", "of", "similarity")
@@ -403,7 +403,7 @@ def _settings(outcome: QaOutcome) -> Mapping[str, object]:
     design = outcome.design
     keys = "models: strategies words judge=judge.name steps: per_third at_once similarity threshold embeddings sets"
     return {
-        **item_json(design, keys, models=[one.name for one in design.models], steps=plain_json(design.steps) or None),
+        **json_of(design, keys, models=[one.name for one in design.models], steps=plain_json(design.steps) or None),
         "answering": {one.name: one.to_json() for one in design.models},
         "documents": [subject.to_json() for subject in outcome.subjects],
     }
