@@ -95,11 +95,16 @@ def open_batch(
     *,
     folder: str,
     name: str | None,
+    left_out: Sequence[str] = (),
 ) -> Batch:
-    """Open a batch of these documents, or open it again: what failed or was set aside is tried anew."""
+    """Open a batch of these documents, or open it again: what failed or was set aside is tried anew.
+
+    `left_out` says which files could not be read, and why: it is stored beside the settings, and is none of them.
+    """
     refuse_self_check(asked.settings, asked.judging, asked.refinement)
     called = name or asked.name([_called(one) for one in sources], folder)
-    store.batches.open(Batch(called, asked.to_json(), limits.model_dump(mode="json"), folder))
+    stored = asked.to_json() | ({"left_out": list(left_out)} if left_out else {})
+    store.batches.open(Batch(called, stored, limits.model_dump(mode="json"), folder))
     store.batches.try_again(called)
     put_in(store, called, sources)
     return store.batches.get(called)

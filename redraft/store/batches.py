@@ -278,15 +278,18 @@ class Batches:
         moment = now()
         with self._connection.writing() as raw:
             known = raw.execute("SELECT asked FROM batches WHERE name = ?", (batch.name,)).fetchone()
-            if known is not None and json.loads(known["asked"]) != batch.asked:
+            if known is not None and {**json.loads(known["asked"]), "left_out": None} != {
+                **batch.asked,
+                "left_out": None,
+            }:
                 raise UsageError(
                     f"the batch {batch.name} was started with other settings", hint="give it another --name"
                 )
             raw.execute(
                 "INSERT INTO batches (name, asked, limits, folder, status, created, updated)"
                 " VALUES (?, ?, ?, ?, 'open', ?, ?) ON CONFLICT (name) DO UPDATE SET"
-                " limits = excluded.limits, folder = excluded.folder, status = 'open', error = NULL,"
-                " updated = excluded.updated",
+                " asked = excluded.asked, limits = excluded.limits, folder = excluded.folder, status = 'open',"
+                " error = NULL, updated = excluded.updated",
                 (batch.name, json_text(batch.asked), json_text(batch.limits), storable(batch.folder), moment, moment),
             )
 

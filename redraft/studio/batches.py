@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import AsyncIterator
 from math import ceil
@@ -38,6 +39,7 @@ _PAUSE = 1.0
 _USUAL = DraftConfig().model_dump(include={"model", "strategy", "words"})
 _MOST_KEPT = 16
 _MOST_NAMED = 3
+_MADE = re.compile(r"[0-9a-f]{8}")
 SHOWN_AT_ONCE = 1000
 """Larger batches have their tables on a separate page, because they require reading every run."""
 
@@ -85,6 +87,7 @@ def _status(store: Store, standing: BatchStanding, at_work: frozenset[str]) -> B
         max_calls=batch.limits.get("max_calls"),
         at_work=batch.name in at_work,
         orders=orders(standing, at_work),
+        left_out=tuple(in_form(scrubbed(one)) for one in batch.asked.get("left_out", ())),
     )
 
 
@@ -116,6 +119,16 @@ def items(store: Store, name: str, wanted: WantedItems) -> ItemList:
     rows = tuple(_row(store, item) for item in found)
     metrics = tuple(dict.fromkeys(metric for row in rows for metric in row.scores))
     return ItemList(rows=rows, total=total, page=page, pages=pages, metrics=metrics)
+
+
+def title(store: Store, name: str) -> str:
+    """Return the name of a batch, or its first documents if it was given none."""
+    if not _MADE.fullmatch(name):
+        return name
+    found = store.batches.some(name, "", "", 0, _MOST_NAMED)
+    more = store.batches.how_many(name, "", "") - len(found)
+    said = ", ".join(PurePath(one.source).name.partition("#")[0] or one.source for one in found)
+    return f"{said} and {more:,} more" if more else said or name
 
 
 def failures(store: Store, name: str) -> tuple[ItemRow, ...]:

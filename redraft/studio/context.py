@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -121,23 +121,20 @@ class Work:
         """Return the batches that this studio is running."""
         return frozenset(name for name, task in self._batches.items() if not task.done())
 
-    async def start_batch(
-        self, documents: Sequence[Document], asked: BatchRequest, name: str = "", max_cost: float | None = None
-    ) -> str:
+    async def start_batch(self, wanted: WantedRuns, asked: BatchRequest, name: str = "") -> str:
         """Start a batch, or continue the same one, and return its name."""
-        opened = await off_loop(self._opened, documents, asked, name, max_cost)
-        return self._at_work_on(opened)
+        return self._at_work_on(await off_loop(self._opened, wanted, asked, name))
 
-    def _opened(self, documents: Sequence[Document], asked: BatchRequest, name: str, max_cost: float | None) -> Batch:
+    def _opened(self, wanted: WantedRuns, asked: BatchRequest, name: str) -> Batch:
         sources = []
-        for one in documents:
+        for one in wanted.documents:
             self.session.store.documents.add(one)
             called = one.source or one_line(one.title) or "document"
             sources.append(
                 NewItem(f"{called}#{one.id[:8]}", file_name(called.rpartition(".")[0] or called), document=one.id)
             )
-        limits = limits_of(self.session.terms.limits or Limits(), max_cost)
-        return open_batch(self.session.store, sources, asked, limits, folder="", name=name or None)
+        limits, store = limits_of(self.session.terms.limits or Limits(), wanted.asked.max_cost), self.session.store
+        return open_batch(store, sources, asked, limits, folder="", name=name or None, left_out=wanted.left_out)
 
     async def resume_batch(self, name: str) -> None:
         """Resume a batch in this studio, under the batch's own limits."""

@@ -357,6 +357,8 @@ class BatchStatus(Entry):
     """Whether this studio is running it."""
     orders: tuple[BatchOrder, ...]
     """The orders that it accepts now."""
+    left_out: tuple[str, ...]
+    """The files that could not be read, and why."""
 
 
 class BatchList(BaseModel):

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.errors import RedraftError
 from redraft.evaluators.catalog import metrics, names, with_rubrics
 from redraft.fields import checked
@@ -122,6 +123,7 @@ async def _refine(
     status, shown = problem_of(problem, in_form) if problem else (200, None)
     values = dict(await read(request, _to_refine, run, asked))
     context = context_of(request)
+    values["not_understood"] = NOT_UNDERSTOOD
     values |= {"models": (EXTRACTIVE, *context.models), "limits": limits_of(context.config.limits, asked.max_cost)}
     return page(request, "refine", "runs", status, asked=asked, plan=plan, problem=shown, **values)
 

@@ -239,7 +239,7 @@ async def begun_batch(context: StudioContext, wanted: WantedRuns) -> str:
     asked, documents = await off_loop(batch_of, wanted.asked, context.models), await off_loop(wanted.read)
     assert context.work is not None, "a read-only studio has no route that leads here"
     name = one_line(getattr(wanted.asked, "name", "")).replace("/", "-")
-    return await context.work.start_batch(documents, asked, name, wanted.asked.max_cost)
+    return await context.work.start_batch(wanted._replace(documents=documents), asked, name)
 
 
 async def offer_of(request: Request) -> Offer:

@@ -128,6 +128,8 @@ def test_the_box_on_the_page_of_a_run_answers_and_leads_to_the_places(at: Served
             page.wait_for_selector(f"{first} .prose:has-text('is called Tom{number}')")
             page.wait_for_selector("[data-question] button:enabled")
             assert page.input_value("[name=question]") == ""
+            box = page.locator(first).bounding_box()
+            assert 0 <= box["y"] <= 801 - box["height"], "the answer is in view"
             assert EVIL in page.inner_text(first)
             assert page.locator(f"{first} img").count() == 0
             assert "consistency 1.00, judged by j" in page.inner_text(first)

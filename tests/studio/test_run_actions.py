@@ -73,6 +73,7 @@ def test_a_run_is_refined_with_a_request_of_ones_own_after_its_cost_is_shown(
     planned = client.post(f"/runs/{refined}/refine", data={**form, "act": "plan"})
     assert planned.status_code == 200
     assert "Estimated cost" in planned.text
+    assert "The built-in model cannot follow requests in words: your requests will stay open." in planned.text
     assert "Name the auditor.\nSay how it ends.</textarea>" in planned.text
     assert client.get("/api/runs").json()["total"] == before, "nothing has started"
     started = client.post(f"/runs/{refined}/refine", data={**form, "act": "start"})

@@ -74,6 +74,14 @@ def test_several_files_are_a_batch_with_one_plan(client: httpx.Client) -> None:
     names = [one["name"] for one in client.get("/api/batches/two-reports/items").json()["rows"]]
     assert [one.partition("#")[0] for one in names] == ["first.md", "second.md"]
     assert ">two-reports<" in client.get("/batches").text
+    shown = client.get("/batches/two-reports").text
+    assert "2 of 2 documents done; 1 file was left out" in shown
+    assert "Left out: <bdi>x.png: .png files cannot be read" in shown
+    assert "x.png" in done["left_out"][0]
+    unnamed = client.post("/api/batches", files=files[:2], data={"words": "45"}).json()["batch"]
+    assert '<h1 dir="auto">first.md, second.md</h1>' in client.get(f"/batches/{unnamed}").text
+    again = client.post("/api/batches", files=files[:2], data={"words": "40", "name": "two/reports"})
+    assert (again.status_code, again.json()["left_out"]) == (201, []), "the same settings, without the broken file"
 
 
 def test_programs_start_batches_of_stored_documents(client: httpx.Client) -> None:

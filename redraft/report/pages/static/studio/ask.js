@@ -25,6 +25,7 @@ async function answered(asked) {
     if (!one) return false;
     if (one.status !== "running") {
       told.textContent = "";
+      list.firstElementChild?.scrollIntoView({ block: "nearest" });
       say(one.answered === null ? one.trouble : one.answer);
       return one.answered !== null;
     }
