@@ -204,7 +204,7 @@ def test_a_draft_is_forked_with_a_request_and_its_cost_shown_first(page: Any, cl
     page.fill("[name=requests]", "Name the auditor.\nSay how it ends.")
     page.fill("[name=rounds]", "1")
     page.select_option("[name=judge]", "strange")
-    page.click("text=Show the estimated cost")
+    page.click("text=Show the plan")
     page.wait_for_selector("text=The price of openai:unheard-of is unknown")
     page.select_option("[name=judge]", "")
     page.click("button:has-text('Start')")
