@@ -210,6 +210,13 @@ def own_settings(table: ModelSettings) -> dict[str, Any]:
     return {name: getattr(table, name) for name in table.model_fields_set if getattr(table, name) is not None}
 
 
+def writer_settings(name: str, models: Models) -> dict[str, Any]:
+    """Return what a run's settings say of its model, for another model."""
+    own = own_settings(known_model(name, models)) if name != EXTRACTIVE else {"model": EXTRACTIVE}
+    usual = DraftConfig()
+    return {one: getattr(usual, one) for one in ModelSettings.model_fields if one in DraftConfig.model_fields} | own
+
+
 def known_model(name: str, models: Models) -> ModelSettings:
     """Return a model by name. Requests cannot give an address, so no document or key is sent to one."""
     if name not in models:

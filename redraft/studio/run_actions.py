@@ -44,7 +44,7 @@ from redraft.studio import run_views
 from redraft.studio.context import Work, context_of, read, run_of, work_of
 from redraft.studio.contracts import RequestBody, Started
 from redraft.studio.endpoints import Endpoint, NoSuchThing
-from redraft.studio.orders import Models, RunBody, known_model
+from redraft.studio.orders import Models, RunBody, known_model, writer_settings
 from redraft.studio.start import json_of
 
 
@@ -109,6 +109,8 @@ class Fork(RequestBody):
     allow_self_check: bool = False
     words: int | None = Field(default=None, ge=10, le=1_000_000)
     """The length of the summary; by default that of the run."""
+    model: str | None = Field(default=None, max_length=200)
+    """The model that revises; by default that of the run."""
     max_cost: float | None = Field(default=None, gt=0)
     """Stop before it costs more US dollars."""
 
@@ -138,8 +140,11 @@ def forked(store: Store, run: Run, asked: Fork, work: Work, models: Models) -> P
     if asked.judge:
         tables = {} if asked.judge == EXTRACTIVE else {asked.judge: known_model(asked.judge, models)}
         judging = judging.model_copy(update={"judges": (asked.judge,), "models": {**judging.models, **tables}})
-    own_length = run.settings.model_copy(update={"words": asked.words or run.settings.words})
-    wanted = RunRequest(own_length, judging, checked(RefineConfig, known | said))
+    writer = writer_settings(asked.model, models) if asked.model else {}
+    if writer and run.judging and not judging.judges:
+        judging = judging.model_copy(update={"judges": (run.settings.model,)})
+    drafting = run.settings.model_copy(update={"words": asked.words or run.settings.words, **writer})
+    wanted = RunRequest(drafting, judging, checked(RefineConfig, known | said))
     found = requests([one for one in asked.requests if one.strip()])
     settings, spec = wanted.order("refine", work.session.terms.model_roles, given=given, parent=run.id, findings=found)
     return Planned(store.documents.get(run.document), settings, spec)

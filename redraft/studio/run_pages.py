@@ -108,7 +108,7 @@ def _fork_of(form: FormData) -> Fork:
     goals = {name.removeprefix("goal."): value for name, value in form.items() if name.startswith("goal.") and value}
     said: dict[str, Any] = {
         name: form[name]
-        for name in ("round", "rounds", "review", "judge", "allow_self_check", "words", "max_cost")
+        for name in ("round", "rounds", "review", "judge", "allow_self_check", "words", "model", "max_cost")
         if form.get(name)
     }
     lines = str(form.get("requests", "")).splitlines()

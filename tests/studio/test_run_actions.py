@@ -5,11 +5,14 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator
 from io import BytesIO
+from pathlib import Path
 
 import httpx
 import pytest
 
 from redraft.domain import NOT_FOUND
+from redraft.settings import ModelSettings
+from tests.chatserver import ChatServer
 from tests.studio.served import Served, at_rest, begin, chapter, served
 
 pytestmark = pytest.mark.slow
@@ -242,3 +245,26 @@ def test_the_review_says_what_unticking_a_finding_does(client: httpx.Client) -> 
     run = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1, allow_self_check=True)
     assert at_rest(client, run)["status"] == "waiting"
     assert "Untick a finding to reject it: the reviser does not get it." in client.get(f"/runs/{run}/review").text
+
+
+@pytest.mark.slow
+def test_another_model_revises_a_draft_and_the_judge_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+
+    async def reply(seen: object) -> str:
+        return "Hester Vane came to the island of Sarn."
+
+    with ChatServer(reply) as chat:
+        other = ModelSettings(model="openai:other", base_url=chat.base_url, context_tokens=4000)
+        with served(tmp_path, models={"other": other}) as at, at.client() as client:
+            run = begin(client, kind="evaluate", words=40)
+            assert at_rest(client, run)["status"] == "done"
+            assert '<option value="">as before (extractive)</option>' in client.get(f"/runs/{run}/refine").text
+            asked = {"model": "other", "goals": {"coverage": 1.0}, "rounds": 1, "allow_self_check": True}
+            forked = client.post(f"/api/runs/{run}/fork", json=asked)
+            assert forked.status_code == 201, forked.text
+            at_rest(client, forked.json()["run"])
+            told = client.get(f"/api/runs/{forked.json()['run']}/dossier").json()["run"]
+            assert (told["settings"]["model"], told["settings"]["context_tokens"]) == ("openai:other", 4000)
+            assert told["judging"]["judges"] == ["extractive"]
+            assert client.post(f"/api/runs/{run}/fork", json={"model": "nobody"}).status_code in (400, 422)
