@@ -364,7 +364,7 @@ def test_a_pack_with_key_facts_goes_from_one_machine_to_another(command: Inside,
     assert exported.code == 0, exported.err
     assert f"key facts {trees['id']}: 21 key facts in 2 trees, found and validated by openai:m" in exported.err
     content = json.loads((command.folder / "pack.json").read_text("utf-8"))
-    assert content["version"] == 2
+    assert content["version"] == 3
     assert content["keyfacts"]["trees"] == trees["trees"]
 
     imported = there.run("pack", "import", "book.md", "pack.json", "--json")
