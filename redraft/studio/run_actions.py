@@ -44,7 +44,7 @@ from redraft.studio import run_views
 from redraft.studio.context import Work, context_of, read, run_of, work_of
 from redraft.studio.contracts import RequestBody, Started
 from redraft.studio.endpoints import Endpoint, NoSuchThing
-from redraft.studio.orders import Models, RunBody, known_model, writer_settings
+from redraft.studio.orders import Models, RunBody, known_model, settings_of_writer, writer_settings
 from redraft.studio.start import json_of
 
 
@@ -142,7 +142,10 @@ def forked(store: Store, run: Run, asked: Fork, work: Work, models: Models) -> P
         judging = judging.model_copy(update={"judges": (asked.judge,), "models": {**judging.models, **tables}})
     writer = writer_settings(asked.model, models) if asked.model else {}
     if writer and run.judging and not judging.judges:
-        judging = judging.model_copy(update={"judges": (run.settings.model,)})
+        # The judge keeps its address: without it, the document would go to the provider that the name stands for.
+        before = run.settings.model
+        tables = {} if before == EXTRACTIVE else {before: settings_of_writer(run.settings)}
+        judging = judging.model_copy(update={"judges": (before,), "models": {**judging.models, **tables}})
     drafting = run.settings.model_copy(update={"words": asked.words or run.settings.words, **writer})
     wanted = RunRequest(drafting, judging, checked(RefineConfig, known | said))
     found = requests([one for one in asked.requests if one.strip()])

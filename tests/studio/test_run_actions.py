@@ -268,3 +268,10 @@ def test_another_model_revises_a_draft_and_the_judge_stays(tmp_path: Path, monke
             assert (told["settings"]["model"], told["settings"]["context_tokens"]) == ("openai:other", 4000)
             assert told["judging"]["judges"] == ["extractive"]
             assert client.post(f"/api/runs/{run}/fork", json={"model": "nobody"}).status_code in (400, 422)
+            own = begin(client, model="other", kind="evaluate", words=40, allow_self_check=True)
+            at_rest(client, own)
+            away = client.post(f"/api/runs/{own}/fork", json=asked | {"model": "extractive"})
+            at_rest(client, away.json()["run"])
+            judging = client.get(f"/api/runs/{away.json()['run']}/dossier").json()["run"]["judging"]
+            assert judging["judges"] == ["openai:other"]
+            assert judging["models"]["openai:other"]["base_url"] == chat.base_url
