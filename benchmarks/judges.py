@@ -19,7 +19,6 @@ import argparse
 import asyncio
 import contextlib
 import json
-import re
 import shutil
 import socket
 import subprocess
@@ -352,10 +351,10 @@ def written(page: str, tables: dict[str, Rows]) -> str:
     for name, rows in tables.items():
         lines = ["|" + "|".join(map(str, row)) + "|" for row in rows]
         lines.insert(1, "|" + "---|" * len(rows[0]))
-        mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.DOTALL)
-        text = "\n".join(lines)
-        page, count = mark.subn(lambda found, text=text: f"{found[1]}{text}\n{found[2]}", page)  # type: ignore[misc]
-        assert count == 1, f"{PAGE.name} has no place for the table {name}"
+        start = f"<!-- {name} -->\n"
+        assert page.count(start) == 1, f"{PAGE.name} has no place for the table {name}"
+        before, _, rest = page.partition(start)
+        page = before + start + "\n".join(lines) + "\n" + rest[rest.index("<!-- end -->") :]
     return page
 
 
