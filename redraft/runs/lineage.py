@@ -1,13 +1,11 @@
-"""Traces sentences to their sources and finds lost facts, asking a model where word matching is not conclusive."""
+"""Traces sentences to their sources, asking a model where word matching is not conclusive."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any
 
 from redraft.agents.judge import Judge
 from redraft.agents.tracer import SentenceTracer, TraceItem
@@ -17,8 +15,7 @@ from redraft.errors import RunError, UsageError
 from redraft.events import Noted, StageStarted
 from redraft.graphs.strategies import STRATEGIES
 from redraft.llm.langsmith import tracing
-from redraft.report.history.lineage import Lineage, Tracer
-from redraft.report.history.lost import Doubt, FactSearch, Losses
+from redraft.report.history.lineage import Lineage, Tracer, read_lineage
 from redraft.report.history.results import document_read
 from redraft.report.history.trace import Member
 from redraft.runs.job import JobFactory
@@ -62,30 +59,14 @@ class Open:
 
 
 @dataclass(slots=True)
-class TraceRequest(ABC):
-    """What to ask about, in waves, within a token budget."""
+class DraftTracer:
+    """The tracing of one draft: what is known so far, and what may still be asked, in waves within a token budget."""
 
-    what: ClassVar[str]
     room: int
-    left: int = field(default=0, init=False)
-    """How many items did not fit the budget."""
-
-    @abstractmethod
-    def open(self) -> list[TraceItem]:
-        """Return what is still to be asked."""
-
-    @abstractmethod
-    def take(self, named: Mapping[int, Sequence[int]]) -> None:
-        """Note the places that were named for some of the items last returned."""
-
-
-@dataclass(slots=True)
-class DraftTracer(TraceRequest):
-    """The tracing of one draft: what is known so far, and what may still be asked."""
-
-    what = "sentences"
     tracer: Tracer
     draft: str
+    left: int = field(default=0, init=False)
+    """How many sentences did not fit the budget."""
     said: dict[tuple[str, int], SentenceOrigin] = field(default_factory=dict, init=False)
     asked: list[Open] = field(default_factory=list, init=False)
 
@@ -204,56 +185,40 @@ def room_for(store: Store, traced: str | None, tokens: int) -> int:
     return int(SHARE * ((store.calls.tokens_of(traced, drafting) if known and traced else 0) or tokens))
 
 
-@asynccontextmanager
-async def _traced(manager: RunManager, run: Run) -> AsyncIterator[tuple[JobFactory, DraftTracer]]:
-    """Ask about the sentences that words alone do not trace, as far as the room for it goes; in the end, bring the run
-    to its end."""
+async def trace(manager: RunManager, run: Run) -> Lineage:
+    """Return where the sentences of a draft come from, by words and by what a model says of those that words do not
+    trace; completes the run."""
     async with manager.working(run.id) as job_factory:
         tracing = await off_loop(tracing_of, manager.store, run, job_factory.prepared.plan.document_tokens)
         await ask_about(manager, job_factory, tracing)
-        yield job_factory, tracing
+        lineage = await off_loop(tracing.lineage)
     assert run.draft is not None
     await manager.finish(run.id, run.draft, "complete")
+    return lineage
 
 
-async def trace(manager: RunManager, run: Run) -> Lineage:
-    """Return where the sentences of a draft come from, according to words and to a model."""
-    async with _traced(manager, run) as (_, tracing):
-        return await off_loop(tracing.lineage)
-
-
-async def trace_losses(manager: RunManager, run: Run) -> Losses:
-    """Return what became of the document's facts, according to words and to a model."""
-    assert run.parent is not None
-    traced = await off_loop(manager.store.runs.get, run.parent)
-    async with _traced(manager, run) as (job_factory, tracing):
-        aligning = await off_loop(aligning_of, manager.store, traced, tracing)
-        await ask_about(manager, job_factory, aligning)
-        return await off_loop(aligning.search.losses)
-
-
-async def ask_about(manager: RunManager, job_factory: JobFactory, about: TraceRequest) -> None:
+async def ask_about(manager: RunManager, job_factory: JobFactory, draft: DraftTracer) -> None:
     """Ask wave after wave, as far as the room for it goes: what is found leads to more."""
     assert job_factory.run.judging is not None
-    asking, what = job_factory.sentence_tracer(job_factory.run.judging), about.what
+    asking = job_factory.sentence_tracer(job_factory.run.judging)
     for _ in range(_WAVES):
-        items = await off_loop(about.open)
-        batches = await off_loop(fitting, about, asking, items)
+        items = await off_loop(draft.open)
+        batches = await off_loop(fitting, draft, asking, items)
         if not batches:
             break
-        manager.observe(StageStarted(f"tracing {sum(map(len, batches))} {what}", len(batches)))
+        manager.observe(StageStarted(f"tracing {sum(map(len, batches))} sentences", len(batches)))
         said = await asking.trace(items, batches)
-        about.take({number: one.places for number, one in said.verdicts.items()})
+        draft.take({number: one.places for number, one in said.verdicts.items()})
         if said.trouble:
-            manager.observe(Noted(f"not all {what} could be asked about: {said.trouble}"))
+            manager.observe(Noted(f"not all sentences could be asked about: {said.trouble}"))
             break
-    if about.left:
+    if draft.left:
         manager.observe(
-            Noted(f"{about.left} {what} were not asked about: {SHARE:.0%} of the tokens of drafting are used")
+            Noted(f"{draft.left} sentences were not asked about: {SHARE:.0%} of the tokens of drafting are used")
         )
 
 
-def fitting(tracing: TraceRequest, asking: SentenceTracer, items: Sequence[TraceItem]) -> list[list[int]]:
+def fitting(tracing: DraftTracer, asking: SentenceTracer, items: Sequence[TraceItem]) -> list[list[int]]:
     """Return as many prompts about open items as fit the budget; cached ones are free."""
     known = asking.known(items)
     batches = asking.batches(items, [n for n, there in enumerate(known) if not there])
@@ -270,33 +235,6 @@ def fitting(tracing: TraceRequest, asking: SentenceTracer, items: Sequence[Trace
     return [*([remembered] if remembered else []), *chosen]
 
 
-@dataclass(slots=True)
-class LostFactSearch(TraceRequest):
-    """The search for facts that one draft lacks."""
-
-    what = "facts"
-    search: FactSearch
-    doubts: list[Doubt] = field(default_factory=list, init=False)
-    asked: set[tuple[str, str]] = field(default_factory=set, init=False)
-
-    def open(self) -> list[TraceItem]:
-        """Return the facts that seem lost, each with the likeliest places of a text that may state it after all."""
-        self.doubts = [one for one in self.search.doubts(CANDIDATES) if (one.text, one.fact) not in self.asked]
-        return [TraceItem(one.fact, "", one.places) for one in self.doubts]
-
-    def take(self, named: Mapping[int, Sequence[int]]) -> None:
-        """Record an answer: a text states a fact if it has a sentence from one of the places."""
-        for number, places in named.items():
-            doubt = self.doubts[number]
-            self.asked.add((doubt.text, doubt.fact))
-            self.search.settle(doubt, holds=bool(places))
-
-
-def aligning_of(store: Store, traced: Run, tracing: DraftTracer) -> LostFactSearch:
-    """Return the search for facts that a run's draft lacks, after tracing; its budget is what tracing left."""
-    return LostFactSearch(tracing.room, FactSearch(store, traced, tracing.tracer, tracing.draft, tracing.said))
-
-
 @dataclass(frozen=True, slots=True)
 class TracingPlan:
     """The first requests of tracing, for a dry run; follow-up requests stay within the same budget."""
@@ -307,12 +245,10 @@ class TracingPlan:
     """Their approximate tokens, both ways."""
     most: int
     """The token budget of tracing."""
-    facts: int = 0
-    """How many of the items are facts; one fact may be looked for in two texts."""
 
 
-def foreseen(store: Store, key: str, prepared: PreparedDocument, *, lost: bool = False) -> TracingPlan:
-    """Return what tracing a run's result would ask; with `lost` also about missing facts."""
+def foreseen(store: Store, key: str, prepared: PreparedDocument) -> TracingPlan:
+    """Return what tracing a run's result would ask."""
     run = store.runs.get(key)
     assert run.draft is not None, "a run without a draft cannot be traced"
     window = prepared.settings.context_tokens
@@ -322,27 +258,10 @@ def foreseen(store: Store, key: str, prepared: PreparedDocument, *, lost: bool =
     most = room_for(store, run.id, prepared.plan.document_tokens)
     tracing = DraftTracer(most, Tracer(store, prepared.document), run.draft)
     batches = fitting(tracing, asking, tracing.open())
-    facts, left = list[list[int]](), tracing.room
-    if lost:
-        aligning = aligning_of(store, run, tracing)
-        facts = fitting(aligning, asking, aligning.open())
-        left = aligning.room
-    calls = len(batches) + len(facts)
-    return TracingPlan(sum(map(len, batches)), calls, most - left, most, sum(map(len, facts)))
+    return TracingPlan(sum(map(len, batches)), len(batches), most - tracing.room, most)
 
 
-T = TypeVar("T")
-
-
-async def retraced(
-    manager: RunManager,
-    asked: RunRequest,
-    read: Callable[..., T],
-    asking: Callable[[RunManager, Run], Awaitable[T]],
-    key: str,
-    ask: bool,
-    by: Any,
-) -> T:
+async def retraced(manager: RunManager, asked: RunRequest, key: str, ask: bool, by: Any) -> Lineage:
     """Return the stored result of tracing, or trace the run with a model in a run of its own."""
     if ask:
         settings = manager.model_roles.settings(asked.settings)
@@ -350,5 +269,6 @@ async def retraced(
         document, order = await off_loop(to_trace, manager.store, key, settings, judging, by)
         run = await put_on_record(manager, document, settings, order)
         with tracing(manager.traced):
-            return await asking(manager, run)
-    return await off_loop(read, manager.store, key, encoder=await off_loop(load_encoder, str(by)) if by else None)
+            return await trace(manager, run)
+    encoder = await off_loop(load_encoder, str(by)) if by else None
+    return await off_loop(read_lineage, manager.store, key, encoder=encoder)

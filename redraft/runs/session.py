@@ -30,7 +30,7 @@ from redraft.graphs.strategies import Strategy, check_there, name_of
 from redraft.llm.budget import Budget, PriceTable
 from redraft.llm.langsmith import Tracing, check_config, configured, is_traced, tracing
 from redraft.report.history.answers import Answer, read_answer
-from redraft.report.history.lineage import Lineage, read_lineage
+from redraft.report.history.lineage import Lineage
 from redraft.report.history.lost import Losses, read_losses
 from redraft.report.history.results import Result, read_result
 from redraft.runs.background import iterate_blocking, run_blocking
@@ -46,7 +46,7 @@ from redraft.runs.inputs import (
     summary_text,
 )
 from redraft.runs.job import JobFactory
-from redraft.runs.lineage import retraced, trace, trace_losses
+from redraft.runs.lineage import retraced
 from redraft.runs.manager import RunManager, put_on_record
 from redraft.runs.model_pool import ModelLike, model_roles
 from redraft.runs.models import resolve
@@ -66,6 +66,7 @@ from redraft.settings import (
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
+from redraft.text.vectors import load_encoder
 
 
 # LangGraph takes a dataclass, and no other class, as the `context_schema` of a graph.
@@ -392,13 +393,14 @@ class Session:
         """Return where the sentences of a run's summary come from. With `embeddings`, meanings are compared as well as
         words; with `ask`, a model decides unclear cases, in a run of its own."""
         with configured(self._config):
-            return await retraced(self._manager, self._asked, read_lineage, trace, key, ask, embeddings)
+            return await retraced(self._manager, self._asked, key, ask, embeddings)
 
-    async def losses(self, key: str, *, ask: bool = False, embeddings: str | Path | None = None) -> Losses:
-        """Return what the document says and a run's summary lacks, and the step that lost it; arguments as for
+    async def losses(self, key: str, *, embeddings: str | Path | None = None) -> Losses:
+        """Return what the document says and a run's summary lacks, and the step that lost it; `embeddings` as for
         `lineage`."""
         with configured(self._config):
-            return await retraced(self._manager, self._asked, read_losses, trace_losses, key, ask, embeddings)
+            encoder = await off_loop(load_encoder, str(embeddings)) if embeddings else None
+            return await off_loop(read_losses, self.store, key, encoder=encoder)
 
     async def question(self, key: str) -> ReviewQuestion | None:
         """Return the question of a waiting run, or None."""

@@ -22,11 +22,10 @@ Examples:
   redraft lineage 3fa2c1d0
   redraft lineage 3fa2 --lost
   redraft lineage 3fa2 --trace openai:gpt-5-mini
-  redraft lineage 3fa2 --lost --trace openai:gpt-5-mini
 
-Without --trace no model is called. With it, a model is asked about sentences (and
-with --lost, facts) that cannot be found by their words. It uses at most 12 % of
-the tokens that drafting the summary took.
+Without --trace no model is called. With it, a model is asked about sentences that
+cannot be found by their words. It uses at most 12 % of the tokens that drafting the
+summary took.
 """
 
 
@@ -46,7 +45,7 @@ the tokens that drafting the summary took.
     "trace_by",
     section="model",
     metavar="MODEL",
-    help="Ask this model about sentences that cannot be traced by their words, and with --lost about facts.",
+    help="Ask this model about sentences that cannot be traced by their words.",
 )
 @options.embeddings
 @options.setup_options
@@ -67,8 +66,10 @@ def lineage(
 
     if dry_run and not trace_by:
         raise UsageError("without --trace no model is called", hint="leave --dry-run out, or name a model with --trace")
+    if lost and trace_by:
+        raise UsageError("--lost asks no model", hint="leave --trace out; what a judge said of the summary is used")
     if trace_by:
-        return _traced(run_id, trace_by, lost=lost, dry_run=dry_run, db=db, as_json=as_json, **given)
+        return _traced(run_id, trace_by, dry_run=dry_run, db=db, as_json=as_json, **given)
     with asked.store_to_read(db) as store:
         read = read_losses if lost else read_lineage
         found: Lineage | Losses = read(store, run_id, encoder=asked.encoder(given["embeddings"]))
@@ -76,7 +77,7 @@ def lineage(
     return 0
 
 
-def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | None, as_json: bool, **given: Any) -> int:
+def _traced(run_id: str, model: str, *, dry_run: bool, db: str | None, as_json: bool, **given: Any) -> int:
     """With a model's help, which is a run of its own; or what that would ask."""
     from redraft.cli.runner import work
     from redraft.cli.views import lineages
@@ -92,15 +93,12 @@ def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | Non
         document, order = to_trace(store, run_id, settings, JudgeConfig(), given["embeddings"])
         if dry_run:
             prepared = prepare(document, order.settled(settings), given=order.given)
-            plan = foreseen(store, run.id, prepared, lost=lost)
+            plan = foreseen(store, run.id, prepared)
             lineages.show_plan(plan, as_json=as_json)
             return 0
 
-        async def traced(session: Session) -> Lineage | Losses:
-            by = given["embeddings"]
-            if lost:
-                return await session.losses(run.id, ask=True, embeddings=by)
-            return await session.lineage(run.id, ask=True, embeddings=by)
+        async def traced(session: Session) -> Lineage:
+            return await session.lineage(run.id, ask=True, embeddings=given["embeddings"])
 
         found = work(store, traced, limits=limits, prices=prices, quiet=given["quiet"], settings=settings)
     show(found.to_json(), lineages.lines(found), as_json=as_json)

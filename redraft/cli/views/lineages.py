@@ -57,7 +57,7 @@ def _unborne(lineage: Lineage, invented: str) -> str:
 
 def _notes(lineage: Lineage, otherwise: str) -> Iterator[str]:
     if lineage.doubtful:
-        more = "--trace MODEL" if lineage.embedded else "--embeddings MODEL or --trace MODEL"
+        more = f"{'' if lineage.embedded else '--embeddings MODEL or '}`redraft lineage {lineage.run} --trace MODEL`"
         yield from wrapped(f"{otherwise}; {more} finds more", "note: ", "  ")
 
 
@@ -144,9 +144,8 @@ def _table(first: str, by_step: Mapping[str, Sequence[int]]) -> Iterator[str]:
 
 def show_plan(plan: TracingPlan, *, as_json: bool) -> None:
     """Print to stdout what tracing with a model would ask."""
-    what = count(plan.sentences, "sentence") + (f" and {count(plan.facts, 'fact')}" if plan.facts else "")
     lines = (
-        f"{what} in {count(plan.calls, 'call')}: about {plan.tokens:,} tokens",
+        f"{count(plan.sentences, 'sentence')} in {count(plan.calls, 'call')}: about {plan.tokens:,} tokens",
         f"at most {plan.most:,} tokens in all (12 % of what drafting took)",
     )
     show({"plan": asdict(plan)}, lines, as_json=as_json)

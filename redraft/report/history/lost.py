@@ -8,7 +8,7 @@ from typing import Literal
 
 from redraft.domain import Evaluation, Evidence, Finding, KeyFact, KeyFacts, Pack, PackQuestion, Parent, Span
 from redraft.errors import RunError
-from redraft.report.history.lineage import NEAR, NOTHING_SAID, Lineage, Said, Tracer, came_up
+from redraft.report.history.lineage import NEAR, Lineage, Tracer, came_up
 from redraft.report.history.quotes import FactKey, StatedFact, held_of, yardstick_of
 from redraft.report.history.results import document_read, finding_json
 from redraft.report.history.trace import GIVEN_SAID, Member
@@ -275,27 +275,17 @@ def read_losses(store: Store, key: str, *, encoder: Encoder | None = None) -> Lo
         return FactSearch(store, run, tracer, run.draft).losses()
 
 
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """A fact that a text seems to lack, and the places of the text that may state it after all."""
-
-    text: str
-    """The key of the text, unique among all runs."""
-    fact: str
-    places: tuple[str, ...]
-
-
 class FactSearch:
     """Looks for a document's facts in the texts of a run, and for the steps where they were lost on the way into a
-    draft. Origins in `said` take precedence over wording."""
+    draft."""
 
-    def __init__(self, store: Store, run: Run, tracer: Tracer, draft: str, said: Said = NOTHING_SAID) -> None:
+    def __init__(self, store: Store, run: Run, tracer: Tracer, draft: str) -> None:
         self._store = store
         self._run = run
         self._tracer = tracer
         self._sought = facts_of(store, run, tracer, draft)
         self._facts = self._sought.facts
-        self._lineage = tracer.lineage(draft, said)
+        self._lineage = tracer.lineage(draft)
         self._refusals = self._refused(draft)
         self._holding: dict[tuple[str, str], bool] = {}
         self._origins: dict[str, Origins] = {}
@@ -308,24 +298,6 @@ class FactSearch:
         lost = [self._loss(members, self._refusals, fact) for fact in self._facts if fact not in kept]
         by = f"{self._sought.what} {self._sought.id}"
         return Losses(self._lineage, by, tuple(kept), tuple(lost), self._said_of(members[-1]))
-
-    def doubts(self, most: int) -> list[Doubt]:
-        """Return what to ask a reader: whether the draft, and the text where a fact seems to be lost, state it in other
-        words at one of the `most` likeliest places."""
-        members = {one.name: one for one in self._lineage.members}
-        found: list[Doubt] = []
-        for loss in self.losses().lost:
-            for member in dict.fromkeys(filter(None, (self._lineage.members[-1], members.get(loss.node)))):
-                if loss.fact.text in self._said_of(member):
-                    continue
-                links = self._origins_of(member).candidates(loss.fact.text, most)
-                places = tuple(dict.fromkeys(member.text[slice(*link.span)] for link in links))
-                found += [Doubt(member.key, loss.fact.text, places)] if places else []
-        return found
-
-    def settle(self, doubt: Doubt, *, holds: bool) -> None:
-        """Record a reader's answer to a doubt."""
-        self._holding[doubt.text, doubt.fact] = holds
 
     def _origins_of(self, member: Member) -> Origins:
         if member.key not in self._origins:
