@@ -24,9 +24,9 @@ from redraft.lab.experiments.plan import NamedModel
 from redraft.lab.experiments.qa import tables as qa
 from redraft.lab.experiments.qa.experiment import QaDesign
 from redraft.lab.experiments.thesis import ThesisDesign
-from redraft.settings import EXTRACTIVE, DraftConfig, PolicyName, RefineConfig
+from redraft.settings import EXTRACTIVE, DraftConfig, PolicyName
 from redraft.studio.experiment_orders import ExperimentBody
-from redraft.studio.orders import Models, judging_of, known_model, own_settings, refinement_of, settings_of
+from redraft.studio.orders import Models, judging_of, known_model, own_settings, settings_of
 
 _LEAST_CHUNK = 64
 _PAPERS = {"coverage": 0.6, "consistency": 0.73}
@@ -71,27 +71,17 @@ def _only_judge(asked: ExperimentBody, models: Models) -> NamedModel:
     return judges[0]
 
 
-def _refinement(asked: ExperimentBody) -> RefineConfig:
-    made = refinement_of(asked, asked.goals)
-    check_goals(made.goals, metrics(tuple(made.goals)))
-    return made
-
-
 def _grid(asked: ExperimentBody, models: Models) -> GridDesign:
     judges = _judges(asked, models)
     names = tuple(one.name for one in judges)
-    refinement = _refinement(asked) if asked.refine else None
     how = judging_of(asked, models, tuple(dict.fromkeys((*asked.metrics, *asked.rubrics))), names)
     systems = contestants(
         _writers(asked, models),
         tuple(dict.fromkeys(asked.strategies)) or ("hierarchical",),
         tuple(dict.fromkeys(asked.chunk_sizes)) or (asked.said({"chunk_tokens"}).get("chunk_tokens", 2048),),
         tuple(dict.fromkeys(asked.word_limits)) or (asked.said({"words"}).get("words"),),
-        refined=refinement is not None,
     )
-    panel = how.model_copy(update={"judges": names[:1]})
-    alone = how.model_copy(update={"judges": (), "base_url": None})
-    return GridDesign(systems, judges, alone, refinement, panel, prefers=asked.prefer)
+    return GridDesign(systems, judges, how.model_copy(update={"judges": (), "base_url": None}), prefers=asked.prefer)
 
 
 def _longsumeval(asked: ExperimentBody, models: Models) -> LongSumEvalDesign:
@@ -136,7 +126,7 @@ def _about_documents(asked: ExperimentBody) -> dict[str, Any]:
 
 
 def _qa(asked: ExperimentBody, models: Models) -> QaDesign:
-    said = asked.said({"similarity", "threshold", "embeddings"})
+    said = asked.said({"similarity", "embeddings"})
     if said.get("similarity") == "judge":
         raise UsageError("qa compares answers by a measure, not by the judge", hint="choose rouge1, exact or cosine")
     return QaDesign(

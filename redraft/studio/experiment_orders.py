@@ -95,9 +95,7 @@ class ExperimentBody(SettingsBody):
     metrics: tuple[str, ...] = ()
     """Grid: the metrics that judge the summaries. Default: coverage and consistency."""
     goals: dict[str, float] = Field(default_factory=dict)
-    """Longsumeval, and grid with `refine`: the least score of each metric."""
-    refine: bool = False
-    """Grid: let every system take part once more, with its drafts refined."""
+    """Longsumeval: the least score of each metric."""
     prefer: bool = False
     """Grid: let the judges choose the better of two summaries, too."""
     steps: str = Field(default="", max_length=200)

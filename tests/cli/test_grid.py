@@ -58,23 +58,9 @@ def test_a_grid_needs_no_extra(inside: Inside, monkeypatch: pytest.MonkeyPatch) 
     assert inside.run(*GRID, "--dry-run").code == 0
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--until", "300", "--refine"), "refining uses the whole document"),
-        (("--goal", "coverage=0.5"), "nothing is refined"),
-        (("--against", "nobody"), "there is no system 'nobody'"),
-    ],
-)
-def test_what_cannot_be_meant_is_refused(inside: Inside, words: tuple[str, ...], said: str) -> None:
-    done = inside.run(*GRID, *words)
-    assert done.code == 2
-    assert said in done.err
-
-
-def test_the_final_comparison_of_refined_drafts_can_be_left_out(inside: Inside) -> None:
-    refined = ("experiment", "grid", "book.md", "-m", "openai:m", "--words", "40", "--refine", "--dry-run", "--json")
-    plans = [inside.run(*refined, *more) for more in ((), ("--no-final-comparison",))]
+def test_longsumeval_compares_first_and_final_drafts_only_if_asked(inside: Inside) -> None:
+    refined = ("experiment", "longsumeval", "book.md", "-m", "openai:m", "--words", "40", "--dry-run", "--json")
+    plans = [inside.run(*refined, *more) for more in (("--final-comparison",), ())]
     assert [one.code for one in plans] == [0, 0], plans[1].err
     compared, alone = (sum(row["calls"] for row in one.json["rows"]) for one in plans)
     assert alone < compared

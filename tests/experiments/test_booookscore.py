@@ -85,16 +85,14 @@ def test_the_score_is_a_mean_over_summaries_of_shares() -> None:
     assert rows(types, "sentences", type="duplication") == [(0,)]
     assert rows(types, "sentences", type="another type") == rows(types, "sentences", type="untyped") == [(1,)]
     assert len(types.rows) == 10
-    aside = {row[1]: row[3] for row in table(report, "aside").rows}
-    assert aside == {
-        "summaries without a sentence": 1,
-        "summaries for which the annotations list no sentence": 1,
-        "annotated summaries that are not in the file of summaries": 1,
-        "types that the paper does not define": 1,
-    }
+    assert report.about[-3:] == (
+        "summaries for which the annotations list no sentence: 1",
+        "annotated summaries that are not in the file of summaries: 1",
+        "types that the paper does not define: 1",
+    )
     status = {item["id"]: (item["status"], item["score"]) for item in report.items}
     assert status == {"a": ("scored", 0.5), "b": ("scored", 0.5), "c": ("scored", 1), "d": ("not applicable", None)}
-    assert [one.name for one in report.tables] == ["scores", "types", "lengths", "aside"], "nothing was asked"
+    assert [one.name for one in report.tables] == ["scores", "types", "lengths"], "nothing was asked"
 
 
 def test_where_every_sentence_has_an_entry_one_without_is_not_judged() -> None:
@@ -106,7 +104,7 @@ def test_where_every_sentence_has_an_entry_one_without_is_not_judged() -> None:
     assert rows(table(report, "scores"), *names) == [(0.0, 1, 3, 4, 1, 3, 1)]
     assert "3 sentences were not judged" in table(report, "scores").basis
     assert [item["status"] for item in report.items] == ["scored", "unjudged", "unjudged"]
-    assert rows(table(report, "aside"), "number") == [(2,)]
+    assert report.about[-1] == "summaries for which the annotations list no sentence: 2"
 
 
 @pytest.mark.parametrize(

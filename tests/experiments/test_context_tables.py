@@ -27,7 +27,6 @@ from redraft.lab.experiments.context.records import (
     steps_of,
 )
 from redraft.lab.experiments.context.tables import (
-    accuracy_steps_table,
     accuracy_table,
     changes_table,
     cost_table,
@@ -199,7 +198,6 @@ def test_how_far_facts_are_borne_out_by_where_they_are() -> None:
     # Two of eleven have a verdict by the reference, which is no share; of those in the beginning these are half.
     assert rows(table, "likeness", "in reference", "aligned", section="anywhere") == [(pytest.approx(0.7), None, 2)]
     assert rows(table, "in reference", "aligned", section="beginning") == [(0.5, 2)]
-    assert rows(accuracy_steps_table(ITEMS, ""), "supported", "verified", step=2) == [(pytest.approx(2 / 3), 3)]
 
 
 def stepped(who: str, document: str, number: int, kept: int, supported: int) -> ContextItem:
@@ -286,13 +284,12 @@ def test_what_was_not_made_is_a_hole() -> None:
     assert rows(positions_table((), (lost, SECOND)), "sentences", "read 1st", "spread", step=1) == [(None, None, None)]
     assert rows(positions_table((), (lost, SECOND)), "expected 1st", step=1) == [(pytest.approx(2 / 3),)]
     assert changes_table((lost, replace(SECOND, compared=())), "").rows == ()
-    assert accuracy_steps_table((lost,), "").rows == ()
 
 
 def test_the_pictures_are_drawn_from_the_tables_alone() -> None:
     tables = (
         *(densities_table(COURSES, ITEMS), halves_table(COURSES, ITEMS), shares_table(ITEMS, "")),
-        *(changes_table(ITEMS, ""), accuracy_steps_table(ITEMS, "")),
+        changes_table(ITEMS, ""),
     )
     plots: dict[str, Any] = drawn("context", tables)
     curves, splits = plots["position_densities"], plots["position_halves"].splits
@@ -305,8 +302,6 @@ def test_the_pictures_are_drawn_from_the_tables_alone() -> None:
     (trend,) = plots["fact_changes"].trends
     # Of the five facts with a verdict two were there before.
     assert trend.readings == [(200, pytest.approx(0.4), None, None)]
-    (trend,) = plots["fact_accuracy_steps"].trends
-    assert [one.value for one in trend.readings] == pytest.approx([1.0, 2 / 3])
     assert all("</svg>" in plot.picture().file() for plot in plots.values())
     table = changes_table(ITEMS, "")
     two = replace(table, rows=(*table.rows, *(("Another", *row[1:]) for row in table.rows)))

@@ -33,7 +33,7 @@ from redraft.llm.budget import PriceTable
 from redraft.readers.documents import parse
 from redraft.report.tables import Report
 from redraft.runs.experiment_runner import ExperimentRunner
-from redraft.settings import JudgeConfig, Price, RefineConfig
+from redraft.settings import JudgeConfig, Price
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
 from tests.experiments.made import rows
 from tests.experiments.world import sent, serving
@@ -93,14 +93,14 @@ def settings(url: str, model: str, **more: Any) -> DraftConfig:
 
 
 def designed(url: str, **changes: Any) -> GridDesign:
-    """Two models, each with its drafts refined, before two judges."""
+    """Two models before two judges."""
     models = [NamedModel(name, settings(url, name)) for name in ("whole", "half")]
     seats = tuple(
         NamedModel(name, settings(url, name).model_copy(update={"strategy": "given", "words": None}))
         for name in ("fair", "first")
     )
     judging = JudgeConfig(metrics=("coverage", "consistency"), questions=KEEPERS)
-    made = GridDesign(contestants(models, ("direct",), (2048,), (80,), refined=False), seats, judging, prefers=True)
+    made = GridDesign(contestants(models, ("direct",), (2048,), (80,)), seats, judging, prefers=True)
     return replace(made, **changes)
 
 
@@ -176,33 +176,6 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
     assert max(sent(server).values()) == 1
 
 
-@pytest.mark.slow
-async def test_refined_contestants_go_on_from_the_drafts_of_the_others(tmp_path: Path, server: ChatServer) -> None:
-    models = [NamedModel("half", settings(server.base_url, "half"))]
-    made = contestants(models, ("direct",), (2048, 512), (80, 90), refined=True)
-    assert [one.name for one in made] == [
-        *("half, 80 words", "half, 80 words, refined", "half, 90 words", "half, 90 words, refined")
-    ], "a direct summary has no chunks"
-    design = designed(
-        server.base_url,
-        contestants=contestants(models, ("direct",), (2048,), (80,), refined=True),
-        judges=designed(server.base_url).judges[:1],
-        judging=JudgeConfig(metrics=("coverage",), questions=KEEPERS),
-        refinement=RefineConfig(goals={"coverage": 1.0}),
-        panel=JudgeConfig(judges=("openai:fair",), base_url=server.base_url, questions=KEEPERS),
-        prefers=False,
-    )
-    documents = islands(1)
-    outcome = await run(tmp_path, documents, design)
-    assert outcome.complete
-    scores = rows(GRID.report(outcome).tables[0], "system", "score")
-    assert scores == [("half", 0.5), ("half, refined", 1.0)]
-    drafted = [seen for seen in server.seen if seen.model == "half" and "<summary>" not in text_of(seen.messages[0])]
-    assert len(drafted) == 1, "both begin with one draft"
-    cost = {row[0]: row for row in GRID.report(outcome).tables[-2].rows}
-    assert cost["summaries by half, refined"][2] > cost["summaries by half"][2] == 1.0
-
-
 @pytest.mark.nightly
 async def test_the_budget_leaves_holes_and_a_higher_one_goes_on(tmp_path: Path, server: ChatServer) -> None:
     documents, design = islands(1), designed(server.base_url)
@@ -246,7 +219,6 @@ async def test_what_cannot_be_meant_is_refused_before_anything_is_asked(tmp_path
             {"judges": narrow, "judging": JudgeConfig(metrics=("booookscore",))},
             "booookscore does not fit into a window",
         ),
-        ({"against": "nobody"}, "there is no system 'nobody'"),
         ({"contestants": twice}, "two systems are named whole"),
         ({"judging": JudgeConfig(metrics=("position",))}, "position gives no score"),
     ):
@@ -310,7 +282,7 @@ def small() -> GridDesign:
     """Two settings of the built-in model, by three metrics and by preference."""
     models = [NamedModel("extractive", DraftConfig())]
     judging = JudgeConfig(metrics=("coverage", "consistency", "booookscore"))
-    made = contestants(models, ("hierarchical",), (64,), (20, 40), refined=False)
+    made = contestants(models, ("hierarchical",), (64,), (20, 40))
     seat = NamedModel("extractive", DraftConfig(strategy="given"))
     return GridDesign(made, (seat,), judging, prefers=True)
 

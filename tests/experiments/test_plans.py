@@ -195,7 +195,7 @@ def panel(**more: Any) -> tuple[NamedModel, ...]:
 
 @pytest.mark.nightly
 def test_a_grid_takes_about_what_its_plan_says() -> None:
-    systems = contestants(named(*WRITERS), ("direct", "hierarchical"), (600,), (300,), refined=False)
+    systems = contestants(named(*WRITERS), ("direct", "hierarchical"), (600,), (300,))
     judging = JudgeConfig(metrics=("coverage", "faithfulness"))
     check(grid.EXPERIMENT, [island(60)], GridDesign(systems, panel(), judging, prefers=True))
 

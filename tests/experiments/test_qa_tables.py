@@ -7,14 +7,13 @@ from dataclasses import replace
 import pytest
 
 from redraft.agents.examiner import JudgedAnswer, Response
-from redraft.domain import Document, QuestionType, Span, Totals, TypedQuestion, TypedQuestions, third_of
+from redraft.domain import Document, QuestionType, Span, Totals, TypedQuestion, third_of
 from redraft.evaluators.similarity import rouge1
 from redraft.lab.experiments.context.records import ReadingStep
 from redraft.lab.experiments.qa.experiment import ANSWERS, QUESTIONS, VERDICTS, QaCell, QaItem, QaSubject
 from redraft.lab.experiments.qa.tables import (
     abstention_table,
     accuracy_table,
-    agreement_table,
     cost_table,
     difference_table,
     failure_table,
@@ -22,7 +21,6 @@ from redraft.lab.experiments.qa.tables import (
     lengths,
     paired,
     place_table,
-    question_table,
     reading_table,
     third_table,
     yes_no_table,
@@ -150,20 +148,6 @@ def test_by_length_books_of_unequal_length_are_put_together_by_what_was_read() -
     assert [one.tokens for one in made[:4]] == [1033, 2450, 3500, 4200]
 
 
-def test_similarity_and_verdict_stand_beside_each_other() -> None:
-    items = [
-        item(EXTRACTIVE, "the blue wheel", right=True),  # 1: alike and right
-        item(LATER, "the blue wheel", right=True),
-        item(EXTRACTIVE, "the red wheel", right=False),  # 2/3: alike, and not right
-        item(LATER, "that azure disc", right=True),  # 0: right, and not alike
-        item(EXTRACTIVE, "a door", right=False),  # 0: neither
-        item(LATER, "the wheel"),  # without a verdict
-    ]
-    # Equal 3 of 5; by chance (3/5 * 3/5 + 2/5 * 2/5) = 0.52, so kappa is (0.6 - 0.52) / 0.48 = 1/6.
-    assert row(agreement_table(items, 0.6, "rouge1"), "a") == (2, 1, 1, 1, 5, 0.6, pytest.approx(1 / 6))
-    assert row(agreement_table(items, 0.7, "rouge1"), "all")[:4] == (2, 0, 1, 2)
-
-
 def test_differences_are_of_the_same_question_at_the_same_step() -> None:
     asked = [question(n, "extractive", 0) for n in range(1, 7)]
     first = [item(one, "it", right=True) for one in asked]
@@ -209,17 +193,6 @@ def test_what_it_took_is_added_up_by_stage_model_and_step() -> None:
         ("total", "", None, 8, 2, 980, 78, None),
     )
     assert found.basis.startswith("2 of 3 sets of answers")
-
-
-def test_questions_are_counted_by_type_and_third_and_what_is_missing_is_named() -> None:
-    # Of 900 characters 0 to 100 lie in the first third, 400 to 500 in the middle, 700 to 800 in the last.
-    asked = TypedQuestions("q", "d", "judge", {}, 900, (EXTRACTIVE, LATER, OPEN), ("one of yes or no: no paragraph",))
-    found = question_table([QaSubject(BOOK, 900, (WHOLE,), asked), QaSubject(BOOK, 900, (WHOLE,))])
-    assert row(found, "A book", "extractive") == (1, 0, 1)
-    assert row(found, "A book", "unanswerable") == (0, 1, 0)
-    assert row(found, "A book", "binary") == (0, 0, 0)
-    assert "Missing: one of yes or no: no paragraph." in found.caption
-    assert found.basis == "1 of 2 documents have no questions."
 
 
 def test_what_failed_stands_with_its_stage_and_what_was_passed_over_is_told_apart() -> None:

@@ -420,11 +420,6 @@ def _known(one: Record) -> float | None:
     return matching / (matching + new) if matching + new and judged >= LEAST_SHARE * (judged + open_) else None
 
 
-def _fact_accuracy(table: Table) -> dict[str, Plot]:
-    said = ("share of facts that are supported", "Facts supported by their source passages")
-    return _by_document("fact_accuracy_steps", records_of(table), ["system"], "supported", said)
-
-
 def _by_document(
     name: str, records: Records, who: Sequence[str], value: str, names: tuple[str, str]
 ) -> dict[str, Plot]:
@@ -477,7 +472,6 @@ DRAWN: Mapping[tuple[str, str], Draw] = {
             _counts,
         ),
     ),
-    ("context", "fact_accuracy_steps"): _fact_accuracy,
     ("context", "fact_changes"): _fact_changes,
     ("context", "fact_differences"): PairwiseDifferences(
         "fact_differences", ["figure", "measure"], "difference", "steps", "share"

@@ -65,42 +65,29 @@ def _grid(given: Given, corpus: Corpus) -> GridDesign:
 
     Shows scores with intervals, paired differences, preferences, lengths and cost, and how far several judges agree.
     """
-    from redraft.cli import given as asked
     from redraft.lab.experiments.grid.experiment import GridDesign, contestants
     from redraft.lab.experiments.sources import read_ready
 
     shared = common.alike(given)
     models = common.writers(shared)
-    if given["goal"] and not given["refine"]:
-        raise UsageError("--goal: nothing is refined", hint="add --refine, or leave it out")
-    if given["refine"] and not models:
-        raise UsageError("--refine: there is no model to refine with", hint="add --model NAME")
-    if given["refine"] and given["until"]:
-        raise UsageError("--until: refining uses the whole document", hint="leave out --until, or --refine")
     if not models and not (given["summaries"] and given["judge"]):
         raise UsageError(
             "there is nothing to compare", hint="name models with --model, or give --summaries and a --judge"
         )
     ready = read_ready(given["summaries"], corpus.documents)
     judges = tuple(given["judge"]) or tuple(one.name for one in models[:1])
-    refinement = asked.refinement(given) if given["refine"] else None
-    how = common.judging_of(given, judges)
     return GridDesign(
         contestants(
             models,
             common.once(given["strategy"]),
             common.once(given["chunk_tokens"]),
             common.once(given["words"]) or (None,),
-            refined=bool(refinement),
             ready=tuple(ready.systems),
         ),
         tuple(common.judge(shared, name) for name in dict.fromkeys(judges)),
-        how.model_copy(update={"judges": (), "base_url": None}),
-        refinement,
-        how.model_copy(update={"judges": judges[:1]}),
+        common.judging_of(given, judges).model_copy(update={"judges": (), "base_url": None}),
         ready,
         prefers=given["prefer"],
-        against=given["against"],
     )
 
 
@@ -114,8 +101,6 @@ grid = _experiment(
     options.writing_options,
     options.until,
     common.summaries,
-    options.typed_option("--refine", section="refining", is_flag=True, help="Also test each model with refinement."),
-    options.goal_options,
     options.metric_option,
     options.rubric,
     options.typed_option(
@@ -123,12 +108,6 @@ grid = _experiment(
         section="judging",
         is_flag=True,
         help="Also ask the judges which of two summaries is better, in both orders.",
-    ),
-    options.typed_option(
-        "--against",
-        section="judging",
-        metavar="CONTESTANT",
-        help="Compare all others with this one only.  [default: every pair]",
     ),
     common.judges,
     options.judge_base_url,
@@ -428,7 +407,7 @@ def _qa(given: Given, corpus: Corpus) -> QaDesign:
     """
     from redraft.lab.experiments.qa.experiment import QaDesign
 
-    own = {name: given[name] for name in ("per_third", "at_once", "similarity", "threshold") if given[name] is not None}
+    own = {name: given[name] for name in ("per_third", "at_once", "similarity") if given[name] is not None}
     return QaDesign(**common.stepwise(given, corpus), **own)
 
 
@@ -447,7 +426,6 @@ _asking = options.grouped(
         type=click.Choice(["exact", "rouge1", "cosine"]),
         help="How answers are compared with their references; cosine needs --embeddings.  [default: rouge1]",
     ),
-    options.of_field(JudgeConfig, "threshold"),
 )
 """How questions are asked, and answers compared."""
 qa = _experiment(

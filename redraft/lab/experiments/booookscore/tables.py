@@ -32,13 +32,15 @@ from redraft.text.tokens import ESTIMATE
 _OTHER = "another type"
 _MOST_SYSTEMS = 8
 _ASIDE = {
-    "textless": ("annotated summaries that are not in the file of summaries", "not at all"),
-    "elsewhere": ("annotated sentences that begin or end differently from ours", "as annotated"),
-    "lost": ("annotated sentences that are not in the summary", "each for a sentence without an annotation of its own"),
-    "undecided": ("entries that call a sentence both confusing and not confusing", "as not judged"),
-    "unknown": ("types that the paper does not define", f'as "{_OTHER}"'),
-    "unclear": ("sentences that may be marked: the words occur in others too", "in the score, not in the agreement"),
+    "silent": "summaries for which the annotations list no sentence",
+    "textless": "annotated summaries that are not in the file of summaries",
+    "elsewhere": "annotated sentences that begin or end differently from ours",
+    "lost": "annotated sentences that are not in the summary",
+    "undecided": "entries that call a sentence both confusing and not confusing, which count as not judged",
+    "unknown": "types that the paper does not define",
+    "unclear": "sentences that may be marked: the words occur in others too",
 }
+"""What did not match between annotations and summaries."""
 
 
 def _basis(systems: Sequence[System]) -> str:
@@ -223,23 +225,6 @@ def agreement_table(outcome: CoherenceOutcome) -> Iterator[Row]:
 
 
 @table(
-    "aside",
-    "What did not match, and how it counts",
-    "Sentences are matched by their words; whatever is between the words is ignored.",
-    ("file", "what", "how it counts", "number"),
-    lambda outcome: f"Based on {len(outcome.summaries)} summaries.",
-)
-def aside_table(outcome: CoherenceOutcome) -> Iterator[Row]:
-    if empty := len(outcome.summaries) - len(_judgeable(outcome)):
-        yield (outcome.file.name, "summaries without a sentence", "not counted: they have no score", empty)
-    for known, system in zip(outcome.annotated, outcome.systems, strict=False):
-        aside = system.aside
-        how = "not counted: they have no score" if known.every else "as without confusion"
-        noted = {"silent": ("summaries for which the annotations list no sentence", how), **_ASIDE}
-        yield from ((known.name, *text, aside[key]) for key, text in noted.items() if aside.get(key))
-
-
-@table(
     "cost",
     "Cost",
     "Over all repetitions of the command. Cached answers cost nothing; where a price is unknown, so is the cost."
@@ -278,8 +263,6 @@ def _tables(outcome: CoherenceOutcome) -> Iterator[Table]:
     yield from (by_length,) if by_length.rows else ()
     if outcome.annotations and len(outcome.systems) > 1:
         yield agreement_table(outcome)
-    if outcome.annotations or len(_judgeable(outcome)) < len(outcome.summaries):
-        yield aside_table(outcome)
     if outcome.judges:
         yield cost_table(outcome)
         yield failure_table(outcome)
@@ -306,7 +289,9 @@ def _about(outcome: CoherenceOutcome) -> Iterator[str]:
     summaries, judges = outcome.summaries, outcome.judges
     sentences = sum(len(one.sentences) for one in summaries)
     yield f"summaries: {len(summaries)} of {plain(outcome.file.name)}, with {sentences:,} sentences"
-    yield from (f"annotations: {plain(one.name)}, which lists {_format(one)}" for one in outcome.annotated)
+    for known, system in zip(outcome.annotated, outcome.systems, strict=False):
+        yield f"annotations: {plain(known.name)}, which lists {_format(known)}"
+        yield from (f"{_ASIDE[key]}: {number}" for key, number in system.aside.items() if number)
     if judges:
         batch = outcome.design.batch
         at_once = "one sentence" if batch == 1 else f"{batch} sentences"

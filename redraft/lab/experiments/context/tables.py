@@ -181,19 +181,6 @@ def accuracy_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:
             yield (contestant.name, section, *_accuracy(facts))
 
 
-@table(
-    "fact_accuracy_steps",
-    "Accuracy of facts step by step",
-    "The same figures for each summary.",
-    ("document", "system", "step", "until", *_ACCURACY),
-    fact_basis,
-)
-def accuracy_steps_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row]:  # noqa: ARG001 - the basis has it
-    for item in items:
-        if item.facts is not None:
-            yield (item.title, item.contestant.name, item.step.number, item.step.tokens, *_accuracy(item.facts))
-
-
 def _accuracy(facts: Sequence[AtomicFact]) -> Row:
     verified = [float(one.supported) for one in facts if one.supported is not None]
     aligned = [float(one.in_reference) for one in facts if one.in_reference is not None]
@@ -450,7 +437,6 @@ def _tables(outcome: ContextOutcome) -> Iterator[Table]:
         yield by_set(design.sets, steps_table, [items], measure)
         yield changes_table(items, measure)
         yield by_set(design.sets, accuracy_table, [items], measure)
-        yield accuracy_steps_table(items, measure)
         if len(design.contestants) > 1:
             yield by_set(design.sets, difference_table, [items], measure)
     yield cost_table(outcome)

@@ -37,29 +37,25 @@ from redraft.lab.experiments.runner import (
 from redraft.lab.experiments.sources import Ready
 from redraft.prompts.coherence import ASPECTS, Aspect
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
-from redraft.runs.model_pool import located
 from redraft.runs.prepare import RunSpec, check_judging, prepare
-from redraft.settings import STATISTICS, Compare, DraftConfig, Evaluate, JudgeConfig, PackPart, Refine, RefineConfig
+from redraft.settings import STATISTICS, Compare, DraftConfig, Evaluate, JudgeConfig, PackPart
 from redraft.store.store import Store
 from redraft.text.words import count_words
 
 GRID = "grid"
 """The experiment's name in its runs, and the command that repeats it."""
-_REFINED = "refined"
 _TRIGRAMS = "3"
 
 
 @dataclass(frozen=True, slots=True)
 class GridSystem:
-    """A source of summaries: a model with settings, a refiner of another's drafts, or existing summaries."""
+    """A source of summaries: a model with settings, or existing summaries."""
 
     name: str
     settings: DraftConfig | None = None
-    """The settings for drafting or refining; None if its summaries already exist."""
+    """The settings for drafting; None if its summaries already exist."""
     model: str = ""
     """The model's name as given."""
-    refines: str | None = None
-    """The contestant whose drafts it refines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +65,9 @@ class GridDesign:
     contestants: tuple[GridSystem, ...]
     judges: tuple[NamedModel, ...]
     judging: JudgeConfig
-    refinement: RefineConfig | None = None
-    panel: JudgeConfig = field(default_factory=JudgeConfig)
-    """The judging while drafts are refined, by the first of the judges."""
     ready: Ready = field(default_factory=Ready)
     prefers: bool = False
     """True if the judges also compare summaries in pairs."""
-    against: str | None = None
-    """The contestant that all others are compared with; None to compare every pair."""
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -86,16 +77,12 @@ class GridDesign:
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """The pairs of contestants to compare, by name."""
-        names = [one.name for one in self.contestants]
-        if self.against is None:
-            return list(combinations(names, 2))
-        return [(name, self.against) for name in names if name != self.against]
+        return list(combinations([one.name for one in self.contestants], 2))
 
     @property
     def needs(self) -> list[PackPart]:
         """What is needed about a document before its summaries can be judged."""
-        goals = tuple(self.refinement.goals) if self.refinement else ()
-        return parts_for((*self.metrics, *goals), self.judging)
+        return parts_for(self.metrics, self.judging)
 
     def drafting(self, one: GridSystem) -> DraftConfig:
         """Return a contestant's drafting settings."""
@@ -119,15 +106,6 @@ class GridDesign:
         """Return the spec of a run in which the first judge builds what summaries are judged by."""
         return building(part, self.judging, self.judges[0].name, self.builder, GRID)
 
-    def refining(self, one: GridSystem, draft: str, by: Mapping[str, str | None]) -> RunSpec:
-        """Return the spec of a run that refines a draft."""
-        assert self.refinement is not None
-        panel = self.panel.model_copy(update={"metrics": tuple(self.refinement.goals), **by})
-        judging = located(panel, self.drafting(one), self.refinement)
-        # The tables mark where the built-in model judges itself.
-        refinement = self.refinement.model_copy(update={"allow_self_check": True})
-        return RunSpec(Refine(judging=judging, refinement=refinement), given=draft, experiment=GRID)
-
     def verdict(self, judge: NamedModel, summary: str, by: Mapping[str, str | None], scored: Sequence[str]) -> RunSpec:
         """Return the spec of a run in which a judge judges a summary."""
         changes: dict[str, object] = {"metrics": tuple(scored), "validator": None, "models": {}, **by}
@@ -144,18 +122,14 @@ class GridDesign:
         names = [one.name for one in self.contestants]
         if twice := next((name for name in names if names.count(name) > 1), None):
             raise UsageError(f"two systems are named {twice}", hint="rename the folder, or the system, of one")
-        if self.against is not None and self.against not in names:
-            raise UsageError(f"--against: there is no system {self.against!r}", hint=f"there are: {'; '.join(names)}")
         for metric in metrics(self.metrics, with_rubrics(self.judging, ())):
             if metric.aim is None:
                 raise UsageError(
                     f"--metric: {metric.name} gives no score to compare systems by",
                     hint="leave it out; lengths and repetition are in the tables anyway",
                 )
-        drafting = [
-            (self.drafting(one), self.panel if one.refines else None) for one in self.contestants if one.settings
-        ]
-        check_models(runner, *drafting, *((self.configured(judge), None) for judge in self.judges))
+        drafting = [self.drafting(one) for one in self.contestants if one.settings]
+        check_models(runner, *((one, None) for one in (*drafting, *map(self.configured, self.judges))))
 
 
 def contestants(
@@ -163,12 +137,10 @@ def contestants(
     strategies: Sequence[str],
     chunks: Sequence[int],
     words: Sequence[int | None],
-    *,
-    refined: bool,
     ready: Sequence[str] = (),
 ) -> tuple[GridSystem, ...]:
-    """Return every combination of model, strategy, chunk size and limit, named by what varies; each again with refined
-    drafts if `refined`; and the systems with existing summaries."""
+    """Return every combination of model, strategy, chunk size and limit, named by what varies, and the systems with
+    existing summaries."""
     made: list[GridSystem] = []
     for model, strategy, chunk, limit in product(models, strategies, chunks, words):
         if strategy == "direct" and chunk != chunks[0]:
@@ -179,13 +151,8 @@ def contestants(
             *([f"chunks of {chunk}"] if len(chunks) > 1 and strategy != "direct" else []),
             *([f"{limit} words"] if len(words) > 1 else []),
         ]
-        own = GridSystem(", ".join((model.name, *parts)), model.settings.model_copy(update=changes), model.name)
-        made += [own, *([_refining(own)] if refined else [])]
+        made.append(GridSystem(", ".join((model.name, *parts)), model.settings.model_copy(update=changes), model.name))
     return (*made, *(GridSystem(name) for name in ready))
-
-
-def _refining(own: GridSystem) -> GridSystem:
-    return GridSystem(f"{own.name}, {_REFINED}", own.settings, own.model, own.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -451,7 +418,7 @@ def _check_plans(documents: Sequence[Document], design: GridDesign, store: Store
     for judge in design.judges:
         prepared = prepare(documents[0], design.configured(judge))
         check_judging(design.verdict(judge, "", {}, design.metrics), prepared, store)
-    drafting = [one for one in design.contestants if one.settings is not None and one.refines is None]
+    drafting = [one for one in design.contestants if one.settings is not None]
     plans = [partial(prepare, document, design.drafting(one)) for document in documents for one in drafting]
     refuse_if_none_fits(plans)
 
@@ -466,40 +433,18 @@ class _GridWork:
     by: JudgingPack
 
     async def summaries(self) -> list[GridSummary]:
-        """Return the summaries in the order of the contestants. Drafts are refined one after the other, since their
-        first drafts have much in common."""
-        design, document = self.design, self.document
-        plain = [one for one in design.contestants if one.settings is not None and one.refines is None]
-        drafts = await gather_all(drafted(document, one.name, design.drafting(one), GRID, self.batch) for one in plain)
-        known = {one.name: [draft] for one, draft in zip(plain, drafts, strict=True)}
-        for one in design.contestants:
-            if one.refines is not None:
-                (draft,) = known[one.refines]
-                known[one.name] = [await self._refined(one, draft)]
-            elif one.settings is None:
-                known[one.name] = self._ready(one)
-        return [summary for one in design.contestants for summary in known[one.name]]
+        """Return the summaries in the order of the contestants."""
+        return [one for some in await gather_all(map(self._summaries, self.design.contestants)) for one in some]
 
-    def _ready(self, one: GridSystem) -> list[GridSummary]:
-        """Return the existing summaries of a document, or a record that there is none."""
-        document, texts = self.document, self.design.ready.systems[one.name].get(self.document.id, ())
+    async def _summaries(self, one: GridSystem) -> list[GridSummary]:
+        """Return a draft or the existing summaries of the document, or a record that there is none."""
+        document = self.document
+        if one.settings is not None:
+            return [await drafted(document, one.name, self.design.drafting(one), GRID, self.batch)]
+        texts = self.design.ready.systems[one.name].get(document.id, ())
         lost = Failure("summaries", "missing", "it has no summary of this document")
         there = [GridSummary(document.id, document.title, one.name, n, text) for n, text in enumerate(texts, 1)]
         return there or [GridSummary(document.id, document.title, one.name, failure=lost)]
-
-    async def _refined(self, one: GridSystem, draft: GridSummary) -> GridSummary:
-        """Refine a draft within the word limit that it was made for. Without a draft, return its failure."""
-        design, summary = self.design, replace(draft, contestant=one.name, text=None, limit=None, run=None, taken=None)
-        if draft.text is None:
-            return summary
-        settings = design.drafting(one).model_copy(update={"strategy": "given", "words": draft.limit})
-        order = design.refining(one, draft.text, self.by.by)
-        made = await self.batch.made("refining", f"refining {one.name}", self.document, settings, order)
-        summary = replace(summary, run=made.run, failure=made.failure)
-        if made.result is None:
-            return summary
-        taken = await taken_by(self.batch.runner, [run for run in (draft.run, made.run) if run])
-        return replace(summary, text=made.result.summary or "", limit=draft.limit, taken=taken)
 
     async def judged(self, summaries: Sequence[GridSummary], judge: NamedModel) -> list[GridJudgment]:
         """Return a judge's verdicts. A metric that lacks its questions or key facts has failed."""

@@ -152,8 +152,7 @@ def _mean_scores(outcome: GridOutcome, one: GridSystem) -> list[float | None]:
 def _configured(one: GridSystem) -> Row:
     if (it := one.settings) is None:
         return (one.name, "ready-made", None, None, None)
-    strategy = it.strategy if one.refines is None else f"{it.strategy}, refined"
-    return (one.name, one.model, strategy, None if it.strategy == "direct" else it.chunk_tokens, it.words)
+    return (one.name, one.model, it.strategy, None if it.strategy == "direct" else it.chunk_tokens, it.words)
 
 
 @table(
@@ -288,9 +287,8 @@ def _of_all(what: str, told: Sequence[Mapping[object, float | str]], *, nominal:
 @table(
     "cost",
     "Cost",
-    "Cost of a summary on its own, as if nothing had been cached: means per summary, then sums. A refined summary"
-    " includes its first draft and the verdicts used to refine it. Verdicts shared by two summaries are counted"
-    " once. Prices are in USD; where a price is unknown, so is the cost.",
+    "Cost of a summary on its own, as if nothing had been cached: means per summary, then sums. Verdicts shared by two"
+    " summaries are counted once. Prices are in USD; where a price is unknown, so is the cost.",
     ("what", "summaries", "calls each", "prompt tokens each", "reply tokens each", "USD each", "calls",
      "prompt tokens", "reply tokens", "USD"),
     basis,
@@ -352,7 +350,6 @@ def _settings(outcome: GridOutcome) -> Mapping[str, object]:
         "systems": [
             {
                 "name": one.name,
-                "refines": one.refines,
                 "settings": one.settings.model_dump(mode="json", exclude=hidden) if one.settings else None,
             }
             for one in design.contestants
@@ -360,9 +357,7 @@ def _settings(outcome: GridOutcome) -> Mapping[str, object]:
         "judges": outcome.judges,
         "metrics": list(design.metrics),
         "judging": design.judging.model_dump(mode="json", exclude={"judges", "models", "base_url"}),
-        "refinement": design.refinement.model_dump(mode="json") if design.refinement else None,
         "preference": design.prefers,
-        "against": design.against,
         "documents": [{"id": document, "title": title} for document, title in outcome.documents],
     }
 
@@ -373,9 +368,6 @@ def _about(outcome: GridOutcome) -> Iterator[str]:
     yield f"judges: {', '.join(map(plain, outcome.judges))}"
     yield f"documents: {', '.join(plain(title) for _, title in outcome.documents)}"
     yield f"metrics: {', '.join(design.metrics)}"
-    if design.refinement is not None:
-        goals = ", ".join(f"{metric} {least:g}" for metric, least in design.refinement.goals.items())
-        yield f"refined: for {goals}, in at most {design.refinement.rounds} rounds ({design.refinement.policy})"
     if strangers := design.ready.strangers:
         yield f"ready-made summaries of documents that are not part of the experiment: {strangers}"
     yield basis(outcome)

@@ -77,7 +77,6 @@ class QaDesign(ModelsDesign):
     at_once: int = 1
     """The number of questions per request. With one, no question can reveal anything about another."""
     similarity: SimilarityName = "rouge1"
-    threshold: float = 0.6
     embeddings: str | None = None
     references: Mapping[str, str] = field(default_factory=dict)
     """The summaries that the judge has in view as it asks, by document id."""

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations, pairwise, product
 from statistics import fmean
 from typing import NamedTuple
 
 from redraft.domain import THIRDS, TYPES, Totals
 from redraft.evaluators.reference.keyfacts import ALL, share
-from redraft.lab.agreement.people import cohens_kappa
 from redraft.lab.experiments.experiment import (
     AGAIN,
     ENDS,
@@ -283,53 +282,6 @@ def yes_no_table(items: Sequence[QaItem]) -> Iterator[Row]:
 
 
 @table(
-    "agreement",
-    "Similarity compared with verdicts",
-    lambda _, threshold, measure: (
-        f"Answers, and reasons for yes or no, that have both. Alike: similarity ({measure}) to the reference above"
-        f" {threshold}. Kappa is Cohen's."
-    ),
-    ("model", "alike and right", "alike, not right", "right, not alike", "neither", "of", "equal", "kappa"),
-    lambda items, *_: _asked(items),
-)
-def agreement_table(items: Sequence[QaItem], threshold: float, measure: str) -> Iterator[Row]:  # noqa: ARG001 - said above
-    for model in (*distinct(items, "model"), ALL):
-        pairs = [
-            (one.similarity > threshold, one.judged_right)
-            for one in where(items, model=model)
-            if one.similarity is not None and one.judged_right is not None
-        ]
-        found = Counter(pairs)
-        both, neither = found[True, True], found[False, False]
-        kappa = cohens_kappa([one for one, _ in pairs], [other for _, other in pairs]) if pairs else None
-        counts = (both, found[True, False], found[False, True], neither, len(pairs))
-        yield (model, *counts, share(both + neither, len(pairs)), kappa)
-
-
-def _missing(subjects: Iterable[QaSubject]) -> list[str]:
-    return [one for subject in subjects if subject.questions for one in subject.questions.missing]
-
-
-@table(
-    "questions",
-    "Questions by type and third",
-    lambda subjects: (
-        f"Each was made from one paragraph of its third. Missing: {'; '.join(_missing(subjects)) or 'none'}."
-    ),
-    ("document", "type", *THIRDS),
-    lambda subjects: (
-        f"{sum(subject.questions is None for subject in subjects)} of {len(subjects)} documents have no questions."
-    ),
-)
-def question_table(subjects: Sequence[QaSubject]) -> Iterator[Row]:
-    for subject in subjects:
-        asked = subject.questions
-        found = Counter((one.type, asked.third(one)) for one in asked.questions) if asked else Counter()
-        for of in TYPES:
-            yield (subject.document.title, of, *(found[of, third] for third in THIRDS))
-
-
-@table(
     "cost",
     "Cost",
     "Everything that was paid for, including failures. Cached answers cost nothing and are counted separately;"
@@ -388,20 +340,18 @@ def failure_table(subjects: Sequence[QaSubject], cells: Sequence[QaCell]) -> Ite
 def _tables(outcome: QaOutcome) -> Iterator[Table]:
     subjects, cells, items = outcome.subjects, outcome.cells, outcome.items
     accuracies = (accuracy_table, third_table, length_table, place_table)
-    sets, measure = outcome.design.sets, _measure(outcome)
+    sets = outcome.design.sets
     for of_items in (*accuracies, reading_table, abstention_table, yes_no_table):
         yield by_set(sets, of_items, [items])
-    yield by_set(sets, similarity_table, [items], measure)
-    yield by_set(sets, agreement_table, [items], outcome.design.threshold, measure)
+    yield by_set(sets, similarity_table, [items], _measure(outcome))
     yield by_set(sets, difference_table, [items])
-    yield question_table(subjects)
     yield cost_table(subjects, cells)
     yield failure_table(subjects, cells)
 
 
 def _settings(outcome: QaOutcome) -> Mapping[str, object]:
     design = outcome.design
-    keys = "models: strategies words judge=judge.name steps: per_third at_once similarity threshold embeddings sets"
+    keys = "models: strategies words judge=judge.name steps: per_third at_once similarity embeddings sets"
     return {
         **json_of(design, keys, models=[one.name for one in design.models], steps=plain_json(design.steps) or None),
         "answering": {one.name: one.to_json() for one in design.models},
@@ -431,8 +381,8 @@ def _headline(outcome: QaOutcome, tables: Sequence[Table]) -> Iterator[str]:
     for *_, first, second, of_type, difference, low, high, questions in differences.rows[:1]:
         yield f"{first} minus {second}: {_figure(difference)}{_between(low, high)}, {of_type} {questions} questions"
     yield _counted(outcome)
-    if missing := len(_missing(outcome.subjects)):
-        yield f"questions that could not be made: {missing}"
+    if missing := [one for subject in outcome.subjects if subject.questions for one in subject.questions.missing]:
+        yield f"questions that could not be made: {len(missing)}"
 
 
 def _figure(cell: str | float | None) -> str:
@@ -460,7 +410,9 @@ def _about(outcome: QaOutcome) -> Iterator[str]:
         asked = len(subject.questions.questions) if subject.questions else 0
         steps = ", ".join(f"{step.tokens:,}" for step in subject.steps)
         yield f"{plain(subject.document.title)}: {asked} questions, read up to {steps} tokens"
-    yield f"similarity: {_measure(outcome)}, alike above {design.threshold}; questions asked at once: {design.at_once}"
+        if subject.questions and subject.questions.missing:
+            yield f"questions that could not be made: {plain('; '.join(subject.questions.missing))}"
+    yield f"similarity: {_measure(outcome)}; questions asked at once: {design.at_once}"
     yield f"models × steps × documents: {len(outcome.cells)} ({by_status(outcome.cells)})"
     yield _counted(outcome)
     yield "– means not measured"
