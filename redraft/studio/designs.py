@@ -24,13 +24,45 @@ from redraft.lab.experiments.plan import NamedModel
 from redraft.lab.experiments.qa import tables as qa
 from redraft.lab.experiments.qa.experiment import QaDesign
 from redraft.lab.experiments.thesis import ThesisDesign
-from redraft.settings import EXTRACTIVE, DraftConfig, PolicyName
-from redraft.studio.experiment_orders import ExperimentBody
-from redraft.studio.orders import Models, judging_of, known_model, own_settings, settings_of
+from redraft.llm.budget import PriceTable
+from redraft.plugins import require_agreement
+from redraft.report.tables import Table
+from redraft.settings import EXTRACTIVE, DraftConfig, Limits, PolicyName
+from redraft.store.store import Store
+from redraft.studio.experiment_orders import ExperimentBody, ExperimentPlan, with_documents
+from redraft.studio.orders import Models, judging_of, known_model, limits_of, own_settings, refuse_unpriced, settings_of
 
 _LEAST_CHUNK = 64
 _PAPERS = {"coverage": 0.6, "consistency": 0.73}
 """The default goals of LongSumEval."""
+
+
+def plan_asked(
+    store: Store,
+    models: Models,
+    asked: ExperimentBody,
+    files: tuple[tuple[bytes, str], ...],
+    before: ExperimentPlan | None,
+) -> ExperimentPlan:
+    """Return a request with its documents, or with those of an earlier plan. It is checked as far as possible without a
+    model."""
+    plan = with_documents(store, asked, files, before)
+    designed(plan.asked, models)
+    return plan
+
+
+def plan_table(plan: ExperimentPlan, models: Models, prices: PriceTable, usual: Limits) -> Table:
+    """Return the estimated cost of the experiment, step by step; the last row is the total."""
+    experiment, design = designed(plan.asked, models)
+    table = experiment.plan(plan.documents, design, prices)
+    refuse_unpriced(unpriced(table), limits_of(usual, plan.asked.max_cost, plan.asked.max_calls))
+    return table
+
+
+def unpriced(table: Table) -> tuple[str, ...]:
+    """Return the models in a plan whose price is unknown."""
+    model, cost = table.columns.index("model"), table.columns.index("USD")
+    return tuple(dict.fromkeys(str(row[model]) for row in table.rows[:-1] if row[cost] is None))
 
 
 def designed(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:
@@ -158,6 +190,7 @@ def _chunk_size(asked: ExperimentBody, models: Models) -> SizeDesign:
 
 def _booookscore(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:
     """Return the summaries with their annotations. Without annotations, the built-in model judges by default."""
+    require_agreement("measuring coherence")
     if not asked.summaries:
         raise UsageError("no summaries were given", hint="upload a JSON file with their texts by id")
     names = tuple(dict.fromkeys(asked.judges)) or (() if asked.annotations else (EXTRACTIVE,))

@@ -11,8 +11,9 @@ from redraft.store.connection import off_loop
 from redraft.studio import experiments
 from redraft.studio.context import context_of, work_of
 from redraft.studio.contracts import ExperimentDetails, ExperimentList, TableEntry
+from redraft.studio.designs import plan_asked, plan_table
 from redraft.studio.endpoints import Endpoint, typed
-from redraft.studio.experiment_orders import ExperimentPlan, ExperimentStart, plan_asked, plan_table
+from redraft.studio.experiment_orders import ExperimentPlan, ExperimentStart
 from redraft.studio.experiment_work import ExperimentProgress, progress_of
 from redraft.studio.start import Sent, is_form, json_of, sent_with
 

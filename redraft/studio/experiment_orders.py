@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
@@ -15,16 +14,9 @@ from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.lab.experiments.data.read import SUFFIXES, form_suffix
 from redraft.lab.experiments.sources import DATASET, Corpus, corpus, references_of
-from redraft.llm.budget import PriceTable
-from redraft.plugins import require_agreement
 from redraft.readers.documents import load_bytes
-from redraft.report.tables import Table
-from redraft.settings import Limits
 from redraft.store.store import Store
-from redraft.studio.orders import Models, SettingsBody, document_named, limits_of, refuse_unpriced
-
-if TYPE_CHECKING:
-    from redraft.lab.experiments.experiment import Experiment
+from redraft.studio.orders import SettingsBody, document_named
 
 _MOST_DOCUMENTS = 200
 _SPLIT = re.compile(r"[,;\s]+")
@@ -139,27 +131,18 @@ class ExperimentPlan(NamedTuple):
     documents: tuple[Document, ...]
 
 
-def plan_asked(
-    store: Store,
-    models: Models,
-    asked: ExperimentBody,
-    files: tuple[tuple[bytes, str], ...],
-    before: ExperimentPlan | None,
+def with_documents(
+    store: Store, asked: ExperimentBody, files: tuple[tuple[bytes, str], ...], before: ExperimentPlan | None
 ) -> ExperimentPlan:
-    """Return a request with its documents, or with those of an earlier plan. It is checked as far as possible without a
-    model."""
-    documents: tuple[Document, ...] = ()
+    """Return a request with its documents, or with those of an earlier plan."""
     if asked.kind == "booookscore":
         kept = {name: getattr(before.asked, name) for name in TEXTS} if before and not asked.summaries else {}
-        asked = asked.model_copy(update=kept)
-    elif before is not None and before.documents and not (asked.documents or asked.from_batch or files):
-        documents = before.documents
-        asked = _with_references(asked, Corpus([*documents], before.asked.sets), before)
-    else:
-        found = _corpus(store, asked, files)
-        documents, asked = tuple(found.documents), _with_references(asked, found, before)
-    designed(asked, models)
-    return ExperimentPlan(asked, documents)
+        return ExperimentPlan(asked.model_copy(update=kept), ())
+    if before is not None and before.documents and not (asked.documents or asked.from_batch or files):
+        known = Corpus([*before.documents], before.asked.sets)
+        return ExperimentPlan(_with_references(asked, known, before), before.documents)
+    found = _corpus(store, asked, files)
+    return ExperimentPlan(_with_references(asked, found, before), tuple(found.documents))
 
 
 def _with_references(asked: ExperimentBody, found: Corpus, before: ExperimentPlan | None) -> ExperimentBody:
@@ -211,26 +194,3 @@ def documents_in_file(content: bytes, name: str) -> Corpus:
         file = Path(folder) / name
         file.write_bytes(content)
         return corpus([str(file)], DATASET)
-
-
-def designed(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:
-    """Return the experiment and its design. The experiment modules are imported on first use."""
-    if asked.kind == "booookscore":
-        require_agreement("measuring coherence")
-    designs = import_module("redraft.studio.designs")
-    made: tuple[Experiment[Any, Any], Any] = designs.designed(asked, models)
-    return made
-
-
-def plan_table(plan: ExperimentPlan, models: Models, prices: PriceTable, usual: Limits) -> Table:
-    """Return the estimated cost of the experiment, step by step; the last row is the total."""
-    experiment, design = designed(plan.asked, models)
-    table = experiment.plan(plan.documents, design, prices)
-    refuse_unpriced(unpriced(table), limits_of(usual, plan.asked.max_cost, plan.asked.max_calls))
-    return table
-
-
-def unpriced(table: Table) -> tuple[str, ...]:
-    """Return the models in a plan whose price is unknown."""
-    model, cost = table.columns.index("model"), table.columns.index("USD")
-    return tuple(dict.fromkeys(str(row[model]) for row in table.rows[:-1] if row[cost] is None))

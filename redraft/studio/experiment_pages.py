@@ -15,8 +15,9 @@ from redraft.store.connection import off_loop
 from redraft.studio import experiment_api, experiments
 from redraft.studio.batches import listed as all_batches
 from redraft.studio.context import context_of, read
+from redraft.studio.designs import plan_table, unpriced
 from redraft.studio.endpoints import problem_of
-from redraft.studio.experiment_orders import KINDS, ExperimentBody, ExperimentPlan, plan_table, unpriced
+from redraft.studio.experiment_orders import KINDS, ExperimentBody, ExperimentPlan
 from redraft.studio.form import groups, in_form
 from redraft.studio.orders import rubric_lines
 from redraft.studio.pages import ListPage, page

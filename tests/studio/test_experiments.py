@@ -22,7 +22,8 @@ from redraft.lab.doctor.probes import Probe
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from redraft.studio.contracts import ExperimentDetails, ExperimentList
-from redraft.studio.experiment_orders import KINDS, ExperimentBody, designed, plan_asked
+from redraft.studio.designs import designed, plan_asked
+from redraft.studio.experiment_orders import KINDS, ExperimentBody
 from redraft.studio.experiment_work import ExperimentProgress
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer, Seen
