@@ -238,7 +238,7 @@ def report(found: Sequence[tuple[str, int, bool, Row]]) -> bool:
     lines: list[tuple[object, ...]] = [(*head, "tokens a claim", "readings")]
     for name, window, answers, row in found:
         counts = (f"{row.accused} of {row.claims}", f"{row.found} of {row.claims}", row.undecided)
-        share = f"{100 * row.in_first_look / row.claims:.1f} %"
+        share = f"{100 * row.in_first_look / row.claims:.1f}%"
         cost = (round(row.sent / 2 / row.claims), f"{row.readings:.2f}")
         lines.append((name, f"{window:,}", "questions" if answers else "sentences", *counts, share, *cost))
     table(lines)
@@ -248,7 +248,7 @@ def report(found: Sequence[tuple[str, int, bool, Row]]) -> bool:
     kept = accused == 0 and found_least == claims and first >= LEAST_IN_FIRST_LOOK
     print(
         f"\n{'kept' if kept else 'MISSED'}: at most {accused} of {claims} true claims accused, at least {found_least}"
-        f" of {claims} false ones found, a quote in the first look for {100 * first:.1f} % (all joined)"
+        f" of {claims} false ones found, a quote in the first look for {100 * first:.1f}% (all joined)"
     )
     return kept
 

@@ -287,7 +287,7 @@ async def report(
             first, second = await spent(document, window, words, metrics, prompts, reader)
             shared, readings = share_in_prefixes(reader.read), (first.tokens / tokens, second.tokens / tokens)
             rows.append((f"{size:,}", f"{tokens:,}", f"{window:,}", f"{first.tokens:,}", readings[0]))
-            rows[-1] = (*rows[-1], f"{second.tokens:,}", readings[1], f"{100 * shared:.0f} %")
+            rows[-1] = (*rows[-1], f"{second.tokens:,}", readings[1], f"{100 * shared:.0f}%")
             kept &= words != _BOUND_WORDS or is_kept(size, tokens, window, readings, shared)
             for name in sorted(first.by_prompt | second.by_prompt):
                 one, other = (shown.by_prompt.get(name, (0, 0, 0)) for shown in (first, second))

@@ -149,7 +149,7 @@ def figures(half: int) -> None:
     table(rows)
     lost = [(fate, name) for fate in FATES[:-1] for name in told[fate]]
     right = sum(fate == name for fate, name in lost)
-    print(f"of {len(lost)} lost facts the step is named for {100 * right / len(lost):.1f} %")
+    print(f"of {len(lost)} lost facts the step is named for {100 * right / len(lost):.1f}%")
 
 
 def main() -> None:

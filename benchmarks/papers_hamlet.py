@@ -81,7 +81,7 @@ def _means() -> Iterator[Check]:
 
 
 def _margin() -> Check:
-    """600 rows of the facts and sentences of 4,884 summaries: "over 98 % confidence level with ±5 %"."""
+    """600 rows of the facts and sentences of 4,884 summaries: "over 98% confidence level with ±5%"."""
     found = margin_of(600, 10**6, 0.98)
     assert found is not None
-    return Check(PAPER, "section 4, margin of 600 rows, 98 %", 0.05, round(found, 4), 0.005, "at most")
+    return Check(PAPER, "section 4, margin of 600 rows, 98%", 0.05, round(found, 4), 0.005, "at most")

@@ -2,7 +2,7 @@
 
 `checks()` needs no data, since the thesis has released none. The averages of 6.3 are made from table 6.2, which is
 rounded, so they may differ by 0.01. Those of 6.1 are left out: they are not the means of table 6.1 (the last third of
-Command-R7B is 6.8 % in the text, 7.6 % from the table).
+Command-R7B is 6.8% in the text, 7.6% from the table).
 
     python -m benchmarks.papers_thesis [--embeddings FOLDER]
 

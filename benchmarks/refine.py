@@ -64,7 +64,7 @@ async def gains(words: int, rounds: int, most: int) -> None:
     after = {metric: fmean(result.scores[metric] or 0.0 for result in results) for metric in METRICS}
     for metric in METRICS:
         print(f"mean {metric}: {before[metric]:.3f} -> {after[metric]:.3f} ({after[metric] - before[metric]:+.3f})")
-    print(f"coverage gained {100 * (after['coverage'] / before['coverage'] - 1):+.0f} % relative")
+    print(f"coverage gained {100 * (after['coverage'] / before['coverage'] - 1):+.0f}% relative")
     worse = [
         result.title
         for result in results
@@ -102,7 +102,7 @@ async def costs(words: int) -> None:
             one, other = [await session.evaluate(source, text) for text in (first, second)]
             pack = _tokens(session.store, one.run.id, ("ask_document", "rank_questions"))
         all_of_one, all_of_other = one.usage.prompt_tokens, other.usage.prompt_tokens
-        share = f"{100 * all_of_other / all_of_one:.1f} %"
+        share = f"{100 * all_of_other / all_of_one:.1f}%"
         rows.append((name, all_of_one - pack, all_of_one, all_of_other, share))
     table(rows)
     print()

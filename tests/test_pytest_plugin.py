@@ -83,7 +83,7 @@ def test_findings_and_their_places_are_in_the_message() -> None:
     first, second, *findings = str(caught.value).splitlines()
     assert first == "consistency 0.50, not 0.90"
     assert second == "the summary of Minutes, judged by extractive"
-    assert findings == ["consistency: inconsistent: “The board met at eight.” -> seven (at 0 % of the document)"]
+    assert findings == ["consistency: inconsistent: “The board met at eight.” -> seven (at 0% of the document)"]
 
 
 def test_a_metric_without_a_score_fails_and_says_why() -> None:

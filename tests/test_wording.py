@@ -60,6 +60,15 @@ def library() -> Iterator[tuple[str, ast.Module]]:
             yield place.as_posix(), ast.parse(path.read_text("utf-8"))
 
 
+def test_a_percentage_is_written_without_a_space() -> None:
+    spaced = re.compile(r"[0-9}][ \xa0\u202f]%(?=[\s.,;:)\"'`”<]|$)(?! \d)", re.MULTILINE)
+    paths = [path for end in ("py", "html", "js") for path in PACKAGE.rglob(f"*.{end}")]
+    paths += (PACKAGE.parent / "docs").glob("*.md")
+    found = {path.name: said[0] for path in paths if (said := spaced.search(path.read_text("utf-8")))}
+    assert len(paths) > 400
+    assert found == {}
+
+
 def texts_of_errors(tree: ast.Module) -> Iterator[str]:
     """Every text in what is raised."""
     for node in ast.walk(tree):

@@ -89,7 +89,7 @@ _PERCENT = re.compile(r"(\d{1,9})(?:[.,]\d{1,9})? ?%")
 _FROM_TO = re.compile(r"(\d{1,12})\s*(?:-|–|—|to|\.{2,3}|,)\s*(\d{1,12})")
 # 1,200 is one number; a comma with a space separates two.
 _THOUSANDS = re.compile(r"(?<=\d)[,'’\u202f](?=\d{3}(?!\d))")
-_NO_PLACE = 'that is not a place: name one such as "40 %" or "1200-2400", or the id of a finding'
+_NO_PLACE = 'that is not a place: name one such as "40%" or "1200-2400", or the id of a finding'
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class Research:
         if percent := _PERCENT.search(plain):
             length, part = len(self.reader.document.text), int(percent[1])
             if part > 100:
-                raise UsageError("a document ends at 100 %")
+                raise UsageError("a document ends at 100%")
             at = min(length * part // 100, length - 1)
             return self._around(Span(at, at + 1))
         if between := _FROM_TO.search(plain):

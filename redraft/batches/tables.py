@@ -172,7 +172,7 @@ class _Figure:
             self.first.append(value)
 
     def interval(self) -> tuple[float | None, float | None]:
-        """Return the 95 % interval of the mean over documents; None for too few."""
+        """Return the 95% interval of the mean over documents; None for too few."""
         if self.n <= _RESAMPLED:
             found = interval_of_mean(self.first)
             return (found.low, found.high) if found else (None, None)
@@ -232,7 +232,7 @@ class BatchTotals:
         )
         caption = "Figures on the documents that are done. Missing scores are left out."
         basis = (
-            "Cached answers do not count as calls, tokens or USD. 95 % of the means of"
+            "Cached answers do not count as calls, tokens or USD. 95% of the means of"
             f" {RESAMPLES:,} resamples of the documents are between low and high (fewer resamples for more than"
             f" {_RESAMPLED} documents); with fewer than {LEAST} documents there is no interval."
         )

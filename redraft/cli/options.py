@@ -237,7 +237,7 @@ part_options = grouped(
         "--partial",
         section="source",
         is_flag=True,
-        help="Read a damaged file even if less than 90 % of its text is readable.",
+        help="Read a damaged file even if less than 90% of its text is readable.",
     ),
 )
 """The part of the document to read."""

@@ -24,7 +24,6 @@ from redraft.text.sanitizer import clean
 
 DONE, FAILED, WRONG_USAGE, SHORT, INTERRUPTED = 0, 1, 2, 3, 130
 _WIDEST, _NARROWEST = 100, 40
-_HARD_SPACE = "\xa0"
 _margin: ContextVar[str] = ContextVar("margin", default="")
 _to_stderr: ContextVar[bool] = ContextVar("to_stderr", default=False)
 # Characters that JSON need not escape but terminals interpret: DEL and C1, direction marks, line separators.
@@ -134,10 +133,7 @@ def is_interactive() -> bool:
 def wrapped(text: str, first: str = "", later: str | None = None) -> list[str]:
     """Return the text in wrapped lines: the first starts with `first`, the others with `later` or an equal indent."""
     later = " " * len(first) if later is None else later
-    # Keep a number and its unit on one line.
-    text = text.replace(" %", f"{_HARD_SPACE}%")
-    lines = lines_of(text, width(), first, later)
-    return [line.replace(f"{_HARD_SPACE}%", " %") for line in lines]
+    return lines_of(text, width(), first, later)
 
 
 def prose(text: str) -> str:

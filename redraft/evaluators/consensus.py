@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from redraft.fields import Calibration
 
 RESAMPLES = 1000
-"""The number used by BooookScore (appendix G); enough for a 95 % interval."""
+"""The number used by BooookScore (appendix G); enough for a 95% interval."""
 SEED = 0
-# The quantiles that enclose 95 %.
+# The quantiles that enclose 95%.
 _CUTS = 40
 _OUTER = (2.5, 97.5)
 # A figure that is defined in fewer resamples than this share has no useful interval.
@@ -30,7 +30,7 @@ Whole = NDArray[np.int64]
 
 
 class Interval(NamedTuple):
-    """A 95 % bootstrap interval."""
+    """A 95% bootstrap interval."""
 
     low: float
     high: float
@@ -38,7 +38,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """The standard deviation and 95 % interval of resampled means."""
+    """The standard deviation and 95% interval of resampled means."""
 
     sd: float
     low: float
@@ -229,7 +229,7 @@ def objected(items: Mapping[int, ItemVotes], fine: str, order: Iterable[int] | N
 
 
 def interval_of_mean(probabilities: Sequence[float], deviation: float = 0.0) -> Interval:
-    """Return the 95 % interval of the mean of independent items that are 1 with these probabilities, from the exact
+    """Return the 95% interval of the mean of independent items that are 1 with these probabilities, from the exact
     distribution of their sum. `deviation` is the standard deviation of an error that all of them share."""
     distribution = np.ones(1)
     for one in probabilities:

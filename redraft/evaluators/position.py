@@ -168,7 +168,7 @@ class SpreadMetric(Evaluator):
                     self.name,
                     UNTOLD,
                     "add",
-                    f"Say what matters most between {start} % and {end} % of the document, such as this.",
+                    f"Say what matters most between {start}% and {end}% of the document, such as this.",
                     expected=evidence.text,
                     evidence=Evidence(evidence.text, evidence.span),
                 )

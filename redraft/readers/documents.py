@@ -118,7 +118,7 @@ def load(
     everything is read except what usually does not belong to the text. The language is that of `wanted`, else that
     given in the file unless the text is clearly in another one, else the detected one.
 
-    A damaged file of which less than 90 % can be read is rejected, unless `partial` is set.
+    A damaged file of which less than 90% can be read is rejected, unless `partial` is set.
     """
     source = str(source)
     wanted = wanted or Choice()

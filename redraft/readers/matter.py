@@ -263,7 +263,7 @@ class Extent(NamedTuple):
     @property
     def percent(self) -> str:
         """The share in per cent, never rounded up to 100."""
-        return f"{min(int(100 * self.share), 99 if self.missing else 100)} %"
+        return f"{min(int(100 * self.share), 99 if self.missing else 100)}%"
 
     def __str__(self) -> str:
         return f"of {self.held:,} characters in {self.part}, {self.held - self.missing:,} were read ({self.percent})"

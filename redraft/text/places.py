@@ -17,7 +17,7 @@ def place_of(document: Document, span: Span) -> str:
 
 def place_said(document: str, chapter: str, pages: str, percent: int) -> str:
     """Return a place in words from its parts."""
-    where = f"at {percent} % of {'all documents' if document else 'the document'}"
+    where = f"at {percent}% of {'all documents' if document else 'the document'}"
     return ", ".join(one for one in (document, chapter, pages, where) if one)
 
 

@@ -194,4 +194,4 @@ def test_the_sheets_of_an_experiment_show_the_chunk_that_the_judge_saw(tmp_path:
             again = command.run("agree", "sheet", "--experiment", "results", "--what", what)
             assert again.code == 0, again.err
         few = command.run("agree", "sheet", "--experiment", "results", "--what", "alignment", "--margin", "0.2")
-        assert "(95 %)" in few.err
+        assert "(95%)" in few.err

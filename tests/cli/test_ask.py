@@ -36,7 +36,7 @@ def test_the_answer_is_printed_with_numbered_citations_and_the_rest_goes_to_stde
     done = command.run("ask", "book.md", named(5))
     assert done.code == 0, done.err
     quote = "The keeper number 5 is called Tom5 and lives at station 35 by the cold sea for 8 years."
-    assert " ".join(done.out.split()) == f"{ANSWER} [1] [1] at 33 % of the document: “{quote}”"
+    assert " ".join(done.out.split()) == f"{ANSWER} [1] [1] at 33% of the document: “{quote}”"
     assert "\n7 words of The Keepers\nrun " in done.err
     assert " · openai:m · 1 call · " in done.err
     assert "The answer was not judged: name a --judge, or add --allow-self-check" in done.err

@@ -55,7 +55,7 @@ def test_an_evaluation_shows_scores_findings_and_where_the_document_says_so(comm
       summary says  Bob
       document says Tom2
       evidence      “The keeper number 2 is called Tom2 and lives at station 14 by the cold sea for
-                    5 years.” (at 9 % of the document)
+                    5 years.” (at 9% of the document)
 """
     assert finding in done.out
     assert "run " in done.err

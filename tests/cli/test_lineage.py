@@ -99,7 +99,7 @@ def test_a_model_is_asked_where_words_do_not_tell(tmp_path: Path) -> None:
         assert "no matching wording in the document" in " ".join(command.run("lineage", run).out.split())
 
         plan = command.run("lineage", run, "--trace", "openai:m", "--dry-run")
-        assert "12 % of what drafting took" in plan.out
+        assert "12% of what drafting took" in plan.out
         read = command.run("lineage", run, "--trace", "openai:m", "--dry-run", "--json").json["plan"]
         assert (read["sentences"], read["calls"]) == (0, 0), "the document is too short for its share to hold a prompt"
 
@@ -164,7 +164,7 @@ def test_what_no_judge_has_confirmed_is_matched_by_wording_and_says_so(judged: t
     told = "Citations 1 and 2 are quotes by which a judge confirmed the sentence; 3 was matched by wording.\n"
     assert " ".join(shown.splitlines()[-2:]).endswith(told.strip()), shown
     inline = command.run("show", run, "--cite", "inline").out
-    assert inline.count(" %, judged)") == 2
+    assert inline.count("%, judged)") == 2
     assert "the others were matched by wording" in " ".join(inline.split())
     by_sentence = command.run("lineage", run, "--json").json["sentences"]
     assert [one["by"] for one in by_sentence] == ["judge", None, "judge", "words"]

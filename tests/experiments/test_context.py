@@ -109,7 +109,7 @@ async def test_each_way_to_read_shows_in_the_tables(tmp_path: Path) -> None:
     ((matching,),) = rows(tables["fact_differences"], "difference", figure="matching", **pair)
     assert matching == 6 / 18 - 1
     assert len(report.headline) <= 10
-    assert any(line.startswith("openai:even") and "33 / 33 / 33 %" in line for line in report.headline)
+    assert any(line.startswith("openai:even") and "33 / 33 / 33%" in line for line in report.headline)
 
 
 def _near(found: list[tuple[object, ...]], wanted: tuple[float, ...]) -> bool:

@@ -271,7 +271,5 @@ def test_the_report_of_refining_draws_rounds_and_gains_and_names_what_failed() -
     assert set(drawn("longsumeval", report.tables)) == {"rounds_coverage", "rounds_consistency", "gains_1"}
     assert "no such thing" in report.to_markdown()
     assert "4 of 5 refined summaries of 5 documents; 1 failed" in report.to_markdown()
-    assert (
-        report.headline[0] == "a, coverage 0.6, consistency 0.73, paper, questions: coverage 0.600 → 0.700 (16.667 %)"
-    )
+    assert report.headline[0] == "a, coverage 0.6, consistency 0.73, paper, questions: coverage 0.600 → 0.700 (16.667%)"
     assert not [table.name for table in report.tables if table.name == "orders"], "there is one order only"

@@ -259,8 +259,8 @@ async def test_citations_in_every_form(tmp_path: Path) -> None:
     assert first.url == f"book.html#c{at}-{at + len(quoted)}"
     text = found.text("footnotes")
     assert text.startswith(f"{KEEPERS[0]} [1] {KEEPERS[1]} [2]")
-    assert f"[1] Stone, {first.origin.percent} %: “{quoted}” <{first.url}>" in text
-    assert f"{KEEPERS[0]} (Stone, {first.origin.percent} % <{first.url}>)" in found.text("inline")
+    assert f"[1] Stone, {first.origin.percent}%: “{quoted}” <{first.url}>" in text
+    assert f"{KEEPERS[0]} (Stone, {first.origin.percent}% <{first.url}>)" in found.text("inline")
     assert f"{KEEPERS[0]}[^1] " in found.text("markdown")
     assert f'{KEEPERS[0]}<sup>[<a href="#cite-1">1</a>]</sup>' in found.text("html")
     assert f'<li id="cite-1"><a href="{first.url}">' in found.text("html")

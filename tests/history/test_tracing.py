@@ -97,6 +97,6 @@ def test_a_place_is_named_by_its_innermost_chapter() -> None:
     )
     document = Document("d", "The Book", text, sections)
 
-    assert place_of(document, Span(50, 60)) == "Chapter 1, at 25 % of the document"
-    assert place_of(document, Span(10, 12)) == "Part One, at 5 % of the document"
-    assert place_of(document, Span(198, 200)) == "at 99 % of the document"
+    assert place_of(document, Span(50, 60)) == "Chapter 1, at 25% of the document"
+    assert place_of(document, Span(10, 12)) == "Part One, at 5% of the document"
+    assert place_of(document, Span(198, 200)) == "at 99% of the document"

@@ -108,8 +108,8 @@ def test_a_page_has_the_summary_its_notes_and_nothing_that_runs() -> None:
     assert [one.get("href")[1:] for one in root.findall(".//section//a")] == [one.get("id") for one in marks]
     places = [one.text_content() for one in notes["note-1"]]
     assert [one.replace(" ↩", "") for one in places] == [
-        "Chapter 2, pages 7-8, 2 %: Ines kept the light",
-        "Chapter 2, pages 7-8, 90 %: Ines kept the light",
+        "Chapter 2, pages 7-8, 2%: Ines kept the light",
+        "Chapter 2, pages 7-8, 90%: Ines kept the light",
     ]
     found = read("html", page)
     assert "Ines kept the light on the cape. One night the lamp went out, and a ship was lost." in found.text
@@ -132,8 +132,8 @@ def test_a_word_document_has_real_footnotes_and_is_read_back() -> None:
     ]
     notes = [found.text[mark.start : mark.end] for mark in found.marks if mark.kind == "note"]
     assert notes[:2] == [
-        "[1] Chapter 2, pages 7-8, 2 %: “Ines kept the light”",
-        "Chapter 2, pages 7-8, 90 %: “Ines kept the light”",
+        "[1] Chapter 2, pages 7-8, 2%: “Ines kept the light”",
+        "Chapter 2, pages 7-8, 90%: “Ines kept the light”",
     ]
     cites = [one for block in paper().blocks for one in block.pieces if isinstance(one, Note)]
     assert sum(note.startswith("[") for note in notes) == len(cites) == 6

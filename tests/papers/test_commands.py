@@ -126,7 +126,7 @@ def hamlet(_: Sequence[Done], folder: Path) -> None:
 def table_2(done: Sequence[Done], folder: Path) -> None:
     rows = csv_rows(folder / "facts.csv")
     assert f"{len(rows)} of " in done[0].err
-    assert "accurate to ±5.0% (98 %)" in done[0].err
+    assert "accurate to ±5.0% (98%)" in done[0].err
     assert {row["judgment"] for row in table(done[1].out, "Validity of key facts")} == {"pass", "fail"}
 
 

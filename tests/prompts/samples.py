@@ -174,8 +174,8 @@ GIVEN: dict[str, BaseModel] = {
         tried=["Revision 1 was refused.", "Revision 2 was taken."],
         answers=["search: lamp: 1 passage", "read: 1924: that is no place"],
         passages=[
-            decision.DecisionPassage(place="characters 0-18, at 0 % of the document", text="The lamp went out."),
-            decision.DecisionPassage(place="characters 19-31, at 50 % of the document", text="It was 1924."),
+            decision.DecisionPassage(place="characters 0-18, at 0% of the document", text="The lamp went out."),
+            decision.DecisionPassage(place="characters 19-31, at 50% of the document", text="It was 1924."),
         ],
         rounds_left=2,
         length=97,

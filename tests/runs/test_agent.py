@@ -242,7 +242,7 @@ async def test_it_may_read_around_a_finding_at_a_part_and_from_character_to_char
             shown = sheet.items("findings")
             if not finding:
                 finding.append(next(name for name, one in shown.items() if one["metric"] == "consistency"))
-                return {"why": "Let me see.", "read": [f"finding {finding[0]}", "at 50 % of it", "1,200 to 1500"]}
+                return {"why": "Let me see.", "read": [f"finding {finding[0]}", "at 50% of it", "1,200 to 1500"]}
             return {"why": "So it is.", "mend": [finding[0]]}
 
     opened.script = Reading()
@@ -251,7 +251,7 @@ async def test_it_may_read_around_a_finding_at_a_part_and_from_character_to_char
     _, second = decisions(opened)
     assert answers(second) == [
         f"read: finding {finding[0]}: 1 passage",
-        "read: at 50 % of it: 1 passage",
+        "read: at 50% of it: 1 passage",
         "read: 1,200 to 1500: 1 passage",
     ]
     places = [tuple(map(int, re.findall(r"\d+", one["place"])[:2])) for one in second.items("passages").values()]
@@ -278,17 +278,17 @@ async def test_it_may_read_around_a_finding_at_a_part_and_from_character_to_char
 async def test_what_cannot_be_looked_up_is_answered_by_a_sentence(court: Open) -> None:
     opened = court(document=island(40))
     length = len(opened.document.text)
-    wrong = ["the end", "140 %", f"{length + 5}-{length + 9}", "one too many"]
+    wrong = ["the end", "140%", f"{length + 5}-{length + 9}", "one too many"]
     opened.script = leading(
         {"why": "?", "read": wrong}, {"why": "?", "read": ["9-9", "zzzz", {"start": 3, "end": 2}]}, mend(1)
     )
     result = await lead(opened, rounds=1)
 
     _, second, third = decisions(opened)
-    nowhere = 'that is not a place: name one such as "40 %" or "1200-2400", or the id of a finding'
+    nowhere = 'that is not a place: name one such as "40%" or "1200-2400", or the id of a finding'
     assert answers(second) == [
         f"read: the end: {nowhere}",
-        "read: 140 %: a document ends at 100 %",
+        "read: 140%: a document ends at 100%",
         f"read: {length + 5}-{length + 9}: there is nothing from character {length + 5:,} to {length + 9:,}:"
         f" the document has {length:,} characters",
         "1 more place: no more than 3 places are answered at once",
@@ -331,7 +331,7 @@ async def test_what_it_has_looked_up_stands_in_the_trace(court: Open) -> None:
         leading(
             {"why": "?", "look_up": ["keeper number 9"], "read": ["nowhere"]},
             mend(1),
-            {"why": "?", "read": ["40 %"]},
+            {"why": "?", "read": ["40%"]},
             {"why": "Enough.", "stop": True},
         )
     )
@@ -343,20 +343,20 @@ async def test_what_it_has_looked_up_stands_in_the_trace(court: Open) -> None:
     assert trace.turns[0].lookups == ()
     assert trace.turns[1].lookups == (search, refused_)
     assert (refused_.asked, refused_.found, refused_.said[:19]) == ("read: nowhere", 0, "that is not a place")
-    assert trace.lookups == (Lookup("read: 40 %", 1),)
+    assert trace.lookups == (Lookup("read: 40%", 1),)
     shown = trace.to_json()
-    assert shown["lookups"] == [{"asked": "read: 40 %", "found": 1, "said": ""}]
+    assert shown["lookups"] == [{"asked": "read: 40%", "found": 1, "said": ""}]
     lines = list(trace_lines(trace, opened.document, show_all=False))
     at = lines.index("  looked up first:")
     assert lines[at + 1] == "    · search: keeper number 9 -> 4 passages"
     assert lines[at + 2].startswith("    · read: nowhere -> that is not a place")
-    assert "    · read: 40 % -> 1 passage" in lines[lines.index("  looked up first:", at + 1) :]
+    assert "    · read: 40% -> 1 passage" in lines[lines.index("  looked up first:", at + 1) :]
 
 
 @pytest.mark.slow
 async def test_a_look_is_answered_once_and_on_the_ledger(court: Open) -> None:
     """The same refinement again asks nobody, and reads the same."""
-    opened = court(leading({"why": "?", "look_up": ["keeper number 9"], "read": ["40 %"]}, mend(1)))
+    opened = court(leading({"why": "?", "look_up": ["keeper number 9"], "read": ["40%"]}, mend(1)))
     first = await lead(opened, rounds=1)
     asked = len(opened.sheets)
     again = await lead(opened, rounds=1)
@@ -372,7 +372,7 @@ async def test_a_look_is_answered_once_and_on_the_ledger(court: Open) -> None:
 
 @pytest.mark.slow
 async def test_what_is_read_fits_however_much_is_asked_for(court: Open) -> None:
-    opened = court(leading({"why": "?", "read": ["0-400000", "8000-90000", "50 %"]}, mend(1)))
+    opened = court(leading({"why": "?", "read": ["0-400000", "8000-90000", "50%"]}, mend(1)))
     opened.document = island(150)
     window, count_of = 2000, EstimatingTokenizer().count
     await lead(opened, settings={"context_tokens": window}, rounds=1)

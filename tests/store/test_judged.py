@@ -481,10 +481,10 @@ def test_what_was_looked_up_is_replaced_and_forgotten_with_what_came_of_it(store
     store.runs.add(run("another"))
     for name in (RUN, "another"):
         for number in (1, 2, 3):
-            store.judgments.keep_lookups(name, number, [Lookup(f"read: {number} %", 1), *LOOKUPS])
+            store.judgments.keep_lookups(name, number, [Lookup(f"read: {number}%", 1), *LOOKUPS])
     store.judgments.keep_lookups(RUN, 2, LOOKUPS)
     store.judgments.keep_lookups(RUN, 3, [])
-    whole = [Lookup("read: 1 %", 1), *LOOKUPS]
+    whole = [Lookup("read: 1%", 1), *LOOKUPS]
     assert store.judgments.lookups(RUN) == {1: whole, 2: LOOKUPS}
     store.judgments.forget_rounds(RUN, after=1)
     assert store.judgments.lookups(RUN) == {1: whole, 2: LOOKUPS}, "what comes next has been decided on already"

@@ -192,7 +192,7 @@ def sheet(
     put(text, output)
     if not quiet:
         margin = margin_of(len(chosen), len(everything), sure) or 0.0
-        say(f"{len(chosen)} of {len(everything)} rows; shares are accurate to ±{margin:.1%} ({100 * sure:g} %)")
+        say(f"{len(chosen)} of {len(everything)} rows; shares are accurate to ±{margin:.1%} ({100 * sure:g}%)")
     return 0
 
 

@@ -24,7 +24,7 @@ Examples:
   redraft lineage 3fa2 --trace openai:gpt-5-mini
 
 Without --trace no model is called. With it, a model is asked about sentences that
-cannot be found by their words. It uses at most 12 % of the tokens that drafting the
+cannot be found by their words. It uses at most 12% of the tokens that drafting the
 summary took.
 """
 

@@ -265,7 +265,7 @@ def evaluation(
 
 
 def _between(one: Evaluation) -> str:
-    """Return the 95 % interval of a score that rests on probabilities."""
+    """Return the 95% interval of a score that rests on probabilities."""
     ends = one.details.get("interval")
     return f" ({score(ends[0])} to {score(ends[1])})" if isinstance(ends, list) else ""
 

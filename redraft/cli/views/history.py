@@ -282,7 +282,7 @@ def _stretch(span: Span, document: Document) -> str:
     first, final = (percent_of(document, one.start) for one in (span, last))
     named = document_of(document, span)
     within = f"all documents, {one_line(named, _TITLE)}" if named else "the document"
-    return f"from {first} % to {final} % of {within}{chapters}"
+    return f"from {first}% to {final}% of {within}{chapters}"
 
 
 def _tree(tree: Tree, document: Document, *, pruned: bool) -> Iterator[str]:

@@ -146,6 +146,6 @@ def show_plan(plan: TracingPlan, *, as_json: bool) -> None:
     """Print to stdout what tracing with a model would ask."""
     lines = (
         f"{count(plan.sentences, 'sentence')} in {count(plan.calls, 'call')}: about {plan.tokens:,} tokens",
-        f"at most {plan.most:,} tokens in all (12 % of what drafting took)",
+        f"at most {plan.most:,} tokens in all (12% of what drafting took)",
     )
     show({"plan": asdict(plan)}, lines, as_json=as_json)

@@ -93,7 +93,7 @@ def systems_correlation(one: ScoreSeries) -> Correlation:
 @table(
     "agreement",
     lambda outcome: f"Scores compared with people's {outcome.design.human}",
-    "Kendall's tau-b over all summaries with a score, with the interval that contains 95 % of resamples by"
+    "Kendall's tau-b over all summaries with a score, with the interval that contains 95% of resamples by"
     f" document, and p, the probability of reaching it by chance; {_P_BY} Spearman's and Pearson's correlation."
     " `tau, all` is over all summaries: one without a score gets the mean of the others. The last row needs no judge:"
     f" it is the {BIGRAMS}.",

@@ -30,7 +30,7 @@ Record = Mapping[str, Cell]
 ENDS = ("95% from", "95% to")
 """The columns of an interval."""
 INTERVAL = (
-    f"The interval contains 95 % of the means of {RESAMPLES:,} resamples of the documents{{}}; with fewer than"
+    f"The interval contains 95% of the means of {RESAMPLES:,} resamples of the documents{{}}; with fewer than"
     f" {LEAST} {{}}there is none."
 )
 SPENT = ("calls", "cached", "prompt_tokens", "completion_tokens")

@@ -35,7 +35,7 @@ class Both(NamedTuple):
 def how(pairs: str) -> str:
     """Return the caption text that explains the interval of a table about pairs of this name."""
     return (
-        f"The interval contains 95 % of {RESAMPLES:,} resamples: of documents with all their {pairs}, or of"
+        f"The interval contains 95% of {RESAMPLES:,} resamples: of documents with all their {pairs}, or of"
         f" {pairs} where there are fewer than {FEWEST} documents; with fewer than {FEWEST} of these there is none."
     )
 

@@ -132,7 +132,7 @@ class Score(DossierModel):
     outcome: str
     score: float | None
     interval: tuple[float, float] | None
-    """The 95 % interval of a score that rests on probabilities."""
+    """The 95% interval of a score that rests on probabilities."""
     judged: int
     unjudged: int
     reason: Scrubbed

@@ -55,7 +55,7 @@ class Cited:
         """The document, chapter, page and percentage, as far as there are any."""
         document, chapter = (one_line(name, _QUOTE) for name in (self.origin.document, self.origin.chapter))
         # The percentage helps to find a place in a single document, not in one of several.
-        percent = "" if document else f"{self.origin.percent} %"
+        percent = "" if document else f"{self.origin.percent}%"
         return tuple(one for one in (document, chapter, on_pages(self.origin.pages), percent) if one)
 
     @property

@@ -74,7 +74,7 @@ def _unjudged(system: System) -> int:
     "Mean over summaries of the share of judged sentences that are not confusing (equation 1): BooookScore on a scale"
     " of 0 to 100, score of 0 to 1. Where people marked spans, the sentences of a span are one sentence, and so is a"
     " pair of spans (footnote 12). The other figures (0 to 1) are the standard deviation of that mean over"
-    f" {RESAMPLES:,} resamples of the summaries (appendix G), and the interval that contains 95 % of them.",
+    f" {RESAMPLES:,} resamples of the summaries (appendix G), and the interval that contains 95% of them.",
     ("system", "BooookScore", "score", "sd", *ENDS, "summaries", "of", "sentences", "judged", "unjudged", "confused"),
     _on_systems,
 )

@@ -509,12 +509,12 @@ def _who(one: Record) -> str:
 
 def _percents(one: Record, names: Sequence[str]) -> str:
     values = [number(one[name]) for name in names]
-    return " / ".join("–" if value is None else f"{100 * value:.0f}" for value in values) + " %"
+    return " / ".join("–" if value is None else f"{100 * value:.0f}" for value in values) + "%"
 
 
 def _signed(cell: Cell) -> str:
     value = number(cell)
-    return "–" if value is None else f"{round(value):+d} %" if round(value) else "0 %"
+    return "–" if value is None else f"{round(value):+d}%" if round(value) else "0%"
 
 
 EXPERIMENT: Experiment[ContextDesign, ContextOutcome] = Experiment(

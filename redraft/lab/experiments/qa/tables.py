@@ -51,7 +51,7 @@ _MOST_LENGTHS, _MOST_MODELS, _DIGITS = 13, 4, 6
 _HOW = (
     "Accuracy: the share of questions handled correctly, out of those whose paragraph was read completely."
     " Correct is a right answer by the judge, the right yes or no, or saying that there is no answer where there"
-    " is none. 95 % intervals are bootstrapped over questions; with fewer than five there is none. Similarity:"
+    " is none. 95% intervals are bootstrapped over questions; with fewer than five there is none. Similarity:"
     " the mean similarity of the given answers to the reference."
 )
 _LONG = f"{_HOW} Tokens are the mean over steps of about that length."
@@ -188,7 +188,7 @@ _SIMILARITIES: Mapping[str, Callable[[QaItem], float | None]] = {
     "differences",
     "Paired differences between models",
     "Mean over questions of how much more often the first model was correct than the second, at the steps for"
-    " which both have a verdict. 95 % intervals are bootstrapped over questions; with fewer than five there is"
+    " which both have a verdict. 95% intervals are bootstrapped over questions; with fewer than five there is"
     " none.",
     ("first", "second", "type", "difference", *ENDS, "questions"),
     _basis,

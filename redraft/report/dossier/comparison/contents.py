@@ -16,7 +16,7 @@ different verdicts; `open`: some run has no verdict on it, so that it is not cou
 
 
 class Range(DossierModel):
-    """The range that holds 95 % of the resamples of a figure."""
+    """The range that holds 95% of the resamples of a figure."""
 
     low: float
     high: float

@@ -37,7 +37,7 @@ _DIGITS = 6
 
 
 def interval_of_mean(values: Sequence[float]) -> Range | None:
-    """Return the range of 95 % of resampled means, regardless of the order of the values; None for fewer than 5."""
+    """Return the range of 95% of resampled means, regardless of the order of the values; None for fewer than 5."""
     if len(values) < LEAST:
         return None
     found = interval(draws(len(values)) @ np.sort(np.asarray(values, dtype=np.float64)) / len(values))
