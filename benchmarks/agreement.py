@@ -29,6 +29,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.common import DATA, table
 from redraft import Store
+from redraft.domain import record_json
 from redraft.lab.agreement.correlation import ScoreSeries, baseline, between_systems, filled
 from redraft.lab.agreement.formats import FORMATS
 from redraft.lab.agreement.people import Dataset, HumanItem, tau_b
@@ -144,7 +145,7 @@ def written(figures: Sequence[Agreement]) -> str:
 
 def _entry(one: Agreement) -> str:
     whose = {"judge": one.standing.judge, "metric": one.standing.metric, "version": one.standing.version}
-    lines = [f"{name} = {_value(value)}" for name, value in (whose | one.to_json()).items() if value is not None]
+    lines = [f"{name} = {_value(value)}" for name, value in (whose | record_json(one)).items() if value is not None]
     return "\n".join(["[[figures]]", *lines])
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from pydantic import ConfigDict, Field, PlainSerializer, computed_field
+from pydantic import ConfigDict, Field, PlainSerializer, TypeAdapter, computed_field
 from pydantic.dataclasses import dataclass as record
 from typing_extensions import TypedDict
 
@@ -15,6 +15,24 @@ from redraft.document import Document as Document
 from redraft.document import DocumentSection as DocumentSection
 from redraft.document import Span as Span
 from redraft.document import content_id as content_id
+
+if TYPE_CHECKING:
+    computed = property
+else:
+    computed = computed_field
+"""A property that is part of a record's JSON. Type checkers do not know pydantic's `computed_field` as a property."""
+
+
+_ADAPTERS: dict[type, TypeAdapter[Any]] = {}
+
+
+def record_json(record: object) -> dict[str, Any]:
+    """Return a record as JSON: its fields by their aliases, and its computed properties."""
+    kind = type(record)
+    adapter = _ADAPTERS.get(kind) or _ADAPTERS.setdefault(kind, TypeAdapter(kind))
+    shown: dict[str, Any] = adapter.dump_python(record, mode="json", by_alias=True)
+    return shown
+
 
 Became = Literal["fixed", "kept", "left", ""]
 """The reviser's answer: fixed, kept because the document says so, or left as it is."""
@@ -271,8 +289,7 @@ class Finding:
         """Return whether it says that the document has no such statement, after all of it was read."""
         return self.task == "remove" and self.read.startswith(WHOLE)
 
-    @computed_field  # type: ignore[prop-decorator]
-    @property
+    @computed
     def id(self) -> str:
         """Return the id: equal for the same objection to the same words in any draft."""
         about = self.question or self.answer

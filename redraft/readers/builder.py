@@ -7,7 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from redraft.document import Document, DocumentSection, Mark, MarkKind, Span, content_id
 from redraft.readers.matter import Extent, missing
@@ -51,10 +51,6 @@ class ReadText:
         return Document(
             content_id(self.text), title, self.text, sections, name, encoding, notes, self.marks, self.language
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields for another process."""
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 def sections_of(headings: Sequence[Heading], length: int) -> Iterable[DocumentSection]:

@@ -7,6 +7,7 @@ import resource
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import asdict
 
 from redraft.errors import DocumentError
 from redraft.readers import docx, epub, html, odt, rtf, subtitles
@@ -31,7 +32,7 @@ def main(form: Format, name: str) -> None:
     """Read the file on standard input, and write its content or the error as JSON to standard output."""
     _limit(form)
     try:
-        answer: dict[str, object] = READERS[form](sys.stdin.buffer.read(), name).to_json()
+        answer: dict[str, object] = asdict(READERS[form](sys.stdin.buffer.read(), name))
     except DocumentError as error:
         answer = {"error": error.message, "hint": error.hint}
     except MemoryError:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Annotated
 
-from pydantic_core import to_jsonable_python
+from pydantic import Field
 
 from redraft.domain import Evaluation, FinalComparison, Finding, Lookup, Round, Ruling
 from redraft.fields import Calibration
@@ -217,7 +218,7 @@ _OF_PROBABILITIES = (BRIER, CALIBRATION_ERROR, *FIT)
 class Agreement:
     """How well a judge agrees with people on something."""
 
-    standing: JudgeSetup
+    standing: Annotated[JudgeSetup, Field(exclude=True)]
     dataset: str
     human: str
     """What people were asked."""
@@ -235,12 +236,6 @@ class Agreement:
     def of_probabilities(self) -> bool:
         """Return whether the figure is about probabilities rather than scores or verdicts."""
         return self.measure in _OF_PROBABILITIES
-
-    def to_json(self) -> dict[str, object]:
-        """Return the figure as JSON, without the judge's setup."""
-        shown: dict[str, object] = to_jsonable_python(self)
-        del shown["standing"]
-        return shown
 
 
 class Agreements(Repository):

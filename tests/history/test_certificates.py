@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from redraft.builtin.facade import IDENTITY
-from redraft.domain import Evaluation
+from redraft.domain import Evaluation, record_json
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.report.history import certificates as module
 from redraft.report.history.certificates import certificate, in_words, packaged, packaged_words, standing_of
@@ -78,7 +78,7 @@ def test_the_built_in_judge_goes_by_no_prompts_and_says_what_it_does_not_see(sto
     behind = certificate(store, one, scored())
     assert behind.line().startswith("extractive (no language model), which finds a swapped name")
     assert "does not see whether a statement in other words is true" in behind.line()
-    assert behind.to_json()["misses"] == packaged_words()["consistency"]["misses"]
+    assert record_json(behind)["misses"] == packaged_words()["consistency"]["misses"]
     beside = judging_run(JudgeConfig(judges=("extractive", "openai:a")))
     assert "no language model" not in certificate(store, beside, scored()).line()
 

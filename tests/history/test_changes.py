@@ -129,7 +129,7 @@ def test_a_finding_is_credited_to_the_sentence_it_was_about_and_an_answer_to_the
 
     credited = {change.after: change.answers for change in found.changes}
     assert credited == {"The keeper is called Tom Ash.": (WRONG,), "The light is kept by Ruth Crane.": (UNANSWERED,)}
-    assert (found.answered, found.new) == ((), ())
+    assert (found.answered_elsewhere, found.new) == ((), ())
 
 
 def test_the_judge_knows_better_than_the_words_which_sentence_answers() -> None:
@@ -151,7 +151,7 @@ def test_each_missing_fact_is_a_complaint_of_its_own_and_credited_to_the_sentenc
 
     assert LIGHT.id != OIL.id
     assert [change.answers for change in found.changes] == [(LIGHT,)]
-    assert (found.answered, found.new) == ((), ())
+    assert (found.answered_elsewhere, found.new) == ((), ())
 
 
 def test_an_unfaithful_sentence_is_credited_with_its_correction_whatever_the_judge_said_of_it() -> None:
@@ -163,7 +163,7 @@ def test_an_unfaithful_sentence_is_credited_with_its_correction_whatever_the_jud
     assert again.id == wrong.id
     found = difference(turn(wrong.sentence, wrong), turn(f"It rains. {wrong.sentence}", again))
     assert [change.answers for change in found.changes] == [()]
-    assert (found.answered, found.new) == ((), ())
+    assert (found.answered_elsewhere, found.new) == ((), ())
 
 
 def test_evidence_is_looked_for_where_the_answer_is_in_other_words() -> None:
@@ -176,7 +176,7 @@ def test_evidence_is_looked_for_where_the_answer_is_in_other_words() -> None:
 def test_what_no_change_accounts_for_is_listed_apart() -> None:
     found = difference(turn("It rains.", UNANSWERED), turn("It rains. Then it snows."))
 
-    assert found.answered == (UNANSWERED,)
+    assert found.answered_elsewhere == (UNANSWERED,)
 
 
 def test_a_complaint_that_lives_on_in_the_changed_sentence_is_not_answered() -> None:
@@ -184,7 +184,7 @@ def test_a_complaint_that_lives_on_in_the_changed_sentence_is_not_answered() -> 
     found = difference(turn(WRONG.sentence, WRONG), turn(still.sentence, still))
 
     assert [change.answers for change in found.changes] == [()]
-    assert (found.answered, found.new) == ((), ())
+    assert (found.answered_elsewhere, found.new) == ((), ())
 
 
 def test_a_question_that_is_now_answered_wrongly_is_new_and_not_answered() -> None:
@@ -199,4 +199,4 @@ def test_nothing_is_answered_where_the_metric_failed() -> None:
     found = difference(turn("", UNANSWERED), turn("Ruth Crane keeps it.", failed="coverage"))
 
     assert [change.answers for change in found.changes] == [()]
-    assert found.answered == ()
+    assert found.answered_elsewhere == ()

@@ -16,6 +16,7 @@ from redraft.cli.given import store_to_read
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import reading, say
+from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.plugins import require_agreement
 
@@ -259,7 +260,9 @@ def list_(db: str | None, as_json: bool) -> int:
     with store_to_read(db) as store:
         found = [*store.agreements.all(), *packaged()]
     if as_json:
-        echo_json([{**asdict(one.standing), "prompts": one.standing.prompts or None, **one.to_json()} for one in found])
+        echo_json(
+            [asdict(one.standing) | {"prompts": one.standing.prompts or None} | record_json(one) for one in found]
+        )
     elif not found:
         click.echo("no judge has been checked against people yet: see `redraft agree FILE --save`")
     else:

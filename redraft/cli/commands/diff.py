@@ -9,6 +9,7 @@ import click
 from redraft.cli import hints, options
 from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
+from redraft.domain import record_json
 from redraft.errors import RunError, UsageError
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     before, after = (read.turn(number) for number in rounds or _ends(read))
     with reading(document):
         found = difference(before, after)
-    content = {"run": read.run.id, "from": before.heading(), "to": after.heading(), **found.to_json()}
+    content = {"run": read.run.id, "from": before.heading(), "to": after.heading(), **record_json(found)}
     show(content, history.diff_lines(found, before, after, document), as_json=as_json)
     return 0
 

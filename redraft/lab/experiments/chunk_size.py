@@ -15,7 +15,7 @@ from pydantic_core import to_jsonable_python
 from redraft.agents.accounts import gather_all
 from redraft.agents.fact_checker import FactChecker
 from redraft.agents.judge import Judge
-from redraft.domain import Chunk, Document, Totals
+from redraft.domain import Chunk, Document, Totals, record_json
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.events import StageStarted
@@ -300,7 +300,7 @@ def _settings(outcome: SizeOutcome) -> Mapping[str, object]:
     return {
         **json_of(outcome.design, "judges sizes sample seed"),
         "documents": [{"id": document.id, "title": document.title} for document in outcome.documents],
-        "certificates": [one.to_json() for one in outcome.certificates],
+        "certificates": [record_json(one) for one in outcome.certificates],
     }
 
 

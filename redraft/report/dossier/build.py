@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 
-from redraft.domain import Document, Evaluation, KeyFact, KeyFacts, Pack, Parent, Span
+from redraft.domain import Document, Evaluation, KeyFact, KeyFacts, Pack, Parent, Span, record_json
 from redraft.errors import RunError
 from redraft.evaluators.metric_info import withdrawn
 from redraft.report.dossier.contents import (
@@ -57,7 +57,7 @@ def scores(result: Result) -> Iterator[Score]:
             initial=first.score if first else None,
             interval=_interval(one),
             self_check=bool(certificate and certificate.self_check),
-            certificate=certificate.to_json() if certificate else None,
+            certificate=record_json(certificate) if certificate else None,
             stands_on=certificate.line() if certificate else "",
         )
 

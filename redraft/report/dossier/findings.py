@@ -123,7 +123,7 @@ def _line_of_descent(trace: RunTrace, result: Turn | None) -> set[int]:
 
 def _answers(found: DraftDiff) -> dict[str, SentenceChange | None]:
     """Return the findings that are gone, by id, with the change to credit, if any."""
-    gone: dict[str, SentenceChange | None] = {finding.id: None for finding in found.answered}
+    gone: dict[str, SentenceChange | None] = {finding.id: None for finding in found.answered_elsewhere}
     return gone | {finding.id: change for change in found.changes for finding in change.answers}
 
 

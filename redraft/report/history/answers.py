@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from redraft.agents.answerer import FoundAnswer
-from redraft.domain import Document, Evaluation, Span, Totals
+from redraft.domain import Document, Evaluation, Span, Totals, record_json
 from redraft.errors import RunError
 from redraft.report.history.results import Result, document_read, evaluation_json, read_result
 from redraft.settings import ANSWER
@@ -101,7 +101,7 @@ class Answer:
             "sentences": [asdict(one) for one in self.sentences],
             "citations": [asdict(one) | {"span": list(one.span)} for one in self.citations],
             "consistency": evaluation_json(judged, self.result.outline) if judged else None,
-            "certificate": certificate.to_json() if certificate else None,
+            "certificate": record_json(certificate) if certificate else None,
             "self_check": bool(self.result.self_checked),
             "notes": list(self.notes),
             "usage": asdict(self.usage),

@@ -6,13 +6,15 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from redraft.builtin.facade import IDENTITY
-from redraft.domain import Evaluation, content_id
+from redraft.domain import Evaluation, computed, content_id
 from redraft.evaluators.metric_info import SELF_CHECK, UNASKED, known, self_checks
 from redraft.settings import EXTRACTIVE, FIGURES, JudgeConfig
 from redraft.store.judgments import BRIER, CALIBRATION_ERROR, FIT, Agreement, JudgeSetup
@@ -44,16 +46,18 @@ class Certificate:
     version: int
     judges: tuple[str, ...]
     """The judges' names as configured."""
-    prompts: str
-    """The name of the prompt set, and a hash of its texts."""
+    prompts: str | None
+    """The name of the prompt set, and a hash of its texts; None if no prompts are used."""
     unjudged_share: float | None
     spread: Mapping[str, Any] | None = None
     """The spread over repeated judgings; None if there was only one."""
     agreements: tuple[Agreement, ...] = ()
     self_check: bool = False
     """Whether the built-in model judged its own text; such a score says nothing about quality."""
-    words: Mapping[str, str] = field(default_factory=dict)
-    """What the built-in judge sees and misses, if it is the only judge."""
+    sees: Annotated[str, Field(exclude_if=lambda said: not said)] = ""
+    """What the built-in judge sees, if it is the only judge."""
+    misses: Annotated[str, Field(exclude_if=lambda said: not said)] = ""
+    """What it does not see."""
 
     @property
     def agreement(self) -> Agreement | None:
@@ -71,27 +75,17 @@ class Certificate:
         kind = "calibrated probabilities" if FIT[0] in found else "probabilities"
         return f"{kind} with Brier score {found[BRIER]:.2f}, calibration error {found[CALIBRATION_ERROR]:.2f}"
 
-    def to_json(self) -> dict[str, object]:
-        """Return the certificate as JSON."""
-        return {
-            "judges": list(self.judges),
-            "metric": self.metric,
-            "version": self.version,
-            "prompts": self.prompts or None,
-            "spread": dict(self.spread) if self.spread else None,
-            "unjudged_share": self.unjudged_share,
-            "agreements": [one.to_json() for one in self.agreements],
-            "agrees": in_words(self.agreement),
-            "self_check": self.self_check,
-            **self.words,
-        }
+    @computed
+    def agrees(self) -> str:
+        """How well the judge agrees with people, in words."""
+        return in_words(self.agreement)
 
     def line(self, *, brief: bool = False) -> str:
         """Return the certificate in one line; `brief` omits the prompt hash, the spread and the unjudged share."""
         who = " and ".join(one_line(judge, _LONGEST) for judge in self.judges)
-        if self.words:
-            who = f"{who} (no language model), which {self.words['sees']}; it does not see {self.words['misses']}"
-        prompts = self.prompts.rpartition(" ")[0] if brief else self.prompts
+        if self.sees:
+            who = f"{who} (no language model), which {self.sees}; it does not see {self.misses}"
+        prompts = self.prompts and (self.prompts.rpartition(" ")[0] if brief else self.prompts)
         parts = [who, f"prompts {prompts}"] if prompts else [who]
         if self.self_check:
             parts.append(f"a {SELF_CHECK}, since it wrote the summary too")
@@ -134,12 +128,12 @@ def certificate(store: Store, run: Run, evaluation: Evaluation) -> Certificate:
         evaluation.metric,
         evaluation.version,
         judges_of(run),
-        f"{one_line(str(run.settings.prompts), _LONGEST)} {standing.prompts}" if standing.prompts else "",
+        f"{one_line(str(run.settings.prompts), _LONGEST)} {standing.prompts}" if standing.prompts else None,
         None if judged is None else 1 - judged,
         spread if isinstance(spread, dict) and spread.get("n", 0) > 1 else None,
         (*store.agreements.of(standing), *(one for one in packaged() if one.standing == standing)),
         evaluation.metric in self_checked(run),
-        packaged_words().get(evaluation.metric, {}) if alone else {},
+        **(packaged_words().get(evaluation.metric, {}) if alone else {}),
     )
 
 

@@ -11,9 +11,7 @@ from difflib import SequenceMatcher
 from math import log
 from typing import Literal, NamedTuple
 
-from pydantic_core import to_jsonable_python
-
-from redraft.domain import REVIEW, Finding
+from redraft.domain import REVIEW, Finding, computed
 from redraft.evaluators.metric_info import aim_of
 from redraft.report.history.trace import Turn
 from redraft.text.sentences import worded
@@ -44,7 +42,7 @@ class SentenceChange:
     after: str
     answers: tuple[Finding, ...] = ()
 
-    @property
+    @computed
     def words(self) -> list[Piece]:
         """The words that were kept, removed and added."""
         return changed_words(self.before, self.after)
@@ -52,25 +50,14 @@ class SentenceChange:
 
 @dataclass(frozen=True, slots=True)
 class DraftDiff:
-    """What changed between two drafts. `answered` are the findings that are gone without a change to credit."""
+    """What changed between two drafts."""
 
     changes: tuple[SentenceChange, ...]
     kept: int
     moved: tuple[str, ...]
-    answered: tuple[Finding, ...] = ()
+    answered_elsewhere: tuple[Finding, ...] = ()
+    """The findings that are gone without a change to credit."""
     new: tuple[Finding, ...] = ()
-
-    def to_json(self) -> dict[str, object]:
-        """Return the difference as JSON."""
-        return {
-            "kept": self.kept,
-            "moved": list(self.moved),
-            "changes": [
-                to_jsonable_python(one) | {"words": [list(piece) for piece in one.words]} for one in self.changes
-            ],
-            "answered_elsewhere": to_jsonable_python(self.answered),
-            "new": to_jsonable_python(self.new),
-        }
 
 
 def difference(before: Turn, after: Turn) -> DraftDiff:
@@ -99,7 +86,7 @@ def difference(before: Turn, after: Turn) -> DraftDiff:
     for finding in gone:
         answered[thanks.of(finding)].append(finding)
     changes = tuple(replace(change, answers=tuple(answered[n])) for n, change in enumerate(changed.changes))
-    return replace(changed, changes=changes, answered=tuple(answered[_NOBODY]), new=tuple(come))
+    return replace(changed, changes=changes, answered_elsewhere=tuple(answered[_NOBODY]), new=tuple(come))
 
 
 def _complaint(finding: Finding, sentence: str) -> tuple[str, ...]:

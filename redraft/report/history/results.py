@@ -26,6 +26,7 @@ from redraft.domain import (
     Round,
     Span,
     Totals,
+    record_json,
 )
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.metric_info import PREFERENCE, standing, withdrawn
@@ -315,7 +316,7 @@ class Result:
             "goals": self.goals,
             "unjudged": self.unjudged,
             "unscored": self.unscored,
-            "certificates": {metric: one.to_json() for metric, one in self.certificates.items()},
+            "certificates": {metric: record_json(one) for metric, one in self.certificates.items()},
             "missing": self.missing,
             "withdrawn": {name: found for name, one in self.evaluations.items() if (found := withdrawn(one))},
             "final_comparison": comparison_json(self.compared),
@@ -348,7 +349,7 @@ class Result:
     def _metrics_json(self) -> dict[str, object]:
         return {
             name: evaluation_json(one, self.outline)
-            | ({"certificate": self.certificates[name].to_json()} if name in self.certificates else {})
+            | ({"certificate": record_json(self.certificates[name])} if name in self.certificates else {})
             for name, one in self.evaluations.items()
         }
 

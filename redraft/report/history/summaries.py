@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from redraft.domain import GIVEN, OTHER, Draft, Evaluation
+from redraft.domain import GIVEN, OTHER, Draft, Evaluation, record_json
 from redraft.errors import RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.report.entry import Entry, Line
@@ -88,7 +88,7 @@ class SummaryComparison:
             "preference": self.aspects,
             "agreement": preference.details["agreement"],
             "judgings": self.judgings,
-            "certificate": self.certificate.to_json(),
+            "certificate": record_json(self.certificate),
         }
         reason = {"reason": preference.reason} if preference.reason else {}
         return shown | reason | {"usage": asdict(result.usage)}

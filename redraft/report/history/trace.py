@@ -21,6 +21,7 @@ from redraft.domain import (
     Round,
     Span,
     content_id,
+    record_json,
 )
 from redraft.errors import RunError
 from redraft.evaluators.metric_info import withdrawn
@@ -341,7 +342,7 @@ def _turn_json(turn: Turn, document: Document) -> dict[str, object]:
         "answers": to_jsonable_python(made.answers),
         "lookups": to_jsonable_python(turn.lookups),
         "unjudged": {name: one.unjudged for name, one in turn.evaluations.items() if name not in _UNSCORED},
-        "certificates": {name: one.to_json() for name, one in turn.certificates.items()},
+        "certificates": {name: record_json(one) for name, one in turn.certificates.items()},
         "missing": {name: list(one.missing) for name, one in turn.evaluations.items() if one.missing},
         "withdrawn": {name: found for name, one in turn.evaluations.items() if (found := withdrawn(one))},
         "statistics": figures(turn.evaluations),

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import fmean
 
+from redraft.domain import record_json
 from redraft.evaluators.booookscore import UNTYPED
 from redraft.evaluators.consensus import RESAMPLES, SEED, spread_of_mean
 from redraft.evaluators.reference.keyfacts import ALL
@@ -277,7 +278,7 @@ def _settings(outcome: CoherenceOutcome) -> Mapping[str, object]:
         "beside": [one.name for one in outcome.beside],
         "references": outcome.references is not None,
         "judges": list(outcome.design.judges),
-        "certificates": [judge.certificate.to_json() for judge in outcome.judges if judge.certificate],
+        "certificates": [record_json(judge.certificate) for judge in outcome.judges if judge.certificate],
         "batch": outcome.design.batch if outcome.judges else None,
         "tokenizer": outcome.tokenizer,
         "resamples": RESAMPLES,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
 
-from redraft.domain import Span
+from redraft.domain import Span, record_json
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.metric_info import LEAST_SHARE
@@ -455,7 +455,7 @@ def _settings(outcome: ContextOutcome) -> Mapping[str, object]:
         "sets": dict(design.sets),
         "drafting": {one.name: one.to_json() for one in design.models},
         "documents": [course.to_json() for course in outcome.courses],
-        "certificates": [one.to_json() for one in outcome.certificates],
+        "certificates": [record_json(one) for one in outcome.certificates],
     }
 
 

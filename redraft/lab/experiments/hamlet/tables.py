@@ -10,7 +10,7 @@ from itertools import combinations
 from statistics import StatisticsError, correlation
 from typing import Literal
 
-from redraft.domain import KeyFact, Perspective, Totals, Tree
+from redraft.domain import KeyFact, Perspective, Totals, Tree, record_json
 from redraft.evaluators.metric_info import NONE
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, share
 from redraft.lab.experiments.experiment import (
@@ -524,7 +524,7 @@ def _settings(outcome: HamletOutcome) -> Mapping[str, object]:
         **json_of(design, keys, models=models, others=others),
         "drafting": {one.name: one.to_json() for one in design.models},
         "documents": [subject.to_json() for subject in outcome.subjects],
-        "certificates": [one.to_json() for one in outcome.certificates],
+        "certificates": [record_json(one) for one in outcome.certificates],
     }
 
 
