@@ -244,7 +244,7 @@ def diff_lines(found: DraftDiff, before: Turn, after: Turn, document: Document) 
         yield from terminal.wrapped(_text(change), _MARKS[change.kind])
         for finding in change.answers:
             yield from terminal.wrapped(figures.brief_finding(finding), "    fixes · ")
-    yield from _apart(f"fixed since round {one}, but by no single change", found.answered, document)
+    yield from _apart(f"fixed since round {one}, but by no single change", found.answered_elsewhere, document)
     yield from _apart(f"new in round {other}", found.new, document)
 
 
