@@ -190,17 +190,6 @@ class TestScoreAgainstCost:
         upright = max(lines, key=lambda line: line.bottom - line.top)
         assert (upright.top, upright.bottom) == (close(read.tick("0.6")[1]), close(read.tick("0.2")[1]))
 
-    def test_costs_far_apart_are_told_by_powers_of_ten(self) -> None:
-        plot = ScoreAgainstCost([CostPoint("a", 0.01, 0.4), CostPoint("b", 1, 0.8)], "coverage")
-        read = Read(plot.picture())
-        assert "cost per document, in US dollars (logarithmic)" in read.words
-        assert read.tipped("a: ").middle[0] == close(read.tick("0.01")[0])
-        assert read.tipped("b: ").middle[0] == close(read.tick("1")[0])
-
-    def test_what_costs_nothing_is_on_an_even_scale(self) -> None:
-        plot = ScoreAgainstCost([CostPoint("a", 0, 0.4), CostPoint("b", 100, 0.8)], "coverage")
-        assert not any("logarithmic" in word for word in Read(plot.picture()).words)
-
     def test_who_has_no_price_is_named_and_not_drawn(self) -> None:
         picture = ScoreAgainstCost([CostPoint("a", 1, 0.4), CostPoint("free", None, 0.8)], "coverage").picture()
         assert "free" in picture.caption

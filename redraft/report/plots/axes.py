@@ -195,8 +195,6 @@ _LEAST_SPAN = 0.2
 _STEPS = (1, 2, 5, 10)
 _MINUS = "−"
 _SHORT = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
-# A log scale with at most this many powers has ticks in between.
-_FEW_POWERS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,50 +256,6 @@ class Linear:
 
 
 @dataclass(frozen=True, slots=True)
-class Log:
-    """A logarithmic scale between two powers of ten, `low` and `high`."""
-
-    low: int
-    high: int
-    start: float = 0.0
-    end: float = 1.0
-
-    @classmethod
-    def over(cls, values: Iterable[Number]) -> Log:
-        """Return a scale that covers all values above zero."""
-        low, high = _bounds(value for value in values if value is not None and value > 0)
-        first = math.floor(math.log10(max(low, _SMALLEST)) + _NEAR)
-        return cls(first, max(first + 1, math.ceil(math.log10(max(high, _SMALLEST)) - _NEAR)))
-
-    def drawn(self, start: float, end: float) -> Self:
-        """Return the same scale from one place to another."""
-        return replace(self, start=start, end=end)
-
-    def place(self, value: float) -> float:
-        """Return where a value is drawn, clamped to the scale; zero and less are at its lower end."""
-        power = math.log10(value) if value > 0 else self.low
-        share = (power - self.low) / (self.high - self.low)
-        return self.start + min(1.0, max(0.0, share)) * (self.end - self.start)
-
-    def ticks(self) -> list[float]:
-        """Return powers of ten, with 2 and 5 times each if there are few, and only some of them if there are many."""
-        powers = range(self.low, self.high + 1, max(1, math.ceil((self.high - self.low) / 6)))
-        if len(powers) > _FEW_POWERS + 1:
-            return [10.0**power for power in powers]
-        ticks = [factor * 10.0**power for power in powers for factor in (1, 2, 5)]
-        return ticks[: len(powers) * 3 - 2]
-
-    def label(self, value: float) -> str:
-        """Format a tick: plain digits for moderate values, millions and billions by letter, else a power of ten."""
-        if 1e-4 < value < 1e6:
-            return f"{value:,.{max(0, -math.floor(math.log10(value) + _NEAR))}f}"
-        for size, letter in _SHORT[:2]:
-            if size <= value < 1000 * size:
-                return f"{value / size:.0f}{letter}"
-        return f"{value:.0e}".replace("-", _MINUS).replace("e+", "e")
-
-
-@dataclass(frozen=True, slots=True)
 class Bands:
     """A categorical scale: one band of equal width per name, in order, with gaps between them."""
 
@@ -342,7 +296,7 @@ class Bands:
         return self.names[int(value)]
 
 
-Scale = Linear | Log | Bands
+Scale = Linear | Bands
 
 
 def _bounds(values: Iterable[Number]) -> tuple[float, float]:

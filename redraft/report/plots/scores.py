@@ -12,7 +12,6 @@ from redraft.report.plots.axes import (
     Frame,
     LabelRows,
     Linear,
-    Log,
     beside,
     frame,
     left_out,
@@ -275,8 +274,6 @@ class RoundScores:
 
 
 _HEIGHT_OF_COSTS = 280
-# The maximum ratio of costs on a linear scale.
-_FAR = 50
 _NAME = 0.36
 
 
@@ -314,9 +311,9 @@ class ScoreAgainstCost:
         if not drawn:
             told = "No system has both a cost and a score."
             return canvas.nothing(top, told, told)
-        x, said = _cost_scale(drawn)
+        x = Linear.over([0, *(value for one in drawn for value in (one.cost, one.cost_low, one.cost_high))])
         y = Linear.of_scores(value for one in drawn for value in (one.score, one.low, one.high))
-        made = frame(canvas, top, _HEIGHT_OF_COSTS, x, y, x_name=self.cost + said, y_name=self.score)
+        made = frame(canvas, top, _HEIGHT_OF_COSTS, x, y, x_name=self.cost, y_name=self.score)
         self._marks(canvas, made, drawn)
         out = [isolated(one.name) for one in self.contestants if one not in drawn]
         left = f" Not shown (no cost or no score): {', '.join(out)}." if out else ""
@@ -345,14 +342,6 @@ class ScoreAgainstCost:
                 canvas.line(place, box.nearest(place), "axis", thick=0.8)
         for name, box, room in labels:
             canvas.text(box.left, box.bottom - 3, name, room=room + 0.01, halo=True, brief=brief[name])
-
-
-def _cost_scale(drawn: Sequence[CostPoint]) -> tuple[Linear | Log, str]:
-    costs = [value for one in drawn for value in map(finite, (one.cost, one.cost_low, one.cost_high))]
-    known = [value for value in costs if value is not None]
-    if min(known) > 0 and max(known) / _FAR > min(known):
-        return Log.over(known), " (logarithmic)"
-    return Linear.over([0, *known]), ""
 
 
 def _lines(made: Frame, one: CostPoint, at: Point) -> list[Box]:
