@@ -90,18 +90,21 @@ _BY_SUFFIX: dict[str, Form] = {
 # Suffixes under which a page would not open.
 _OTHERS = frozenset({".docx", ".doc", ".odt", ".rtf", ".pdf", ".epub", ".xlsx", ".csv", ".tex", ".xml", ".jsonl"})
 
-form_options = options.grouped(
-    options.typed_option(
-        "--output", "-o", section="output", metavar="FILE", help="Write to this file instead of stdout."
-    ),
-    options.typed_option(
-        "--format",
-        "form",
-        section="output",
-        type=click.Choice(["html", "markdown", "json"]),
-        help="The format; by default FILE's ending decides, else a page.",
-    ),
-)
+
+def form_options(*forms: Form) -> Callable[[options.F], options.F]:
+    """Return the options of a command that writes a page, or one of the other formats."""
+    return options.grouped(
+        options.typed_option(
+            "--output", "-o", section="output", metavar="FILE", help="Write to this file instead of stdout."
+        ),
+        options.typed_option(
+            "--format",
+            "form",
+            section="output",
+            type=click.Choice(forms),
+            help="The format; by default FILE's ending decides, else a page.",
+        ),
+    )
 
 
 def form_of(form: Form | None, output: str | None, hint: str) -> Form:
@@ -118,11 +121,11 @@ def form_of(form: Form | None, output: str | None, hint: str) -> Form:
     return wanted
 
 
-def in_form(content: C, form: Form, markdown: Callable[[C], str], page: Callable[[C], str]) -> str:
+def in_form(content: C, form: Form, page: Callable[[C], str], markdown: Callable[[C], str] | None = None) -> str:
     """Return the content as JSON, Markdown or HTML."""
     if form == "json":
         return content.model_dump_json(indent=2) + "\n"
-    return markdown(content) if form == "markdown" else page(content)
+    return markdown(content) if form == "markdown" and markdown else page(content)
 
 
 def put(text: str, output: str | None, hint: str = "name another file with -o") -> None:

@@ -23,7 +23,7 @@ text unless --no-source is given.
 
 @command(epilog=_EPILOG)
 @click.argument("run_id", metavar="RUN")
-@form_options
+@form_options("html", "markdown", "json")
 @options.typed_option(
     "--no-source", section="output", is_flag=True, help="Leave out the document's text, except for cited passages."
 )
@@ -51,5 +51,5 @@ def export(
     encoder = asked.encoder(embeddings)
     with asked.store_to_read(db) as store:
         dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
-    hand_over(in_form(dossier, wanted, dossier_markdown, dossier_page), dossier.holds, output, quiet=quiet)
+    hand_over(in_form(dossier, wanted, dossier_page, dossier_markdown), dossier.holds, output, quiet=quiet)
     return 0

@@ -391,17 +391,3 @@ def _chapter(one: ChapterEntry) -> Iterator[str]:
     yield from (f"{spaced(metric)} {score(value)}" for metric, value in one.scores.items())
     if one.scores and one.self_check:
         yield SELF_CHECK
-
-
-def comparison_markdown(beside: RunsBeside) -> str:
-    """Return the scores, the differences and what flipped."""
-    return template("comparison.md").render(
-        c=beside,
-        place_said=place_said,
-        used=used(beside),
-        scores=scores(beside),
-        differences=differences(beside),
-        by_fifth=by_fifth(beside),
-        had=had,
-        labels={one.letter: one.label for one in beside.contestants},
-    )
