@@ -119,7 +119,7 @@ async def worked_on(session: Session, opened: Batch, workers: int | None = None)
         standing = await _by_processes(session, opened, workers, tell, watch)
     watch(standing, Pace(0, 0.0, 0))
     result = await off_loop(read_batch, session.store, opened.name)
-    await off_loop(write_folder, session.store, result.standing, result.report)
+    await off_loop(write_folder, session.store, result, result.report)
     return result
 
 
@@ -237,8 +237,8 @@ def _in_store(store: Store, source: Source) -> str | NewItem:
 def _progress(standing: BatchStanding, pace: Pace) -> BatchProgress:
     counts = standing.counts
     return BatchProgress(
-        batch=standing.batch.name,
-        status=standing.stage,
+        batch=standing.name,
+        status=standing.status,
         all=counts.all,
         done=counts.done,
         short=counts.short,

@@ -10,16 +10,17 @@ from dataclasses import asdict, dataclass, field
 from itertools import islice
 from math import sqrt
 from pathlib import Path, PurePath
-from typing import Literal
+from typing import Annotated, Literal
 from urllib.parse import quote
 
-from pydantic_core import to_jsonable_python
+from pydantic import Field, computed_field
 
 from redraft.batches.dossiers import FOLDER, OnWritten, ignore_count, write_pages
 from redraft.batches.engine import Engine, WorkerPool
 from redraft.batches.request import budget_key_of
 from redraft.batches.sources import SUMMARY, BatchItem, items_of, result_of
 from redraft.batches.worker import Tell, WorkerTerms, deliver
+from redraft.domain import computed
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import RESAMPLES
 from redraft.evaluators.metric_info import NOT_QUALITY, SELF_CHECK
@@ -39,17 +40,38 @@ _LATELY = 600.0
 class BatchStanding:
     """The status of a batch at one moment."""
 
-    batch: Batch
-    counts: ItemStates
+    batch: Annotated[Batch, Field(exclude=True)]
+    counts: Annotated[ItemStates, Field(serialization_alias="items")]
     calls: int
     cost_usd: float | None
     """What it has taken from its budget, calls in flight at their maximum; None where a price is unknown."""
     over_usd: float = 0.0
     """By how much it exceeds its limit."""
 
+    @computed_field(alias="batch")  # type: ignore[prop-decorator]
     @property
-    def stage(self) -> Stage:
-        """Return the status as one word."""
+    def name(self) -> str:
+        """Return the name of the batch."""
+        return self.batch.name
+
+    @computed
+    def created(self) -> str:
+        """Return when it was opened."""
+        return self.batch.created
+
+    @computed
+    def folder(self) -> str | None:
+        """Return the folder for its summaries; None if it has none."""
+        return self.batch.folder or None
+
+    @computed
+    def error(self) -> Error | None:
+        """Return the `code`, `message` and `hint` of the error that affects every document."""
+        return self.batch.error
+
+    @computed
+    def status(self) -> Stage:
+        """Return `done`, `stopped`, `paused` or `cancelled`; for an open batch `working` or `idle`."""
         if self.counts.ended == self.counts.all:
             return "done"
         if self.batch.status != "open":
@@ -58,22 +80,8 @@ class BatchStanding:
 
     @property
     def complete(self) -> bool:
-        """Return whether every item is done without gaps or missed goals."""
+        """Return whether every document is done without gaps or missed goals."""
         return self.counts.done == self.counts.all and not self.counts.short
-
-    def to_json(self) -> dict[str, object]:
-        """Return the JSON of a batch."""
-        return {
-            "batch": self.batch.name,
-            "status": self.stage,
-            "items": to_jsonable_python(self.counts),
-            "calls": self.calls,
-            "cost_usd": self.cost_usd,
-            "over_usd": self.over_usd,
-            "error": self.batch.error,
-            "folder": self.batch.folder or None,
-            "created": self.batch.created,
-        }
 
 
 def standing_of(store: Store, name: str) -> BatchStanding:
@@ -106,7 +114,7 @@ class Pace:
 def pace_of(store: Store, standing: BatchStanding) -> Pace:
     """Return the recent progress of a batch from its stored runs."""
     counts = standing.counts
-    return Pace(*store.batches.lately(standing.batch.name, _LATELY), counts.all - counts.ended)
+    return Pace(*store.batches.lately(standing.name, _LATELY), counts.all - counts.ended)
 
 
 Watcher = Callable[[BatchStanding, Pace], object]
@@ -222,7 +230,7 @@ class BatchTotals:
         tables += [self._figures()] if self.figures else []
         tables += [self._goals()] if self.goals else []
         tables += [self._troubles()] if self.troubles else []
-        return Report("batch", f"Batch {standing.batch.name}", (_line(standing),), {}, tuple(tables), ())
+        return Report("batch", f"Batch {standing.name}", (_line(standing),), {}, tuple(tables), ())
 
     def _figures(self) -> Table:
         named = {name: f"{name} ({SELF_CHECK})" if name in self.self_checked else name for name in self.figures}
@@ -260,7 +268,7 @@ class BatchTotals:
 
 def report_on(store: Store, standing: BatchStanding) -> Report:
     """Return the tables of a batch in its current state."""
-    return report_of(items_of(store, standing.batch.name), standing)
+    return report_of(items_of(store, standing.name), standing)
 
 
 def report_of(items: Iterable[BatchItem], standing: BatchStanding) -> Report:
@@ -292,59 +300,30 @@ def _line(standing: BatchStanding) -> str:
     failed = f", {counts.failed + counts.aside:,} failed" if counts.failed + counts.aside else ""
     short = f", {counts.short:,} of them short of what was asked" if counts.short else ""
     calls = f"{standing.calls:,} call{'s' * (standing.calls != 1)}{cost}"
-    return f"{standing.stage}: {counts.done:,} of {counts.all:,} documents done{short}{failed}; {calls}"
+    return f"{standing.status}: {counts.done:,} of {counts.all:,} documents done{short}{failed}; {calls}"
 
 
-@dataclass(frozen=True, slots=True)
-class BatchResult:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchResult(BatchStanding):
     """The state of a batch, the result of each document, and tables over all of them. An error of one document is
     stored in its item; an error that affects all of them is the `error` of a `stopped` batch."""
 
-    standing: BatchStanding
-    items: tuple[BatchItem, ...]
-    report: Report
+    items: Annotated[tuple[BatchItem, ...], Field(serialization_alias="documents")]
+    report: Annotated[Report, Field(exclude=True)]
 
-    @property
-    def name(self) -> str:
-        """Return the name of the batch."""
-        return self.standing.batch.name
-
-    @property
-    def status(self) -> Stage:
-        """Return `done`, `stopped`, `paused` or `cancelled`; for an open batch `working` or `idle`."""
-        return self.standing.stage
-
-    @property
-    def complete(self) -> bool:
-        """Return whether every document is done without gaps or missed goals."""
-        return self.standing.complete
-
-    @property
-    def error(self) -> Error | None:
-        """Return the `code`, `message` and `hint` of the error that affects every document."""
-        return self.standing.batch.error
-
-    @property
-    def calls(self) -> int:
-        """Return the number of calls over all repetitions."""
-        return self.standing.calls
-
-    @property
-    def cost_usd(self) -> float | None:
-        """Return their cost; None where a price is unknown."""
-        return self.standing.cost_usd
-
-    def to_json(self) -> dict[str, object]:
-        """Return the JSON of `redraft batch status NAME --json`, with the items."""
-        tables = [table.to_json() for table in self.report.tables]
-        return self.standing.to_json() | {"tables": tables, "documents": [asdict(one) for one in self.items]}
+    @computed
+    def tables(self) -> tuple[Table, ...]:
+        """Return the tables over all documents."""
+        return self.report.tables
 
 
 def read_batch(store: Store, name: str) -> BatchResult:
     """Return the state of a batch and the result of each document; raises `RunError` for an unknown name."""
-    standing = standing_of(store, name)
+    now = standing_of(store, name)
     items = tuple(items_of(store, name))
-    return BatchResult(standing, items, report_of(items, standing))
+    return BatchResult(
+        now.batch, now.counts, now.calls, now.cost_usd, now.over_usd, items=items, report=report_of(items, now)
+    )
 
 
 _LISTED = 1000
@@ -375,7 +354,7 @@ def write_folder(store: Store, standing: BatchStanding, report: Report, told: On
     """Put what came of a batch into its folder, if it has one: the summaries, the tables, and a line for each item."""
     if not standing.batch.folder:
         return
-    folder, name = Path(standing.batch.folder), standing.batch.name
+    folder, name = Path(standing.batch.folder), standing.name
     fill_folder(store, name, folder, told)
     write(folder / "report.md", f"{report.to_markdown()}\n{listed(store, standing)}", _ELSEWHERE)
     write(folder / "items.jsonl", "".join(map(_item_line, items_of(store, name))), _ELSEWHERE)
@@ -405,7 +384,7 @@ def add_dossiers(store: Store, name: str, beside: Path | None, told: OnWritten =
 
 def listed(store: Store, standing: BatchStanding) -> str:
     """Return the documents as a Markdown list with links to summaries and dossiers."""
-    shown = [_entry(item) for item in islice(items_of(store, standing.batch.name), _LISTED)]
+    shown = [_entry(item) for item in islice(items_of(store, standing.name), _LISTED)]
     more = standing.counts.all - len(shown)
     rest = f"\n{more:,} more are in items.jsonl.\n" if more > 0 else ""
     return f"## Documents\n\n{_HOW}\n\n" + "\n".join(shown) + f"\n{rest}"

@@ -10,6 +10,7 @@ import click
 
 from redraft.cli import options
 from redraft.cli.terminal import DONE, FAILED, SHORT, say
+from redraft.domain import record_json
 from redraft.errors import BudgetError, UsageError
 from redraft.sources import write
 
@@ -119,7 +120,7 @@ def show_plan(plan: Table, *, as_json: bool) -> int:
     from redraft.cli.views.render import echo_json
 
     if as_json:
-        echo_json(plan.to_json())
+        echo_json(record_json(plan))
     else:
         click.echo(plan.to_markdown(), nl=False)
     return DONE
@@ -147,7 +148,7 @@ def deliver(report: Report, folder: Path | None, *, as_json: bool, quiet: bool) 
     for path, text in files.items():
         write(path, text, f"name another directory with -o, and {_GO_ON}")
     if as_json:
-        echo_json(report.to_json())
+        echo_json(record_json(report))
     else:
         click.echo(report.brief() if folder else report.to_markdown(), nl=False)
     if files and not quiet:

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from statistics import fmean
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field, computed_field
+
+from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.report.plots.picture import Plot
 from redraft.text.columns import columns, padded
@@ -39,18 +42,13 @@ class Table:
     caption: str
     basis: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: Annotated[tuple[tuple[Cell, ...], ...], Field(exclude=True)]
 
-    def to_json(self) -> dict[str, object]:
-        """Return the table as JSON, each row keyed by the column names."""
-        return {
-            "name": self.name,
-            "title": self.title,
-            "caption": self.caption,
-            "basis": self.basis,
-            "columns": list(self.columns),
-            "rows": [dict(zip(self.columns, row, strict=True)) for row in self.rows],
-        }
+    @computed_field(alias="rows")  # type: ignore[prop-decorator]
+    @property
+    def records(self) -> list[dict[str, Cell]]:
+        """The rows, each keyed by the column names."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
     def to_csv(self) -> str:
         """Return the table as CSV, unrounded and with no text that a spreadsheet treats as a formula."""
@@ -169,7 +167,7 @@ NO_PICTURES: Mapping[str, Plot] = {}
 class Report:
     """The result of an experiment for people and programs, identical to the byte whenever it is rebuilt."""
 
-    name: str
+    name: Annotated[str, Field(serialization_alias="experiment")]
     title: str
     about: tuple[str, ...]
     """What was compared and how far the experiment got, one line each."""
@@ -178,15 +176,6 @@ class Report:
     items: Sequence[Mapping[str, object]]
     headline: tuple[str, ...] = ()
     """The main results in at most ten lines, shown where the tables themselves go to files."""
-
-    def to_json(self) -> dict[str, object]:
-        """Return the whole report as JSON."""
-        return {
-            "experiment": self.name,
-            "settings": dict(self.settings),
-            "tables": [table.to_json() for table in self.tables],
-            "items": list(self.items),
-        }
 
     def to_markdown(self) -> str:
         """Return the report as Markdown, with its tables at three decimals."""
@@ -199,13 +188,12 @@ class Report:
 
     def files(self, pictures: Mapping[str, Plot] = NO_PICTURES) -> dict[str, str]:
         """Return the contents of the files by name, with pictures drawn from the tables."""
-        tables = [table.to_json() for table in self.tables]
-        told = {"title": self.title, "about": list(self.about), "headline": list(self.headline)}
-        content = {"experiment": self.name, **told, "settings": dict(self.settings), "tables": tables}
+        content = record_json(self)
+        items = content.pop("items")
         return {
             **{f"{table.name}.csv": table.to_csv() for table in self.tables},
             **{f"{name}.svg": plot.picture().file() for name, plot in pictures.items()},
-            "items.json": _json(list(self.items)),
+            "items.json": _json(items),
             "items.jsonl": items_jsonl(self.items),
             "items.csv": items_csv(self.items),
             "tables.json": _json(content),

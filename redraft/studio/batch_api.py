@@ -75,7 +75,7 @@ async def ordered(request: Request, order: BatchOrder) -> None:
     name, work = named(request), work_of(request)
     standing = await read(request, batches.known, name)
     if order not in batches.orders(standing, at_work(request)):
-        raise RunError(f"batch {name!r:.80} is {standing.stage}: there is nothing to {order}", hint="reload its page")
+        raise RunError(f"batch {name!r:.80} is {standing.status}: there is nothing to {order}", hint="reload its page")
     if order == "resume":
         await work.resume_batch(name)
     else:

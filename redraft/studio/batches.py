@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from redraft.batches.tables import BatchStanding, pace_of, report_on, standing_of
+from redraft.domain import record_json
 from redraft.errors import RunError
 from redraft.report.history.certificates import self_checked
 from redraft.report.history.trace import scores_of
@@ -68,17 +69,14 @@ def _status(store: Store, standing: BatchStanding, at_work: frozenset[str]) -> B
     # Settings from another version of redraft are shown as far as this version knows them.
     settings = {**_USUAL, **(batch.asked.get("settings") or {})}
     refinement = batch.asked.get("refinement") or {}
-    pace = pace_of(store, standing) if standing.stage == "working" else None
+    pace = pace_of(store, standing) if standing.status == "working" else None
     return BatchStatus.of(
         standing,
         batch=batch.name,
-        status=standing.stage,
-        created=batch.created,
         items=standing.counts,
         a_minute=pace.a_minute if pace else None,
         seconds_left=pace.seconds_left if pace else None,
         error=_error(batch.error),
-        folder=batch.folder or None,
         model=settings["model"],
         strategy=settings["strategy"],
         words=settings["words"],
@@ -93,14 +91,14 @@ def _status(store: Store, standing: BatchStanding, at_work: frozenset[str]) -> B
 
 def orders(standing: BatchStanding, at_work: frozenset[str]) -> tuple[BatchOrder, ...]:
     """Return the orders that a batch accepts now."""
-    counts, stage = standing.counts, standing.stage
+    counts, stage = standing.counts, standing.status
     found: list[BatchOrder] = []
     if stage in ("working", "idle"):
         found.append("pause")
     if stage in ("working", "idle") or (stage == "paused" and counts.leased):
         found.append("cancel")
     left = counts.waiting or counts.failed or counts.aside
-    if left and stage != "working" and standing.batch.name not in at_work:
+    if left and stage != "working" and standing.name not in at_work:
         found.append("resume")
     return tuple(found)
 
@@ -177,7 +175,7 @@ class Tables:
 
     def typed(self, name: str) -> BatchTables:
         """Return the tables for the API."""
-        return BatchTables(tables=tuple(TableEntry.model_validate(one.to_json()) for one in self.of(name).tables))
+        return BatchTables(tables=tuple(TableEntry.of(one, rows=one.records) for one in self.of(name).tables))
 
     def drawn(self, name: str) -> tuple[ReportRow, ...]:
         """Return the tables for a page, without the first, which the head of the page repeats."""
@@ -190,16 +188,16 @@ async def progress_of(store: Store, name: str, pause: float = _PAUSE) -> AsyncIt
     before: Message = {}
     while True:
         standing = await off_loop(known, store, name)
-        now: Message = {"kind": "progress", **standing.to_json()}
+        now: Message = {"kind": "progress", **record_json(standing)}
         if now != before:
             before = now
             yield now
         if not is_moving(standing):
-            yield {"kind": "done" if standing.stage == "done" else "stopped", "status": standing.stage}
+            yield {"kind": "done" if standing.status == "done" else "stopped", "status": standing.status}
             return
         await asyncio.sleep(pause)
 
 
 def is_moving(standing: BatchStanding) -> bool:
     """Return whether a batch is running or waiting for a worker."""
-    return standing.stage in ("working", "idle") or bool(standing.counts.leased)
+    return standing.status in ("working", "idle") or bool(standing.counts.leased)

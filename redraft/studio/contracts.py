@@ -299,7 +299,7 @@ class ExperimentList(BaseModel):
     experiments: tuple[ExperimentLine, ...]
 
 
-class TableEntry(BaseModel):
+class TableEntry(Entry):
     """A table of an experiment."""
 
     name: str

@@ -59,7 +59,7 @@ async def start(request: Request) -> ExperimentStarted | Response:
     plan = await planned(request, await sent_with(request) if is_form(request) else Sent(await json_of(request)))
     if isinstance(plan.asked, ExperimentStart) and plan.asked.dry_run:
         table = await off_loop(plan_table, plan, context.models, context.config.prices, context.config.limits)
-        return typed(ExperimentPlanned(plan=TableEntry.model_validate(table.to_json())))
+        return typed(ExperimentPlanned(plan=TableEntry.of(table, rows=table.records)))
     name = await begun(request, plan)
     return ExperimentStarted(name=name, progress=f"/api/experiments/{name}/progress")
 

@@ -123,7 +123,7 @@ def test_a_used_up_budget_stops_the_batch_and_a_higher_one_goes_on(store: Store,
         worked(store, opened(store, folder, server.base_url, max_calls=5))
         assert len(server.seen) == 5
         stopped = standing_of(store, "b")
-        assert (stopped.stage, stopped.calls) == ("stopped", 5)
+        assert (stopped.status, stopped.calls) == ("stopped", 5)
         assert stopped.batch.error is not None
         assert "Limits(max_calls=5) is used up" in stopped.batch.error["message"]
         assert states(store)["failed"] == 0
@@ -139,7 +139,7 @@ def test_what_the_provider_refuses_altogether_fails_no_document(store: Store, fo
         worked(store, opened(store, folder, server.base_url))
         assert len(server.seen) <= 6, "each document that was begun has asked about its two chunks"
     standing = standing_of(store, "b")
-    assert (standing.stage, standing.counts.waiting) == ("stopped", 3)
+    assert (standing.status, standing.counts.waiting) == ("stopped", 3)
     assert standing.batch.error is not None
     assert standing.batch.error["code"] == "provider"
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.lab.experiments.pictures import DRAWN, drawn
 from redraft.lab.experiments.published import read_results
@@ -52,7 +53,7 @@ def test_what_was_written_is_read_and_drawn_the_same(tmp_path: Path) -> None:
 
 
 def test_folders_of_folders_files_and_older_results_are_read(tmp_path: Path) -> None:
-    old = {"experiment": "mine", "settings": {}, "tables": [GAPS.to_json()], "items": [{"id": 1}]}
+    old = {"experiment": "mine", "settings": {}, "tables": [record_json(GAPS)], "items": [{"id": 1}]}
     kept(tmp_path / "one")
     (tmp_path / "old.json").write_text(json.dumps(old), "utf-8")
     found = read_results([f"{tmp_path}/", str(tmp_path / "old.json")])
@@ -77,13 +78,13 @@ def test_a_table_of_another_form_is_shown_and_said_not_to_be_drawn(tmp_path: Pat
     for at, (experiment, name) in enumerate(DRAWN):
         odd = Table(name, "T", "", "", ("n",), ((1,),))
         kept_file = tmp_path / f"{at}.json"
-        kept_file.write_text(json.dumps({"experiment": experiment, "tables": [odd.to_json()]}), "utf-8")
+        kept_file.write_text(json.dumps({"experiment": experiment, "tables": [record_json(odd)]}), "utf-8")
         (shown,) = read_results([str(kept_file)])[0].tables
         assert (shown.pictures, "a different form" in shown.undrawn) == ((), True), experiment
 
 
 def _changed(**fields: Any) -> dict[str, Any]:
-    return {"experiment": "hamlet", "settings": {}, "tables": [{**GAPS.to_json(), **fields}]}
+    return {"experiment": "hamlet", "settings": {}, "tables": [{**record_json(GAPS), **fields}]}
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from redraft import DraftConfig, Limits, Store
+from redraft.domain import record_json
 from redraft.events import CallAnswered, Event, Observer, unobserved
 from redraft.lab.experiments.pictures import drawn
 from redraft.lab.experiments.plan import NamedModel
@@ -279,7 +280,7 @@ def test_killed_while_it_asks_answers_and_judges_nothing_is_asked_twice(tmp_path
         total = len(server.answered)
         again = asyncio.run(Valley(tmp_path, server.base_url).run("reader"))
         assert len(server.answered) == total, "a finished experiment asks nothing"
-        assert EXPERIMENT.report(again).to_json() == EXPERIMENT.report(outcome).to_json()
+        assert record_json(EXPERIMENT.report(again)) == record_json(EXPERIMENT.report(outcome))
         (tmp_path / "calm").mkdir()
         calm = asyncio.run(Valley(tmp_path / "calm", server.base_url).run("reader"))
     assert set(Counter(map(asked, server.answered)).values()) == {2}, "neither more nor less than without the deaths"

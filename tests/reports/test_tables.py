@@ -8,6 +8,7 @@ import json
 
 import pytest
 
+from redraft.domain import record_json
 from redraft.report.tables import Table
 
 
@@ -41,7 +42,7 @@ def test_what_is_there_is_not_rounded_to_nothing(value: float, shown: str) -> No
 def test_nothing_is_rounded_away_for_programs() -> None:
     made = table(("one", 2 / 3), ("none", None))
     assert made.to_csv() == "name,value\none,0.6666666666666666\nnone,\n"
-    assert made.to_json()["rows"] == [{"name": "one", "value": 2 / 3}, {"name": "none", "value": None}]
+    assert record_json(made)["rows"] == [{"name": "one", "value": 2 / 3}, {"name": "none", "value": None}]
 
 
 @pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\t=1", " \n=1"])
@@ -77,4 +78,4 @@ def test_long_text_is_cut_for_people_only() -> None:
 def test_a_table_without_rows_says_so() -> None:
     assert body(table()) == ["None."]
     assert table().to_csv() == "name,value\n"
-    assert json.dumps(table().to_json()["rows"]) == "[]"
+    assert json.dumps(record_json(table())["rows"]) == "[]"

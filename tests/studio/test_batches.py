@@ -19,6 +19,7 @@ from redraft.batches.request import BatchRequest
 from redraft.batches.sources import put_in
 from redraft.batches.tables import read_batch
 from redraft.batches.worker import BatchWorker
+from redraft.domain import record_json
 from redraft.report.tables import Table
 from redraft.store.batches import Batch, NewItem
 from redraft.store.store import Store
@@ -186,7 +187,7 @@ def test_the_tables_are_those_that_the_command_prints(client: httpx.Client, fold
         known = read_batch(store, "reports").report
     shown = BatchTables.model_validate(client.get("/api/batches/reports/tables").json())
     assert [json.loads(one.model_dump_json()) for one in shown.tables] == [
-        json.loads(json.dumps(table.to_json())) for table in known.tables
+        json.loads(json.dumps(record_json(table))) for table in known.tables
     ]
     figures: Table = next(table for table in known.tables if table.name == "figures")
     rows = {row[0]: dict(zip(figures.columns, row, strict=True)) for row in figures.rows}

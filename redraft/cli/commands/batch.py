@@ -17,6 +17,7 @@ from redraft.cli.output_files import check_output, put
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import json_text, on_termination, reading, say
+from redraft.domain import record_json
 from redraft.errors import RedraftError, UsageError
 from redraft.settings import Limits
 
@@ -293,7 +294,7 @@ def status(name: str | None, db: str | None, as_json: bool) -> int:
             show(store, standing_of(store, name), as_json=as_json)
             return 0
         listed = [standing_of(store, one.name) for one in store.batches.all()]
-    content, lines = {"batches": [one.to_json() for one in listed]}, batch_lines(listed) if listed else []
+    content, lines = {"batches": [record_json(one) for one in listed]}, batch_lines(listed) if listed else []
     show_list(content, lines, "No batches yet. Make one: redraft batch FILES...", as_json=as_json)
     return 0
 

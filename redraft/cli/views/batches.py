@@ -13,6 +13,7 @@ from redraft.cli import hints, terminal
 from redraft.cli.terminal import DONE, FAILED, SHORT, say
 from redraft.cli.views.progress import LineTimer, first_notes, live_line
 from redraft.cli.views.render import aligned, count, echo_json, over, score
+from redraft.domain import record_json
 from redraft.errors import BudgetError
 from redraft.report.pages.formatting import lasting
 from redraft.report.tables import Cell, Report
@@ -102,7 +103,7 @@ def show(store: Store, standing: BatchStanding, *, as_json: bool) -> Report:
     """Print the tables of a batch so far."""
     report = report_on(store, standing)
     if as_json:
-        echo_json(standing.to_json() | {"tables": [table.to_json() for table in report.tables]})
+        echo_json(record_json(standing) | {"tables": [record_json(table) for table in report.tables]})
     else:
         click.echo(report.to_markdown(), nl=False)
     return report
@@ -122,7 +123,7 @@ def finish(store: Store, standing: BatchStanding, *, as_json: bool, quiet: bool)
 def _outcome(standing: BatchStanding, report: Report) -> Iterator[str]:
     """Yield a batch's documents, the mean of each score with its goal, and its failures."""
     yield report.about[0]
-    rows = {table.name: [dict(zip(table.columns, row, strict=True)) for row in table.rows] for table in report.tables}
+    rows = {table.name: table.records for table in report.tables}
     goals = {str(one["goal"]): f", goal met by {one['met']} of {standing.counts.done}" for one in rows.get("goals", ())}
     for one in rows.get("figures", ()):
         name = str(one["figure"])
@@ -150,11 +151,11 @@ def _close(standing: BatchStanding) -> None:
         say(f"Summaries: {hints.about('batch results', batch.name)}")
     if standing.over_usd:
         say(over(standing.over_usd))
-    if batch.error and standing.stage == "stopped":
+    if batch.error and standing.status == "stopped":
         say(f"stopped: {batch.error['message']}")
-    if standing.stage != "done" or counts.failed + counts.aside:
+    if standing.status != "done" or counts.failed + counts.aside:
         more = " with a higher limit" if batch.error and batch.error["code"] == BudgetError.code else ""
-        say(f"{'Resume' if standing.stage != 'done' else 'Try again'}{more}: {going_on(batch.name)}")
+        say(f"{'Resume' if standing.status != 'done' else 'Try again'}{more}: {going_on(batch.name)}")
     else:
         say(f"Details: {hints.about('batch status', batch.name)}")
 
@@ -162,7 +163,7 @@ def _close(standing: BatchStanding) -> None:
 def _code(standing: BatchStanding) -> int:
     if standing.complete:
         return DONE
-    return SHORT if standing.counts.done or standing.stage in ("paused", "cancelled", "stopped") else FAILED
+    return SHORT if standing.counts.done or standing.status in ("paused", "cancelled", "stopped") else FAILED
 
 
 def going_on(name: str) -> str:
@@ -179,7 +180,7 @@ def batch_lines(batches: Sequence[BatchStanding]) -> list[str]:
             [
                 one_line(one.batch.name),
                 one.batch.created[:16].replace("T", " "),
-                one.stage,
+                one.status,
                 f"{counts.done:,}/{counts.all:,}",
                 f"{counts.failed + counts.aside:,}" if counts.failed + counts.aside else "",
                 f"{one.calls:,}",
