@@ -8,7 +8,6 @@ import threading
 from collections.abc import AsyncIterator
 from math import ceil
 from pathlib import PurePath
-from typing import Any
 
 from redraft.batches.tables import BatchStanding, pace_of, report_on, standing_of
 from redraft.domain import record_json
@@ -33,7 +32,7 @@ from redraft.studio.contracts import (
 )
 from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.feeds import Message
-from redraft.studio.form import in_form
+from redraft.studio.form import error_on_page, on_page, table_on_page
 from redraft.text.sanitizer import scrubbed
 
 _PAUSE = 1.0
@@ -76,7 +75,7 @@ def _status(store: Store, standing: BatchStanding, at_work: frozenset[str]) -> B
         items=standing.counts,
         a_minute=pace.a_minute if pace else None,
         seconds_left=pace.seconds_left if pace else None,
-        error=_error(batch.error),
+        error=error_on_page(batch.error),
         model=settings["model"],
         strategy=settings["strategy"],
         words=settings["words"],
@@ -85,7 +84,7 @@ def _status(store: Store, standing: BatchStanding, at_work: frozenset[str]) -> B
         max_calls=batch.limits.get("max_calls"),
         at_work=batch.name in at_work,
         orders=orders(standing, at_work),
-        left_out=tuple(in_form(scrubbed(one)) for one in batch.asked.get("left_out", ())),
+        left_out=tuple(on_page(scrubbed(one)) for one in batch.asked.get("left_out", ())),
     )
 
 
@@ -101,10 +100,6 @@ def orders(standing: BatchStanding, at_work: frozenset[str]) -> tuple[BatchOrder
     if left and stage != "working" and standing.name not in at_work:
         found.append("resume")
     return tuple(found)
-
-
-def _error(error: Any) -> dict[str, str] | None:
-    return {name: in_form(scrubbed(str(value))) for name, value in error.items()} if error else None
 
 
 def items(store: Store, name: str, wanted: WantedItems) -> ItemList:
@@ -150,7 +145,7 @@ def _row(store: Store, item: BatchItemRow) -> ItemRow:
         self_check=bool(run and self_checked(run)),
         calls=used.calls if used else None,
         cost_usd=used.cost_usd if used else None,
-        error=_error(item.error),
+        error=error_on_page(item.error),
     )
 
 
@@ -179,7 +174,7 @@ class Tables:
 
     def drawn(self, name: str) -> tuple[ReportRow, ...]:
         """Return the tables for a page, without the first, which the head of the page repeats."""
-        tables = tuple(ShownTable(one) for one in self.of(name).tables[1:])
+        tables = tuple(table_on_page(ShownTable(one)) for one in self.of(name).tables[1:])
         return sections([Results("batch", name, "", (), (), {}, tables)])[0].lines
 
 

@@ -20,6 +20,7 @@ from redraft.errors import RedraftError
 from redraft.fields import checked, complaint
 from redraft.report.pages.assets import styles, template
 from redraft.store.connection import off_loop
+from redraft.studio.form import on_page
 
 _log = logging.getLogger("redraft")
 _STATUS = {
@@ -96,8 +97,10 @@ def is_for_programs(path: str) -> bool:
 
 async def refused(request: Request, error: Exception) -> Response:
     """Return the reply to a request that failed: JSON for the API, a page of the studio for browsers."""
-    status, problem = problem_of(error)
-    if is_for_programs(request.url.path):
+    programs = is_for_programs(request.url.path)
+    by_page = not programs or request.headers.get("sec-fetch-site") == "same-origin"
+    status, problem = problem_of(error, on_page if by_page else None)
+    if programs:
         return refusal(request.url.path, status, problem)
     known = {"here": "", "read_only": request.app.state.context.config.read_only, "sheet": ""}
     return HTMLResponse(template(_PROBLEM).render(status=status, problem=problem, **known), status)

@@ -18,7 +18,7 @@ from redraft.studio.context import context_of, read
 from redraft.studio.designs import plan_table, unpriced
 from redraft.studio.endpoints import problem_of
 from redraft.studio.experiment_orders import KINDS, ExperimentBody, ExperimentPlan
-from redraft.studio.form import groups, in_form
+from redraft.studio.form import groups, on_page
 from redraft.studio.orders import rubric_lines
 from redraft.studio.pages import ListPage, page
 from redraft.studio.start import KEPT, Sent, offer_of, sent_with
@@ -57,7 +57,7 @@ def _of_paper(name: str) -> Mapping[str, Any]:
 
 
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
-    status, said = problem_of(problem, in_form) if problem else (200, None)
+    status, said = problem_of(problem, on_page) if problem else (200, None)
     offered = await offer_of(request)
     batches = [one.batch for one in (await read(request, all_batches, frozenset())).batches]
     settings = [

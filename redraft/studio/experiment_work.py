@@ -30,6 +30,7 @@ from redraft.store.store import Store
 from redraft.studio.designs import designed
 from redraft.studio.experiment_orders import ExperimentBody, ExperimentPlan
 from redraft.studio.feeds import Progress
+from redraft.studio.form import error_on_page
 from redraft.studio.orders import Models, limits_of
 
 _log = logging.getLogger("redraft")
@@ -171,7 +172,7 @@ class ExperimentJob:
             cost_usd=calls.cost_usd,
             seconds=end - self.began,
             log=tuple(self.log),
-            error=self.order.error,
+            error=error_on_page(self.order.error),
         )
 
 
@@ -257,5 +258,5 @@ def progress_of(name: str, order: ExperimentOrder, job: ExperimentJob | None) ->
         return job.progress()
     known: dict[str, Any] = dict.fromkeys(("done", "of", "calls", "cached", "failed", "seconds"), 0)
     return ExperimentProgress(
-        name=name, status=status_in(order, None), cost_usd=None, log=(), error=order.error, **known
+        name=name, status=status_in(order, None), cost_usd=None, log=(), error=error_on_page(order.error), **known
     )

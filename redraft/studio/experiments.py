@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from redraft.sources import MOST_BYTES, read_file
 from redraft.studio.contracts import ExperimentDetails, ExperimentLine, ExperimentList, TableEntry
 from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.experiment_work import ORDER, ExperimentOrder, ExperimentWork, order_in, status_in
+from redraft.studio.form import table_on_page
 from redraft.studio.run_views import RunFilter, RunRows
 
 _TABLES, _PICTURE = "tables.json", ".svg"
@@ -98,7 +100,8 @@ def ordered(folder: Path, name: str) -> ExperimentOrder:
 def drawn(folder: Path, names: Sequence[str]) -> tuple[ReportSection, ...]:
     """Return the tables of some experiments with their pictures, those of the same kind side by side."""
     found = {name: one / _TABLES for name, one in _folders(folder).items() if (one / _TABLES).is_file()}
-    return sections([read_file_of_results(found[name], name) for name in names if name in found])
+    read = [read_file_of_results(found[name], name) for name in names if name in found]
+    return sections([replace(one, tables=tuple(map(table_on_page, one.tables))) for one in read])
 
 
 def picture(folder: Path, name: str, file: str) -> bytes:

@@ -26,6 +26,7 @@ from redraft.events import (
 )
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
+from redraft.studio.form import on_page
 
 _log = logging.getLogger("redraft")
 Message = dict[str, Any]
@@ -191,7 +192,8 @@ async def sent(closing: asyncio.Event, shown: AsyncIterator[Message]) -> AsyncIt
     """Yield events as server-sent events. All have the type `message`, with their kind in the data, so that one
     listener gets them all."""
     async for message in _until(closing, shown):
-        yield f"data: {json.dumps(message, ensure_ascii=False, default=str)}\n\n"
+        said = {name: on_page(str(message[name])) for name in ("message", "hint") if name in message}
+        yield f"data: {json.dumps({**message, **said}, ensure_ascii=False, default=str)}\n\n"
         if message["kind"] in ENDS:
             return
 

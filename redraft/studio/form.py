@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cache
 from types import UnionType
-from typing import Any, Literal, NamedTuple, Union, get_args, get_origin
+from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -15,7 +16,9 @@ from pydantic_core import PydanticUndefined
 
 from redraft.fields import Section, option_of
 from redraft.prompts.book import SETS
+from redraft.report.pages.report import ShownTable
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
+from redraft.text.sanitizer import scrubbed
 
 SETTINGS: tuple[type[BaseModel], ...] = (DraftConfig, JudgeConfig, RefineConfig)
 # A request never sets the address or key of a model; the language was detected when the document was read.
@@ -33,9 +36,44 @@ _GROUPS: Mapping[Section, tuple[str, str]] = {
 _ENDS = ("ge", "gt", "le", "lt")
 _OPTION = re.compile(r"--((?:no-)?[a-z][a-z-]*)")
 _FIELD = re.compile(r"(?:\w+Config: )?(\w+)(?:\.(\w+))?: ")
-_VALUED = re.compile(r"--((?:no-)?[a-z][a-z-]*)(?: [a-z]+:[\w.-]+)?")
+# A setting with its value, as the command line and as Python name it.
+_SETTING = re.compile(
+    r"--(?P<option>(?:no-)?[a-z][a-z-]*)(?: (?:[a-z]+:[\w.-]+|[A-Z]+\b))?"
+    r"|`(?:Limits\.|ModelSettings\.)?(?P<name>[a-z_]+)`"
+    r"|(?:limits=Limits\()?\b(?P<field>[a-z_]+)=(?:\['[^']*'\]|'[^']*'|(?P<value>[\d.]*\d)|\.\.\.|True|False)\)?"
+)
+_COMMAND = re.compile(
+    r"`redraft (?P<verb>[a-z]+(?: [a-z]+)?)[^`]*`(?: the run\b)?"
+    r"|\bredraft (?P<bare>resume|show|trace) [0-9a-f]{8}\b|`await session\.(?P<call>resume)\([^`]*`"
+)
+_PAGES = {
+    "batch list": "the page “Batches”",
+    "batch results": "the list of its documents",
+    "batch resume": "“Resume”",
+    "batch status": "the page “Batches”",
+    "evaluate": "“Judge a summary” in “New run”",
+    "export": "“Download”",
+    "forget": "“Delete” on its page",
+    "models": "the page “Models”",
+    "pack list": "the page “Packs”",
+    "read": "“Read only some chapters” in “New run”",
+    "resume": "resume the run",
+    "runs": "the page “Runs”",
+    "show": "the page of the run",
+    "trace": "the page of the run",
+}
+"""What the studio has instead of a command."""
+_WINDOW = "its window where its address is set: the page “Models” shows how"
+_SENTENCES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(r"([Rr])epeat the command( that started the batch)?"), lambda found: f"{found[1]}esume it"),
+    (re.compile(r"\((?:--judge |judges=\[')\w+:MODEL[^()]*\)"), lambda _: "(“Judge” in “New run” or “Refine”)"),
+    (re.compile(r" \(set TIKTOKEN_CACHE_DIR[^)]*\)"), lambda _: ""),
+    (re.compile(r"(, or )?context_tokens in its own table \[models\.NAME\]"), lambda one: "" if one[1] else _WINDOW),
+)
 _MENTIONED = re.compile(r"`redraft [a-z ]+`")
+V = TypeVar("V")
 _COST = "Stop before it costs more than"
+_CALLS = "Limit of calls"
 _NAMES = {
     "context_tokens": "window, in tokens",
     "until": "read until token",
@@ -127,20 +165,85 @@ def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> Form
     return FormField(name, label, text, "text", default)
 
 
-def in_form(text: str) -> str:
-    """Return the message or hint of an error with settings as a form names them."""
-    labels, options = _labels()
+def on_page(text: str) -> str:
+    """Return a message with settings and next steps as the pages name them, whether it is in the words of the command
+    line or, from the run of a program, in those of Python."""
+    labels, _ = _labels()
     if (found := _FIELD.match(text)) and found[1] in labels:
         text = f"{labels[found[1]]}{f' ({found[2]})' if found[2] else ''}: {text[found.end() :]}"
-    return _VALUED.sub(lambda found: f"“{options[found[1]]}”" if found[1] in options else found[0], text)
+    for pattern, said in _SENTENCES:
+        text = pattern.sub(said, text)
+    return _SETTING.sub(_label, _COMMAND.sub(_next_step, text))
+
+
+_SAID = frozenset({"cautions", "error", "left_out", "missing", "notes", "reason", "warnings"})
+"""The fields of a dossier or a comparison in which redraft speaks, not a document, a model or a person."""
+_SAYING = frozenset({"calls", "rounds", "run", "runs", "scores"})
+"""The fields whose models have such fields."""
+_MESSAGES = frozenset({"message", "which says"})
+
+
+def in_page_words(value: V) -> V:
+    """Return a dossier or a comparison in which redraft speaks as the pages do."""
+    if not isinstance(value, BaseModel):
+        return value
+    found: dict[str, Any] = {name: getattr(value, name) for name in type(value).model_fields if name in _SAID}
+    said = {name: on_page(one) if isinstance(one, str) else tuple(map(on_page, one)) for name, one in found.items()}
+    parts = {name: getattr(value, name) for name in type(value).model_fields if name in _SAYING}
+    for name, one in parts.items():
+        said[name] = tuple(map(in_page_words, one)) if isinstance(one, tuple) else in_page_words(one)
+    return value.model_copy(update=said)
+
+
+def error_on_page(error: Mapping[str, str] | None) -> dict[str, str] | None:
+    """Return a stored error as the pages show it."""
+    return {name: on_page(scrubbed(str(value))) for name, value in error.items()} if error else None
+
+
+def table_on_page(shown: ShownTable) -> ShownTable:
+    """Return a table whose caption and messages speak as the pages do."""
+    table = shown.table
+    rows = tuple(
+        tuple(
+            on_page(cell) if name in _MESSAGES and isinstance(cell, str) else cell
+            for name, cell in zip(table.columns, row, strict=True)
+        )
+        for row in table.rows
+    )
+    said = replace(table, caption=on_page(table.caption), basis=on_page(table.basis), rows=rows)
+    return replace(shown, table=said)
+
+
+def _label(found: re.Match[str]) -> str:
+    labels, options = _labels()
+    label = options.get(found["option"] or "") or labels.get(found["name"] or found["field"] or "")
+    value = f" {found['value']}" if found["value"] else ""
+    return f"“{label}”{value}" if label else found[0]
+
+
+def _next_step(found: re.Match[str]) -> str:
+    verb = found["verb"] or found["bare"] or found["call"]
+    return _PAGES.get(verb) or _PAGES.get(verb.split()[0], found[0])
 
 
 @cache
 def _labels() -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the labels by field, and by option."""
     labels, options = (
-        {"chapters": "Chapters", "name": "Name", "rubrics": "Your own requirements", "max_cost": _COST},
-        {"chapters": "Chapters", "places": "Places", "reference": "Existing summaries", "max-cost": _COST},
+        {
+            "chapters": "Chapters",
+            "name": "Name",
+            "rubrics": "Your own requirements",
+            "max_cost": _COST,
+            "max_calls": _CALLS,
+        },
+        {
+            "chapters": "Chapters",
+            "places": "Places",
+            "reference": "Existing summaries",
+            "max-cost": _COST,
+            "max-calls": _CALLS,
+        },
     )
     for model in SETTINGS:
         for name in named_fields(model):

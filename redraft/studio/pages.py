@@ -25,6 +25,7 @@ from redraft.studio import models, packs
 from redraft.studio.context import Work, context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import Review, Strike
 from redraft.studio.endpoints import NoSuchThing, query_of
+from redraft.studio.form import in_page_words
 from redraft.studio.run_views import RunFilter, RunList
 
 Here = Literal["runs", "new", "batches", "packs", "models", "experiments", "sheets", "api", ""]
@@ -157,7 +158,7 @@ async def compare(request: Request) -> Response:
 
 def _comparison_page(store: Store, keys: list[str], read_only: bool) -> str:
     beside = read_beside(store, [found_run(store, key).id for key in keys])
-    shown = comparison.view(beside)
+    shown = comparison.view(in_page_words(beside))
     return template("studio/comparison.html").render(**shown, assets=None, here="runs", read_only=read_only)
 
 

@@ -12,6 +12,7 @@ from redraft.settings import DraftConfig, JudgeConfig
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio.contracts import AnswerList, AskedQuestion
+from redraft.studio.form import on_page
 from redraft.text.sanitizer import scrubbed
 
 _MOST = 20
@@ -39,12 +40,12 @@ def _asked(store: Store, run: Run) -> AskedQuestion:
         run=run.id,
         question=run.settings.query or "",
         status=store.status(run),
-        trouble=scrubbed((run.error or {}).get("message", "")),
+        trouble=on_page(scrubbed((run.error or {}).get("message", ""))),
         answered=answer.answered if answer else None,
         answer=answer.answer if answer else "",
         sentences=answer.sentences if answer else (),
         citations=answer.citations if answer else (),
         judged=f"consistency {score(judged.score)}, judged by {by}" if judged and judged.score is not None else "",
         findings=tuple(f"{one.explanation} {one.expected}".strip() for one in judged.findings) if judged else (),
-        notes=answer.notes if answer else (),
+        notes=tuple(map(on_page, answer.notes)) if answer else (),
     )

@@ -30,7 +30,7 @@ from redraft.studio import run_views
 from redraft.studio.context import context_of, read, run_of, work_of
 from redraft.studio.contracts import Status
 from redraft.studio.endpoints import problem_of
-from redraft.studio.form import in_form
+from redraft.studio.form import in_page_words, on_page
 from redraft.studio.orders import limits_of, refuse_unpriced
 from redraft.studio.pages import page
 from redraft.studio.run_actions import Fork, delete, forked, result_round
@@ -63,8 +63,8 @@ def _comparable(all_of: Callable[[], list[RunSummary]], run: Status) -> list[Run
 def _dossier_page(store: Store, status: Status, read_only: bool, others: Sequence[RunSummary]) -> str:
     dossier = read_dossier(store, status.run)
     # Here each call shows its prompt and its reply.
-    left_out = tuple(one for one in dossier.left_out if not one.startswith(PROMPTS_ELSEWHERE))
-    dossier = dossier.model_copy(update={"left_out": left_out})
+    left_out = [one for one in dossier.left_out if not one.startswith(PROMPTS_ELSEWHERE)]
+    dossier = in_page_words(dossier.model_copy(update={"left_out": left_out}))
     said = {one.finding: to_jsonable_python(one) for one in run_views.opinions_of(store, status.run).opinions}
     findings = {one.number: {"id": one.id, "opinion": said.get(one.id)} for one in dossier.findings}
     return template("studio/run.html").render(
@@ -120,9 +120,11 @@ async def _refine(
     request: Request, asked: Fork, plan: CostEstimate | None = None, problem: RedraftError | None = None
 ) -> Response:
     run = await run_of(request)
-    status, shown = problem_of(problem, in_form) if problem else (200, None)
+    status, shown = problem_of(problem, on_page) if problem else (200, None)
     values = dict(await read(request, _to_refine, run, asked))
     context = context_of(request)
+    if plan:
+        values["notes"] = tuple(map(on_page, plan.notes))
     values["not_understood"] = NOT_UNDERSTOOD
     values |= {"models": (EXTRACTIVE, *context.models), "limits": limits_of(context.config.limits, asked.max_cost)}
     return page(request, "refine", "runs", status, asked=asked, plan=plan, problem=shown, **values)

@@ -26,7 +26,7 @@ from redraft.store.runs import DAMAGE, Run
 from redraft.store.store import Store
 from redraft.studio.contracts import OpinionGiven, OpinionList, Pieces, SentenceEvidence, Status
 from redraft.studio.endpoints import NoSuchThing
-from redraft.text.sanitizer import scrubbed
+from redraft.studio.form import error_on_page
 
 RUNNING = "running"
 _SCORE = "score."
@@ -188,9 +188,10 @@ def status_of(store: Store, run: Run, *, at_work: bool) -> Status:
     if at_work and row.status == "killed":
         # It is stored, but not claimed yet.
         row = row.model_copy(update={"status": RUNNING})
-    error = {name: scrubbed(str(value)) for name, value in run.error.items()} if run.error else None
     resumable = row.status in _RESUMABLE and not isinstance(run.purpose, ExperimentPart)
-    return Status(**dict(row), error=error, at_work=at_work and row.status == RUNNING, resumable=resumable)
+    return Status(
+        **dict(row), error=error_on_page(run.error), at_work=at_work and row.status == RUNNING, resumable=resumable
+    )
 
 
 def result_of(store: Store, run: str) -> dict[str, Any]:

@@ -36,6 +36,7 @@ from redraft.studio.contracts import (
     Start,
 )
 from redraft.studio.experiment_orders import UPLOADED, documents_in_file
+from redraft.studio.form import on_page
 from redraft.studio.guard import MOST_BYTES
 from redraft.studio.orders import (
     BatchBody,
@@ -190,7 +191,7 @@ async def plan_of(context: StudioContext, wanted: WantedRuns) -> PlanTotals:
     """Return the plan of a run. No model is called, and nothing is stored."""
     spending = await off_loop(_planned, context, wanted)
     seconds = await off_loop(seconds_of, context.reading, spending, context.config.limits.concurrency)
-    known = {"warnings": list(spending.notes), "seconds": seconds, "unpriced": spending.unpriced()}
+    known = {"warnings": list(map(on_page, spending.notes)), "seconds": seconds, "unpriced": spending.unpriced()}
     return PlanTotals.model_validate(spending.to_json() | known)
 
 

@@ -14,7 +14,7 @@ from redraft.errors import RedraftError, UsageError
 from redraft.settings import DEFAULT_GOALS
 from redraft.studio.context import context_of, read
 from redraft.studio.endpoints import problem_of
-from redraft.studio.form import groups, in_form
+from redraft.studio.form import groups, on_page
 from redraft.studio.orders import BatchBody, WantedRuns, limits_of, other_settings, rubric_lines
 from redraft.studio.pages import page
 from redraft.studio.run_actions import settings_given
@@ -43,7 +43,7 @@ async def new(request: Request) -> Response:
 
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
     """Show the form as it was filled in, with an error if any."""
-    status, shown = problem_of(problem, in_form) if problem else (200, None)
+    status, shown = problem_of(problem, on_page) if problem else (200, None)
     empty = dict.fromkeys((*BatchBody.model_fields, KEPT), "")
     values: dict[str, Any] = {**empty, **_USUAL, "model": request.query_params.get("model", ""), **given}
     values["rubrics"] = rubric_lines(values["rubrics"])

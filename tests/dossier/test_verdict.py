@@ -9,10 +9,13 @@ import pytest
 from redraft.report.dossier.contents import Score, verdict
 
 
-def score(metric: str, value: float | None, goal: float | None = None, met: bool | None = None) -> Score:
+def score(
+    metric: str, value: float | None, goal: float | None = None, met: bool | None = None, reason: str = ""
+) -> Score:
     told: dict[str, Any] = dict.fromkeys(("initial", "certificate", "interval"))
-    return Score(metric=metric, outcome="scored", score=value, judged=1, unjudged=0, reason="", missing=(), goal=goal,
-                 met=met, self_check=False, stands_on="", details={}, **told)  # fmt: skip
+    told |= {"reason": reason, "goal": goal, "met": met}
+    return Score(metric=metric, outcome="scored", score=value, judged=1, unjudged=0, missing=(), self_check=False,
+                 stands_on="", details={}, **told)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -23,6 +26,10 @@ def score(metric: str, value: float | None, goal: float | None = None, met: bool
         ("done", [score("coverage", 0.79999, 0.8, None)], "? Coverage undecided (0.79 of 0.80)"),
         ("done", [score("keyfact_recall", None, 0.5, False)], "? Keyfact recall not scored (goal 0.50)"),
         ("done", [score("coverage", 0.5), score("statistics", None)], "Coverage 0.50"),
+        ("done", [score("coverage", None, reason="0 of 3; no model"), score("clarity", None, reason="no model")],
+         "Coverage and clarity were not judged: no model"),
+        ("done", [score("a", None, 0.5, reason="1; x"), score("b", None, 0.5, reason="y"), score("c", 1.0, 0.5, True)],
+         "? A not scored (goal 0.50; 1; x); ? b not scored (goal 0.50; y); ✓ c met (1.00 of 0.50)"),
         ("done", [], "Not judged"),
         ("waiting", [score("coverage", 0.2, 0.8, False)], "Waiting for your review.; ✗ Coverage missed (0.20 of 0.80)"),
         ("failed", [], "Failed."),

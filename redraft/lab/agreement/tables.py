@@ -33,7 +33,7 @@ from redraft.lab.agreement.correlation import (
 )
 from redraft.lab.agreement.people import Ratings, cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha, tau_b
 from redraft.lab.agreement.trial import SIMILARITY, AgreementOutcome, Column
-from redraft.lab.experiments.experiment import ENDS, Row, summed, table
+from redraft.lab.experiments.experiment import AGAIN, ENDS, Row, summed, table
 from redraft.lab.experiments.runner import failed
 from redraft.report.tables import Cell, Table
 
@@ -423,7 +423,7 @@ def cost_table(outcome: AgreementOutcome) -> Iterator[Row]:
 @table(
     "troubles",
     "Unreadable entries and failures",
-    "Everything else was completed. Repeat the command to retry what failed; finished work is not repeated.",
+    f"Everything else was completed. {AGAIN}",
     ("place", "judge", "stage", "code", "message"),
     basis,
 )

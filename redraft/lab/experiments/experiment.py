@@ -160,7 +160,9 @@ def table(
         def made(*args: *Ts) -> Table:
             named, said = (one if isinstance(one, str) else one(*args) for one in (title, caption))
             heads = columns(*args) if callable(columns) else columns
-            return Table(name, named, said, basis(*args), tuple(heads), tuple(rows(*args)))
+            found = tuple(rows(*args))
+            said = said if found else said.replace(AGAIN, "Nothing failed.")
+            return Table(name, named, said, basis(*args), tuple(heads), found)
 
         made.__doc__ = title if isinstance(title, str) else name
         return made

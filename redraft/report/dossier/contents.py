@@ -469,17 +469,33 @@ def _clauses(reason: str) -> str:
 
 
 def _parts(judged: Sequence[Score]) -> Iterator[VerdictPart]:
-    with_goal = [one for one in judged if one.goal is not None]
-    for one in with_goal or judged:
-        name = spaced(one.metric)
-        why = _clauses(one.reason) if one.score is None else ""
-        if one.goal is None:
-            said = rounded(one.score) if one.score is not None else f"not scored{f' ({why})' if why else ''}"
-            yield VerdictPart("note", "", f"{name} {said}")
-        elif one.score is None:
-            goal = f"goal {rounded(one.goal)}{f'; {why}' if why else ''}"
-            yield VerdictPart("unsure", "?", f"{name} not scored ({goal})")
-        else:
-            state, sign = ("unsure", "?") if one.met is None else ("met", "✓") if one.met else ("missed", "✗")
-            said = "undecided" if state == "unsure" else state
-            yield VerdictPart(state, sign, f"{name} {said} ({rounded(one.score)} of {rounded(one.goal)})")
+    shown = [one for one in judged if one.goal is not None] or judged
+    alike: dict[str, list[Score]] = {}
+    for one in shown:
+        alike.setdefault(_cause(one), []).append(one)
+    for one in shown:
+        same = alike[_cause(one)]
+        if not _cause(one) or len(same) < 2:
+            yield _part(one)
+        elif one is same[0]:
+            names = " and ".join(", ".join(spaced(each.metric) for each in same).rsplit(", ", 1))
+            kind, sign = ("note", "") if one.goal is None else ("unsure", "?")
+            yield VerdictPart(kind, sign, f"{names} were not judged: {_clauses(_cause(one))}")
+
+
+def _cause(one: Score) -> str:
+    """Return why a metric has no score, without how many verdicts it has."""
+    return one.reason.rpartition("; ")[2] if one.score is None else ""
+
+
+def _part(one: Score) -> VerdictPart:
+    name = spaced(one.metric)
+    why = _clauses(one.reason) if one.score is None else ""
+    if one.goal is None:
+        said = rounded(one.score) if one.score is not None else f"not scored{f' ({why})' if why else ''}"
+        return VerdictPart("note", "", f"{name} {said}")
+    if one.score is None:
+        return VerdictPart("unsure", "?", f"{name} not scored (goal {rounded(one.goal)}{f'; {why}' if why else ''})")
+    state, sign = ("unsure", "?") if one.met is None else ("met", "✓") if one.met else ("missed", "✗")
+    said = "undecided" if state == "unsure" else state
+    return VerdictPart(state, sign, f"{name} {said} ({rounded(one.score)} of {rounded(one.goal)})")

@@ -1,0 +1,77 @@
+"""Pages speak of what pages have: no options, no commands and no Python, whoever made the run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from redraft.lab.experiments.experiment import AGAIN, table
+from redraft.studio.form import on_page
+from tests.studio.served import Served, at_rest, begin, served
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("resume with a higher --max-cost", "resume with a higher “Stop before it costs more than”"),
+        ("resume with a higher `Limits.max_cost`", "resume with a higher “Stop before it costs more than”"),
+        ("limits=Limits(max_calls=3) is used up", "“Limit of calls” 3 is used up"),
+        ("use --chunk-tokens 1,024 or more", "use “Chunk tokens” 1,024 or more"),
+        ("name one (--judge openai:MODEL, --judge nli:MODEL)", "name one (“Judge” in “New run” or “Refine”)"),
+        ("name one (judges=['openai:MODEL'], judges=['nli:MODEL'])", "name one (“Judge” in “New run” or “Refine”)"),
+        ("(set --context-tokens N, or context_tokens in its own table [models.NAME])", "(set “Window, in tokens”)"),
+        ("a margin of 15% (set TIKTOKEN_CACHE_DIR to a folder that holds it)", "a margin of 15%"),
+        (
+            "free some space, then `redraft resume` the run; it is safe",
+            "free some space, then resume the run; it is safe",
+        ),
+        ("`await session.resume('3fa2c1d0')`", "resume the run"),
+        ("`redraft runs --kind ask` lists them", "the page “Runs” lists them"),
+        ("Repeat the command to try it again", "Resume it to try it again"),
+        ("name another database with --db", "name another database with --db"),
+        ("an en--dash, x=3 and redraft itself stay", "an en--dash, x=3 and redraft itself stay"),
+    ],
+)
+def test_settings_and_next_steps_are_worded_as_pages_have_them(said: str, shown: str) -> None:
+    assert on_page(said) == shown
+
+
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("words")) as made:
+        yield made
+
+
+def shell_or_python(page: str) -> list[str]:
+    """What a page says in words that are typed elsewhere."""
+    text = re.sub(r"<script.*?</script>|<style.*?</style>|<!--|-->", "", page, flags=re.DOTALL)
+    return re.findall(r"[^>]{0,30}(?:(?<![\w-])--[a-z][a-z-]+|judges=|Limits\(|<code>redraft |epeat the command)", text)
+
+
+@pytest.mark.slow
+def test_a_reason_without_a_score_stands_once_and_names_the_page(at: Served) -> None:
+    with at.client() as client:
+        other = "A woman travelled over the water, and a register went missing while a gale blew."
+        asked = {
+            "kind": "evaluate",
+            "summary": other,
+            "metrics": ["coverage", "keyfact_recall", "booookscore", "consistency"],
+        }
+        runs = [begin(client, **asked), begin(client, **asked | {"summary": f"{other} Nobody saw it."})]
+        for run in runs:
+            at_rest(client, run)
+        page = client.get(f"/runs/{runs[0]}").text
+        head = page.partition("verdict-line")[2].partition("</p>")[0]
+        assert "Coverage and consistency were not judged: the built-in judge only recognizes near-quotations" in head
+        assert shell_or_python(page) == []
+        beside = client.get(f"/compare?run={runs[0]}&run={runs[1]}").text
+        assert shell_or_python(beside) == []
+        assert shell_or_python(client.get(f"/runs/{runs[0]}/download/dossier").text) != []
+
+
+def test_a_table_of_failures_without_any_asks_for_nothing() -> None:
+    named = "failures", "What failed", AGAIN, ("code",), lambda found: "All."
+    made = table(*named)(lambda found: ((one,) for one in found))
+    assert [made(found).caption for found in ([], ["cut"])] == ["Nothing failed.", AGAIN]
