@@ -21,7 +21,7 @@ from redraft.llm.base import ScriptedModel
 from redraft.llm.chat import ChatModel
 from redraft.runs.models import open_model
 from redraft.settings import DraftConfig
-from tests.chatserver import Answer, ChatServer, Fault
+from tests.chatserver import Answer, Fault
 from tests.llm.support import Desk, make_book, story
 
 KEY = "q7/Zt+plain-KEYWORD/9182"
@@ -61,13 +61,12 @@ async def test_a_key_is_struck_out_of_whatever_comes_from_outside(desk: Desk, fo
         "reply": Answer(said),
     }
     desk.monkeypatch.setattr("tests.llm.support.KEY", KEY)
-    with ChatServer([answers[way]]) as server:
-        async with desk.at(server) as model:
-            shown = ""
-            try:
-                shown = (await model.ask(story())).value
-            except (ProviderError, RefusedReply) as error:
-                shown = f"{error!r} {error} {error.hint} {getattr(error, 'text', '')}"
+    async with desk.serving([answers[way]]) as (server, model):
+        shown = ""
+        try:
+            shown = (await model.ask(story())).value
+        except (ProviderError, RefusedReply) as error:
+            shown = f"{error!r} {error} {error.hint} {getattr(error, 'text', '')}"
     assert server.seen[0].authorization == f"Bearer {KEY}"
     desk.store.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,9 +22,10 @@ from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PROMPTS, PromptBook
 from redraft.prompts.contract import GivenModel, Prompt
 from redraft.runs.models import open_model
-from redraft.settings import DraftConfig, Price
+from redraft.settings import DraftConfig, Price, ReplyForm
 from redraft.store.store import Store
-from tests.chatserver import ChatServer
+from tests.chatserver import ChatServer, Script
+from tests.chatserver import Reply as ServerReply
 
 KEY = "sk-test-SECRETSECRETSECRET1234"
 
@@ -112,13 +113,30 @@ class Desk:
 
     @asynccontextmanager
     async def at(
-        self, server: ChatServer, *, seconds: float = 5.0, name: str = "m", **options: Any
+        self,
+        server: ChatServer,
+        *,
+        seconds: float = 5.0,
+        name: str = "m",
+        replies: ReplyForm | None = None,
+        reasoning_tokens: int | None = None,
+        **options: Any,
     ) -> AsyncIterator[RecordedModel]:
         """A recorded model at a server."""
         self.monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        settings = DraftConfig(model=f"openai:{name}", base_url=base_url(server.base_url))
-        async with open_model(settings, seconds=seconds) as model:
+        address = base_url(server.base_url)
+        told = DraftConfig(model=f"openai:{name}", base_url=address, replies=replies, reasoning_tokens=reasoning_tokens)
+        async with open_model(told, seconds=seconds) as model:
             yield self.recorded(model, **options)
+
+    @asynccontextmanager
+    async def serving(
+        self, script: Script | Iterable[ServerReply | Script], *, refuses: Collection[str] = (), **options: Any
+    ) -> AsyncIterator[tuple[ChatServer, RecordedModel]]:
+        """A server that answers so, and a recorded model at it."""
+        with ChatServer(script, refuses=refuses) as server:
+            async with self.at(server, **options) as model:
+                yield server, model
 
     def ledger(self) -> list[dict[str, Any]]:
         """All attempts on record, with the text of the reply."""

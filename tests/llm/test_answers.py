@@ -1,17 +1,32 @@
-"""Which of the things that a reply says is its answer: never a thought, and of several only what is certain."""
+"""Reading replies: JSON is found whatever stands around it, thoughts are no answer, and only what is certain is one."""
 
 from __future__ import annotations
 
 import json
+import time
+from contextlib import suppress
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from redraft.errors import RefusedReply
-from redraft.llm.base import Complaint
-from redraft.llm.reply_reader import NoValueError, declines, read_value, without_thoughts
-from redraft.prompts.qa import CompareGiven, Comparisons, Pair
+from redraft.llm.base import BROKEN_OFF, Complaint, Request, Sampling
+from redraft.llm.reply_reader import NoValueError, declines, read_value, whole_entries, without_thoughts
+from redraft.prompts.factual import FactTree, GrowGiven
+from redraft.prompts.qa import (
+    COMPARE_ANSWERS,
+    AskDocumentGiven,
+    CompareGiven,
+    Comparisons,
+    DocumentQuestions,
+    Pair,
+    Ranking,
+)
 from redraft.prompts.tags import Tags
-from tests.chatserver import Answer, ChatServer
+from tests.chatserver import Answer
 from tests.llm.support import RED, Colour, Desk, colour, story
 
 RIGHT, WRONG = '{"name": "red", "share": 0.5}', '{"name": "blue", "share": 1}'
@@ -41,6 +56,10 @@ RIGHT, WRONG = '{"name": "red", "share": 0.5}', '{"name": "blue", "share": 1}'
         "{right}\n{right}",
         "{wrong} final: {right} and again {right}",
         '{{"unlike": 1}} {right} [1] {{"other": 2}}',
+        "```json\n{right}\n```",
+        "Sure! Here you are:\n\n```\n{right}\n```\nAnything else?",
+        "The user wants a colour.</think>{right}",
+        "\ufeff  {right}  ",
     ],
 )
 def test_the_answer_is_found(text: str) -> None:
@@ -91,9 +110,8 @@ def test_answers_about_other_items_are_no_contradiction() -> None:
 
 
 async def test_a_doubtful_answer_is_asked_for_again(desk: Desk) -> None:
-    with ChatServer([f"{WRONG} {RIGHT}", RIGHT]) as server:
-        async with desk.at(server) as model:
-            assert (await model.ask(colour())).value == RED
+    async with desk.serving([f"{WRONG} {RIGHT}", RIGHT]) as (server, model):
+        assert (await model.ask(colour())).value == RED
     assert "two answers that differ" in server.seen[1].messages[-1]["content"]
 
 
@@ -104,6 +122,14 @@ async def test_a_doubtful_answer_is_asked_for_again(desk: Desk) -> None:
         ("<reasoning>a</reasoning>\nb", "b"),
         ("Sure.\n<think>a</think>\nb", "Sure.\n\nb"),
         ("Sure.\n<think>a", ""),
+        ("plain", "plain"),
+        (" <THINKING>\na\n</THINKING>\n\nb ", "b"),
+        ("<think>a</think><think>b</think>c", "c"),
+        ("a</think>b", "b"),
+        ("<think>never ends", ""),
+        ("<think></think>", ""),
+        ('{"a": "</think>"}', '{"a": "</think>"}'),
+        ("The tag <think> ends with </think>.", "The tag <think> ends with </think>."),
         ("<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>b<|return|>", "b"),
         ("<|channel|>analysis<|message|>a", ""),
         ("analysisWe write.assistantfinalb", "b"),
@@ -155,10 +181,9 @@ REFUSALS = [
 
 @pytest.mark.parametrize("text", REFUSALS)
 async def test_a_refusal_in_words_is_a_refusal_and_no_text(desk: Desk, text: str) -> None:
-    with ChatServer([text]) as server:
-        async with desk.at(server) as model:
-            with pytest.raises(RefusedReply, match="declined"):
-                await model.ask(story())
+    async with desk.serving([text]) as (server, model):
+        with pytest.raises(RefusedReply, match="declined"):
+            await model.ask(story())
     assert len(server.seen) == 1
     assert desk.outcomes() == ["refused"]
 
@@ -190,9 +215,8 @@ def test_a_text_that_speaks_of_refusing_is_none(text: str) -> None:
 @pytest.mark.slow
 async def test_a_repair_does_not_send_back_all_of_an_endless_reply(desk: Desk) -> None:
     endless = "It is so. " * 500_000
-    with ChatServer([Answer(f"BEGIN {endless} END"), RIGHT]) as server:
-        async with desk.at(server) as model:
-            assert (await model.ask(colour())).value == RED
+    async with desk.serving([Answer(f"BEGIN {endless} END"), RIGHT]) as (server, model):
+        assert (await model.ask(colour())).value == RED
     sent = json.dumps(server.seen[1].messages)
     assert len(sent) < 12_000
     assert "BEGIN" in sent
@@ -203,3 +227,179 @@ async def test_a_repair_does_not_send_back_all_of_an_endless_reply(desk: Desk) -
 def test_a_reply_of_sensible_length_is_complained_of_in_full() -> None:
     assert Complaint.about("x" * 8_000, "no").reply == "x" * 8_000
     assert len(Complaint.about("x" * 8_001, "no").reply) < 8_100
+
+
+class Box(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    content: JsonValue
+
+
+class Lenient(BaseModel):
+    items: list[str] = []
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    pair: tuple[int, int]
+
+
+scalars = st.none() | st.booleans() | st.integers(-(10**15), 10**15) | st.text(st.characters(codec="utf-8"))
+values = st.recursive(
+    scalars | st.floats(allow_nan=False, allow_infinity=False),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(st.characters(codec="utf-8")), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+prose = st.text(st.characters(codec="utf-8", exclude_characters='{["<'), max_size=40).filter(lambda s: "```" not in s)
+
+
+@settings(deadline=None)
+@given(
+    values,
+    prose,
+    prose,
+    st.sampled_from(["{}", "```json\n{}\n```", "```\n{}```", "<think>{{x</think>{}"]),
+    st.booleans(),
+)
+def test_any_value_is_found_in_prose_and_fences(content: Any, before: str, after: str, wrap: str, ascii_: bool) -> None:
+    text = json.dumps({"content": content}, ensure_ascii=ascii_, indent=1)
+    wrapped = wrap.replace("{}", text).replace("{{", "{")
+    if wrap.startswith("<think>"):
+        before = ""
+    assert read_value(f"{before}{wrapped}\n{after}", Box).content == content
+
+
+@pytest.mark.slow
+@settings(max_examples=300, deadline=None)
+@given(st.text(st.sampled_from('{}[]",:0189.eE-+ \n`ntrfals\\u\ud800é<think>/'), max_size=60) | st.text())
+def test_garbage_is_a_complaint_and_never_a_crash(text: str) -> None:
+    with suppress(NoValueError):
+        read_value(text, Box)
+    without_thoughts(text)
+
+
+@pytest.mark.slow
+@settings(deadline=None)
+@given(values, st.data())
+def test_a_reply_that_breaks_off_is_none(content: Any, data: st.DataObject) -> None:
+    text = json.dumps({"items": ["a", "b"], "more": [content, {"items": ["part"]}]})
+    cut = data.draw(st.integers(1, len(text) - 1))
+    with pytest.raises(NoValueError):
+        read_value(text[:cut], Lenient)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{" * 1_000_000,
+        "[" * 1_000_000,
+        '{"a":' * 200_000,
+        "[1," * 300_000,
+        "[" + "1," * 500_000,
+        "```" + "\n" * 1_000_000 + "x",
+        "```json\n" * 100_000,
+        "<think>" * 140_000,
+        "x {y} " * 160_000,
+        "[1] " * 250_000,
+        '"' * 1_000_000,
+        '{"a" ' * 200_000,
+        "1" * 1_000_000,
+    ],
+    ids=lambda text: text[:8].encode("unicode_escape").decode(),
+)
+def test_a_megabyte_of_nonsense_takes_no_time(text: str) -> None:
+    began = time.process_time()
+    with pytest.raises(NoValueError):
+        read_value(text, Box)
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 5000])
+def test_what_is_no_number_is_no_number(number: str) -> None:
+    with pytest.raises(NoValueError):
+        read_value(f'{{"content": {number}}}', Box)
+
+
+def test_half_a_surrogate_pair_is_no_text() -> None:
+    with pytest.raises(NoValueError):
+        read_value('{"items": ["\\ud800"]}', Lenient)
+    assert read_value('{"items": ["\\ud83d\\ude00"]}', Lenient).items == ["\U0001f600"]
+
+
+def test_a_value_that_does_not_fit_is_passed_over_and_complained_of() -> None:
+    assert read_value('Not {"items": 3}, but {"items": ["a"]}', Lenient).items == ["a"]
+    with pytest.raises(NoValueError, match=r"items\.0: Input should be a valid string"):
+        read_value('{"items": [3]}', Lenient)
+    with pytest.raises(NoValueError, match="no JSON object"):
+        read_value("none here", Lenient)
+
+
+def test_json_is_read_as_json_even_by_a_strict_model() -> None:
+    assert read_value('{"pair": [1, 2]}', Strict).pair == (1, 2)
+
+
+GIVEN = CompareGiven(pairs=[Pair(id=n, question=f"Why {n}?", document="So.", summary="So.") for n in range(1, 5)])
+TAGS = [Tags(GIVEN).tag("pairs", n) for n in range(1, 5)]
+SAID = [{"id": tag, "reason": "It [is] {so}.", "verdict": "agrees"} for tag in TAGS]
+WHOLE = json.dumps({"comparisons": SAID}, indent=1)
+
+
+def numbers(text: str) -> list[int]:
+    found = whole_entries(text, Comparisons, GIVEN)
+    return [one.id for one in found.comparisons] if found else []
+
+
+def test_wherever_it_is_cut_the_entries_before_that_count_as_they_are() -> None:
+    ends = [WHOLE.index("}", WHOLE.index(tag)) for tag in TAGS]
+    # The reason has a bracket of its own.
+    ends = [WHOLE.index("}", end + 1) for end in ends]
+    for length in range(len(WHOLE) - 3):
+        assert numbers(WHOLE[:length]) == [n for n, end in enumerate(ends, 1) if end < length]
+
+
+@pytest.mark.parametrize("before", ["", "```json\n", "Sure, here it is:\n", "<think>Hm {.</think>"])
+def test_what_stands_before_it_is_passed_over(before: str) -> None:
+    assert numbers(before + WHOLE[:-20]) == [1, 2, 3]
+    assert numbers(before + json.dumps(SAID)[:-9]) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{WHOLE}\nWait, correction: {WHOLE[:-20]}",
+        f"<think>It may be {WHOLE[:-20]}",
+        WHOLE[:30],
+        json.dumps({"comparisons": [one | {"id": "1"} for one in SAID]})[:-9],
+        json.dumps({"first": {"comparisons": SAID}, "then": {"comparisons": SAID}})[:-30],
+        "They are all fine, [",
+        "",
+    ],
+    ids=["thought better of", "a thought", "no question about the document", "strangers", "deeper", "prose", "empty"],
+)
+def test_what_is_no_list_of_entries_that_count_by_themselves_is_none(text: str) -> None:
+    assert numbers(text) == []
+
+
+def test_questions_count_by_themselves_and_a_tree_or_an_order_that_is_cut_is_none() -> None:
+    asked = [{"question": f"Why {n}?", "kind": "why", "answer": "So.", "quote": "So."} for n in range(3)]
+    found = whole_entries(
+        json.dumps({"questions": asked})[:-9], DocumentQuestions, AskDocumentGiven(excerpt="So.", count=3)
+    )
+    assert found is not None
+    assert [one.question for one in found.questions] == ["Why 0?", "Why 1?"]
+    roots = [{"fact": f"It is so {n}.", "branches": [{"fact": "It was so.", "leaves": []}]} for n in range(3)]
+    assert whole_entries(json.dumps({"roots": roots})[:-9], FactTree, GrowGiven(excerpt="So.")) is None
+    assert whole_entries('{"order": ["bcdf", "', Ranking, GIVEN) is None
+
+
+async def test_such_a_reply_is_told_from_one_that_came_to_its_end_from_memory_too(desk: Desk) -> None:
+    request: Request[Any, Any] = Request(COMPARE_ANSWERS, GIVEN, Sampling(0.0, 100))
+    async with desk.serving([Answer(WHOLE[:-20], "length")]) as (server, model):
+        replies = [await model.ask(request), await model.ask(request)]
+    assert [(one.finish_reason, one.broken_off, len(one.value.comparisons)) for one in replies] == [
+        (BROKEN_OFF, True, 3)
+    ] * 2
+    assert len(server.seen) == 1

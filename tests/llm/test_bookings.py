@@ -92,11 +92,10 @@ async def test_an_answer_that_came_while_a_model_was_opened_is_not_asked_for_aga
 async def test_a_time_out_stays_booked_and_a_refusal_does_not(desk: Desk) -> None:
     run = begin_run(desk.store)
     script = [Fault("hang"), Fault("status", status=400, message="no"), Fault("status", status=429), "Once."]
-    with ChatServer(script) as server:
-        async with desk.at(server, run=run, price=PRICE, seconds=0.3) as model:
-            results = await asyncio.gather(model.ask(story()), return_exceptions=True)
-            assert isinstance(results[0], ModelError)
-            await model.ask(story())
+    async with desk.serving(script, run=run, price=PRICE, seconds=0.3) as (_, model):
+        results = await asyncio.gather(model.ask(story()), return_exceptions=True)
+        assert isinstance(results[0], ModelError)
+        await model.ask(story())
     totals = desk.store.calls.totals(run)
     assert desk.outcomes() == ["timed_out", "rejected", "rate_limited", "ok"]
     assert (totals.calls, totals.lost) == (3, 1)
@@ -117,9 +116,8 @@ async def test_nobody_at_the_address_costs_nothing(desk: Desk) -> None:
 
 async def test_what_nobody_counts_is_taken_at_its_most(desk: Desk) -> None:
     run = begin_run(desk.store)
-    with ChatServer([Answer("Once.", usage=None)]) as server:
-        async with desk.at(server, run=run, price=PRICE) as model:
-            await model.ask(story())
+    async with desk.serving([Answer("Once.", usage=None)], run=run, price=PRICE) as (_, model):
+        await model.ask(story())
     totals = desk.store.calls.totals(run)
     assert totals.lost == 0
     assert totals.cost_usd is not None
@@ -151,9 +149,8 @@ def test_no_text_has_more_tokens_than_it_is_counted_at(text: str, name: str) -> 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 async def test_what_goes_out_is_no_longer_than_it_is_counted_at(desk: Desk, text: str, refuses: list[Mode]) -> None:
     run = begin_run(desk.store)
-    with ChatServer(["no idea", GOOD], refuses=refuses) as server:
-        async with desk.at(server, run=run, price=PRICE) as model:
-            await model.ask(colour(text))
+    async with desk.serving(["no idea", GOOD], refuses=refuses, run=run, price=PRICE) as (server, model):
+        await model.ask(colour(text))
     booked_tokens = [row["booked_usd"] for row in desk.ledger()]
     assert len(booked_tokens) == len(server.seen)
     with sqlite3.connect(desk.store.path) as database:

@@ -12,20 +12,17 @@ from langchain_core.messages import AIMessage
 
 from redraft.domain import Usage
 from redraft.errors import CutReply, EmptyReply, RefusedReply, UnreadableReply
-from redraft.llm.addresses import base_url
 from redraft.llm.chat import ChatModel
-from redraft.runs.models import open_model
-from redraft.settings import DraftConfig, ReplyForm
+from redraft.settings import ReplyForm
 from tests.chatserver import Answer, ChatServer, Fault, Reply
-from tests.llm.support import KEY, RED, Desk, colour, story
+from tests.llm.support import RED, Desk, colour, story
 
 GOOD = '{"name": "red", "share": 0.5}'
 
 
 async def test_a_good_reply_is_asked_for_with_the_schema_and_read(desk: Desk) -> None:
-    with ChatServer([Answer(GOOD, cached_tokens=3, reasoning_tokens=7)]) as server:
-        async with desk.at(server) as model:
-            reply = await model.ask(colour())
+    async with desk.serving([Answer(GOOD, cached_tokens=3, reasoning_tokens=7)]) as (server, model):
+        reply = await model.ask(colour())
     assert reply.value == RED
     assert (reply.text, reply.finish_reason, reply.cached) == (GOOD, "stop", False)
     body = server.seen[0].body
@@ -38,28 +35,15 @@ async def test_a_good_reply_is_asked_for_with_the_schema_and_read(desk: Desk) ->
     assert row["prompt_tokens"] == server.seen[0].prompt_tokens
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"```json\n{GOOD}\n```",
-        f"Sure! Here you are:\n\n```\n{GOOD}\n```\nAnything else?",
-        f"Roses [1] are {{mostly}} of this colour: {GOOD} I hope this helps.",
-        f'<think>It might be {{"name": "blue", "share": 1}}.</think>\n{GOOD}',
-        f"The user wants a colour.</think>{GOOD}",
-        f"\ufeff  {GOOD}  ",
-    ],
-)
-async def test_what_stands_around_the_value_does_no_harm(desk: Desk, text: str) -> None:
-    with ChatServer([text]) as server:
-        async with desk.at(server) as model:
-            assert (await model.ask(colour())).value == RED
+async def test_what_stands_around_the_value_does_no_harm(desk: Desk) -> None:
+    async with desk.serving([f"Roses [1] are {{mostly}} of this colour: {GOOD} I hope this helps."]) as (server, model):
+        assert (await model.ask(colour())).value == RED
     assert len(server.seen) == 1
 
 
 async def test_a_line_separator_within_a_string_does_no_harm(desk: Desk) -> None:
-    with ChatServer(['{"name": "dark\u2028red", "share": 0.5}']) as server:
-        async with desk.at(server) as model:
-            assert (await model.ask(colour())).value.name == "dark\nred"
+    async with desk.serving(['{"name": "dark\u2028red", "share": 0.5}']) as (_, model):
+        assert (await model.ask(colour())).value.name == "dark\nred"
 
 
 BROKEN: list[tuple[Reply, str, str]] = [
@@ -73,9 +57,8 @@ BROKEN: list[tuple[Reply, str, str]] = [
 
 @pytest.mark.parametrize(("bad", "quoted", "complaint"), BROKEN)
 async def test_a_broken_reply_is_repaired_with_one_request(desk: Desk, bad: Reply, quoted: str, complaint: str) -> None:
-    with ChatServer([bad, GOOD]) as server:
-        async with desk.at(server) as model:
-            assert (await model.ask(colour())).value == RED
+    async with desk.serving([bad, GOOD]) as (server, model):
+        assert (await model.ask(colour())).value == RED
     assert len(server.seen) == 2
     first, reply, again = server.seen[1].messages
     assert first == server.seen[0].messages[0]
@@ -93,12 +76,9 @@ async def test_a_reply_that_is_broken_again_is_a_failure_and_every_attempt_is_on
     desk: Desk, replies: ReplyForm | None, bad: list[str]
 ) -> None:
     """Once in a way of asking that is forced, and else once in each of the three."""
-    with ChatServer([*bad, GOOD]) as server:
-        desk.monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        settings = DraftConfig(model="openai:m", base_url=base_url(server.base_url), replies=replies)
-        async with open_model(settings, seconds=5) as opened:
-            with pytest.raises(UnreadableReply) as caught:
-                await desk.recorded(opened).ask(colour())
+    async with desk.serving([*bad, GOOD], replies=replies) as (server, model):
+        with pytest.raises(UnreadableReply) as caught:
+            await model.ask(colour())
     assert len(server.seen) == len(bad)
     assert (caught.value.text, caught.value.finish_reason) == (bad[-1], "stop")
     rows = desk.ledger()
@@ -112,41 +92,37 @@ async def test_a_reply_that_is_broken_again_is_a_failure_and_every_attempt_is_on
 
 @pytest.mark.parametrize("bad", ["", "  \n ", "<think>Let me see. A rose is", Fault("null_content")])
 async def test_an_empty_text_is_a_failure_and_never_cached(desk: Desk, bad: Reply) -> None:
-    with ChatServer([bad, "Once upon a time."]) as server:
-        async with desk.at(server) as model:
-            with pytest.raises(EmptyReply):
-                await model.ask(story())
-            assert (await model.ask(story())).value == "Once upon a time."
+    async with desk.serving([bad, "Once upon a time."]) as (server, model):
+        with pytest.raises(EmptyReply):
+            await model.ask(story())
+        assert (await model.ask(story())).value == "Once upon a time."
     assert len(server.seen) == 2
     assert desk.outcomes() == ["empty", "ok"]
 
 
 async def test_a_reply_that_is_cut_off_is_not_asked_for_with_the_same_room(desk: Desk) -> None:
     cut = Answer('{"name": "re', finish_reason="length")
-    with ChatServer([cut, "no idea", cut, GOOD]) as server:
-        async with desk.at(server) as model:
-            for _ in range(2):
-                # The repair of another fault may be cut off as well.
-                with pytest.raises(CutReply, match="cut off at the token limit") as caught:
-                    await model.ask(colour())
-                assert caught.value.wants_room
-            assert (await model.ask(colour(max_tokens=100))).value == RED
+    async with desk.serving([cut, "no idea", cut, GOOD]) as (server, model):
+        for _ in range(2):
+            # The repair of another fault may be cut off as well.
+            with pytest.raises(CutReply, match="cut off at the token limit") as caught:
+                await model.ask(colour())
+            assert caught.value.wants_room
+        assert (await model.ask(colour(max_tokens=100))).value == RED
     assert [seen.body["max_completion_tokens"] for seen in server.seen] == [50, 50, 50, 100]
     assert desk.outcomes() == ["cut", "unreadable", "cut", "ok"]
 
 
 async def test_a_text_comes_back_without_thoughts(desk: Desk) -> None:
-    with ChatServer(["<think>Hm.</think>\n\nOnce upon a time."]) as server:
-        async with desk.at(server) as model:
-            reply = await model.ask(story())
+    async with desk.serving(["<think>Hm.</think>\n\nOnce upon a time."]) as (server, model):
+        reply = await model.ask(story())
     assert reply.value == reply.text == "Once upon a time."
     assert "response_format" not in server.seen[0].body
 
 
 async def test_a_truncated_text_says_so(desk: Desk) -> None:
-    with ChatServer([Answer("Once upon", finish_reason="length")]) as server:
-        async with desk.at(server) as model:
-            reply = await model.ask(story())
+    async with desk.serving([Answer("Once upon", finish_reason="length")]) as (_, model):
+        reply = await model.ask(story())
     assert (reply.value, reply.finish_reason) == ("Once upon", "length")
     assert desk.ledger()[0]["finish_reason"] == "length"
 
@@ -161,10 +137,9 @@ async def test_a_truncated_text_says_so(desk: Desk) -> None:
 )
 @pytest.mark.parametrize("request_", [colour(), story()], ids=["colour", "story"])
 async def test_a_refusal_is_not_asked_again(desk: Desk, request_: Any, bad: Reply, words: str) -> None:
-    with ChatServer([bad]) as server:
-        async with desk.at(server) as model:
-            with pytest.raises(RefusedReply, match=words):
-                await model.ask(request_)
+    async with desk.serving([bad]) as (server, model):
+        with pytest.raises(RefusedReply, match=words):
+            await model.ask(request_)
     assert len(server.seen) == 1
     row = desk.ledger()[0]
     assert row["outcome"] == "refused"
@@ -172,11 +147,10 @@ async def test_a_refusal_is_not_asked_again(desk: Desk, request_: Any, bad: Repl
 
 
 async def test_usage_that_is_missing_is_estimated_and_marked(desk: Desk) -> None:
-    with ChatServer([Answer(GOOD, usage=None), *[Answer("no idea", usage=None)] * 3]) as server:
-        async with desk.at(server) as model:
-            assert not (await model.ask(colour())).usage.reported
-            with pytest.raises(UnreadableReply):
-                await model.ask(colour("a lily"))
+    async with desk.serving([Answer(GOOD, usage=None), *[Answer("no idea", usage=None)] * 3]) as (_, model):
+        assert not (await model.ask(colour())).usage.reported
+        with pytest.raises(UnreadableReply):
+            await model.ask(colour("a lily"))
     for row in desk.ledger():
         assert row["usage_reported"] == 0
         assert row["prompt_tokens"] > 10
@@ -216,9 +190,8 @@ async def test_any_langchain_model_will_do(desk: Desk) -> None:
 
 async def test_the_reply_of_a_forced_tool_is_read(desk: Desk) -> None:
     call = {"id": "1", "type": "function", "function": {"name": "Colour", "arguments": '{"name": "red", "share"'}}
-    with ChatServer([GOOD, Answer(tool_calls=[call]), GOOD], refuses=["json_schema"]) as server:
-        async with desk.at(server) as model:
-            assert (await model.ask(colour())).value == RED
-            assert (await model.ask(colour("a lily"))).value == RED
+    async with desk.serving([GOOD, Answer(tool_calls=[call]), GOOD], refuses=["json_schema"]) as (server, model):
+        assert (await model.ask(colour())).value == RED
+        assert (await model.ask(colour("a lily"))).value == RED
     assert desk.outcomes() == ["unsupported", "ok", "unreadable", "ok"]
     assert '{"name": "red", "share"' in json.dumps(server.seen[-1].messages).replace('\\\\"', '"').replace('\\"', '"')

@@ -41,9 +41,8 @@ def envelope(usage: object = USED, model: object = "m", finish: object = "stop",
 
 @pytest.mark.parametrize("role", [..., None, "", "user", "tool", "function", "system", "model", 7, ["assistant"]])
 async def test_a_reply_is_one_whoever_says_it(desk: Desk, role: object) -> None:
-    with ChatServer([envelope(role=role)]) as server:
-        async with desk.at(server) as model:
-            reply = await model.ask(story())
+    async with desk.serving([envelope(role=role)]) as (server, model):
+        reply = await model.ask(story())
     assert reply.value == TEXT
     assert reply.usage == Usage(12, 5)
     assert any("role" in one for one in reply.odd)
@@ -65,9 +64,8 @@ async def test_a_reply_is_one_whoever_says_it(desk: Desk, role: object) -> None:
     ],
 )
 async def test_usage_that_cannot_be_counts_as_untold(desk: Desk, usage: object) -> None:
-    with ChatServer([envelope(usage)]) as server:
-        async with desk.at(server) as model:
-            reply = await model.ask(story())
+    async with desk.serving([envelope(usage)]) as (_, model):
+        reply = await model.ask(story())
     assert reply.value == TEXT
     assert not reply.usage.reported
     assert any(re.search("usage|prompt_tokens", one) for one in reply.odd)
@@ -76,9 +74,8 @@ async def test_usage_that_cannot_be_counts_as_untold(desk: Desk, usage: object) 
 
 async def test_usage_that_can_be_made_out_is_used(desk: Desk) -> None:
     told = {"prompt_tokens": "12", "completion_tokens": 3.7, "prompt_tokens_details": {"cached_tokens": 99}}
-    with ChatServer([envelope(told)]) as server:
-        async with desk.at(server) as model:
-            reply = await model.ask(story())
+    async with desk.serving([envelope(told)]) as (_, model):
+        reply = await model.ask(story())
     assert reply.usage == Usage(12, 4, cached_prompt_tokens=12)
     assert reply.odd == ("prompt_tokens is '12'", "completion_tokens is 3.7")
 
@@ -87,24 +84,21 @@ async def test_usage_that_can_be_made_out_is_used(desk: Desk) -> None:
     "content", [[{"type": "text", "text": TEXT}], [TEXT], [{"text": "Once upon "}, {"text": "a time."}], {"text": TEXT}]
 )
 async def test_a_text_in_parts_is_a_text(desk: Desk, content: object) -> None:
-    with ChatServer([envelope(content=content)]) as server:
-        async with desk.at(server) as model:
-            assert (await model.ask(story())).value == TEXT
+    async with desk.serving([envelope(content=content)]) as (_, model):
+        assert (await model.ask(story())).value == TEXT
 
 
 async def test_a_reply_without_text_is_stored(desk: Desk) -> None:
-    with ChatServer([envelope(content=None, role=None, finish=["stop"])]) as server:
-        async with desk.at(server) as model:
-            with pytest.raises(EmptyReply):
-                await model.ask(story())
+    async with desk.serving([envelope(content=None, role=None, finish=["stop"])]) as (_, model):
+        with pytest.raises(EmptyReply):
+            await model.ask(story())
     assert desk.outcomes() == ["empty"]
 
 
 async def test_what_is_odd_is_told_once_and_kept(desk: Desk) -> None:
-    with ChatServer([envelope(role=None), envelope(role=None)]) as server:
-        async with desk.at(server) as model:
-            await model.ask(story("a rose"))
-            await model.ask(story("a bee"))
+    async with desk.serving([envelope(role=None), envelope(role=None)]) as (_, model):
+        await model.ask(story("a rose"))
+        await model.ask(story("a bee"))
     assert [event.message.rpartition(": ")[2] for event in desk.events if isinstance(event, Noted)] == [
         "there is no role"
     ]
@@ -155,9 +149,8 @@ async def test_what_we_stumble_over_is_kept(desk: Desk, monkeypatch: pytest.Monk
         return read(self, *given)
 
     monkeypatch.setattr(ChatModel, "_reply_in", heard)
-    with ChatServer(['{"name": "red", "share": 0.5}'] * 2) as server:
-        async with desk.at(server) as model:
-            assert (await model.ask(colour())).value == RED
+    async with desk.serving(['{"name": "red", "share": 0.5}'] * 2) as (_, model):
+        assert (await model.ask(colour())).value == RED
     assert desk.outcomes() == ["unreadable", "ok"]
 
 
@@ -165,9 +158,8 @@ async def test_what_we_stumble_over_is_kept(desk: Desk, monkeypatch: pytest.Monk
     ("name", "odd"), [("m", False), ("m-2026-01-31", False), ("org/m", False), ("M:latest", False), ("small", True)]
 )
 async def test_another_model_that_answers_is_noted(desk: Desk, name: str, odd: bool) -> None:
-    with ChatServer([envelope(model=name)]) as server:
-        async with desk.at(server) as model:
-            reply = await model.ask(story())
+    async with desk.serving([envelope(model=name)]) as (_, model):
+        reply = await model.ask(story())
     assert reply.odd == ((f"'{name}' answered in place of 'm'",) if odd else ())
 
 
@@ -195,11 +187,11 @@ async def test_nobody_is_warned_of_a_proxy_that_is_used(
 
 
 async def test_a_server_that_takes_no_notice_of_the_limit_ends_the_run_with_the_overrun(desk: Desk) -> None:
-    budget = Budget(max_calls=None, max_cost=0.01)
-    run = begin_run(desk.store)
-    with ChatServer([envelope({"prompt_tokens": 10, "completion_tokens": 50_000})] * 2) as server:
-        async with desk.at(server, run=run, budget=budget, price=Price(prompt=1, completion=1)) as model:
-            assert (await model.ask(story("a rose"))).value == TEXT
-            with pytest.raises(BudgetError, match=r"\$0\.0400 more than limits=Limits\(max_cost=0\.01\)"):
-                await model.ask(story("a bee"))
+    run, budget = begin_run(desk.store), Budget(max_calls=None, max_cost=0.01)
+    said = [envelope({"prompt_tokens": 10, "completion_tokens": 50_000})] * 2
+    price = Price(prompt=1, completion=1)
+    async with desk.serving(said, run=run, budget=budget, price=price) as (server, model):
+        assert (await model.ask(story("a rose"))).value == TEXT
+        with pytest.raises(BudgetError, match=r"\$0\.0400 more than limits=Limits\(max_cost=0\.01\)"):
+            await model.ask(story("a bee"))
     assert len(server.seen) == 1

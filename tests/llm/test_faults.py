@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import importlib
 import pkgutil
 import re
+import socketserver
+import threading
 import time
+import tracemalloc
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from email.utils import formatdate
+from functools import cache
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 
 import pytest
 
 import redraft
+from redraft.agents.accounts import Attempt, Entries, account
 from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,
+    LateReply,
     ModelError,
+    OversizeReply,
     ProviderError,
     RateLimited,
     RedraftError,
+    TimedOut,
     TransientError,
     UsageError,
 )
+from redraft.llm import http_client
 from redraft.llm.addresses import base_url
+from redraft.llm.base import FunctionModel, Request, ScriptedModel
 from redraft.llm.failures import redact, translate
 from redraft.llm.rate_limiter import Limiter
 from redraft.runs.models import open_model, resolve
@@ -40,19 +57,18 @@ def limited(retry_after: float | None = None, code: str | None = None) -> Fault:
 
 @pytest.mark.parametrize("kind", ["html", "no_choices", "malformed", "drop", "drop_midway"])
 async def test_what_may_pass_is_tried_again(desk: Desk, kind: str) -> None:
-    with ChatServer([Fault(kind), GOOD]) as server:  # type: ignore[arg-type]
-        async with desk.at(server) as model:
-            assert (await model.ask(colour())).value == RED
+    async with desk.serving([Fault(kind), GOOD]) as (server, model):
+        assert (await model.ask(colour())).value == RED
     assert len(server.seen) == 2
     assert desk.outcomes() == ["transient", "ok"]
     assert len(desk.pauses) == 1
 
 
 async def test_pauses_grow_and_have_an_end(desk: Desk) -> None:
-    with ChatServer([Fault("status", status=status) for status in (500, 502, 503, 504, 408, 500, 500)]) as server:
-        async with desk.at(server) as model:
-            with pytest.raises(TransientError, match="500"):
-                await model.ask(story())
+    faults = [Fault("status", status=status) for status in (500, 502, 503, 504, 408, 500, 500)]
+    async with desk.serving(faults) as (server, model):
+        with pytest.raises(TransientError, match="500"):
+            await model.ask(story())
     assert len(server.seen) == 6
     assert desk.outcomes() == ["transient"] * 6
     assert len(desk.pauses) == 5
@@ -62,50 +78,45 @@ async def test_pauses_grow_and_have_an_end(desk: Desk) -> None:
 
 @pytest.mark.parametrize("fault", [Fault("hang"), Fault("drip", seconds=4)])
 async def test_a_request_has_only_so_much_time(desk: Desk, fault: Fault) -> None:
-    with ChatServer([fault, TEXT]) as server:
-        async with desk.at(server, seconds=0.4) as model:
-            began = time.monotonic()
-            assert (await model.ask(story())).value == TEXT
+    async with desk.serving([fault, TEXT], seconds=0.4) as (_, model):
+        began = time.monotonic()
+        assert (await model.ask(story())).value == TEXT
     assert 0.4 <= time.monotonic() - began < 2
     assert desk.outcomes() == ["timed_out", "ok"]
 
 
 @pytest.mark.parametrize("status", [401, 402, 403, 404, 405])
 async def test_what_holds_for_every_request_fails_at_once(desk: Desk, status: int) -> None:
-    with ChatServer([Fault("status", status=status)]) as server:
-        async with desk.at(server) as model:
-            with pytest.raises(ProviderError) as caught:
-                await model.ask(story())
-            with pytest.raises(ProviderError):
-                await model.ask(colour())
+    async with desk.serving([Fault("status", status=status)]) as (server, model):
+        with pytest.raises(ProviderError) as caught:
+            await model.ask(story())
+        with pytest.raises(ProviderError):
+            await model.ask(colour())
     assert len(server.seen) == 1
     assert caught.value.hint
     assert desk.outcomes() == ["provider"]
 
 
 async def test_a_bad_request_says_nothing_of_the_others(desk: Desk) -> None:
-    with ChatServer([Fault("status", status=400, message="odd characters"), TEXT]) as server:
-        async with desk.at(server) as model:
-            with pytest.raises(ModelError, match="odd characters"):
-                await model.ask(story())
-            assert (await model.ask(story("a lily"))).value == TEXT
+    async with desk.serving([Fault("status", status=400, message="odd characters"), TEXT]) as (_, model):
+        with pytest.raises(ModelError, match="odd characters"):
+            await model.ask(story())
+        assert (await model.ask(story("a lily"))).value == TEXT
 
 
 async def test_too_long_a_request_is_no_refusal_of_tools(desk: Desk) -> None:
     message = "This model's maximum context length is 10 tokens, 5 of them in the functions of response_format."
-    with ChatServer([Fault("status", status=400, message=message)]) as server:
-        async with desk.at(server) as model:
-            with pytest.raises(ModelError) as caught:
-                await model.ask(colour())
+    async with desk.serving([Fault("status", status=400, message=message)]) as (server, model):
+        with pytest.raises(ModelError) as caught:
+            await model.ask(colour())
     assert "`chunk_tokens`" in caught.value.hint
     assert len(server.seen) == 1
 
 
 @pytest.mark.slow
 async def test_retry_after_is_obeyed_by_everybody(desk: Desk) -> None:
-    with ChatServer([limited(0.6), *[Answer(TEXT)] * 4]) as server:
-        async with desk.at(server, limiter=Limiter(1)) as model:
-            await asyncio.gather(*(model.ask(story(str(n))) for n in range(4)))
+    async with desk.serving([limited(0.6), *[Answer(TEXT)] * 4], limiter=Limiter(1)) as (server, model):
+        await asyncio.gather(*(model.ask(story(str(n))) for n in range(4)))
     turned_away, *others = server.seen
     assert min(seen.start for seen in others) - turned_away.end >= 0.55
     assert min(seen.start for seen in others) - turned_away.end < 1.5
@@ -114,34 +125,30 @@ async def test_retry_after_is_obeyed_by_everybody(desk: Desk) -> None:
 
 
 async def test_429_without_retry_after_pauses(desk: Desk) -> None:
-    with ChatServer([limited(), limited(), TEXT]) as server:
-        async with desk.at(server) as model:
-            assert (await model.ask(story())).value == TEXT
+    async with desk.serving([limited(), limited(), TEXT]) as (server, model):
+        assert (await model.ask(story())).value == TEXT
     assert len(desk.pauses) == 2
     assert len(server.seen) == 3
 
 
 async def test_without_credit_there_is_no_second_try(desk: Desk) -> None:
-    with ChatServer([limited(code="insufficient_quota")]) as server:
-        async with desk.at(server) as model:
-            with pytest.raises(ProviderError) as caught:
-                await model.ask(story())
+    async with desk.serving([limited(code="insufficient_quota")]) as (server, model):
+        with pytest.raises(ProviderError) as caught:
+            await model.ask(story())
     assert "credit" in caught.value.hint
     assert len(server.seen) == 1
 
 
 async def test_a_wait_of_hours_is_left_to_the_user(desk: Desk) -> None:
-    with ChatServer([limited(7200)]) as server:
-        async with desk.at(server) as model:
-            with pytest.raises(ProviderError) as caught:
-                await model.ask(story())
+    async with desk.serving([limited(7200)]) as (_, model):
+        with pytest.raises(ProviderError) as caught:
+            await model.ask(story())
     assert "2.0 hours" in caught.value.hint
 
 
 async def test_an_overloaded_server_that_names_a_time_is_given_it(desk: Desk) -> None:
-    with ChatServer([Fault("status", status=503, retry_after=0.3), TEXT]) as server:
-        async with desk.at(server) as model:
-            assert (await model.ask(story())).value == TEXT
+    async with desk.serving([Fault("status", status=503, retry_after=0.3), TEXT]) as (server, model):
+        assert (await model.ask(story())).value == TEXT
     assert server.seen[1].start - server.seen[0].end >= 0.25
     assert desk.outcomes() == ["rate_limited", "ok"]
 
@@ -211,10 +218,9 @@ async def test_what_a_server_accepts_is_found_out_once(desk: Desk, refuses: list
     def script(seen: Seen) -> Answer:
         return Answer(GOOD, latency=0.1)
 
-    with ChatServer(script, refuses=refuses) as server:
-        async with desk.at(server) as model:
-            replies = await asyncio.gather(*(model.ask(colour(str(n))) for n in range(16)))
-            await model.ask(colour("one more"))
+    async with desk.serving(script, refuses=refuses) as (server, model):
+        replies = await asyncio.gather(*(model.ask(colour(str(n))) for n in range(16)))
+        await model.ask(colour("one more"))
     assert all(reply.value == RED for reply in replies)
     assert len(server.answered) == 17
     assert len(server.seen) == 17 + len(refuses)
@@ -231,9 +237,11 @@ async def test_what_a_server_accepts_is_found_out_once(desk: Desk, refuses: list
 @pytest.mark.parametrize("feature", ["temperature", "top_p", "max_completion_tokens"])
 @pytest.mark.parametrize("make", [story, colour])
 async def test_a_refused_parameter_is_left_out(desk: Desk, feature: str, make: type[object]) -> None:
-    with ChatServer(lambda seen: Answer(GOOD, latency=0.05), refuses=[feature, "json_schema"]) as server:
-        async with desk.at(server) as model:
-            await asyncio.gather(*(model.ask(make(str(n), temperature=0.5, top_p=0.9)) for n in range(16)))  # type: ignore[call-arg, arg-type]
+    async with desk.serving(lambda seen: Answer(GOOD, latency=0.05), refuses=[feature, "json_schema"]) as (
+        server,
+        model,
+    ):
+        await asyncio.gather(*(model.ask(make(str(n), temperature=0.5, top_p=0.9)) for n in range(16)))  # type: ignore[call-arg, arg-type]
     assert len(server.answered) == 16
     body = server.seen[-1].body
     assert feature not in body
@@ -289,10 +297,9 @@ async def test_openai_itself_needs_a_key(desk: Desk, monkeypatch: pytest.MonkeyP
 
 
 async def test_a_reasoning_model_has_room_to_think_and_no_temperature(desk: Desk) -> None:
-    with ChatServer([TEXT]) as server:
-        async with desk.at(server, name="gpt-5-mini") as model:
-            await model.ask(story(top_p=0.9))
-            assert model.most_tokens(story().sampling) == server.seen[0].body["max_completion_tokens"] > 4000
+    async with desk.serving([TEXT], name="gpt-5-mini") as (server, model):
+        await model.ask(story(top_p=0.9))
+        assert model.most_tokens(story().sampling) == server.seen[0].body["max_completion_tokens"] > 4000
     assert not {"temperature", "top_p"} & server.seen[0].body.keys()
 
 
@@ -313,3 +320,167 @@ def test_every_error_has_a_code_of_its_own() -> None:
     assert len(set(codes)) == len(codes)
     assert all(re.fullmatch("[a-z_]+", code) for code in codes)
     assert Usage().reported
+
+
+LATE = TimedOut("the model did not answer within 300 s")
+SAID = (
+    "the model did not answer within 300 s, twice: a longer `Limits.timeout`, or a lower"
+    " `Limits.concurrency`, gives it more time"
+)
+
+
+@pytest.mark.parametrize("request_", [colour(), story()], ids=["structured", "prose"])
+async def test_the_second_time_out_of_a_request_is_its_last(desk: Desk, request_: Request[Any, Any]) -> None:
+    with pytest.raises(ModelError, match=re.escape(SAID)) as caught:
+        await desk.recorded(ScriptedModel([LATE, LATE])).ask(request_)
+    assert len(desk.pauses) == 1
+    assert desk.outcomes() == ["timed_out"] * 2
+    # Less can be asked for than all items; a text is asked for whole.
+    assert isinstance(caught.value, LateReply if request_.prompt.returns is not str else TimedOut)
+
+
+async def test_one_time_out_may_pass(desk: Desk) -> None:
+    assert (await desk.recorded(ScriptedModel([LATE, RED])).ask(colour())).value == RED
+
+
+async def test_a_server_that_hangs_is_asked_twice(desk: Desk) -> None:
+    async with desk.serving(lambda _: Fault("hang"), seconds=0.2) as (server, model):
+        with pytest.raises(TimedOut, match="twice"):
+            await model.ask(story())
+    assert len(server.seen) == 2
+
+
+async def test_a_text_waits_its_turn_as_long_as_others_are_answered(desk: Desk) -> None:
+    late = iter([LATE, LATE, LATE])
+    model = desk.recorded(FunctionModel(lambda request: next(late, "Once.") if request.label == "a rose" else "Twice."))
+
+    async def others() -> None:
+        for n in range(20):
+            await model.ask(story(f"thing {n}"))
+
+    reply, _ = await asyncio.gather(model.ask(story()), others())
+    assert reply.value == "Once."
+
+
+async def test_a_model_that_answers_nothing_in_time_ends_the_run(desk: Desk) -> None:
+    model = desk.recorded(FunctionModel(lambda _: LATE))
+    kinds: list[type[ModelError]] = []
+    for n in range(5):
+        with pytest.raises(ModelError) as caught:
+            await model.ask(colour(f"thing {n}"))
+        kinds.append(caught.type)
+    assert kinds == [LateReply] * 4 + [TimedOut]
+
+
+async def test_a_time_out_lowers_how_many_are_asked_at_once(desk: Desk) -> None:
+    limiter = Limiter(16)
+    model = desk.recorded(FunctionModel(lambda _: LATE), limiter=limiter)
+    await asyncio.gather(*(model.ask(story(f"thing {n}")) for n in range(16)), return_exceptions=True)
+    assert limiter.allowed < 12
+
+
+def test_items_are_asked_about_in_halves_without_more_room() -> None:
+    asked: list[tuple[list[int], int]] = []
+
+    async def ask(numbers: list[int], attempt: Attempt) -> Entries[str]:
+        asked.append((list(numbers), attempt.times))
+        if len(numbers) > 1 or numbers == [3]:
+            raise LateReply(SAID, text="", usage=Usage())
+        return Entries([(numbers[0], "yes")])
+
+    found = asyncio.run(account([[0, 1, 2, 3]], ask))  # type: ignore[arg-type]
+    assert found.verdicts == {0: "yes", 1: "yes", 2: "yes"}
+    assert found.trouble == SAID
+    assert {times for _, times in asked} == {1}
+    assert len(asked) == 7
+
+
+MB = 2**20
+LIMIT = 4 * MB
+
+
+@cache
+def bomb(layers: int) -> bytes:
+    """A packed answer of 64 MB, of less than 0.1 MB, or packed again, of a kilobyte."""
+    packer, zeros = zlib.compressobj(9, wbits=31), bytes(MB)
+    packed = b"".join(packer.compress(zeros) for _ in range(64)) + packer.flush()
+    for _ in range(layers - 1):
+        packed = gzip.compress(packed)
+    return packed
+
+
+@dataclass
+class Flood:
+    """A server whose answers are too long."""
+
+    packed: bytes = b""
+    layers: int = 0
+    sent: list[int] = field(default_factory=list)
+
+    def answer(self, request: BaseHTTPRequestHandler) -> None:
+        request.rfile.read(int(request.headers["Content-Length"]))
+        request.send_response(200)
+        request.send_header("Content-Type", "application/json")
+        if self.packed:
+            request.send_header("Content-Encoding", ", ".join(["gzip"] * self.layers))
+            request.send_header("Content-Length", str(len(self.packed)))
+        request.end_headers()
+        self.sent.append(0)
+        with suppress(OSError):
+            if self.packed:
+                request.wfile.write(self.packed)
+                self.sent[-1] = len(self.packed)
+            while not self.packed:
+                self.sent[-1] += request.connection.send(b" " * 65536)
+
+    @contextmanager
+    def serving(self) -> Iterator[str]:
+        flood = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                flood.answer(self)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+            server.daemon_threads = True
+            threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+            yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+            server.shutdown()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layers", [0, 1, 2], ids=["endless", "packed", "packed twice"])
+async def test_an_answer_that_is_too_long_is_cut_off(desk: Desk, layers: int) -> None:
+    desk.monkeypatch.setattr(http_client.limit_response, "__defaults__", (LIMIT,))
+    flood = Flood(bomb(layers) if layers else b"", layers)
+    with flood.serving() as url:
+        server = ChatServer()
+        server.base_url = url
+        async with desk.at(server, seconds=60) as model:
+            model.most_tokens(story().sampling)
+            tracemalloc.start()
+            with pytest.raises(OversizeReply, match="longer than 4 MB, and was cut off"):
+                await model.ask(story())
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+    assert peak < 8 * LIMIT
+    # Some answers are whole the next time.
+    assert desk.outcomes() == ["oversize"] * len(flood.sent)
+    assert len(flood.sent) > 1
+    # What was read is what was allowed, and what the sockets hold.
+    assert max(flood.sent) < LIMIT + 16 * MB
+
+
+async def test_a_packed_answer_of_sane_size_is_read(desk: Desk) -> None:
+    reply = (
+        b'{"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [{"index": 0,'
+        b' "message": {"role": "assistant", "content": "Once."}, "finish_reason": "stop"}]}'
+    )
+    with Flood(gzip.compress(reply), 1).serving() as url:
+        server = ChatServer()
+        server.base_url = url
+        async with desk.at(server) as model:
+            assert (await model.ask(story())).text == "Once."

@@ -129,10 +129,9 @@ async def test_a_server_that_refuses_the_limit_is_asked_without_it_in_the_same_w
     prompt, given, name, _ = ASKED[0]
     said = '{"questions": [{"question": "Why?", "kind": "why", "answer": "So.", "quote": "So."}]}'
     refused = Fault("status", status=400, message="Invalid schema: maxItems is not supported")
-    with ChatServer([refused, said, said]) as server:
-        async with desk.at(server) as model:
-            await model.ask(Request(prompt, given, Sampling(0.0, 100)))
-            await model.ask(Request(prompt, given, Sampling(0.0, 101)))
+    async with desk.serving([refused, said, said]) as (server, model):
+        await model.ask(Request(prompt, given, Sampling(0.0, 100)))
+        await model.ask(Request(prompt, given, Sampling(0.0, 101)))
     assert [mode_of(seen.body) for seen in server.seen] == ["schema"] * 3
     assert ["maxItems" in str(schema_of(seen)["properties"][name]) for seen in server.seen] == [True, False, False]
 
@@ -145,10 +144,9 @@ async def test_a_server_that_refuses_the_tags_is_asked_without_them_in_the_same_
         said = [{"id": one, "reason": "So.", "verdict": "agrees"} for one in Tags(given).all("pairs")]
         return refused if "enum" in str(ids_of(seen, name)) else Answer(json.dumps({name: said}))
 
-    with ChatServer(serve) as server:
-        async with desk.at(server) as model:
-            await model.ask(Request(prompt, given, Sampling(0.0, 100)))
-            await model.ask(Request(prompt, given, Sampling(0.0, 101)))
+    async with desk.serving(serve) as (server, model):
+        await model.ask(Request(prompt, given, Sampling(0.0, 100)))
+        await model.ask(Request(prompt, given, Sampling(0.0, 101)))
     assert [mode_of(seen.body) for seen in server.seen] == ["schema"] * 3
     assert ["enum" in str(ids_of(seen, name)) for seen in server.seen] == [True, False, False]
     assert all(schema_of(seen)["properties"][name]["maxItems"] == 3 for seen in server.seen)

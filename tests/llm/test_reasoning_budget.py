@@ -54,9 +54,8 @@ def limits(server: ChatServer) -> list[int]:
 @pytest.mark.parametrize("request_", [colour(), story()], ids=["colour", "story"])
 async def test_a_thought_that_is_cut_off_has_more_room_until_it_ends(desk: Desk, request_: Any, how: str) -> None:
     says = GOOD if request_.prompt.returns is not str else TALE
-    with ChatServer(thinker(3_000, says, how=how)) as server:
-        async with desk.at(server) as model:
-            assert (await model.ask(request_)).value == (RED if says == GOOD else TALE)
+    async with desk.serving(thinker(3_000, says, how=how)) as (server, model):
+        assert (await model.ask(request_)).value == (RED if says == GOOD else TALE)
     assert limits(server) == [50, 50 + 1_024, 50 + 2_048, 50 + 4_096]
     assert set(desk.outcomes()[:-1]) == {"cut_thought"}
     assert desk.outcomes()[-1] == "ok"
@@ -78,10 +77,9 @@ async def test_the_next_run_begins_with_what_this_one_has_learned(desk: Desk) ->
 async def test_what_a_provider_reports_is_room_for_the_next_reply(desk: Desk) -> None:
     said = Answer(GOOD, usage={"prompt_tokens": 9, "completion_tokens": 40, "total_tokens": 49})
     told = Answer(GOOD, reasoning_tokens=900)
-    with ChatServer([said, told, said, said]) as server:
-        async with desk.at(server) as model:
-            for thing in ("a rose", "a lily", "snow"):
-                await model.ask(colour(thing))
+    async with desk.serving([said, told, said, said]) as (server, model):
+        for thing in ("a rose", "a lily", "snow"):
+            await model.ask(colour(thing))
     assert limits(server) == [50, 50, 50 + 2_048]
 
 
@@ -91,18 +89,16 @@ async def test_a_reply_that_its_thoughts_leave_too_little_room_for_is_asked_for_
             return Answer("Once upon", finish_reason="length", usage=usage(seen, 50, 45))
         return Answer(TALE)
 
-    with ChatServer(reply) as server:
-        async with desk.at(server) as model:
-            assert (await model.ask(story())).value == TALE
+    async with desk.serving(reply) as (server, model):
+        assert (await model.ask(story())).value == TALE
     assert limits(server) == [50, 50 + 1_024]
 
 
 async def test_a_reply_without_thoughts_that_is_cut_off_gets_no_room_to_think(desk: Desk) -> None:
-    with ChatServer([Answer('{"name": "re', finish_reason="length"), GOOD]) as server:
-        async with desk.at(server) as model:
-            with pytest.raises(CutReply) as caught:
-                await model.ask(colour())
-            await model.ask(colour("a lily"))
+    async with desk.serving([Answer('{"name": "re', finish_reason="length"), GOOD]) as (server, model):
+        with pytest.raises(CutReply) as caught:
+            await model.ask(colour())
+        await model.ask(colour("a lily"))
     assert caught.value.code == "cut"
     assert limits(server) == [50, 50]
 
@@ -115,23 +111,19 @@ async def test_no_model_is_asked_to_repair_what_was_cut_off(desk: Desk) -> None:
 
 
 async def test_a_thought_without_an_end_is_given_up_and_named(desk: Desk) -> None:
-    with ChatServer(thinker(10**6)) as server:
-        async with desk.at(server) as model:
-            with pytest.raises(CutThought, match=f"{MOST:,} tokens were not enough") as caught:
-                await model.ask(story())
+    async with desk.serving(thinker(10**6)) as (server, model):
+        with pytest.raises(CutThought, match=f"{MOST:,} tokens were not enough") as caught:
+            await model.ask(story())
     assert f"reasoning_tokens={2 * MOST}" in caught.value.hint
     assert not caught.value.wants_room
     assert len(server.seen) <= 7
     assert limits(server)[-1] == 50 + MOST
 
 
-async def test_the_room_that_is_set_is_kept_to(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with ChatServer(thinker(3_000)) as server:
-        settings = DraftConfig(model="openai:m", base_url=base_url(server.base_url), reasoning_tokens=500)
-        async with open_model(settings, seconds=5.0) as inner:
-            with pytest.raises(CutThought, match="500 tokens were not enough") as caught:
-                await desk.recorded(inner).ask(colour())
+async def test_the_room_that_is_set_is_kept_to(desk: Desk) -> None:
+    async with desk.serving(thinker(3_000), reasoning_tokens=500) as (server, model):
+        with pytest.raises(CutThought, match="500 tokens were not enough") as caught:
+            await model.ask(colour())
     assert limits(server) == [550]
     assert "reasoning_tokens=1024" in caught.value.hint
 
@@ -158,21 +150,21 @@ async def test_a_window_without_room_for_thoughts_is_not_overrun(desk: Desk) -> 
             return Fault("status", status=400, message=f"maximum context length is 4096 tokens, not {limit}")
         return Answer(GOOD)
 
-    with ChatServer(reply) as server:
-        async with desk.at(server, name="qwen3:8b") as model:
-            await model.ask(colour())
-            await model.ask(colour("a lily"))
+    async with desk.serving(reply, name="qwen3:8b") as (server, model):
+        await model.ask(colour())
+        await model.ask(colour("a lily"))
     assert limits(server) == [50 + START, 50 + START // 4, 50 + START // 16, 50 + START // 16]
     assert desk.outcomes() == ["unsupported", "unsupported", "ok", "ok"]
 
 
 async def test_a_request_that_is_too_long_by_itself_takes_no_room_from_others(desk: Desk) -> None:
     long = Fault("status", status=400, message="maximum context length is 4096 tokens")
-    with ChatServer(lambda seen: long if "dragon" in seen.messages[0]["content"] else Answer(GOOD)) as server:
-        async with desk.at(server, name="qwen3:8b") as model:
-            with pytest.raises(RejectedRequest) as caught:
-                await model.ask(colour("a dragon"))
-            await model.ask(colour())
+    async with desk.serving(
+        lambda seen: long if "dragon" in seen.messages[0]["content"] else Answer(GOOD), name="qwen3:8b"
+    ) as (server, model):
+        with pytest.raises(RejectedRequest) as caught:
+            await model.ask(colour("a dragon"))
+        await model.ask(colour())
     assert caught.value.too_long
     assert limits(server)[-1] == 50 + START
 

@@ -6,15 +6,26 @@ import asyncio
 import secrets
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from redraft.domain import Usage, content_id
-from redraft.errors import BudgetError, CutReply, ModelError, ProviderError, RefusedReply, StoreError, UnreadableReply
+from redraft.errors import (
+    BudgetError,
+    CutReply,
+    ModelError,
+    ProviderError,
+    RedraftError,
+    RefusedReply,
+    StoreError,
+    TransientError,
+    UnreadableReply,
+)
 from redraft.events import CallAnswered, CallFailed, CallStarted
-from redraft.llm.base import Complaint, FunctionModel, Line, Reply, Request, ScriptedModel
+from redraft.llm.base import Complaint, FunctionModel, Line, Reply, Request, ScriptedModel, ScriptError
 from redraft.llm.budget import Budget
 from redraft.llm.rate_limiter import Limiter
 from redraft.llm.recorded import RecordedModel
@@ -50,10 +61,9 @@ def usage(prompt: int, completion: int, cached: int = 0) -> dict[str, object]:
 
 
 async def test_the_same_is_asked_once(desk: Desk) -> None:
-    with ChatServer(lambda seen: Answer(GOOD, latency=0.05)) as server:
-        async with desk.at(server) as model:
-            replies = await asyncio.gather(*(model.ask(colour()) for _ in range(10)))
-            later = await model.ask(colour())
+    async with desk.serving(lambda seen: Answer(GOOD, latency=0.05)) as (server, model):
+        replies = await asyncio.gather(*(model.ask(colour()) for _ in range(10)))
+        later = await model.ask(colour())
     assert len(server.seen) == 1
     assert [reply.value for reply in replies] == [RED] * 10
     assert sum(reply.cached for reply in replies) == 9
@@ -174,13 +184,12 @@ async def test_the_ledger_adds_up(desk: Desk) -> None:
         Answer("no idea", usage=usage(300, 30)),
         Answer("no idea", finish_reason="length", usage=usage(400, 40)),
     ]
-    with ChatServer(answers) as server:
-        async with desk.at(server, run=run, price=PRICE) as model:
-            await model.ask(story())
-            await model.ask(story())
-            await model.ask(colour())
-            with pytest.raises(CutReply):
-                await model.ask(colour("a lily"))
+    async with desk.serving(answers, run=run, price=PRICE) as (_, model):
+        await model.ask(story())
+        await model.ask(story())
+        await model.ask(colour())
+        with pytest.raises(CutReply):
+            await model.ask(colour("a lily"))
     totals = desk.store.calls.totals(run)
     assert (totals.calls, totals.cached) == (5, 0)
     assert (totals.prompt_tokens, totals.cached_prompt_tokens, totals.completion_tokens) == (1000, 50, 100)
@@ -217,9 +226,8 @@ async def test_max_calls_is_exact(desk: Desk) -> None:
         return Fault("status", status=500) if seen.index % 5 == 3 else Answer("Once.", latency=0.01)
 
     run, limit = begin_run(desk.store), 7
-    with ChatServer(script) as server:
-        async with desk.at(server, run=run, budget=Budget(max_calls=limit, max_cost=None)) as model:
-            results = await ask_all(model, 30)
+    async with desk.serving(script, run=run, budget=Budget(max_calls=limit, max_cost=None)) as (server, model):
+        results = await ask_all(model, 30)
     assert len(server.seen) == limit
     errors = [result for result in results if isinstance(result, BaseException)]
     assert errors
@@ -234,10 +242,9 @@ async def test_max_cost_is_never_passed_and_is_used(desk: Desk) -> None:
     run = begin_run(desk.store)
     # A tenth of what the worst case foresees: with all of it held, only two calls would ever be made at once.
     answer = Answer("Once.", usage=usage(5, 5), latency=0.01)
-    limit = 0.3
-    with ChatServer(lambda seen: answer) as server:
-        async with desk.at(server, run=run, price=PRICE, budget=Budget(max_calls=None, max_cost=limit)) as model:
-            results = await ask_all(model, 60)
+    budget = Budget(max_calls=None, max_cost=(limit := 0.3))
+    async with desk.serving(lambda seen: answer, run=run, price=PRICE, budget=budget) as (server, model):
+        results = await ask_all(model, 60)
     errors = [result for result in results if isinstance(result, BaseException)]
     assert errors
     assert all(isinstance(error, BudgetError) for error in errors)
@@ -300,11 +307,12 @@ async def test_a_call_that_was_turned_away_gives_its_room_back(desk: Desk) -> No
 
 
 async def test_what_is_turned_away_counts_against_no_budget(desk: Desk) -> None:
-    with ChatServer([Fault("status", status=429, retry_after=0), GOOD], refuses=["json_schema", "tools"]) as server:
-        async with desk.at(server, run=begin_run(desk.store), budget=Budget(max_calls=1, max_cost=None)) as model:
-            assert (await model.ask(colour())).value == RED
-            with pytest.raises(BudgetError):
-                await model.ask(story())
+    said, refused = [Fault("status", status=429, retry_after=0), GOOD], ["json_schema", "tools"]
+    run, budget = begin_run(desk.store), Budget(max_calls=1, max_cost=None)
+    async with desk.serving(said, refuses=refused, run=run, budget=budget) as (_, model):
+        assert (await model.ask(colour())).value == RED
+        with pytest.raises(BudgetError):
+            await model.ask(story())
     assert desk.outcomes() == ["unsupported", "unsupported", "rate_limited", "ok"]
 
 
@@ -319,20 +327,21 @@ async def test_a_failed_call_is_counted_once_while_it_is_written(desk: Desk) -> 
 
 async def test_a_call_that_is_stopped_is_recorded_and_leaves_its_place(desk: Desk) -> None:
     budget, limiter = Budget(max_calls=4, max_cost=None), Limiter(2)
-    with ChatServer([Fault("hang"), Fault("hang"), "Once.", "Twice."]) as server:
-        async with desk.at(server, run=begin_run(desk.store), budget=budget, limiter=limiter) as model:
-            tasks = [asyncio.create_task(model.ask(story(str(n)))) for n in range(3)]
-            while len(server.seen) < 2:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)
-            for task in tasks:
-                task.cancel(object())
-            results = await asyncio.gather(*tasks, return_exceptions=True)
-            assert all(isinstance(result, asyncio.CancelledError) for result in results)
-            assert [row["error"] for row in desk.ledger()] == ["", ""], "no object's address is a reason"
-            assert (limiter.in_flight, budget.in_flight) == (0, 0)
-            assert desk.outcomes() == ["cancelled", "cancelled"]
-            assert (await model.ask(story("a"))).value == "Once."
-            assert (await model.ask(story("0"))).value == "Twice."
+    async with desk.serving(
+        [Fault("hang"), Fault("hang"), "Once.", "Twice."], run=begin_run(desk.store), budget=budget, limiter=limiter
+    ) as (server, model):
+        tasks = [asyncio.create_task(model.ask(story(str(n)))) for n in range(3)]
+        while len(server.seen) < 2:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        for task in tasks:
+            task.cancel(object())
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        assert all(isinstance(result, asyncio.CancelledError) for result in results)
+        assert [row["error"] for row in desk.ledger()] == ["", ""], "no object's address is a reason"
+        assert (limiter.in_flight, budget.in_flight) == (0, 0)
+        assert desk.outcomes() == ["cancelled", "cancelled"]
+        assert (await model.ask(story("a"))).value == "Once."
+        assert (await model.ask(story("0"))).value == "Twice."
     started = sum(isinstance(event, CallStarted) for event in desk.events)
     ended = sum(isinstance(event, CallAnswered | CallFailed) for event in desk.events)
     assert started == ended == 4
@@ -408,3 +417,38 @@ async def test_what_is_drawn_otherwise_is_another_reply_and_nothing_else_is(desk
     assert (plain.value, said) == ("one", ["two", "three", "two", "one"])
     drawn = [(request.sampling.top_p, request.sampling.max_tokens) for request in replies.asked]
     assert drawn[1:] == [(0.5, drawn[0][1]), (None, 40)]
+
+
+async def test_a_script_is_followed_line_by_line() -> None:
+    model = ScriptedModel(["one", RED, TransientError("later")])
+    assert (await model.ask(story())).value == "one"
+    reply = await model.ask(colour())
+    assert (reply.value, reply.text) == (RED, RED.model_dump_json())
+    with pytest.raises(TransientError, match="later"):
+        await model.ask(story())
+
+
+async def test_an_exhausted_script_fails_the_test_and_not_the_run(desk: Desk) -> None:
+    model = desk.recorded(ScriptedModel(["one"]))
+    await model.ask(story())
+    with pytest.raises(ScriptError, match=r"exhausted.*test_story.*a lily") as caught:
+        await model.ask(story("a lily"))
+    assert not isinstance(caught.value, RedraftError)
+
+
+@pytest.mark.parametrize("line", [RED, Path("x")])
+async def test_a_reply_of_the_wrong_type_fails(line: object) -> None:
+    with pytest.raises(ScriptError, match="wrong type"):
+        await ScriptedModel([line]).ask(story())  # type: ignore[list-item]
+    for other in ("text", colour().given):
+        with pytest.raises(ScriptError, match="wrong type"):
+            await ScriptedModel([other]).ask(colour())
+
+
+async def test_a_function_sees_the_request_and_all_are_noted() -> None:
+    model = FunctionModel(lambda request: f"About {request.given.thing}.", identity="mine")
+    first, second = story(), story("a lily")
+    assert (await model.ask(first)).value == "About a rose."
+    assert (await model.ask(second)).value == "About a lily."
+    assert model.asked == [first, second]
+    assert (model.identity, model.most_tokens(first.sampling)) == ("mine", 50)
