@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from redraft.agents.structured_writer import MAX_TRIES, StructuredWriter
+from redraft.agents.structured_writer import MAX_TRIES, Completion, StructuredWriter
 from redraft.agents.writer import Writer, is_nothing
 from redraft.domain import Usage
 from redraft.errors import EmptyReply
-from redraft.llm.base import FunctionModel, Line, Request
+from redraft.llm.base import FunctionModel, Line, Reply, Request, ScriptedModel
+from redraft.prompts.contract import Given_, Value_
+from redraft.prompts.summarization import SUMMARIZE_CHUNK, ChunkGiven
 from redraft.text.sentences import ends_sentence
 from redraft.text.words import count_words
 from tests.support import prose
@@ -162,3 +165,267 @@ def test_words_in_place_of_the_sign_are_no_summary_either(said: str) -> None:
 )
 def test_a_summary_that_begins_with_such_a_word_stays_one(said: str) -> None:
     assert not is_nothing(said)
+
+
+EMPTY = EmptyReply("the reply is empty", text="", usage=Usage())
+NO_ROOM = EmptyReply("the reply is empty", text="", usage=Usage(), finish_reason="length")
+CUT = "A reply that breaks"
+
+
+class Model(ScriptedModel):
+    """Says its lines; a text without an end was cut off for want of room."""
+
+    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+        reply = await super().ask(request)
+        return reply if reply.text.endswith(".") else replace(reply, finish_reason="length")
+
+
+def written(model: Model, words: int = 50, most: int = 0, **named: Any) -> Completion:
+    structured_writer = StructuredWriter(model, tokens_per_word=2.0, **named)
+    return asyncio.run(
+        structured_writer.within(
+            SUMMARIZE_CHUNK, lambda limit: ChunkGiven(excerpt="It is so.", words=limit), words, "chunk", most
+        )
+    )
+
+
+def sent_back(model: ScriptedModel) -> str | None:
+    return model.asked[1].complaint.reply if model.asked[1].complaint else None
+
+
+def told(model: ScriptedModel) -> list[str]:
+    return [request.complaint.reason if request.complaint else "" for request in model.asked]
+
+
+def test_an_empty_reply_is_told_so_and_never_asked_for_in_the_same_words() -> None:
+    model = Model([EMPTY, EMPTY, prose(40)])
+
+    assert written(model) == Completion(prose(40), 40, 3)
+    assert told(model) == ["", "it is empty", "it is empty"]
+    assert [request.given.words for request in model.asked] == [50, 50, 45]
+    written(model := Model([EMPTY] * (MAX_TRIES + 1)))
+    words = {(one.given, one.complaint) for one in model.asked}
+    assert len(words) == len(model.asked)
+
+
+@pytest.mark.parametrize("cut", [CUT, NO_ROOM])
+def test_a_reply_that_breaks_off_has_twice_the_room_four_times_and_then_is_asked_for_in_other_words(cut: Any) -> None:
+    model = Model([cut] * 6 + [prose(30)])
+
+    assert written(model).text == prose(30)
+    assert [request.sampling.max_tokens for request in model.asked] == [101, 202, 404, 808, 1616, 1616, 1616]
+    assert [request.given.words for request in model.asked] == [50, 50, 50, 50, 50, 45, 40]
+    assert [bool(one) for one in told(model)] == [False] * 5 + [True] * 2
+    assert len({(one.given, one.sampling.max_tokens, one.complaint) for one in model.asked}) == 7, (
+        "never the same again"
+    )
+
+
+def test_a_reply_that_breaks_off_is_asked_for_in_other_words_where_the_window_has_no_more_room() -> None:
+    for spare in (101, 110):
+        model = Model([CUT, prose(40)])
+        assert not written(model, spare=lambda prompt, given, spare=spare: spare).flaw
+        assert [request.sampling.max_tokens for request in model.asked] == [101, 101]
+        assert [request.given.words for request in model.asked] == [50, 45]
+        assert told(model) == ["", "it breaks off before its end; write at most 45 words"]
+    model = Model([CUT, CUT, prose(40)])
+    assert not written(model, spare=lambda prompt, given: 350).flaw
+    assert [request.sampling.max_tokens for request in model.asked] == [101, 202, 230], "and the complaint has room"
+
+
+def test_what_stays_empty_is_asked_for_less_each_time() -> None:
+    model = Model([EMPTY] * 4 + [prose(30)])
+
+    assert written(model).text == prose(30)
+    assert [request.given.words for request in model.asked] == [50, 50, 45, 40, 35]
+
+
+def test_what_is_slightly_too_long_is_asked_to_be_shorter_by_what_it_is_over() -> None:
+    model = Model([prose(54)] * 7)
+
+    assert written(model).flaw == "54 words, over the limit of 50"
+    assert [request.given.words for request in model.asked] == [50, 50, 46, 42, 38, 35, 34]
+    model = Model([prose(90)] * 7)
+    written(model)
+    assert [request.given.words for request in model.asked] == [50, 50, 45, 40, 35, 30, 25]
+
+
+def test_what_stays_slightly_too_long_is_taken_at_worst() -> None:
+    async def ask(model: Model) -> Completion:
+        structured_writer = StructuredWriter(model, tokens_per_word=2.0)
+        given = lambda limit: ChunkGiven(excerpt="It is so.", words=limit)  # noqa: E731
+        return await structured_writer.within(SUMMARIZE_CHUNK, given, 50, "revision", 52, at_worst=55)
+
+    assert asyncio.run(ask(Model([prose(56), prose(54), prose(55)]))) == Completion(prose(54), 54, 3)
+    assert asyncio.run(ask(Model([prose(54), prose(52)]))) == Completion(prose(52), 52, 2)
+    assert asyncio.run(ask(Model([prose(56)] * 6 + [prose(55)]))) == Completion(prose(55), 55, 7)
+    assert asyncio.run(ask(Model([prose(56)] * 7))).flaw
+    broken = prose(54).rstrip(".")
+    assert asyncio.run(ask(Model([broken] * 7))).flaw
+
+
+def test_a_reply_that_breaks_off_at_the_end_of_a_sentence_is_none_either() -> None:
+    class Cut(ScriptedModel):
+        async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+            reply = await super().ask(request)
+            return replace(reply, finish_reason="length" if len(self.asked) == 1 else "stop")
+
+    model = Cut([prose(20), prose(40)])
+    assert asyncio.run(
+        StructuredWriter(model, 2.0).within(SUMMARIZE_CHUNK, lambda words: ChunkGiven(excerpt=".", words=words), 50, "")
+    ) == Completion(prose(40), 40, 2)
+
+
+def test_a_reply_that_is_too_long_is_told_by_how_many_words() -> None:
+    model = Model([prose(53), prose(48)])
+
+    assert not written(model).flaw
+    assert [request.given.words for request in model.asked] == [50, 50], "what was really asked"
+    assert told(model) == ["", "it has 53 words, 3 too many; write at most 50 words"]
+    assert sent_back(model) == prose(53)
+
+
+def test_a_reply_whose_last_sentence_has_no_end_is_told_so() -> None:
+    model = ScriptedModel([f"{prose(39)} Then", prose(40)])
+    text = asyncio.run(
+        StructuredWriter(model, 2.0).within(SUMMARIZE_CHUNK, lambda words: ChunkGiven(excerpt=".", words=words), 50, "")
+    )
+
+    assert not text.flaw
+    assert told(model)[1] == "its last sentence is unfinished; write at most 45 words"
+
+
+def test_a_reply_that_the_window_has_no_room_for_is_complained_of_without_it() -> None:
+    model = Model([prose(53), prose(40)])
+    written(model, spare=lambda prompt, given: 250)
+
+    assert sent_back(model) == ""
+    assert "53 words" in told(model)[1]
+
+
+def test_a_text_on_the_way_may_be_a_little_over_its_limit() -> None:
+    assert written(Model([prose(52)]), most=52) == Completion(prose(52), 52, 1)
+    assert written(Model([prose(53), prose(40)]), most=52).words == 40
+
+
+def test_replies_that_never_come_are_asked_for_a_few_times() -> None:
+    model = Model([EMPTY] * (MAX_TRIES + 1))
+
+    assert written(model) == Completion("", 0, MAX_TRIES + 1, "empty")
+
+
+TURN = "The sea took the village in one night."
+
+
+def test_a_text_that_loops_is_told_so_and_its_first_turn_is_kept() -> None:
+    loop = f"It began with rain. {TURN} {TURN} {TURN} The sea took the vill"
+    model = Model([loop, prose(40)])
+
+    assert not written(model).flaw
+    assert told(model)[1] == "it says the same over and over; say everything once, in at most 50 words"
+    assert sent_back(model) == f"It began with rain. {TURN}"
+    assert model.asked[1].sampling.max_tokens == 101, "it is not the room that it lacks"
+
+    kept = written(Model([loop] * (MAX_TRIES + 1)))
+    assert (kept.text, kept.words) == (f"It began with rain. {TURN}", 12)
+    assert kept.flaw == "says the same over and over, kept up to its first repetition"
+
+
+def test_lines_and_rows_of_sentences_loop_too_and_what_is_said_twice_does_not() -> None:
+    other = "Nobody was ever found in the ruins."
+    assert written(Model([f"{TURN} {other} " * 4 + "End."] * 7)).text == f"{TURN} {other} End."
+    assert written(Model(["\n".join([TURN[:-1]] * 3)] * 7)).text == TURN[:-1]
+    assert not written(Model([f"{TURN} {other} {TURN}"])).flaw
+    assert not written(Model([f"So it was. So it was. So it was. {TURN}"])).flaw
+
+
+def test_a_few_words_over_and_over_loop_where_nothing_else_stands_between_or_the_text_breaks_off_in_them() -> None:
+    rows = written(Model([f"{TURN}\n\n" + "The text is:\n\n" * 9 + "THE TEXT IS:\n\n" * 9 + "The text i"] * 7))
+    assert rows.text == TURN
+    assert "says the same over and over" in rows.flaw
+    within = written(Model([f"{TURN} Tom is the son of his " + "father's " * 12 + "fath"] * 7))
+    assert within.text == TURN
+    assert "says the same over and over" in within.flaw
+    assert not written(Model([f"{TURN} Tom said " + "no " * 9 + "and left."])).flaw
+
+
+@pytest.mark.parametrize(
+    ("said", "complaint"),
+    [
+        ("The excerpt is: \n" * 20 + "The excerpt", "over and over"),
+        (f"{prose(60)} And then the", "too many"),
+    ],
+    ids=["a loop of openings", "too long, and breaks off"],
+)
+def test_what_has_had_room_enough_has_no_more_room(said: str, complaint: str) -> None:
+    model = Model([said, prose(40)])
+
+    assert not written(model).flaw
+    assert [request.sampling.max_tokens for request in model.asked] == [101, 101]
+    assert complaint in told(model)[1]
+
+
+@pytest.mark.parametrize("stars", ["***", "---\n\n---", "…"])
+def test_a_text_without_a_word_is_none(stars: str) -> None:
+    model = ScriptedModel([stars, stars, prose(40)])
+    structured_writer = StructuredWriter(model, tokens_per_word=2.0)
+    text = asyncio.run(
+        structured_writer.within(SUMMARIZE_CHUNK, lambda words: ChunkGiven(excerpt=".", words=words), 50, "")
+    )
+    assert (text.text, text.flaw) == (prose(40), "")
+    assert told(model) == ["", "it is empty", "it is empty"]
+
+
+def test_of_a_text_that_always_breaks_off_the_whole_sentences_are_kept() -> None:
+    cut = f"{prose(40)} And then the"
+    kept = written(Model([cut] * (MAX_TRIES + 1)))
+
+    assert (kept.text, kept.words) == (prose(40), 40)
+    assert kept.flaw == "breaks off before its end, kept without its unfinished last sentence"
+    mostly = "It rained. But then all of the others went away to the"
+    assert written(Model([mostly] * (MAX_TRIES + 1))).text == mostly, "less than half would be left"
+
+
+def test_too_long_and_broken_off_is_told_as_what_is_kept_is() -> None:
+    kept = written(Model([f"{prose(60)} And then the"] * (MAX_TRIES + 1)))
+
+    assert kept.text == prose(60)
+    assert kept.flaw == "kept without its unfinished last sentence, 60 words, over the limit of 50"
+
+
+def test_a_whole_text_is_kept_before_one_that_is_closer_in_length() -> None:
+    tries = [f"{TURN} " * 6 + "The sea", prose(80), *[f"{prose(48)} And then"] * 7]
+    assert written(Model(tries)).text == prose(80)
+
+
+class TestEchoes:
+    order = "Merge these summaries into one good summary."
+
+    def written(self, model: Model, excerpt: str = "It is so.") -> Completion:
+        structured_writer = StructuredWriter(
+            model, 2.0, instructions=lambda prompt, given: f"Read this.\n\n{self.order} Use few words."
+        )
+        return asyncio.run(
+            structured_writer.within(SUMMARIZE_CHUNK, lambda n: ChunkGiven(excerpt=excerpt, words=n), 50, "chunk")
+        )
+
+    def test_the_words_of_the_prompt_are_no_part_of_the_text(self) -> None:
+        assert self.written(Model([f"{self.order} {prose(40)}"])) == Completion(prose(40), 40, 1)
+
+    def test_unless_the_document_says_them_too(self) -> None:
+        text = f"{self.order} {prose(40)}"
+        assert self.written(Model([text]), excerpt=f"He said: {self.order}").text == text
+
+    def test_a_reply_that_is_little_else_is_told_so(self) -> None:
+        model = Model([f"{self.order} {TURN[-10:]}", prose(40)])
+        assert self.written(model).text == prose(40)
+        assert told(model)[1] == "it repeats the instructions; write the text that they ask for, in at most 50 words"
+
+    def test_it_is_never_the_summary_without_a_word(self) -> None:
+        kept = self.written(Model([f"{self.order} It is so."] * (MAX_TRIES + 1)))
+        assert (kept.text, kept.flaw) == ("It is so.", "repeats the instructions")
+
+
+@pytest.mark.parametrize("opening", ["Here is a summary:\n\n", "Sure! Here's the summary:\n", "Summary: "])
+def test_what_a_reply_says_before_the_text_is_no_part_of_it(opening: str) -> None:
+    assert written(Model([opening + prose(40)])) == Completion(prose(40), 40, 1)

@@ -1,4 +1,4 @@
-"""Hierarchical merging, node by node and fault by fault, with a writer whose every reply is known."""
+"""Hierarchical merging, node by node and fault by fault, and the whole document in one prompt; each reply is known."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from redraft.errors import (
     BudgetError,
     IncompleteError,
     ModelError,
+    PlanError,
     RefusedReply,
     RunError,
     StoreError,
@@ -437,3 +438,26 @@ async def test_with_a_target_a_summary_over_the_words_is_taken_and_one_over_the_
     desk = Desk(tmp_path / "over", far_over)
     result = await desk.summarize(story(100), words_as="target")
     assert {piece.attempts for piece in desk.store.runs.pieces(result.run.id)} == {2}
+
+
+async def test_one_call_with_the_whole_document(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    result = await desk.summarize(story(30), strategy="direct", context_tokens=4096, query="Who?")
+
+    assert [request.given.document for request in desk.asked] == [story(30).text]
+    assert desk.asked[0].given.query == "Who?"
+    assert result.complete
+    assert result.chunks == 1
+
+
+async def test_a_document_that_does_not_fit_is_refused_before_anything_is_stored(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    with pytest.raises(PlanError, match="the whole document"):
+        await desk.summarize(story(300), strategy="direct")
+
+    assert desk.store.runs.latest(5) == []
+
+
+async def test_empty_replies_fail_the_run(tmp_path: Path) -> None:
+    with pytest.raises(IncompleteError):
+        await Desk(tmp_path, lambda request: "").summarize(story(30), strategy="direct", context_tokens=4096)

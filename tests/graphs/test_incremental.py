@@ -1,17 +1,23 @@
-"""Incremental updating, compression and tidying."""
+"""Incremental updating and compression; drafts of the first tokens of a document; and drafting in other languages."""
 
 from __future__ import annotations
 
+import asyncio
+import re
+from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from redraft import DraftConfig, Limits
-from redraft.domain import Usage
-from redraft.errors import ModelError, RefusedReply, RejectedRequest
+from redraft import DraftConfig, JudgeConfig, Limits, RefineConfig, read_lineage
+from redraft.domain import Document, Usage
+from redraft.errors import ModelError, RefusedReply, RejectedRequest, UsageError
 from redraft.llm.base import Line, Request
+from redraft.readers.documents import parse
 from redraft.runs.prepare import prepare
+from redraft.text.chunks import beginning, chunk
+from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words
 from tests.support import Desk, betraying, obedient, prose, story
 
@@ -194,3 +200,168 @@ async def test_with_a_target_compression_begins_at_the_cap_in_tokens(tmp_path: P
     limited = writing(103)
     await run(limited)
     assert limited.asked_for("compress")
+
+
+COUNTER = EstimatingTokenizer()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["direct", "hierarchical", "incremental"])
+async def test_no_strategy_reads_further_and_offsets_stay_those_of_the_document(tmp_path: Path, strategy: str) -> None:
+    document = story(60)
+    end = beginning(document.text, COUNTER, 400)
+    desk = Desk(tmp_path)
+    result = await desk.summarize(document, strategy=strategy, until=400)
+
+    fields = ("document", "excerpt")
+    read = [text for one in desk.asked for name in fields if (text := getattr(one.given, name, None))]
+    assert "".join(sorted(read, key=document.text.index)) == document.text[:end]
+    assert document.text[:end].rstrip().endswith(".")
+    assert COUNTER.count(document.text[:end]) <= 400 < COUNTER.count(document.text)
+    # Of several chunks each is rounded up.
+    assert COUNTER.count(document.text[:end]) <= result.tokens <= 400
+    assert result.run.document == document.id
+    lineage = read_lineage(desk.store, result.run.id)
+    assert lineage.document.text == document.text
+    assert all(place.span.end <= end for one in lineage.sentences for place in (*one.origins, *one.direct))
+
+
+@pytest.mark.slow
+async def test_the_same_beginning_is_drafted_once(tmp_path: Path) -> None:
+    document, desk = story(60), Desk(tmp_path)
+    first, longer = await desk.summarize(document, until=400), await desk.summarize(document, until=800)
+    asked = len(desk.asked)
+    again = await desk.summarize(document, until=400)
+    assert len(desk.asked) == asked
+    assert first.run.identity == again.run.identity != longer.run.identity
+    assert longer.chunks == len(chunk(document, COUNTER, 128, beginning(document.text, COUNTER, 800)))
+
+
+def test_a_document_that_is_no_longer_is_read_whole_and_says_so() -> None:
+    document = story(60)
+    more, plain = (prepare(document, DraftConfig(words=50, until=until)) for until in (100_000, None))
+    assert (more.settings, more.chunks) == (plain.settings, plain.chunks)
+    assert more.warnings == ("the document has no more than 100,000 tokens, so all of it is read",)
+
+
+def test_how_far_was_read_is_part_of_what_a_run_is() -> None:
+    settings = DraftConfig(words=50)
+    assert settings.identity("d", "t", {}) == DraftConfig(words=50, until=None).identity("d", "t", {})
+    assert settings.identity("d", "t", {}) != DraftConfig(words=50, until=400).identity("d", "t", {})
+
+
+async def test_a_beginning_is_not_refined_by_the_whole(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    async with desk.session() as session:
+        with pytest.raises(UsageError, match="only its beginning"):
+            await session.summarize(
+                story(60),
+                settings=DraftConfig(words=50, until=400),
+                judging=JudgeConfig(metrics=("coverage",)),
+                refinement=RefineConfig(goals={"coverage": 0.5}, allow_self_check=True),
+            )
+
+
+GERMAN = (
+    "Die Hafenmeisterin führt seit {n} Jahren das Salzbuch der Insel und vergleicht jede Lieferung mit den Briefen.",
+    "Im Winter {n} bemerkt sie, dass die Versicherungsgesellschaft Ladungen bezahlt hat, die nie verschifft wurden.",
+    "Der Leuchtturmwärter widerspricht ihr, obwohl seine eigenen Aufzeichnungen denselben Fehlbetrag ausweisen.",
+)
+RUSSIAN = (
+    "Смотрительница гавани уже {n} лет ведёт соляную книгу острова и сверяет каждую поставку с накладными.",
+    "Зимой {n} года она замечает, что страховое общество оплатило грузы, которые никогда не были отправлены.",
+    "Смотритель маяка возражает ей, хотя в его собственных записях указана та же самая недостача.",
+)
+JAPANESE = (
+    "港の管理人は{n}年前から島の塩の帳簿をつけ、届いた荷物をすべて送り状と照らし合わせている。",
+    "{n}年の冬、彼女は保険会社が一度も出荷されていない荷物に支払いをしていたことに気づく。",
+    "灯台守は反論するが、彼自身の記録にも同じ不足額が記されている。",
+)
+TEXTS = {"German": GERMAN, "Russian": RUSSIAN, "Japanese": JAPANESE}
+
+
+def document(language: str, sentences: int = 240) -> Document:
+    lines = [TEXTS[language][n % 3].format(n=n) for n in range(sentences)]
+    between = "" if language == "Japanese" else " "
+    paragraphs = [between.join(lines[at : at + 6]) for at in range(0, len(lines), 6)]
+    return parse("\n\n".join(paragraphs).encode(), name=f"{language}.txt")
+
+
+def summary(language: str, words: int) -> str:
+    """Sentences of the language, of at most so many words together."""
+    said = ""
+    for n in range(1000):
+        more = f"{said} {TEXTS[language][n % 3].format(n=n)}".strip()
+        if said and count_words(more) > words:
+            break
+        said = more
+    return said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
+@pytest.mark.parametrize("language", TEXTS)
+async def test_a_writer_that_uses_all_its_words_has_the_room_for_them(
+    tmp_path: Path, language: str, strategy: str
+) -> None:
+    """A server that cuts replies off at the room that it was given, by the count of the tokenizer."""
+    tokenizer, cut = EstimatingTokenizer(), []
+
+    def answer(request: Request[Any, Any]) -> Line:
+        if request.prompt.name in ("tidy", "outline"):
+            return obedient(request)
+        text = summary(language, request.given.words)
+        cut.append(tokenizer.count(text) > (request.sampling.max_tokens or 0))
+        return text
+
+    desk = Desk(tmp_path, answer)
+    result = await desk.summarize(
+        document(language), strategy=strategy, words=120, chunk_tokens=512, context_tokens=32_000
+    )
+
+    assert result.complete
+    assert result.flawed == ()
+    assert 60 < count_words(result.summary or "") <= 120
+    assert not any(cut)
+    assert all("try" not in request.label for request in desk.asked)
+
+
+@pytest.mark.parametrize("language", TEXTS)
+async def test_a_reply_that_is_too_long_or_has_no_end_is_seen_as_such(tmp_path: Path, language: str) -> None:
+    long, short = summary(language, 121), summary(language, 70)
+    replies = iter([long, short.rstrip(".。"), short])
+    desk = Desk(tmp_path, lambda request: next(replies, str(getattr(request.given, "summary", ""))))
+    result = await desk.summarize(document(language, 24), words=100, chunk_tokens=4096, context_tokens=16_000)
+
+    assert result.summary == short
+    told = [request.complaint.reason for request in desk.asked if request.complaint]
+    unit = "characters" if language == "Japanese" else "words"
+    over = count_words(long) - 100
+    assert told == [
+        f"it has {100 + over} {unit}, {over} too many; write at most 100 {unit}",
+        f"its last sentence is unfinished; write at most 90 {unit}",
+    ]
+    assert f"Use at most 100 {unit}." in desk.asked[0].text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
+async def test_a_limit_is_told_in_what_it_is_counted_in(tmp_path: Path, strategy: str) -> None:
+    def asked(language: str | None, text: Document) -> Coroutine[Any, Any, list[str]]:
+        return texts(tmp_path / f"{text.title} {language}", text, strategy, language)
+
+    japanese, english = document("Japanese", 60), story(60)
+    assert units(await asked(None, japanese)) == {"characters"}
+    assert units(await asked("English", japanese)) == {"words"}
+    assert units(await asked("Traditional Chinese", english)) == {"characters"}
+
+
+def units(asked: list[str]) -> set[str]:
+    return {unit for one in asked for unit in re.findall(r"[0-9] (words|characters)", one)}
+
+
+async def texts(folder: Path, read: Document, strategy: str, language: str | None) -> list[str]:
+    await asyncio.to_thread(folder.mkdir)
+    desk = Desk(folder)
+    await desk.summarize(read, strategy=strategy, language=language, context_tokens=8192)
+    return [request.text for request in desk.asked if request.prompt.name != "tidy"]

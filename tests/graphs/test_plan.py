@@ -1,22 +1,29 @@
-"""Plans: limits, levels, and what does not fit."""
+"""Plans and graphs: limits, levels, what does not fit, which strategy is chosen, and what is drawn of it."""
 
 from __future__ import annotations
 
+import runpy
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from langgraph.graph import StateGraph
 
-from redraft.domain import Chunk, Span
+from redraft import DraftConfig, graphs
+from redraft.domain import Chunk, Document, Span
 from redraft.errors import PlanError, UsageError
+from redraft.graphs.assembly import BUILDERS, chooser, draft, refine, summarizer
 from redraft.graphs.plan import Plan, Planner, fitting_words, running_target
-from redraft.graphs.strategies import Strategy, direct_graph, strategy_named
+from redraft.graphs.strategies import STRATEGIES, Strategy, direct_graph, strategy_named
+from redraft.llm.base import FunctionModel
 from redraft.prompts.book import PromptBook
-from redraft.settings import DraftConfig
+from redraft.runs.prepare import prepare
 from redraft.text.chunks import chunk
+from redraft.text.document_form import kind_by_form
 from redraft.text.tokens import EstimatingTokenizer
-from tests.support import story
+from tests.support import SAMPLE, Desk, obedient, story
 
 BOOK = PromptBook()
 LONG = story(2_000)
@@ -142,3 +149,107 @@ def test_with_a_target_the_limits_are_those_of_the_released_booookscore_code(chu
     assert set(limits[len(tokens) :]) <= {900}
     assert levels[-1].pieces == 1
     assert all(level.reply_tokens >= limit for level, limit in zip(levels, limits, strict=True))
+
+
+STORY = Document.from_text(SAMPLE.read_text("utf-8"), "The Salt Ledger")
+
+
+@pytest.mark.parametrize(
+    ("document", "window", "strategy", "why"),
+    [
+        (story(60), 8192, "direct", "direct draft: the document fits the model's window ("),
+        (story(200), 1024, "hierarchical", "does not fit the model's window (1,024)"),
+        (STORY, 128_000, "hierarchical", "draft in parts: it is a long story ("),
+    ],
+)
+async def test_what_fits_and_is_no_long_story_is_drafted_directly(
+    tmp_path: Path, document: Document, window: int, strategy: str, why: str
+) -> None:
+    prepared = prepare(
+        document, DraftConfig(context_tokens=window, chunk_tokens=256, words=60), FunctionModel(obedient)
+    )
+
+    assert prepared.settings.strategy == prepared.plan.strategy == strategy
+    assert why in prepared.settings.chosen
+    assert prepared.settings.chosen in prepared.warnings, "and it is said"
+
+
+def test_the_built_in_model_merges_and_says_nothing_of_it() -> None:
+    prepared = prepare(story(60), DraftConfig())
+    assert prepared.settings.strategy == "hierarchical"
+    assert prepared.settings.chosen == ""
+    assert not prepared.warnings
+
+
+@pytest.mark.slow
+async def test_what_was_chosen_is_on_record_and_a_graph_that_was_built_before_follows_it(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    async with desk.session(settings=DraftConfig(words=60)) as session:
+        graph = graphs.draft().compile()
+        for sentences, window, asked in ((60, 8192, "summarize_whole"), (200, 1024, "summarize_chunk")):
+            source = tmp_path / f"{sentences}.md"
+            source.write_text(story(sentences).text, "utf-8")
+            task = {"source": str(source), "context_tokens": window, "chunk_tokens": 128}
+            left = await graph.ainvoke(task, context=session)
+            run = desk.store.runs.get(left["run"])
+            assert run.settings.strategy == ("direct" if asked == "summarize_whole" else "hierarchical")
+            assert run.settings.chosen
+            assert desk.asked_for(asked)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("# Abstract\n\nWe ask.\n\n# References\n\nA. B.\n", "report"),
+        ('"Come," he said.\n\nShe came.\n\n"Go!" he said.\n\nShe went.\n', "narrative"),
+        ("— Venga —dijo.\n\nElla vino.\n\n— ¡Vete!\n\nSe fue.\n", "narrative"),
+        ('The "term" is new.\n\nIt is "so" named.\n\nA third.\n\nA fourth.\n', "other"),
+        ("One line.", "other"),
+    ],
+)
+def test_the_kind_of_a_text_shows_in_its_form(text: str, kind: str) -> None:
+    assert kind_by_form(text) == kind
+
+
+DOCS = SAMPLE.parent.parent / "docs"
+
+
+def arrows(graph: StateGraph[object, object, object, object]) -> set[tuple[str, str]]:
+    """From where to where a graph goes."""
+    return {(edge.source, edge.target) for edge in graph.compile().get_graph().edges}
+
+
+def test_the_page_shows_every_graph_as_it_is() -> None:
+    drawing = runpy.run_path(str(DOCS / "draw_graphs.py"))
+    page = drawing["page"]()
+    assert (DOCS / "graphs.md").read_text("utf-8") == page, "write it again: python docs/draw_graphs.py"
+    pictures = {path for _, path in drawing["pictures"](page).values()}
+    assert pictures == {*(DOCS / "drawings").iterdir()}, "draw them again: see docs/draw_graphs.py"
+    assert len(pictures) == page.count("```mermaid")
+    for name in BUILDERS:
+        assert f"## `redraft.graphs.{name}(" in page
+    for name in STRATEGIES:
+        assert f'## `redraft.graphs.draft("{name}")`' in page
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_summarizer_is_the_same_for_every_strategy(strategy: str) -> None:
+    assert arrows(summarizer(strategy)) == arrows(summarizer())
+    assert arrows(summarizer(strategy, refine=False)) == arrows(draft(strategy))
+
+
+def test_the_summarizer_drafts_judges_decides_revises_and_judges_again() -> None:
+    drafted = ["__start__", "begin", "draft", "judge", "metric", "gather", "settle", "decide"]
+    mended = ["decide", "confirm", "review", "revise", "contest", "judge"]
+    assert {*pairwise(drafted), *pairwise(mended)} < arrows(summarizer())
+    assert {("decide", "compare"), ("compare", "finish"), ("finish", "__end__")} < arrows(summarizer())
+
+
+def test_refining_is_the_summarizer_without_a_draft_and_a_choice_one_step_more() -> None:
+    """As the page says in place of two more drawings."""
+    whole = arrows(summarizer())
+    assert arrows(refine()) == whole - {("begin", "draft"), ("draft", "judge")} | {("begin", "judge")}
+    assert arrows(chooser("direct", "refine")) == whole - {("draft", "judge")} | {
+        ("draft", "choose"),
+        ("choose", "judge"),
+    }

@@ -1,16 +1,26 @@
-"""A summary that is to answer a question: parts that have nothing to say to it are dropped, and leave no gap."""
+"""What is beside a text: a question, an outline, the source in view; and what stands in place of a summary."""
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from redraft.domain import Usage
-from redraft.errors import IncompleteError, RefusedReply
+from redraft.domain import Document, Span, Usage
+from redraft.errors import IncompleteError, RedraftError, RefusedReply
+from redraft.graphs.hierarchical import SourceParagraphs
+from redraft.graphs.plan import SOURCE_SHARE
 from redraft.llm.base import Line, Request
-from tests.support import Desk, obedient, story
+from redraft.prompts.qa import DocumentQuestion, DocumentQuestions, Ranking
+from redraft.prompts.summarization import MOST_POINTS, Outline, Term, outline_text
+from redraft.readers.documents import parse
+from redraft.runs.prepare import prepare
+from redraft.settings import DraftConfig
+from redraft.text.tokens import EstimatingTokenizer
+from tests.support import Desk, obedient, prose, story
+from tests.torture.refusals import refusals
 
 QUERY = "Who tends the lamp at station 40?"
 READERS = ("summarize_chunk", "begin", "update", "summarize_whole")
@@ -129,3 +139,280 @@ async def test_the_language_that_is_asked_for_is_in_every_prompt_that_writes(tmp
     asked = [request for request in desk.asked if request.prompt.name != "tidy"]
     assert {request.given.language for request in asked} == {"German"}
     assert all("Write in German" in request.text for request in asked)
+
+
+SAID = [text for text, _ in refusals(80, seed=9)]
+STRATEGIES = pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
+
+
+class Refusing:
+    """Writes as it is told, but for the requests whose labels begin so: these it refuses, so many times each."""
+
+    def __init__(self, label: str, times: int = 9) -> None:
+        self.label, self.times = label, times
+        self.refused: list[Request[Any, Any]] = []
+
+    def __call__(self, request: Request[Any, Any]) -> Line:
+        place = request.label.partition(" try ")[0]
+        before = sum(one.label.partition(" try ")[0] == place for one in self.refused)
+        if not place.startswith(self.label) or before >= self.times:
+            return obedient(request)
+        self.refused.append(request)
+        return SAID[len(self.refused) % len(SAID)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["hierarchical", "incremental"])
+async def test_a_chunk_that_is_refused_twice_is_a_gap_that_a_resumed_run_asks_about_anew(
+    tmp_path: Path, strategy: str
+) -> None:
+    answer = Refusing("chunk 3/")
+    desk = Desk(tmp_path, answer)
+    result = await desk.summarize(story(100), strategy=strategy)
+
+    (gap,) = result.gaps
+    assert (gap.chunk, gap.code, len(answer.refused)) == (2, RefusedReply.code, 2)
+    assert gap.reason.startswith("the model wrote something other than a summary: ")
+    assert answer.refused[1].complaint is not None
+    assert "not a summary of the text" in answer.refused[1].complaint.reason
+    pieces = desk.store.runs.pieces(result.run.id)
+    assert not {result.summary, *(one.text for one in pieces)} & set(SAID)
+
+    answer.label = "nothing"
+    before = len(desk.asked)
+    mended = await desk.resume(result.run.id)
+    if strategy == "hierarchical":
+        assert mended.complete
+        assert desk.asked[before].label.startswith("chunk 3/")
+
+
+@STRATEGIES
+async def test_what_is_refused_once_is_written_at_the_second_asking(tmp_path: Path, strategy: str) -> None:
+    answer = Refusing("", times=1)
+    settings = {"chunk_tokens": 256, "context_tokens": 4096} if strategy == "direct" else {}
+    result = await Desk(tmp_path, answer).summarize(story(40), strategy=strategy, **settings)
+    assert result.complete
+    assert len(answer.refused) >= 1
+    assert result.summary not in SAID
+
+
+@STRATEGIES
+async def test_a_run_of_which_every_piece_is_refused_fails(tmp_path: Path, strategy: str) -> None:
+    settings = {"chunk_tokens": 256, "context_tokens": 4096} if strategy == "direct" else {}
+    desk = Desk(tmp_path, Refusing(""))
+    with pytest.raises((IncompleteError, RefusedReply), match="something other than a summary"):
+        await desk.summarize(story(40), strategy=strategy, **settings)
+    (run,) = desk.store.runs.latest(1)
+    assert (run.status, desk.store.runs.pieces(run.id), desk.store.runs.drafts(run.id)) == ("failed", [], [])
+
+
+@pytest.mark.slow
+async def test_a_merge_that_is_refused_ends_the_run_and_a_resumed_run_merges(tmp_path: Path) -> None:
+    answer = Refusing("level 1")
+    desk = Desk(tmp_path, answer)
+    with pytest.raises(RedraftError, match="something other than a summary"):
+        await desk.summarize(story(100))
+    answer.label = "nothing"
+    assert (await desk.resume(desk.store.runs.latest(1)[0].id)).complete
+
+
+async def test_no_refusal_of_many_is_handed_out(tmp_path: Path) -> None:
+    said = refusals(10_000, seed=3)
+    numbers = count()
+
+    def answer(request: Request[Any, Any]) -> Line:
+        return next(said)[0] if next(numbers) % 3 else obedient(request)
+
+    desk = Desk(tmp_path, answer)
+    result = await desk.summarize(story(100), chunk_tokens=192)
+    everything = [str(result.summary), *(one.text for one in desk.store.runs.pieces(result.run.id))]
+    assert [text for text in everything if "eeper" not in text] == []
+
+
+OUTLINE = Outline(
+    kind="narrative",
+    line="The keeper tends the lamp, and it goes out.",
+    turning_points=["The lamp goes out."],
+    cast=[Term(name="the keeper", phrase="who tends it")],
+)
+ROOMY = {"context_tokens": 4096, "chunk_tokens": 128}
+
+
+def outlining(request: Request[Any, Any]) -> Line:
+    """An obedient writer that outlines when it is asked to."""
+    return OUTLINE if request.prompt.name == "outline" else obedient(request)
+
+
+@pytest.mark.slow
+async def test_the_last_merge_is_given_the_outline_of_all_parts_and_its_kind(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, outlining)
+    result = await desk.summarize(story(200), **ROOMY)
+
+    (asked,) = desk.asked_for("outline")
+    leaves = [piece for piece in desk.store.runs.pieces(result.run.id) if piece.level == 0]
+    assert asked.given.summaries == [piece.text for piece in leaves]
+    merges = [request for request in desk.asked if request.prompt.name.startswith("merge")]
+    assert [request.given.outline for request in merges] == [None] * (len(merges) - 1) + [outline_text(OUTLINE)]
+    assert merges[-1].given.kind == "narrative"
+    assert "the keeper: who tends it" in merges[-1].text
+    async with desk.session() as session, session.at_work(result.run.id) as job:
+        assert await job.outline() == OUTLINE
+
+
+@pytest.mark.nightly
+async def test_an_outline_is_made_once_for_a_document(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, outlining)
+    await desk.summarize(story(200), **ROOMY)
+    await desk.summarize(story(200), words=90, **ROOMY)
+
+    assert len(desk.asked_for("outline")) == 1
+
+
+@pytest.mark.slow
+async def test_a_summary_is_none_the_worse_where_no_outline_comes(tmp_path: Path) -> None:
+    def refusing(request: Request[Any, Any]) -> Line:
+        refused = RefusedReply("the model declined", text="I cannot.", usage=Usage())
+        return refused if request.prompt.name == "outline" else obedient(request)
+
+    desk = Desk(tmp_path, refusing)
+    result = await desk.summarize(story(200), **ROOMY)
+
+    assert result.complete
+    assert not any(getattr(request.given, "outline", None) for request in desk.asked)
+
+
+@pytest.mark.slow
+async def test_nobody_is_asked_where_it_would_not_be_of_use(tmp_path: Path) -> None:
+    for name, settings in {
+        "a small window": {"context_tokens": 1024, "chunk_tokens": 128},
+        "one part": {"context_tokens": 4096, "chunk_tokens": 3000},
+        "a question": {**ROOMY, "query": "Who tends the lamp?"},
+    }.items():
+        desk = Desk(tmp_path / name.replace(" ", "-"), outlining)
+        result = await desk.summarize(story(100), **settings)
+        assert result.complete
+        assert not desk.asked_for("outline"), name
+
+
+@pytest.mark.slow
+async def test_it_is_no_longer_than_was_asked(tmp_path: Path) -> None:
+    long = OUTLINE.model_copy(update={"turning_points": [f"Point {at}." for at in range(30)]})
+
+    def wordy(request: Request[Any, Any]) -> Line:
+        return long if request.prompt.name == "outline" else obedient(request)
+
+    desk = Desk(tmp_path, wordy)
+    result = await desk.summarize(story(200), **ROOMY)
+    async with desk.session() as session, session.at_work(result.run.id) as job:
+        outline = await job.outline()
+    assert outline is not None
+    assert len(outline.turning_points) == MOST_POINTS
+
+
+@pytest.mark.slow
+async def test_questions_are_asked_and_ranked_with_the_outline_in_view(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, asking)
+    document = story(200)
+    await desk.summarize(document, **{**ROOMY, "context_tokens": 32_000})
+    settings = DraftConfig(strategy="hierarchical", words=100, chunk_tokens=128, context_tokens=32_000)
+    async with desk.session(settings=settings) as session:
+        await session.build(document, stretch_tokens=512)
+
+    asked = [*desk.asked_for("ask_document"), *desk.asked_for("rank_questions")]
+    assert len(asked) > 4
+    assert {request.given.outline for request in asked} == {outline_text(OUTLINE)}
+
+
+def asking(request: Request[Any, Any]) -> Line:
+    """A judge that outlines, asks one question of each stretch, and does not mind their order."""
+    if request.prompt.name == "ask_document":
+        said = DocumentQuestion(question=f"Who is {request.label}?", kind="who", answer="Ann", quote="Sentence")
+        return DocumentQuestions(questions=[said])
+    return Ranking(order=[]) if request.prompt.name == "rank_questions" else outlining(request)
+
+
+ROOM = 4096
+
+
+def quoting(request: Request[Any, Any]) -> Line:
+    """An obedient writer who begins with a few words of what was read."""
+    given = request.given
+    if request.prompt.name in ("outline", "tidy"):
+        return obedient(request)
+    shown = getattr(given, "excerpt", None) or given.summaries[0]
+    return f"{' '.join(shown.split()[3:9]).strip('.')}. {prose(max(3, int(given.words * 0.9) - 6))}"
+
+
+def _island() -> Document:
+    said = ["The lamp went out in March.", "Ann rowed to the mainland.", "The cook counted the barrels of herring."]
+    return parse("\n\n".join(said).encode(), name="island.md")
+
+
+def test_the_paragraphs_nearest_to_a_summary_are_found_in_their_order() -> None:
+    document = _island()
+    source = SourceParagraphs(document, EstimatingTokenizer())
+    whole = Span(0, len(document.text))
+
+    said = "The cook counts herring. The lamp goes out."
+    (found,) = source.under([(said, whole)], 1_000)
+    assert source.text(found) == "The lamp went out in March.\n\nThe cook counted the barrels of herring."
+    (found,) = source.under([(said, whole)], 14)
+    assert source.text(found) == "The cook counted the barrels of herring."
+    assert source.under([(said, whole)], 3) == [[]]
+    before = Span(0, document.text.index("The cook"))
+    (found,) = source.under([("The cook counts herring.", before)], 1_000)
+    assert "cook" not in source.text(found)
+    both = source.under([("Ann rowed.", whole), ("The lamp goes out.", whole)], 26)
+    assert [source.text(one) for one in both] == ["Ann rowed to the mainland.", "The lamp went out in March."]
+
+
+def test_a_long_paragraph_is_shown_in_parts_that_end_with_a_sentence() -> None:
+    document = parse(" ".join(f"The keeper {n} lit lamp {n}." for n in range(400)).encode(), name="long.txt")
+    source = SourceParagraphs(document, EstimatingTokenizer())
+
+    (found,) = source.under([("Keeper 77 lit the lamp.", Span(0, len(document.text)))], 320)
+    assert source.text(found).endswith(".")
+    assert "keeper 77 " in source.text(found)
+    assert EstimatingTokenizer().count(source.text(found)) <= 320
+
+
+@pytest.mark.slow
+async def test_a_merge_has_what_its_summaries_rest_on_in_view_where_that_is_wanted(tmp_path: Path) -> None:
+    document = story(200)
+    for merge in ("summaries", "source"):
+        desk = Desk(tmp_path / merge, quoting)
+        result = await desk.summarize(document, context_tokens=ROOM, merge=merge)
+        merges = [request for request in desk.asked if request.prompt.name.startswith("merge")]
+        assert merges
+        if merge == "summaries":
+            assert not any(request.given.sources for request in merges)
+            continue
+        assert all(len(request.given.sources) == len(request.given.summaries) for request in merges)
+        for request in merges:
+            shown = [part for one in request.given.sources for part in one.split("\n\n")]
+            assert all(part in document.text for part in shown)
+            assert EstimatingTokenizer().count(request.text) + request.sampling.max_tokens <= ROOM
+        kinds = {parent.kind for parents in desk.store.ancestry.of(result.run.id).values() for parent in parents}
+        assert "evidence" in kinds
+
+
+def test_the_plan_leaves_room_for_the_source_and_counts_it() -> None:
+    document = story(200)
+    usual = DraftConfig(
+        model="openai:gpt-5-mini", strategy="hierarchical", words=100, chunk_tokens=128, context_tokens=ROOM
+    )
+    without = prepare(document, usual).plan
+    plan = prepare(document, usual.model_copy(update={"merge": "source"})).plan
+
+    top = plan.levels[-1]
+    assert top.sources == pytest.approx((top.sources + top.room) * SOURCE_SHARE, abs=1)
+    assert without.levels[-1].sources == 0
+    assert plan.prompt_tokens > without.prompt_tokens
+
+
+def test_runs_of_before_are_found_again() -> None:
+    usual, hashes = DraftConfig(words=100), {"merge": "1"}
+    same = usual.model_copy(update={"merge": "summaries", "drafts": 1})
+    assert usual.identity("d", "t", hashes) == same.identity("d", "t", hashes)
+    for other in ({"merge": "source"}, {"drafts": 2}, {"by_chapter": True}):
+        assert usual.model_copy(update=other).identity("d", "t", hashes) != usual.identity("d", "t", hashes)

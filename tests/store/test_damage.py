@@ -1,20 +1,31 @@
-"""Damage to one run costs that run, and looking leaves no trace."""
+"""Damaged, newer and read-only databases: what can be read is read, and the rest is named; and copies of databases."""
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
+import json
+import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from redraft.batches.sources import allow_paths, check
 from redraft.errors import RunError, StoreError, UsageError
+from redraft.store.copy import CopyReport, copy
+from redraft.store.reservations import ReservationTerms
 from redraft.store.store import Store
 from redraft.studio.run_views import RunFilter, RunRows
 from tests.cli.inside import Inside
+from tests.command import Command, Done
+from tests.postgres import database, needs_postgres
+from tests.store.support import PRINTABLE, add_call, call, document, dump, fill, intact, run, started
 from tests.support import SAMPLE
 
 DAMAGE = {
@@ -162,3 +173,223 @@ def test_the_command_lets_lines_name_other_files_where_it_is_told_to(tmp_path: P
     assert refused.code == 2
     assert "--allow-paths" in refused.err
     assert command.run("batch", "in/lines.jsonl", "-w", "60", "--dry-run", "--allow-paths").code == 0
+
+
+@pytest.mark.parametrize("column", ["settings", "limits"])
+def test_a_setting_of_a_later_version_is_a_sentence(tmp_path: Path, column: str) -> None:
+    (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
+    command = Inside(tmp_path)
+    assert command.run("summarize", "book.md", "-w", "60", "-q").code == 0
+    with sqlite3.connect(command.database) as database:
+        run, stored = database.execute(f"SELECT id, {column} FROM runs").fetchone()
+        newer = json.dumps({**json.loads(stored), "verve": 3})
+        database.execute(f"UPDATE runs SET {column} = ?, version = '9.9'", (newer,))
+    database.close()
+
+    said = f"run {run} was made by redraft 9.9: it has the setting verve, which this version"
+    for arguments in (("show", run), ("resume", run), ("trace", run)):
+        done = command.run(*arguments)
+        assert done.code == 1, arguments
+        assert said in done.err
+        assert "update redraft" in done.err
+    # A list goes on without it, and names it.
+    listed = command.run("runs")
+    assert (listed.code, listed.out) == (0, "")
+    assert said in listed.err
+    assert "No runs yet" not in listed.err
+    assert command.run("runs", "--json").json["damaged"].keys() == {run}
+
+
+RUN = "fork-of-abc123"
+READING = (("show", RUN), ("trace", RUN), ("runs", "--json"))
+
+
+def _as_anybody() -> None:
+    """Root may write where nobody may, so the command gives that up."""
+    for capability in (1, 2):
+        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)
+
+
+def run_as_anybody(command: Command, *arguments: str) -> Done:
+    done = subprocess.run(
+        [sys.executable, "-m", "redraft", *arguments],
+        env=command.environment,
+        capture_output=True,
+        check=False,
+        timeout=60,
+        preexec_fn=_as_anybody if os.geteuid() == 0 else None,
+    )
+    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Iterator[Command]:
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    yield Command(folder)
+    folder.chmod(0o700)
+
+
+def close(folder: Path) -> list[tuple[str, int]]:
+    """Take the right to write from everybody."""
+    for file in folder.iterdir():
+        file.chmod(0o400)
+    folder.chmod(0o500)
+    return listed(folder)
+
+
+def listed(folder: Path) -> list[tuple[str, int]]:
+    return sorted((file.name, file.stat().st_size) for file in folder.iterdir())
+
+
+def expect_read(command: Command) -> Any:
+    """Everything is read, and no file is changed; returns the status of the first run."""
+    before = close(command.folder)
+    shown, traced, known = (run_as_anybody(command, *arguments) for arguments in READING)
+    for done in (shown, traced, known):
+        assert done.code == 0, done.err
+        assert done.err.count("redraft:") == 0
+    assert "The second draft." in shown.out
+    assert listed(command.folder) == before
+    return next(one["status"] for one in known.json["runs"] if one["run"] == "abc123")
+
+
+@pytest.mark.nightly
+def test_a_database_that_was_closed_is_read(command: Command) -> None:
+    with Store(command.database) as store:
+        fill(store)
+    expect_read(command)
+
+
+_KILLED = """
+import os, sys
+from pathlib import Path
+from redraft.store.store import Store
+from tests.store.support import fill
+store = Store(Path(sys.argv[1]))
+fill(store)
+with store.claim("abc123"):
+    store.runs.set_status("abc123", "running")
+    print("ready", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.mark.nightly
+def test_a_database_that_a_process_has_died_on_is_read_with_its_log(command: Command) -> None:
+    with started(_KILLED, command.database):
+        pass
+    assert command.database.with_name("redraft.db-wal").stat().st_size
+    command.database.with_name("redraft.db-shm").unlink()
+    assert expect_read(command) == "killed"
+
+
+@pytest.mark.slow
+def test_a_database_is_read_while_somebody_else_writes_to_it(command: Command) -> None:
+    with started(_KILLED, command.database):
+        assert expect_read(command) == "running"
+
+
+@pytest.mark.nightly
+def test_what_writes_says_that_it_cannot(command: Command) -> None:
+    with Store(command.database) as store:
+        fill(store)
+    close(command.folder)
+    for arguments in (("forget", "abc123", "--yes"), ("resume", "abc123")):
+        done = run_as_anybody(command, *arguments)
+        assert done.code == 1
+        assert "name another place with --db" in done.err
+        assert "Traceback" not in done.err
+
+
+WAYS = (
+    "file to file",
+    *(
+        pytest.param(f"{one} to {other}", marks=needs_postgres)
+        for one, other in (("file", "server"), ("server", "file"), ("server", "server"))
+    ),
+)
+_OF_A_MOMENT = ("_sqlite_migrations", "redraft_steps", "rate_limits")
+
+
+@pytest.fixture(params=WAYS)
+def stores(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Store, Store]]:
+    """One to copy from, and one to copy to."""
+    with ExitStack() as open_:
+        places = [
+            tmp_path / f"{at}.db" if kind == "file" else open_.enter_context(database())
+            for at, kind in enumerate(request.param.split(" to "))
+        ]
+        one, other = (open_.enter_context(Store(place)) for place in places)
+        yield one, other
+
+
+def copied(one: Store, other: Store) -> CopyReport:
+    return copy(one.connection, other.connection)
+
+
+def records(store: Store) -> dict[str, list[tuple[Any, ...]]]:
+    """All that is copied, whatever its order."""
+    found = {name: sorted(rows, key=repr) for name, rows in dump(store.address).items()}
+    return {name: rows for name, rows in found.items() if name not in _OF_A_MOMENT}
+
+
+@pytest.mark.slow
+def test_everything_is_there_as_it_was_and_nothing_twice(stores: tuple[Store, Store]) -> None:
+    one, other = stores
+    fill(one)
+    first = copied(one, other)
+    assert sorted(first.runs) == ["abc123", "fork-of-abc123"]
+    assert (first.there, first.documents) == (0, 1)
+    assert first.texts == len(dump(one.address)["texts"])
+    assert records(other) == records(one)
+    assert [found.id for found in other.runs.latest(9)] == [found.id for found in one.runs.latest(9)]
+    assert copied(one, other) == CopyReport([], 2)
+    assert records(other) == records(one)
+    intact(other.address)
+
+
+def test_two_teams_become_one(stores: tuple[Store, Store]) -> None:
+    """Their runs stand side by side; what both have asked is one answer, and one of them has paid in vain."""
+    one, other = stores
+    for store, name in ((one, "ann"), (other, "ben")):
+        store.documents.add(document(PRINTABLE))
+        store.runs.add(run(name, PRINTABLE))
+        add_call(store, call(f"only {name}", run=name))
+        add_call(store, call("both", run=name, reply=f"said to {name}"))
+        store.runs.keep_draft(name, f"By {name}.", 2, "merge")
+    one.runs.add(run("cid", PRINTABLE))
+    one.calls.find("both", "cid")
+    one.reservations.share("budget", "ann")
+    before = {name: one.calls.totals(name) for name in ("ann", "cid")}
+    copied(one, other)
+    assert {found.id for found in other.runs.latest(9)} == {"ann", "ben", "cid"}
+    assert {name: other.calls.totals(name) for name in before} == before
+    answer = other.calls.find("both", None)
+    assert answer is not None
+    assert answer.text == "said to ben"
+    assert [found.text for found in other.runs.drafts("ann")] == ["By ann."]
+    assert other.reservations.used(ReservationTerms("budget").budget_key) == one.reservations.used("budget")
+    intact(other.address)
+
+
+@pytest.mark.slow
+def test_answers_of_runs_that_are_gone_are_copied_once(stores: tuple[Store, Store]) -> None:
+    one, other = stores
+    fill(one)
+    one.runs.add(run("user", PRINTABLE))
+    one.calls.find("key", "user")
+    one.forget(["abc123"])
+    copied(one, other)
+    copied(one, other)
+    assert records(other) == records(one)
+    assert other.calls.totals("user").cached == 1
+
+
+def test_many_pages_are_copied(stores: tuple[Store, Store]) -> None:
+    one, other = stores
+    with one.at_once():
+        for n in range(1203):
+            one.documents.add_text(f"text {n}")
+    assert copied(one, other).texts == 1203
+    assert len(dump(other.address)["texts"]) == 1203

@@ -259,63 +259,9 @@ def test_a_megabyte_comes_back_as_a_draft_and_as_a_verdict(store: Store) -> None
 # Packs.
 
 
-def test_a_pack_that_is_there_stays_as_it_is(store: Store) -> None:
-    store.packs.add(pack(), "key")
-    store.packs.add(pack(questions=(question(1, "Another?"),), model="another"), "another")
-    assert store.packs.get("pack-1") == pack()
-    assert store.packs.find(BOOK, "another") is None
-    assert len(dump(store.address)["questions"]) == 2
-
-
-def test_a_pack_is_found_under_its_document_and_what_it_was_made_from(store: Store) -> None:
-    other = document("Another book.")
-    store.documents.add(other)
-    store.packs.add(pack(), "key")
-    store.packs.add(pack("pack-2", other.text), "key")
-    assert store.packs.find(BOOK, "key") == pack()
-    assert store.packs.find(other.id, "key") == pack("pack-2", other.text)
-    assert store.packs.find(BOOK, "ke_") is None
-
-
 def test_questions_come_by_rank_in_whichever_order_they_were_stored(store: Store) -> None:
     store.packs.add(pack(questions=tuple(question(n) for n in (10, 9, 2, 1))), "key")
     assert [one.id for one in store.packs.get("pack-1").questions] == [1, 2, 9, 10]
-
-
-@pytest.mark.parametrize("key", ["abc123", "abc", "x_", "x%", "50%", "a\\b", "Ünï"])
-def test_a_pack_is_found_by_the_beginning_of_its_name(store: Store, key: str) -> None:
-    for name in ("abc123", "abd123", "x_y", "x%y", "50%", "a\\b", "Ünïcode"):
-        store.packs.add(pack(name), "key")
-    assert store.packs.get(key).id.startswith(key)
-
-
-@pytest.mark.parametrize(
-    ("key", "complaint"),
-    [
-        ("ab", "more than one"),
-        ("", "more than one"),
-        ("a_c", "no pack"),
-        ("%", "no pack"),
-        ("_", "no pack"),
-        ("ABC", "no pack"),
-        ("abc1234", "no pack"),
-        ("abc\x00", "no pack"),
-        ("\\", "no pack"),
-        ("abc\udce9", "no pack"),
-    ],
-)
-def test_no_pack_is_found_where_none_or_several_begin_so(store: Store, key: str, complaint: str) -> None:
-    for name in ("abc123", "abd123"):
-        store.packs.add(pack(name), "key")
-    with pytest.raises(StoreError, match=complaint) as caught:
-        store.packs.get(key)
-    assert "session.store.packs.all()" in caught.value.hint
-
-
-def test_without_any_name_the_only_pack_is_not_meant(store: Store) -> None:
-    store.packs.add(pack(), "key")
-    with pytest.raises(StoreError):
-        store.packs.get("")
 
 
 def test_no_run_has_a_name_that_is_no_unicode(store: Store) -> None:
@@ -332,16 +278,6 @@ def test_the_last_imported_pack_wins(store: Store) -> None:
     for name in names[::-1] * 5 + names * 5:
         store.packs.prefer(name)
         assert store.packs.imported(BOOK) == pack(name, imported=True)
-
-
-def test_an_import_is_the_choice_for_its_own_document_alone(store: Store) -> None:
-    other = document("Another book.")
-    store.documents.add(other)
-    store.packs.add(pack(), "key")
-    store.packs.add(pack("pack-2", other.text), "key")
-    store.packs.prefer("pack-2")
-    assert store.packs.imported(BOOK) is None
-    assert store.packs.find(BOOK, "key") == pack()
 
 
 def test_all_packs_are_listed_with_the_newest_first(store: Store) -> None:
@@ -602,6 +538,9 @@ ORPHANS: dict[str, Callable[[Store, str], object]] = {
     "a round of no run": lambda store, draft: store.judgments.keep_round("none", Round(0, draft)),
     "a round of no draft": lambda store, draft: store.judgments.keep_round(RUN, Round(0, "none")),
     "a round with no such base": lambda store, draft: store.judgments.keep_round(RUN, Round(1, draft, "none")),
+    "a call of no run": lambda store, draft: add_call(store, call(run="none")),
+    "a run of no document": lambda store, draft: store.runs.add(run("other", "Another book.")),
+    "a document of no text": lambda store, draft: store.documents.add(replace(document(), id="not its text")),
     "a draft of no run": lambda store, draft: store.runs.add_draft("none", "text", 1, "revise", 1),
     "a choice of no draft": lambda store, draft: store.runs.choose_draft(RUN, "none"),
 }
@@ -637,6 +576,8 @@ READABLE = {
     "SELECT texts.text, notes FROM drafts JOIN texts ON texts.id = drafts.text WHERE round = 1": (
         ("The second draft.", '["another nöte"]')
     ),
+    "PRAGMA integrity_check": ("ok",),
+    "PRAGMA journal_mode": ("wal",),
 }
 
 

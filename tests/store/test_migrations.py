@@ -260,12 +260,3 @@ def test_several_threads_may_open_a_new_database_at_once(tmp_path: Path) -> None
             path = tmp_path / f"{round_}.db"
             list(pool.map(open_and_write, [path] * 6, range(6)))
             assert len(dump(path)["texts"]) == 6
-
-
-def test_a_database_opens_in_plain_sqlite(tmp_path: Path) -> None:
-    with Store(tmp_path / "redraft.db") as store:
-        fill(store)
-    with sqlite3.connect(tmp_path / "redraft.db") as database:
-        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    database.close()

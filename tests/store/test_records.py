@@ -17,7 +17,7 @@ from redraft.settings import Limits
 from redraft.store.calls import CachedAnswer
 from redraft.store.runs import new_run_id
 from redraft.store.store import Store
-from tests.store.support import TEXT, add_call, call, document, dump, fill, intact, piece, run
+from tests.store.support import TEXT, add_call, call, document, dump, piece, run
 
 
 @pytest.fixture
@@ -185,17 +185,3 @@ def test_totals_count_what_was_read_and_what_was_taken_from_others(store: Store)
     assert store.calls.totals("one") == Totals(3, 1, 10, 6, 8, 0.5, 4)
     add_call(store, call("f", run="one", cost_usd=None))
     assert store.calls.totals("one").cost_usd is None
-
-
-def test_foreign_keys_hold(store: Store) -> None:
-    with pytest.raises(StoreError, match=r"(?i)foreign key"):
-        store.runs.add(run())
-    with pytest.raises(StoreError, match=r"(?i)foreign key"):
-        add_call(store, call(run="none"))
-    with pytest.raises(StoreError, match=r"(?i)foreign key"):
-        store.documents.add(replace(document(), id="not its text"))
-    assert not any(
-        rows for name, rows in dump(store.address).items() if name not in ("_sqlite_migrations", "redraft_steps")
-    )
-    fill(store)
-    intact(store.address)

@@ -1,11 +1,11 @@
-"""Key facts go into the store and come out of it, with all that was pruned and why."""
+"""Key facts go into the store and come out of it, with all that was pruned and why; packs are found as they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree
 from redraft.errors import StoreError
 from redraft.store.store import Store
-from tests.store.support import as_stored, document, dump, fact, keyfacts, tree
+from tests.store.support import as_stored, document, dump, fact, keyfacts, pack, tree
 from tests.store.test_judged import _evidence, _numbers, _shares, _texts, hostile, stored_evidence, unused
 from tests.text.hostile import EXTREMES
 
@@ -91,50 +91,11 @@ def test_trees_and_facts_keep_their_order(store: Store) -> None:
     assert store.keyfacts.get("keyfacts-1").trees == trees
 
 
-def test_those_that_are_there_stay_as_they_are(store: Store) -> None:
-    store.keyfacts.add(keyfacts(), "key")
-    store.keyfacts.add(keyfacts(trees=(tree(fact(1, "Nobody drowned.")),), builder="another"), "another")
-    assert store.keyfacts.get("keyfacts-1") == keyfacts()
-    assert store.keyfacts.find(BOOK, "another") is None
-    assert len(dump(store.address)["facts"]) == 4
-
-
-def test_they_are_found_under_their_document_and_what_they_were_made_from(store: Store) -> None:
+def test_the_last_imported_win_and_then_the_last_built(store: Store) -> None:
     other = document("Another book.")
     store.documents.add(other)
-    store.keyfacts.add(keyfacts(), "key")
-    store.keyfacts.add(keyfacts("keyfacts-2", other.text), "key")
-    assert store.keyfacts.find(BOOK, "key") == keyfacts()
-    assert store.keyfacts.find(other.id, "key") == keyfacts("keyfacts-2", other.text)
-    assert store.keyfacts.find(BOOK, "ke_") is None
-
-
-@pytest.mark.parametrize("key", ["abd", "abcd", "abce"])
-def test_they_are_found_by_the_beginning_of_their_id(store: Store, key: str) -> None:
-    for name in ("abcdef", "abceef", "abdeef"):
-        store.keyfacts.add(keyfacts(name), "key")
-    assert store.keyfacts.get(key).id.startswith(key)
-
-
-@pytest.mark.parametrize(
-    ("key", "complaint"),
-    [("abc", "more than one id begins"), ("", "more than one"), ("a_c", "no key facts"), ("%", "no key facts")],
-)
-def test_none_are_found_where_none_or_several_begin_so(store: Store, key: str, complaint: str) -> None:
-    for name in ("abcdef", "abceef"):
-        store.keyfacts.add(keyfacts(name), "key")
-    with pytest.raises(StoreError, match=complaint) as caught:
-        store.keyfacts.get(key)
-    assert "session.store.packs.all()" in caught.value.hint
-
-
-def test_without_any_id_the_only_ones_are_not_meant(store: Store) -> None:
-    store.keyfacts.add(keyfacts(), "key")
-    with pytest.raises(StoreError):
-        store.keyfacts.get("")
-
-
-def test_the_last_imported_win_and_then_the_last_built(store: Store) -> None:
+    store.keyfacts.add(keyfacts("other", other.text), "key")
+    store.keyfacts.prefer("other")
     assert store.keyfacts.latest(BOOK) is None
     for name in ("a", "b", "c"):
         store.keyfacts.add(keyfacts(name), name)
@@ -145,16 +106,6 @@ def test_the_last_imported_win_and_then_the_last_built(store: Store) -> None:
         assert store.keyfacts.imported(BOOK) == store.keyfacts.latest(BOOK) == keyfacts(name, imported=True)
     # What was built is found all the same by who asks for it.
     assert store.keyfacts.find(BOOK, "c") == keyfacts("c", imported=True)
-
-
-def test_those_that_were_imported_for_another_document_do_not_count(store: Store) -> None:
-    other = document("Another book.")
-    store.documents.add(other)
-    store.keyfacts.add(keyfacts(), "key")
-    store.keyfacts.add(keyfacts("keyfacts-2", other.text), "key")
-    store.keyfacts.prefer("keyfacts-2")
-    assert store.keyfacts.imported(BOOK) is None
-    assert store.keyfacts.latest(BOOK) == keyfacts()
 
 
 def test_half_of_the_trees_is_none_of_them(store: Store) -> None:
@@ -169,3 +120,74 @@ def test_key_facts_of_no_document_are_refused(store: Store) -> None:
     with pytest.raises(StoreError):
         store.keyfacts.add(keyfacts(text="Another book."), "key")
     assert dump(store.address)["keyfacts"] == []
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Where packs or key facts are kept, how one is made, and how it is said that there is none."""
+
+    kept: Any
+    make: Callable[..., Any]
+    none: str
+    rows: str
+
+
+@pytest.fixture(params=["packs", "keyfacts"])
+def reference(request: pytest.FixtureRequest, store: Store) -> Reference:
+    if request.param == "packs":
+        return Reference(store.packs, pack, "no pack", "questions")
+    return Reference(store.keyfacts, keyfacts, "no key facts", "facts")
+
+
+def test_what_is_there_stays_as_it_is(store: Store, reference: Reference) -> None:
+    one = reference.make("one")
+    reference.kept.add(one, "key")
+    before = dump(store.address)[reference.rows]
+    reference.kept.add(reference.make("one", missing=("all of it",)), "another")
+    assert reference.kept.get("one") == one
+    assert reference.kept.find(BOOK, "another") is None
+    assert dump(store.address)[reference.rows] == before != []
+
+
+def test_a_reference_is_found_under_its_document_and_what_it_was_made_from(store: Store, reference: Reference) -> None:
+    other = document("Another book.")
+    store.documents.add(other)
+    ours, theirs = reference.make("one"), reference.make("two", other.text)
+    for one in (ours, theirs):
+        reference.kept.add(one, "key")
+    assert reference.kept.find(BOOK, "key") == ours
+    assert reference.kept.find(other.id, "key") == theirs
+    assert reference.kept.find(BOOK, "ke_") is None
+    # An import is the choice for its own document alone.
+    reference.kept.prefer("two")
+    assert reference.kept.imported(BOOK) is None
+    assert reference.kept.find(BOOK, "key") == ours
+
+
+@pytest.mark.parametrize("key", ["abc123", "abc", "x_", "x%", "50%", "a\\b", "Ünï"])
+def test_a_reference_is_found_by_the_beginning_of_its_name(reference: Reference, key: str) -> None:
+    for name in ("abc123", "abd123", "x_y", "x%y", "50%", "a\\b", "Ünïcode"):
+        reference.kept.add(reference.make(name), "key")
+    assert reference.kept.get(key).id.startswith(key)
+
+
+@pytest.mark.parametrize("key", ["a_c", "%", "_", "ABC", "abc1234", "abc\x00", "\\", "abc\udce9"])
+def test_no_reference_is_found_where_none_begins_so(reference: Reference, key: str) -> None:
+    expect_none(reference, key, reference.none, "abc123", "abd123")
+
+
+@pytest.mark.parametrize("key", ["ab", ""])
+def test_no_reference_is_found_where_several_begin_so(reference: Reference, key: str) -> None:
+    expect_none(reference, key, "more than one", "abc123", "abd123")
+
+
+def test_without_any_name_the_only_reference_is_not_meant(reference: Reference) -> None:
+    expect_none(reference, "", r"\w", "abc123")
+
+
+def expect_none(reference: Reference, key: str, complaint: str, *names: str) -> None:
+    for name in names:
+        reference.kept.add(reference.make(name), "key")
+    with pytest.raises(StoreError, match=complaint) as caught:
+        reference.kept.get(key)
+    assert "session.store.packs.all()" in caught.value.hint
