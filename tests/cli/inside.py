@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 from unittest.mock import patch
 
 import pytest
@@ -62,6 +62,13 @@ class Inside(Command):
             main(arguments)
         assert isinstance(end.value.code, int)
         return Done(end.value.code, _text(out), _text(err))
+
+
+def plan(command: Inside, *arguments: str) -> Any:
+    """What a command says beforehand of what it comes to."""
+    done = command.run(*arguments, "--dry-run", "--json")
+    assert done.code == 0, done.err
+    return done.json
 
 
 class Begun:

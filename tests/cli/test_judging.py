@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,13 +15,14 @@ from redraft.cli.views.render import score_lines
 from redraft.domain import Finding
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
-from tests.cli.inside import MODEL, Inside, keepers_court
+from tests.cli.inside import MODEL, Inside, keepers_court, plan
 from tests.command import Command, Done
 from tests.judges import Keepers, Said, Sheet, island, named, told
 from tests.support import SAMPLE
 
 GOALS = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "100")
 SELF = "--allow-self-check"
+BY_FACTS = ("--metric", "keyfact_recall", "--metric", "faithfulness")
 POOR = told(1, 3, 4, wrong={2: "Bob"})
 THERE = "there is no metric 'beauty'; there are coverage, consistency, keyfact_recall, faithfulness, booookscore"
 NO_METRIC, NO_GOAL = f"--metric: {THERE},", f"--goal: {THERE}"
@@ -256,12 +256,6 @@ def test_settings_of_judging_come_from_the_environment_and_lists_from_the_file(c
     assert set(overruled.json["goals"]) == {"consistency"}
 
 
-def plan(command: Inside, *arguments: str) -> Any:
-    done = command.run(*arguments, "--dry-run", "--json")
-    assert done.code == 0, done.err
-    return done.json
-
-
 @pytest.mark.slow
 def test_a_dry_run_says_what_judging_and_refining_come_to(command: Inside, tmp_path: Path) -> None:
     fresh = Inside(command.folder, REDRAFT_DB=str(tmp_path / "fresh.db"))
@@ -424,6 +418,12 @@ def test_what_a_document_or_a_judge_says_is_harmless_on_a_terminal(tmp_path: Pat
         (("pack", "import"), 2, "give SOURCE and PACK"),
         (("pack", "import", "-", "-"), 2, "cannot both be stdin"),
         (("pack", "import", "missing.json"), 1, "cannot be read"),
+        (("keyfacts", "book.md", "--perspective", "lyrical"), 2, "'lyrical' is not one of"),
+        (("keyfacts", "book.md", "--validator", "gpt-5"), 2, "there is no model 'gpt-5'"),
+        (("keyfacts", "missing.md"), 1, "no such file"),
+        (("evaluate", "book.md", "book.md", *BY_FACTS, "--validator", "gpt-5"), 2, "there is no model 'gpt-5'"),
+        (("evaluate", "book.md", "book.md", *BY_FACTS, "--keyfacts", "ffff"), 1, "no key facts have an id that begins"),
+        (("summarize", "book.md", "--perspective", "both"), 2, "--perspective only applies when"),
     ],
 )
 def test_mistakes_are_told_before_anything_is_stored(

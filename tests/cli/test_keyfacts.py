@@ -13,7 +13,7 @@ from redraft.cli.views.history import by_whom, keyfacts_lines, measure
 from redraft.domain import Evidence, KeyFact, KeyFacts, Objection, Span, Tree
 from tests.chatserver import ChatServer
 from tests.cli.grove import HEARSAY, NOBODY, UNIMPORTANT, Grove
-from tests.cli.inside import MODEL, Inside, keepers_court
+from tests.cli.inside import MODEL, Inside, keepers_court, plan
 from tests.command import Command, Done
 from tests.judges import Said, Sheet, island
 from tests.support import SAMPLE
@@ -295,12 +295,6 @@ def test_a_refinement_by_key_facts_is_told_round_by_round(command: Inside) -> No
     assert "    fixes · entity: “The keeper number 2 is called Bob.” -> The sentence says Bob, the" in diff
 
 
-def plan(command: Inside, *arguments: str) -> Any:
-    done = command.run(*arguments, "--dry-run", "--json")
-    assert done.code == 0, done.err
-    return done.json
-
-
 @pytest.mark.slow
 def test_a_dry_run_says_what_key_facts_cost(command: Inside, tmp_path: Path) -> None:
     own = fresh(command, tmp_path)
@@ -389,29 +383,6 @@ def test_what_an_imported_pack_says_is_harmless_on_a_terminal() -> None:
 
     assert shown.count("The sea.") == 6
     assert not {"\x1b", "\x07", "\u202e"} & set(shown)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("keyfacts", "book.md", "--perspective", "lyrical"), 2, "'lyrical' is not one of"),
-        (("keyfacts", "book.md", "--validator", "gpt-5"), 2, "there is no model 'gpt-5'"),
-        (("keyfacts", "missing.md"), 1, "no such file"),
-        (("evaluate", "book.md", "book.md", *BOTH, "--validator", "gpt-5"), 2, "there is no model 'gpt-5'"),
-        (("evaluate", "book.md", "book.md", *BOTH, "--keyfacts", "ffff"), 1, "no key facts have an id that begins"),
-        (("summarize", "book.md", "--perspective", "both"), 2, "--perspective only applies when"),
-    ],
-)
-def test_mistakes_are_told_before_anything_is_stored(
-    tmp_path: Path, arguments: tuple[str, ...], code: int, message: str
-) -> None:
-    command = Inside(tmp_path)
-    (tmp_path / "book.md").write_text(island().text, "utf-8")
-    done = command.run(*arguments, "--json")
-
-    assert done.code == code, done.out
-    assert message in done.json["error"]["message"]
-    assert not command.database.exists() or command.run("runs", "--json").json["runs"] == []
 
 
 def test_the_help_says_what_key_facts_cost_and_how_to_go_on() -> None:

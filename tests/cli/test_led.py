@@ -64,21 +64,17 @@ def test_the_decider_is_asked_and_nobody_else_decides(command: Inside, leading: 
 
 
 @pytest.mark.slow
-def test_without_a_decider_the_writer_decides(command: Inside, leading: Leading) -> None:
-    done = command.run(*REFINE, "--judge", "openai:judge", "--json")
+@pytest.mark.parametrize(
+    ("more", "decides"), [(("--judge", "openai:judge"), "openai:m"), (("--decider", "extractive"), "extractive")]
+)
+def test_the_writer_decides_or_the_built_in_model(
+    command: Inside, leading: Leading, more: tuple[str, str], decides: str
+) -> None:
+    done = command.run(*REFINE, *more, "--json")
 
     assert done.code == 0, done.err
-    assert leading.decisions
-    assert models_asked(command, done.json["run"])["decide"] == {"openai:m"}
-
-
-@pytest.mark.slow
-def test_the_built_in_model_decides_and_says_so(command: Inside, leading: Leading) -> None:
-    done = command.run(*REFINE, "--decider", "extractive", "--json")
-
-    assert done.code == 0, done.err
-    assert leading.decisions == []
-    assert models_asked(command, done.json["run"])["decide"] == {"extractive"}
+    assert bool(leading.decisions) == (decides == "openai:m")
+    assert models_asked(command, done.json["run"])["decide"] == {decides}
 
 
 def test_the_plan_names_the_decider(command: Inside) -> None:

@@ -1,8 +1,9 @@
-"""`redraft lineage` and `redraft show --cite`, as they are typed."""
+"""`redraft lineage`, `redraft show --cite` and `redraft export`, as they are typed."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
@@ -63,12 +64,23 @@ def test_a_sentence_without_a_place_is_said_beside_the_citations(court: tuple[In
     assert shown.err.startswith(f"no place in the document for 1 sentence: redraft lineage {odd}")
 
 
-def test_what_cannot_be_meant_is_refused(court: tuple[Inside, str]) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "--link", "x{start}"),
+        ("show", "--cite", "pdf"),
+        ("show", "--cite", "html", "--link", "{nothing}"),
+        ("lineage", "--dry-run"),
+        ("lineage", "--lost", "--dry-run"),
+        ("lineage", "--trace", "extractive"),
+        ("lineage", "--lost", "--trace", "openai:m"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(court: tuple[Inside, str], words: tuple[str, ...]) -> None:
     command, run = court
-    for words in (["--link", "x{start}"], ["--cite", "pdf"], ["--cite", "html", "--link", "{nothing}"]):
-        done = command.run("show", run, *words)
-        assert done.code == 2, words
-        assert done.err
+    done = command.run(words[0], run, *words[1:])
+    assert done.code == 2
+    assert done.err
 
 
 def test_what_was_lost_is_shown_with_its_step(court: tuple[Inside, str]) -> None:
@@ -113,13 +125,6 @@ def test_a_model_is_asked_where_words_do_not_tell(tmp_path: Path) -> None:
         assert [one["status"] for one in shown] == ["done"]
         assert command.run("show", shown[0]["run"]).code == 0
         assert command.run("trace", shown[0]["run"]).code == 0
-
-
-def test_options_that_do_not_go_together_are_refused(court: tuple[Inside, str]) -> None:
-    command, run = court
-    for words in (["--dry-run"], ["--lost", "--dry-run"], ["--trace", "extractive"], ["--lost", "--trace", "openai:m"]):
-        done = command.run("lineage", run, *words)
-        assert done.code == 2, (words, done.out, done.err)
 
 
 @pytest.fixture(scope="module")
@@ -181,3 +186,57 @@ def test_the_dossier_says_of_each_source_whose_word_it_is(judged: tuple[Inside, 
     assert [[source["by"] for source in one["sources"]] for one in sentences] == [["judge"], [], ["judge"], ["judge"]]
     assert command.run("export", run, "-o", "page.html", "-q").code == 0
     assert (command.folder / "page.html").read_text("utf-8").count("quoted by the judge") == 3
+
+
+def test_a_page_is_written_as_the_file_is_called_and_what_it_holds_is_said(court: tuple[Inside, str]) -> None:
+    command, run = court
+    done = command.run("export", run, "-o", "dossier.html")
+    assert done.code == 0, done.err
+    assert done.out == ""
+    assert re.search(r"written to dossier.html: \d+ KB. Includes the full text of the document", done.err)
+    page = (command.folder / "dossier.html").read_text("utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "default-src &#39;none&#39;" in page
+    assert "Includes the full text of the document" in page
+    assert str(command.folder) not in page
+
+
+def test_without_a_file_it_goes_to_stdout_in_whichever_form(court: tuple[Inside, str]) -> None:
+    command, run = court
+    told = command.run("export", run, "--format", "json")
+    assert told.json["run"]["id"] == run
+    assert told.json["summary"] == command.run("show", run, "--json").json["summary"]
+    assert told.err == ""
+    markdown = command.run("export", run, "--format", "markdown").out
+    assert markdown.startswith("# ")
+    assert "## Sentence by sentence" in markdown
+    assert command.run("export", run).out.startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("name", "begins"), [("a.md", "# "), ("a.json", "{"), ("a.htm", "<!doctype"), ("a", "<!doctype")]
+)
+def test_the_form_follows_the_name_of_the_file(court: tuple[Inside, str], name: str, begins: str) -> None:
+    command, run = court
+    assert command.run("export", run, "-o", name, "-q").code == 0
+    assert (command.folder / name).read_text("utf-8").startswith(begins)
+
+
+def test_the_text_is_left_out_on_request(court: tuple[Inside, str]) -> None:
+    command, run = court
+    told = json.loads(command.run("export", run, "--no-source", "--format", "json").out)
+    assert told["document"]["text"] is None
+    assert "only the cited passages" in told["holds"]
+
+
+def test_the_same_run_gives_the_same_bytes(court: tuple[Inside, str]) -> None:
+    command, run = court
+    assert command.run("export", run).out == command.run("export", run).out
+
+
+def test_what_cannot_be_written_is_said_before_anything_is_read(court: tuple[Inside, str], tmp_path: Path) -> None:
+    command, run = court
+    done = command.run("export", run, "-o", str(tmp_path / "nowhere" / "d.html"))
+    assert done.code == 2
+    assert "its directory does not exist" in done.err
+    assert command.run("export", "ffff", "-o", "d.html").code == 1
