@@ -153,23 +153,10 @@ def _chosen(strategy: str, state: Task) -> str:
 
 
 def _draft(strategy: str, session: SessionProtocol | None) -> Node:
-    if strategy == AUTO:
-        return _draft_as_chosen(session)
-    drafting = strategy_named(strategy).graph(session).compile()
-
-    async def draft(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
-        """Draft by the strategy, and stream its events."""
-        with streaming(runtime):
-            async with session_of(runtime, session).at_work(state["run"]) as job:
-                await _tell_stage(job)
-            return dict(await drafting.ainvoke(state, config))
-
-    return draft
-
-
-def _draft_as_chosen(session: SessionProtocol | None) -> Node:
-    """Return a node that drafts by the strategy on record, for a graph built before its document is known."""
-    known = {name: one.graph(session).compile() for name, one in STRATEGIES.items()}
+    """Return a node that drafts by the strategy; by the one on record if it is chosen for the document."""
+    # LangGraph finds a nested graph that is a variable of its node.
+    fixed = None if strategy == AUTO else strategy_named(strategy).graph(session).compile()
+    known = {} if fixed else {name: one.graph(session).compile() for name, one in STRATEGIES.items()}
 
     async def draft(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
         """Draft by the strategy chosen for the document."""
@@ -177,7 +164,7 @@ def _draft_as_chosen(session: SessionProtocol | None) -> Node:
             async with session_of(runtime, session).at_work(state["run"]) as job:
                 await _tell_stage(job)
                 chosen = job.plan.strategy
-            drafting = known.get(chosen) or strategy_named(chosen).graph(session).compile()
+            drafting = fixed or known.get(chosen) or strategy_named(chosen).graph(session).compile()
             return dict(await drafting.ainvoke(state, config))
 
     return draft

@@ -174,12 +174,8 @@ def _is_wanted(state: State, job: Job, rounds: list[Round]) -> bool:
     """Return whether the drafts are compared: there is a referee, and no person has asked for the changes."""
     settings = job.refinement
     asked = settings.final_comparison and job.referees and not POLICIES[settings.policy].follows
-    return bool(asked) and state["stop"] != "cancelled" and not _edited(rounds)
-
-
-def _edited(rounds: list[Round]) -> bool:
-    """Return whether a person's request was fulfilled, or a draft by a person was accepted."""
-    return any(one.accepted and (REVIEW in one.aims or one.reason == "edited by hand") for one in rounds)
+    by_person = any(one.accepted and (REVIEW in one.aims or one.reason == "edited by hand") for one in rounds)
+    return bool(asked) and state["stop"] != "cancelled" and not by_person
 
 
 def overall_votes(details: object) -> dict[str, int]:

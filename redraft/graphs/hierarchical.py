@@ -238,8 +238,16 @@ class SummaryTree:
         the others."""
         tasks = [asyncio.create_task(self._scheduled_leaf(chunk)) for chunk in self._job.chunks]
         try:
-            await self._forward(tasks, out)
-            await self._require_some()
+            for task in tasks:
+                if (piece := await task) is not None:
+                    self._totals[0] = self._totals.get(0, 0) + piece.words
+                    self._leaf_texts.append(piece.text)
+                    await out.put(piece)
+            if not self._leaf_texts:
+                raise await self._job.nothing_written()
+            if self._silent:
+                said = f"{self._silent} of {len(tasks)} chunks do not help to answer the question"
+                self._job.observe(Noted(said))
             self._require_shorter(0)
             if len(self._leaf_texts) > 1:
                 self._outline = asyncio.create_task(self._job.outlined(self._leaf_texts))
@@ -252,22 +260,6 @@ class SummaryTree:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _forward(self, tasks: Sequence[asyncio.Task[Piece | None]], out: _Stream) -> None:
-        for task in tasks:
-            piece = await task
-            if piece is not None:
-                self._totals[0] = self._totals.get(0, 0) + piece.words
-                self._leaf_texts.append(piece.text)
-                await out.put(piece)
-
-    async def _require_some(self) -> None:
-        if 0 not in self._totals:
-            raise await self._job.nothing_written()
-        if self._silent:
-            self._job.observe(
-                Noted(f"{self._silent} of {len(self._job.chunks)} chunks do not help to answer the question")
-            )
 
     async def _scheduled_leaf(self, chunk: Chunk) -> Piece | None:
         await self._scheduler.enter()

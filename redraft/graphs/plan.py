@@ -124,7 +124,7 @@ class Planner:
         if needed > window:
             raise PlanError(
                 f"{what} needs {needed:,} tokens, more than the window of {window:,}",
-                hint=f"use --context-tokens {_round_up(needed)} if the model has such a window, or smaller"
+                hint=f"use --context-tokens {ceil(needed / 1024) * 1024} if the model has such a window, or smaller"
                 " --chunk-tokens or --words, or another --strategy",
             )
 
@@ -338,10 +338,6 @@ def fitting_words(wanted: int | None, document_words: int) -> int:
             hint=f"use --words {max(10, document_words // 3)}, or leave it out",
         )
     return wanted
-
-
-def _round_up(tokens: int) -> int:
-    return ceil(tokens / 1024) * 1024
 
 
 DIRECT = "direct"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
@@ -54,46 +54,34 @@ def unsure(judged: Judged, goals: Goals, share: float) -> list[str]:
     return [metric for metric, least in goals.items() if standing(judged.get(metric), least, share) == "unsure"]
 
 
-def _consistency_first(missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> list[str]:
-    """Fix wrong content before missing content (the paper's conclusion, V-B)."""
-    return _by_aim(missed, aims, ("truth", "content", "form"))[:1]
-
-
-def _paper(missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> list[str]:
-    """Coverage, else consistency (Algorithm 2)."""
-    return _by_aim(missed, aims, ("content", "truth", "form"))[:1]
-
-
-def _by_aim(missed: Sequence[str], aims: Aims, order: Sequence[MetricAim]) -> list[str]:
-    """Return the metrics ordered by aim and name."""
-    places: dict[MetricAim | None, int] = {aim: place for place, aim in enumerate(order)}
-    return sorted(missed, key=lambda metric: (places.get(aims.get(metric), len(order)), metric))
-
-
-def _weakest_first(missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> list[str]:
-    """Return the metric furthest from its goal, in proportion to the goal."""
-    return sorted(missed, key=lambda metric: (scores.get(metric) or 0.0) / max(goals[metric], 1e-9))[:1]
-
-
-def _all(missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> list[str]:
-    return list(missed)
-
-
 @dataclass(frozen=True, slots=True)
 class Policy:
     """A way of refining; one that `follows` accepts every revision, and fixes all findings at once."""
 
-    order: Callable[[Sequence[str], Scores, Goals, Aims], list[str]]
+    by_aim: tuple[MetricAim, ...] = ()
+    """The order of the metrics by what they judge; without it, the one furthest from its goal is first."""
+    takes_all: bool = False
     follows: bool = False
+
+    def next_metrics(self, missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> list[str]:
+        """Return the metrics to raise next, of those that miss their goals."""
+        if self.takes_all:
+            return list(missed)
+        if not self.by_aim:
+            return [min(missed, key=lambda metric: (scores.get(metric) or 0.0) / max(goals[metric], 1e-9))]
+        places: dict[MetricAim | None, int] = {aim: place for place, aim in enumerate(self.by_aim)}
+        return [min(missed, key=lambda metric: (places.get(aims.get(metric), len(places)), metric))]
 
 
 POLICIES: dict[PolicyName, Policy] = {
-    "consistency-first": Policy(_consistency_first),
-    "paper": Policy(_paper, follows=True),
-    "weakest-first": Policy(_weakest_first),
-    "all": Policy(_all),
+    # Wrong content before missing content (the paper's conclusion, V-B).
+    "consistency-first": Policy(("truth", "content", "form")),
+    # Coverage, else consistency (Algorithm 2).
+    "paper": Policy(("content", "truth", "form"), follows=True),
+    "weakest-first": Policy(),
+    "all": Policy(takes_all=True),
     # The fallback if the deciding model gives no valid decision.
-    "agent": Policy(_weakest_first),
+    "agent": Policy(),
 }
 
 
@@ -113,7 +101,7 @@ def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims
     missed = unmet(scores, goals)
     met = [metric for metric in goals if metric not in missed]
     while missed:
-        metrics = policy.order(missed, scores, goals, aims)
+        metrics = policy.next_metrics(missed, scores, goals, aims)
         offered = [[f for f in judged[metric].findings if f.id not in tried] for metric in metrics if metric in judged]
         findings = [finding for of_one in offered for finding in of_one]
         if findings:

@@ -69,11 +69,6 @@ async def _ending(state: State, job: Job) -> Update:
     return {"next": "revise", "shortening": True, "aims": [], "to_fix": [], "instruction": "", "by_hand": False}
 
 
-def _by_sentences(base: Draft, job: Job) -> tuple[str, str]:
-    """Return the draft without its least important sentences, and a note, if the model failed to shorten it."""
-    return shortened([base.text], job.plan.words), "sentences were left out to keep to the word limit"
-
-
 async def _rule_on_shortened(state: State, job: Job, policy: Policy) -> tuple[AcceptanceDecision, str]:
     """Return whether the shortened draft is returned, or the latest earlier one within the limit, and which: the better
     of the two."""
@@ -365,7 +360,7 @@ async def revise(state: State, job: Job) -> Update:
         job.observe(Noted(f"revision {number} could not be used: {note}"))
         text, read = base.text, ()
         if state.get("shortening"):
-            text, note = _by_sentences(base, job)
+            text, note = shortened([base.text], job.plan.words), "sentences were left out to keep to the word limit"
             job.observe(Noted(note))
     # What the reviser had no room to read has not been tried.
     findings = state["to_fix"][: len(state["to_fix"]) - unread]

@@ -223,16 +223,12 @@ def session_of(runtime: Runtime[Any], session: SessionProtocol | None) -> Sessio
             "the graph was run without a session",
             hint="pass context=session, from `async with redraft.Session(...) as session`, also to resume",
         )
-    return (
-        found
-        if hasattr(found, "at_work")
-        else session_of(runtime, getattr(found, "session", None) or _no_session(found))
-    )
-
-
-def _no_session(context: object) -> Any:
+    if hasattr(found, "at_work"):
+        return found
+    if within := getattr(found, "session", None):
+        return session_of(runtime, within)
     raise UsageError(
-        f"the graph was run with a context of the type {type(context).__name__}, which is no session",
+        f"the graph was run with a context of the type {type(found).__name__}, which is no session",
         hint="pass a session, a context with one as its attribute `session`, or build the graph with session=",
     )
 

@@ -119,18 +119,14 @@ def _thinking(values: dict[str, Any]) -> int | None:
 def _address(chat: Any) -> str | None:
     # LangChain's OpenAI models leave the default address to the client.
     client = getattr(chat, "root_async_client", None)
-    found = [getattr(client, "base_url", None), *(getattr(chat, field, None) for field in _address_fields(chat))]
-    for value in found:
+    named = [field for field in type(chat).model_fields if _ADDRESSES.search(field)]
+    for value in (getattr(client, "base_url", None), *(getattr(chat, field, None) for field in named)):
         if value is not None and "://" in str(value):
             try:
                 return plain_address(str(value))
             except UsageError:
                 continue
     return None
-
-
-def _address_fields(chat: Any) -> list[str]:
-    return [field for field in type(chat).model_fields if _ADDRESSES.search(field)]
 
 
 # What a reply without a limit is taken to cost at most.
@@ -144,10 +140,10 @@ _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
 _NO_WAY = "the provider rejects every form of structured reply (--replies); see its message"
 
 
-def as_model(given: Model | BaseChatModel, *, seconds: float | None = None) -> Model:
-    """Return a model as it is, or a LangChain chat model wrapped, with `seconds` as its time limit."""
+def as_model(given: Model | BaseChatModel) -> Model:
+    """Return a model as it is, or a LangChain chat model wrapped."""
     if isinstance(given, BaseChatModel):
-        return ChatModel(given, seconds=seconds)
+        return ChatModel(given)
     if all(hasattr(given, name) for name in ("identity", "most_tokens", "ask")):
         return given
     raise UsageError(
@@ -244,7 +240,9 @@ class ChatModel:
             if isinstance(failure, CapabilityError):
                 failure = self._without_feature(failure, mode)
             elif isinstance(failure, RejectedRequest) and failure.too_long:
-                failure = self._too_long(failure, request, room)
+                if self._thinking.refused(request, room):
+                    # It may fit with less room for reasoning.
+                    failure = CapabilityError(f"reasoning tokens: {failure.message}")
             elif mode:
                 failure = self._mode_failure(failure, mode, which, status_of(error))
             raise failure from None
@@ -283,12 +281,6 @@ class ChatModel:
             return CapabilityError("tools: the arguments of the call are not an object")
         it = self._traits
         return translate(error, used, it.secrets, speaks_openai=it.speaks_openai, address=it.address or "")
-
-    def _too_long(self, failure: RejectedRequest, request: Request[Any, Any], room: int) -> ModelError:
-        """Return whether a request that was too long may fit with less room for reasoning."""
-        if self._thinking.refused(request, room):
-            return CapabilityError(f"reasoning tokens: {failure.message}")
-        return failure
 
     def _reply_in(self, request: Request[Given_, Value_], message: AIMessage, room: int) -> Reply[Value_]:
         """Return the reply in a message; raise if reasoning left no room for it."""
@@ -332,7 +324,7 @@ class ChatModel:
         elif mode and self._modes.is_last(mode):
             return ProviderError(error.message, hint=_NO_WAY)
         else:
-            self._modes.unknown(cast("Mode", feature))
+            self._modes.broken(cast("Mode", feature))
         return error
 
     def _mode_failure(

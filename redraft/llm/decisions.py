@@ -6,9 +6,9 @@ import asyncio
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from typing import Any, Protocol
+from typing import Any
 
 import httpx2
 from langchain_core.decisions import (
@@ -38,7 +38,7 @@ from redraft.llm.claim_judge import (
     Kind,
 )
 from redraft.llm.failures import translate
-from redraft.llm.http_client import limit_response
+from redraft.llm.http_client import limit_response, time_limit
 from redraft.prompts.coherence import Mark
 from redraft.prompts.contract import GAP
 from redraft.settings import DECISIONS
@@ -66,12 +66,8 @@ _CONFUSIONS: Mapping[Mark, str] = {
 _TOLERANCE = 0.05
 
 
-class DecisionClient(Protocol):
-    """Sends typed questions about one text to a model."""
-
-    async def decide(self, state: str, questions: Mapping[str, Typed]) -> ClassifierResponse:
-        """Return the answers by the questions' ids."""
-        ...
+Decide = Callable[[str, Mapping[str, Typed]], Awaitable[ClassifierResponse]]
+"""Sends typed questions about one text to a model, and returns the answers by the questions' ids."""
 
 
 class DecisionModel(ClaimJudge):
@@ -82,11 +78,11 @@ class DecisionModel(ClaimJudge):
     kinds = ("support", "statement", "confusion")
 
     def __init__(
-        self, client: DecisionClient, identity: str, *, seconds: float | None, address: str = "", secret: str = ""
+        self, decide: Decide, identity: str, *, seconds: float | None, address: str = "", secret: str = ""
     ) -> None:
         """`seconds` is the time limit of a request, `secret` a key that no message may show."""
         super().__init__(identity)
-        self._client = client
+        self._decide = decide
         self._seconds = seconds
         self._address = address
         self._secrets = (secret,) if secret else ()
@@ -103,7 +99,7 @@ class DecisionModel(ClaimJudge):
         questions = _questions(asked)
         try:
             async with asyncio.timeout(self._seconds):
-                response = await self._client.decide(_state(asked), questions)
+                response = await self._decide(_state(asked), questions)
         except TimeoutError:
             raise TimedOut(f"the model did not answer within {self._seconds or 0:g} s") from None
         except Exception as error:  # noqa: BLE001  (a client may raise anything, and may quote its key)
@@ -165,53 +161,29 @@ def _question(kind: Kind, claim: Claim) -> Typed:
 
 
 _VERSIONED = re.compile(r"/v\d+$")
-# A server that does not accept a connection by then is considered down.
-_CONNECTING = 5.0
-
-
-class LangChainClient:
-    """Asks a decision model of LangChain."""
-
-    def __init__(self, model: BaseDecisionModel) -> None:
-        self._model = model
-
-    async def decide(self, state: str, questions: Mapping[str, Typed]) -> ClassifierResponse:
-        """Return the answers by the questions' ids."""
-        return await self._model.ainvoke({"state": state, "questions": dict(questions)})
-
-
-class SystemOneClient:
-    """Asks a server with the endpoint `/v1/systemone`, such as llama.cpp's."""
-
-    def __init__(self, name: str, address: str, client: httpx2.AsyncClient) -> None:
-        self._name = name
-        self._url = f"{address}/systemone" if _VERSIONED.search(address) else f"{address}/v1/systemone"
-        self._client = client
-
-    async def decide(self, state: str, questions: Mapping[str, Typed]) -> ClassifierResponse:
-        """Return the answers by the questions' ids."""
-        asked = {name: one.model_dump(mode="json", exclude_none=True) for name, one in questions.items()}
-        response = await self._client.post(self._url, json={"model": self._name, "state": state, "questions": asked})
-        response.raise_for_status()
-        try:
-            return ClassifierResponse.model_validate({"model": self._name, **response.json()})
-        except ValueError as error:
-            raise TransientError("the server's answer is not that of a decision model") from error
 
 
 def open_systemone(
     name: str, address: str, *, key: str, seconds: float, closing: AsyncExitStack, identity: str
 ) -> DecisionModel:
-    """Return the model at a server with `/v1/systemone`. Its HTTP client is closed with `closing`."""
+    """Return the model at a server with `/v1/systemone`, such as llama.cpp's. Its HTTP client is closed with
+    `closing`."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    client = httpx2.AsyncClient(headers=headers, timeout=_timeout(seconds), follow_redirects=False)
+    client = httpx2.AsyncClient(headers=headers, timeout=time_limit(seconds), follow_redirects=False)
     limit_response(client)
     closing.push_async_callback(client.aclose)
-    return DecisionModel(SystemOneClient(name, address, client), identity, seconds=seconds, address=address, secret=key)
+    url = f"{address}/systemone" if _VERSIONED.search(address) else f"{address}/v1/systemone"
 
+    async def decide(state: str, questions: Mapping[str, Typed]) -> ClassifierResponse:
+        asked = {name: one.model_dump(mode="json", exclude_none=True) for name, one in questions.items()}
+        response = await client.post(url, json={"model": name, "state": state, "questions": asked})
+        response.raise_for_status()
+        try:
+            return ClassifierResponse.model_validate({"model": name, **response.json()})
+        except ValueError as error:
+            raise TransientError("the server's answer is not that of a decision model") from error
 
-def _timeout(seconds: float) -> httpx2.Timeout:
-    return httpx2.Timeout(seconds, connect=min(seconds, _CONNECTING))
+    return DecisionModel(decide, identity, seconds=seconds, address=address, secret=key)
 
 
 def as_decision_model(given: BaseDecisionModel, seconds: float | None) -> DecisionModel:
@@ -221,4 +193,8 @@ def as_decision_model(given: BaseDecisionModel, seconds: float | None) -> Decisi
     identity = f"{DECISIONS}:{given._provider}:{given.model}:{QUESTIONS_VERSION}{where}"
     key = getattr(given, "api_key", None)
     secret = key.get_secret_value() if isinstance(key, SecretStr) else ""
-    return DecisionModel(LangChainClient(given), identity, seconds=seconds, address=address, secret=secret)
+
+    async def decide(state: str, questions: Mapping[str, Typed]) -> ClassifierResponse:
+        return await given.ainvoke({"state": state, "questions": dict(questions)})
+
+    return DecisionModel(decide, identity, seconds=seconds, address=address, secret=secret)

@@ -13,6 +13,13 @@ from redraft.errors import OversizeReply
 
 MOST_BYTES = 64 * 1024 * 1024
 """The size limit of an unpacked response; the longest replies of any model are a hundredth of that."""
+# A server that does not accept a connection by then is considered down.
+_CONNECTING = 5.0
+
+
+def time_limit(seconds: float) -> httpx2.Timeout:
+    """Return the time limit of a request."""
+    return httpx2.Timeout(seconds, connect=min(seconds, _CONNECTING))
 
 
 def limit_response(client: httpx2.AsyncClient, most: int = MOST_BYTES) -> None:

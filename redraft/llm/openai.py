@@ -22,7 +22,7 @@ from redraft.llm.chat import ChatModel
 from redraft.llm.decisions import DecisionModel, Typed
 from redraft.llm.envelope import ODD, normalized_completion
 from redraft.llm.failures import web_page
-from redraft.llm.http_client import limit_response
+from redraft.llm.http_client import limit_response, time_limit
 from redraft.llm.provider_batch import BatchClient, JobTransport, shared_client
 from redraft.llm.reasoning_budget import THOUGHTS
 from redraft.llm.structured_output import modes_for
@@ -31,8 +31,6 @@ from redraft.store.batches import ByJob
 
 _PAGE = re.compile(r"\s*<(?:!doctype|html|head|body)\b", re.IGNORECASE)
 _VERSION = re.compile(r"/v\d")
-# A server that does not accept a connection by then is considered down.
-_CONNECTING = 5.0
 
 
 class _ChatOpenAI(ChatOpenAI):
@@ -66,12 +64,8 @@ def _tls() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-def _waiting(seconds: float) -> httpx2.Timeout:
-    return httpx2.Timeout(seconds, connect=min(seconds, _CONNECTING))
-
-
 def _client(seconds: float) -> httpx2.AsyncClient:
-    return openai.DefaultAsyncHttpx2Client(timeout=_waiting(seconds), follow_redirects=False, verify=_tls())
+    return openai.DefaultAsyncHttpx2Client(timeout=time_limit(seconds), follow_redirects=False, verify=_tls())
 
 
 def open_openai(
@@ -109,7 +103,7 @@ def open_openai(
         http_async_client=client,
         # Otherwise LangChain warns that a proxy of the environment is not used, which our client does use.
         http_socket_options=(),
-        timeout=None if by_job else _waiting(seconds),
+        timeout=None if by_job else time_limit(seconds),
         max_retries=0,
         use_responses_api=False,
     )
@@ -122,25 +116,6 @@ def open_openai(
         seconds=None if by_job else seconds,
         ahead=not by_job,
     )
-
-
-class _DecisionsClient:
-    """Asks OpenAI's Decisions API through `OpenAIDecisions`."""
-
-    def __init__(self, model: decisions.OpenAIDecisions) -> None:
-        self._model = model
-
-    async def decide(self, state: str, questions: Mapping[str, Typed]) -> ClassifierResponse:
-        """Return the answers by the questions' ids; questions that the model refuses have none."""
-        asked = {name: _for_openai(one) for name, one in questions.items()}
-        response = await self._model.ainvoke({"input": state, "questions": asked})
-        answers = {name: one for name, one in response.answers.items() if one.type in ("predicate", "choice")}
-        return ClassifierResponse(
-            model=response.model,
-            answers={name: _from_openai(one) for name, one in answers.items()},
-            usage=None if response.usage.input_tokens is None else response.usage.model_dump(),
-            request_id=response.request_id,
-        )
 
 
 def _for_openai(question: Typed) -> Any:
@@ -182,4 +157,16 @@ def open_decisions(
     model = decisions.OpenAIDecisions(
         model=name, base_url=address, api_key=SecretStr(key), max_retries=0, http_async_client=client
     )
-    return DecisionModel(_DecisionsClient(model), identity, seconds=seconds, address=address, secret=key)
+
+    async def decide(state: str, questions: Mapping[str, Typed]) -> ClassifierResponse:
+        response = await model.ainvoke({"input": state, "questions": {n: _for_openai(q) for n, q in questions.items()}})
+        # Questions that the model refuses have no answer.
+        answers = {name: one for name, one in response.answers.items() if one.type in ("predicate", "choice")}
+        return ClassifierResponse(
+            model=response.model,
+            answers={name: _from_openai(one) for name, one in answers.items()},
+            usage=None if response.usage.input_tokens is None else response.usage.model_dump(),
+            request_id=response.request_id,
+        )
+
+    return DecisionModel(decide, identity, seconds=seconds, address=address, secret=key)

@@ -71,17 +71,12 @@ class Limiter:
                 self._admit()
             raise
         try:
-            await self._wait_for_others(tokens)
+            # The limits per minute may be shared with other processes.
+            while self._pace and (wait := await self._pace(tokens)):  # noqa: ASYNC110  (nobody tells)
+                await asyncio.sleep(wait)
             yield time.monotonic()
         finally:
             self._leave()
-
-    async def _wait_for_others(self, tokens: int) -> None:
-        """Wait until the limits per minute that are shared with other processes have room."""
-        wait = await self._pace(tokens) if self._pace else 0.0
-        while self._pace and wait:
-            await asyncio.sleep(wait)
-            wait = await self._pace(tokens)
 
     def answered(self) -> None:
         """Record an answer and raise the concurrency slightly."""
@@ -110,17 +105,14 @@ class Limiter:
                 continue
             delay = self._delay(tokens)
             if delay > 0:
-                self._alarm(delay)
+                if self._timer is not None:
+                    self._timer.cancel()
+                self._timer = asyncio.get_running_loop().call_later(delay, self._admit)
                 return
             self._waiting.popleft()
             self.in_flight += 1
             self._note(tokens)
             slot.set_result(None)
-
-    def _alarm(self, delay: float) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer = asyncio.get_running_loop().call_later(delay, self._admit)
 
     def _note(self, tokens: int) -> None:
         if self._requests or self._tokens:

@@ -453,13 +453,10 @@ def _named(value: dict[Any, object], fields: dict[str, _Field]) -> dict[str, obj
         others = [one for name, one in value.items() if _plain(name) in known.also and not _known(name, fields)]
         if field in said or not others:
             continue
-        if all(one == others[0] for one in others) and not (known.is_label and _says_none(others[0])):
+        says_none = known.is_label and label(others[0]) in ("", "none", "no", "n/a", "null")
+        if all(one == others[0] for one in others) and not says_none:
             said[field] = others[0]
     return {name: one for name, one in said.items() if name not in disputed}
-
-
-def _says_none(value: object) -> bool:
-    return label(value) in ("", "none", "no", "n/a", "null")
 
 
 def _decoded(value: object) -> object:

@@ -84,7 +84,8 @@ class Modes:
             self._obeyed.add(mode)
 
     def broken(self, mode: Mode) -> bool:
-        """Record a reply that broke the form; return whether another mode is used from now on."""
+        """Record a mode that the provider does not know, or in which a reply broke the form; return whether another
+        mode is used from now on."""
         if self.is_last(mode):
             return False
         self._begin = max(self._begin, self._modes.index(mode) + 1)
@@ -118,10 +119,6 @@ class Modes:
         if trial and (shape, trial.began) not in self._answered:
             self._begin_of[shape] = at
         self._answered.add((shape, at))
-
-    def unknown(self, mode: Mode) -> None:
-        """Stop using a mode that the provider says it does not know."""
-        self._begin = max(self._begin, self._modes.index(mode) + 1)
 
     def refused(self, shape: str, request: Hashable, *, fault: bool) -> bool:
         """Record a refusal; return whether to try another mode. A single `fault` does not count."""
