@@ -180,8 +180,8 @@ def estimate(sources: Sequence[str | Document], asked: BatchRequest, prices: Pri
             troubles[error.message] += 1
             continue
         sums.update(_numbers(prepared, like, share))
-        costs.append((share, like.cost(with_reasoning=False), like.cost(with_reasoning=True)))
-        unpriced |= dict.fromkeys(like.unpriced())
+        costs.append((share, like.cost_usd, like.max_cost_usd))
+        unpriced |= dict.fromkeys(like.unpriced)
     cost, most = (
         None if unpriced else sum(share * (one[whole] or 0.0) for share, *one in costs) for whole in (False, True)
     )
@@ -197,5 +197,5 @@ def _numbers(prepared: PreparedDocument, like: CostEstimate, share: float) -> di
         "calls": round(share * like.calls),
         "prompt tokens": round(share * like.prompt_tokens),
         "reply tokens": round(share * like.completion_tokens),
-        "reasoning tokens, at most": round(share * like.reasoning),
+        "reasoning tokens, at most": round(share * like.reasoning_tokens),
     }

@@ -55,7 +55,7 @@ def resuming(run: str, limits: Limits, said: str = "") -> str:
     if "--max-cost" in said and limits.max_cost is not None:
         # Of these, the first is the next call, which is booked at the most it can cost, and so is the last of a run.
         booked, *spent = map(float, _DOLLARS.findall(said))
-        cost = _estimated(run, lambda whole: whole.cost(with_reasoning=False))
+        cost = _estimated(run, lambda whole: whole.cost_usd)
         needed = booked + _SPARE * max(cost or 0.0, *spent)
         needed = max(needed, 0.0 if cost else 2 * limits.max_cost)
         return about("resume", run, "--max-cost", f"{ceil(100 * needed) / 100:g}")

@@ -26,7 +26,8 @@ class Entry(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     @classmethod
-    def of(cls, record: object, **others: Any) -> Self:
-        """The entry of a record: fields with the same name are taken from it, and `others` are given."""
+    def of(cls, *records: object, **others: Any) -> Self:
+        """The entry of some records: fields are taken from the first that has the name, and `others` are given."""
         shared = cls.model_fields.keys() - others.keys()
-        return cls(**{name: getattr(record, name) for name in shared if hasattr(record, name)}, **others)
+        taken = {name: getattr(one, name) for one in reversed(records) for name in shared if hasattr(one, name)}
+        return cls(**taken, **others)

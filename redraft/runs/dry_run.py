@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
 from math import log
@@ -176,8 +176,8 @@ class CostEstimate:
     work: tuple[StageUsage, ...]
     pool: Mapping[Role, DraftConfig]
     prices: PriceTable
-    notes: tuple[str, ...] = ()
-    """Notes for the user, in sentences."""
+    warnings: tuple[str, ...] = ()
+    """Remarks on the document and the models, in sentences."""
     chapters: tuple[CostEstimate, ...] = ()
     """The estimates of chapters that are drafted separately; all totals include them."""
     others: tuple[CostEstimate, ...] = ()
@@ -223,12 +223,21 @@ class CostEstimate:
         return sum(one.completion_tokens for one in self._all_work())
 
     @property
-    def reasoning(self) -> int:
+    def reasoning_tokens(self) -> int:
         """The most tokens that models may use for reasoning, besides the replies."""
         return sum(one.calls * reasoning_reserve(one.settings) for one in self._all_work())
 
-    def cost(self, *, with_reasoning: bool) -> float | None:
-        """Return the cost in US dollars, `with_reasoning` the most it can be; None if a price is unknown."""
+    @property
+    def cost_usd(self) -> float | None:
+        """The cost without reasoning; None if the price of a model is unknown."""
+        return self._cost(with_reasoning=False)
+
+    @property
+    def max_cost_usd(self) -> float | None:
+        """The cost with as much reasoning as there is room for."""
+        return self._cost(with_reasoning=True)
+
+    def _cost(self, *, with_reasoning: bool) -> float | None:
         total = 0.0
         for one in self._all_work():
             if (price := price_of(one.settings, self.prices)) is None:
@@ -237,8 +246,9 @@ class CostEstimate:
             total += price.of(Usage(one.prompt_tokens, one.completion_tokens + thinking))
         return total
 
+    @property
     def unpriced(self) -> tuple[str, ...]:
-        """Return the models whose price is unknown."""
+        """The models whose price is unknown."""
         unknown = (one.settings.model for one in self._all_work() if price_of(one.settings, self.prices) is None)
         return tuple(dict.fromkeys(unknown))
 
@@ -246,32 +256,6 @@ class CostEstimate:
         yield from self.work
         for part in (*self.chapters, *self.others):
             yield from part._all_work()
-
-    def to_json(self) -> dict[str, object]:
-        """Return the JSON of `--dry-run --json`, which is a contract."""
-        prepared, it, order = self.prepared, self.prepared.plan, self.order
-        return {
-            "source": {
-                "id": prepared.document.id,
-                "title": prepared.document.title,
-                "tokens": it.document_tokens,
-                "words": it.document_words,
-                "chunks": it.chunks,
-            },
-            "model": prepared.settings.model,
-            "judges": list(order.judging.judges or (prepared.settings.model,)) if order.judging else [],
-            "validator": self.pool["validator"].model if order.judging else None,
-            "tokenizer": prepared.tokenizer.name,
-            **{name: value for name, value in asdict(it).items() if not name.startswith("document_")},
-            "stages": [asdict(stage) for stage in self.stages],
-            "calls": self.calls,
-            "prompt_tokens": self.prompt_tokens,
-            "completion_tokens": self.completion_tokens,
-            "reasoning_tokens": self.reasoning,
-            "cost_usd": self.cost(with_reasoning=False),
-            "max_cost_usd": self.cost(with_reasoning=True),
-            "warnings": list(prepared.warnings),
-        } | ({"chapters": [one.to_json() for one in self.chapters]} if self.chapters else {})
 
 
 class _Unsatisfied(Evaluator):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil
-from typing import Literal
+from typing import Annotated
+
+from pydantic import Field
 
 from redraft.domain import GIVEN, OTHER, Document
+from redraft.graphs.plan import Level
 from redraft.llm.budget import PriceTable, builtin_prices
+from redraft.report.entry import Entry
 from redraft.report.history.results import document_read
 from redraft.runs.dry_run import DRAFTING, CostEstimate, Stage, dry_run
 from redraft.runs.manager import RunManager
@@ -18,10 +21,36 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 
 
-@dataclass(frozen=True, slots=True)
-class RunPlan:
-    """What a run takes, retries not included: what the command's `--dry-run` prints."""
+class PlannedSource(Entry):
+    """The document of a plan."""
 
+    id: str
+    title: str
+    tokens: int
+    words: int
+    chunks: int
+
+
+class RunPlan(Entry):
+    """What a run takes, retries not included: what the command's `--dry-run --json` prints."""
+
+    source: PlannedSource
+    model: str
+    judges: tuple[str, ...]
+    validator: str | None
+    tokenizer: str
+    strategy: str
+    chunks: int
+    words: int
+    tokens_per_word: float
+    levels: tuple[Level, ...]
+    label_tokens: int
+    lead_tokens: int
+    outlines: int
+    compressions: int
+    drafting: Stage
+    stages: tuple[Stage, ...]
+    """What follows the draft, by stage: what is built, then each metric, then the refinement."""
     calls: int
     prompt_tokens: int
     completion_tokens: int
@@ -31,22 +60,36 @@ class RunPlan:
     """Without reasoning; None if the price of a model is unknown."""
     max_cost_usd: float | None
     """With as much reasoning as there is room for."""
+    unpriced: tuple[str, ...]
+    """The models whose price is unknown."""
     seconds: float | None
     """From the pace of each model's latest answers in the store; None if a model has not answered yet."""
-    stages: tuple[Stage, ...]
-    """The same by stage: drafting, then each metric, then the refinement."""
-    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
     """Remarks on the document and the models, in sentences."""
-    content: dict[str, object]
+    chapters: Annotated[tuple[RunPlan, ...], Field(exclude_if=lambda some: not some)] = ()
+    """The plans of chapters that are drafted separately; all totals include them."""
 
     def __repr__(self) -> str:
         cost = "unknown" if self.cost_usd is None else f"{self.cost_usd:.4f}"
         tokens = f"prompt_tokens={self.prompt_tokens}, completion_tokens={self.completion_tokens}"
         return f"RunPlan(calls={self.calls}, {tokens}, cost_usd={cost}, seconds={self.seconds})"
 
-    def model_dump(self, *, mode: Literal["json", "python"] = "python") -> dict[str, object]:  # noqa: ARG002
-        """Return what `--dry-run --json` prints, and the seconds; in both modes the values are JSON."""
-        return self.content
+
+def run_plan(spending: CostEstimate, seconds: float | None = None) -> RunPlan:
+    """Return an estimate as a plan."""
+    prepared, judging = spending.prepared, spending.order.judging
+    plan, document = prepared.plan, prepared.document
+    return RunPlan.of(
+        spending,
+        plan,
+        source=PlannedSource.of(document, plan, tokens=plan.document_tokens, words=plan.document_words),
+        model=prepared.settings.model,
+        judges=(judging.judges or (prepared.settings.model,)) if judging else (),
+        validator=spending.pool["validator"].model if judging else None,
+        tokenizer=prepared.tokenizer.name,
+        seconds=seconds,
+        chapters=tuple(map(run_plan, spending.chapters)),
+    )
 
 
 def planned_run(manager: RunManager, document: Document, settings: DraftConfig, order: RunSpec) -> RunPlan:
@@ -57,19 +100,7 @@ def planned_run(manager: RunManager, document: Document, settings: DraftConfig, 
     check_judging(order, prepared, manager.store)
     prices = manager.prices or builtin_prices()
     spending = dry_run(prepared, order, prices.for_jobs() if limits.provider_batch else prices, notes, roles)
-    seconds = seconds_of(manager.store, spending, limits.concurrency)
-    return RunPlan(
-        calls=spending.calls,
-        prompt_tokens=spending.prompt_tokens,
-        completion_tokens=spending.completion_tokens,
-        reasoning_tokens=spending.reasoning,
-        cost_usd=spending.cost(with_reasoning=False),
-        max_cost_usd=spending.cost(with_reasoning=True),
-        seconds=seconds,
-        stages=tuple(one for one in (spending.drafting, *spending.stages) if one.calls),
-        notes=spending.notes,
-        content=spending.to_json() | {"seconds": seconds},
-    )
+    return run_plan(spending, seconds_of(manager.store, spending, limits.concurrency))
 
 
 def estimate_again(store: Store, run: Run, prices: PriceTable) -> CostEstimate:

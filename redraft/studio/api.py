@@ -12,6 +12,7 @@ from redraft.errors import UsageError
 from redraft.fields import checked
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
+from redraft.runs.plans import RunPlan
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import models, packs, questions, run_views
@@ -29,7 +30,6 @@ from redraft.studio.contracts import (
     PackList,
     PendingReview,
     Pieces,
-    PlanTotals,
     Question,
     Review,
     RunResult,
@@ -179,7 +179,7 @@ _RUN = "/api/runs/{run}"
 _ABOUT_EVIDENCE = {"sentence": "The number of a sentence of the summary.", "finding": "The number or id of a finding."}
 ENDPOINTS = (
     Endpoint("GET", "/api/runs", "List runs.", runs, RunList, query=RunFilter),
-    Endpoint("POST", "/api/runs", "Start a run, or plan it.", start, Started, Start, 201, plans=PlanTotals, forms=True),
+    Endpoint("POST", "/api/runs", "Start a run, or plan it.", start, Started, Start, 201, plans=RunPlan, forms=True),
     Endpoint("GET", "/api/offer", "The documents, models, strategies and metrics that a run can use.", offer_of, Offer),
     Endpoint(
         "POST", "/api/chapters", "List the chapters of a document.", chapters, ChapterList, BatchStart, forms=True

@@ -12,7 +12,6 @@ from redraft.report.dossier.contents import FindingEntry, SentenceEntry
 from redraft.report.entry import Entry, Line
 from redraft.report.history.answers import AnswerCitation, NumberedSentence
 from redraft.report.history.summaries import RunSummary
-from redraft.runs.dry_run import Stage
 from redraft.store.batches import ItemStates, State
 from redraft.store.judgments import HumanOpinion
 from redraft.studio.orders import BatchBody, RunBody
@@ -62,30 +61,6 @@ class Started(BaseModel):
     run: str
     events: str
     """The address of its events."""
-
-
-class PlanTotals(BaseModel):
-    """The estimated calls, tokens, cost and time of a run."""
-
-    model_config = ConfigDict(extra="allow")
-
-    source: dict[str, Any]
-    model: str
-    judges: list[str]
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    reasoning_tokens: int
-    cost_usd: float | None
-    """Without reasoning; None if a price is unknown."""
-    max_cost_usd: float | None
-    """With as much reasoning as there is room for."""
-    unpriced: tuple[str, ...] = ()
-    """The models whose price is unknown."""
-    seconds: float | None = None
-    """About how long it takes; None if a model has never answered here."""
-    stages: list[Stage]
-    warnings: list[str]
 
 
 class Status(RunSummary):

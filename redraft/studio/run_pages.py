@@ -97,7 +97,7 @@ async def refine_answered(request: Request) -> Response:
         if start:
             return RedirectResponse(f"/runs/{await work.start(*planned, asked.max_cost)}", 303)
         plan = await off_loop(spending_of, *planned, context.config.prices)
-        refuse_unpriced(plan.unpriced(), limits_of(context.config.limits, asked.max_cost))
+        refuse_unpriced(plan.unpriced, limits_of(context.config.limits, asked.max_cost))
     except RedraftError as error:
         return await _refine(request, asked, problem=error)
     return await _refine(request, asked, plan)
@@ -124,7 +124,7 @@ async def _refine(
     values = dict(await read(request, _to_refine, run, asked))
     context = context_of(request)
     if plan:
-        values["notes"] = tuple(map(on_page, plan.notes))
+        values["notes"] = tuple(map(on_page, plan.warnings))
     values["not_understood"] = NOT_UNDERSTOOD
     values |= {"models": (EXTRACTIVE, *context.models), "limits": limits_of(context.config.limits, asked.max_cost)}
     return page(request, "refine", "runs", status, asked=asked, plan=plan, problem=shown, **values)

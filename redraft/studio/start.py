@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from redraft.lab.doctor.checkup import DOCTOR
 from redraft.readers.documents import finished
 from redraft.readers.parts import chapters, part_read
 from redraft.runs.dry_run import CostEstimate, spending_of
-from redraft.runs.plans import seconds_of
+from redraft.runs.plans import RunPlan, run_plan, seconds_of
 from redraft.runs.prepare import check_judging, prepare
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
@@ -32,7 +33,6 @@ from redraft.studio.contracts import (
     ChapterList,
     DocumentLine,
     Offer,
-    PlanTotals,
     Start,
 )
 from redraft.studio.experiment_orders import UPLOADED, documents_in_file
@@ -187,12 +187,12 @@ def plain_name(name: str) -> str:
     return one_line(last)[-_LONGEST_NAME:] or "file"
 
 
-async def plan_of(context: StudioContext, wanted: WantedRuns) -> PlanTotals:
+async def plan_of(context: StudioContext, wanted: WantedRuns) -> RunPlan:
     """Return the plan of a run. No model is called, and nothing is stored."""
     spending = await off_loop(_planned, context, wanted)
     seconds = await off_loop(seconds_of, context.reading, spending, context.config.limits.concurrency)
-    known = {"warnings": list(map(on_page, spending.notes)), "seconds": seconds, "unpriced": spending.unpriced()}
-    return PlanTotals.model_validate(spending.to_json() | known)
+    said = tuple(map(on_page, spending.warnings))
+    return run_plan(replace(spending, warnings=said), seconds)
 
 
 def _planned(context: StudioContext, wanted: WantedRuns) -> CostEstimate:
@@ -200,7 +200,7 @@ def _planned(context: StudioContext, wanted: WantedRuns) -> CostEstimate:
     document = wanted.read()[0]
     check_judging(order, prepare(document, settings), context.reading)
     spending = spending_of(document, settings, order, context.config.prices)
-    refuse_unpriced(spending.unpriced(), limits_of(context.config.limits, wanted.asked.max_cost))
+    refuse_unpriced(spending.unpriced, limits_of(context.config.limits, wanted.asked.max_cost))
     return spending
 
 

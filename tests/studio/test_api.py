@@ -14,9 +14,10 @@ import pytest
 from redraft.fields import option_of
 from redraft.lab.agreement.sheets import read_sheets
 from redraft.report.dossier.contents import Dossier
+from redraft.runs.plans import RunPlan
 from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, RefineConfig
 from redraft.store.store import Store
-from redraft.studio.contracts import PackList, PlanTotals, RunResult, SentenceEvidence, Status
+from redraft.studio.contracts import PackList, RunResult, SentenceEvidence, Status
 from redraft.studio.run_views import RunList
 from tests.chatserver import ChatServer
 from tests.store.support import typed as typed_questions
@@ -114,7 +115,7 @@ def test_the_plan_stores_nothing_and_asks_nobody(client: httpx.Client) -> None:
     }
     reply = client.post("/api/runs", json=asked)
     assert reply.status_code == 200, reply.text
-    plan = PlanTotals.model_validate(reply.json())
+    plan = RunPlan.model_validate(reply.json())
     assert plan.calls > 0
     assert plan.cost_usd == 0
     assert client.get("/api/runs?all=true").json()["total"] == before
@@ -344,7 +345,7 @@ def test_a_run_has_the_settings_of_the_request_and_its_plan_says_how_long_it_tak
         "text": chapter(), "kind": "evaluate", "words": 40, "temperature": 0.3, "top_p": 0.9, "context_tokens": 4000,
         "chunk_tokens": 512, "until": 600, "questions": "2-3", "second_look": False, "similarity": "rouge1",
     }  # fmt: skip
-    plan = PlanTotals.model_validate(client.post("/api/runs", json={**asked, "dry_run": True}).json())
+    plan = RunPlan.model_validate(client.post("/api/runs", json={**asked, "dry_run": True}).json())
     assert plan.seconds is not None
     assert 0 < plan.seconds < 600
     reply = client.post("/api/runs", json=asked)

@@ -35,7 +35,8 @@ def fill_form(
 ) -> int:
     """Draft every section of the template, then write and print the form; return the exit code."""
     from redraft.cli.delivery import closed, work
-    from redraft.cli.views.outcome import close_form, deliver, show_form_plan
+    from redraft.cli.views.outcome import close_form, deliver
+    from redraft.cli.views.plans import show_form_plan
     from redraft.runs.forms import fill, form_paper, spendings
     from redraft.store.store import Store
 

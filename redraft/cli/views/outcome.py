@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,8 +26,6 @@ from redraft.text.places import place_of
 from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
-    from redraft.report.outputs.formats import Template
-    from redraft.runs.dry_run import CostEstimate
     from redraft.runs.forms import FilledForm, FilledSection
     from redraft.text.vectors import Encoder
 from redraft.cli.views.preferences import comparison_lines
@@ -221,35 +219,3 @@ def _section_line(one: FilledSection) -> str:
     if one.silent:
         return f"the document says nothing about it{run}"
     return f"failed{run}: {one.failure.message}" if one.failure else "not drafted"
-
-
-def _sum(costs: Iterable[float | None]) -> float | None:
-    known = list(costs)
-    return None if None in known else sum(one or 0.0 for one in known)
-
-
-def show_form_plan(template: Template, each: Sequence[CostEstimate], *, as_json: bool) -> int:
-    """Print the estimated cost of filling the form to stdout."""
-    cost, most = (_sum(one.cost(with_reasoning=whole) for one in each) for whole in (False, True))
-    calls, tokens = sum(one.calls for one in each), sum(one.prompt_tokens for one in each)
-    written = sum(one.completion_tokens for one in each)
-    sections = list(zip(template.drafted, each, strict=True))
-    if as_json:
-        named = [{"title": section.title, "query": section.query, **one.to_json()} for section, one in sections]
-        totals = {"calls": calls, "prompt_tokens": tokens, "completion_tokens": written}
-        costs = {"cost_usd": cost, "max_cost_usd": most}
-        render.echo_json({"template": template.name, "sections": named, **totals, **costs})
-        return DONE
-    first = each[0].prepared.plan
-    title = one_line(each[0].prepared.document.title, _TITLE)
-    click.echo(f"{title}: {first.document_words:,} words, {render.count(first.chunks, 'chunk')}, read for each section")
-    for section, one in sections:
-        click.echo(
-            f"{one_line(section.title, _TITLE)}: at most {section.words} words,"
-            f" about {render.count(one.calls, 'call')},"
-            f" {one.prompt_tokens:,} tokens in, {one.completion_tokens:,} out"
-        )
-    click.echo(f"about {render.count(calls, 'call')}, {tokens:,} tokens in, {written:,} out")
-    click.echo(f"cost: {render.cost_line(cost, most)}")
-    click.echo("\nRetries are not included.")
-    return DONE

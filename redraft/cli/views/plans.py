@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import click
 
@@ -14,16 +14,18 @@ from redraft.lab.doctor.expectations import controls
 from redraft.llm.addresses import DEFAULT_BASE_URL
 from redraft.llm.budget import PriceTable
 from redraft.llm.servers import LocalServer
+from redraft.report.outputs.formats import Template
 from redraft.runs.dry_run import CostEstimate, spending_of
 from redraft.runs.model_check import CheckResult, ModelCheckResult
 from redraft.runs.model_names import under_name
+from redraft.runs.plans import run_plan
 from redraft.runs.prepare import PreparedDocument, RunSpec
 from redraft.runs.roster import RosterEntry
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, reads_prompts, writes
 from redraft.text.sanitizer import one_line
 from redraft.text.words import dollars
 
-_SHOWN_MODELS, _SAID = 12, 120
+_SHOWN_MODELS, _SAID, _TITLE = 12, 120, 60
 
 
 def roster_lines(entries: Sequence[RosterEntry]) -> Iterator[str]:
@@ -137,19 +139,54 @@ def show_plan(
     """Print to stdout what a command would do."""
     spending = spending_of(document, settings, order, prices.for_jobs() if limits.provider_batch else prices)
     if as_json:
-        echo_json(spending.to_json())
+        echo_json(run_plan(spending).model_dump(mode="json"))
         return DONE
-    for note in spending.notes:
+    for note in spending.warnings:
         say(f"note: {note}")
     rows = [*_what(spending), *_how_much(spending, limits)]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         click.echo(f"{name:<{width}} {value}")
     click.echo("\nRetries are not included.")
-    cost, most = spending.cost(with_reasoning=False), spending.cost(with_reasoning=True)
+    cost, most = spending.cost_usd, spending.max_cost_usd
     if limits.max_cost is not None and cost is not None and most is not None and most > limits.max_cost:
         more = "is" if cost > limits.max_cost else "may be, with reasoning,"
         say(f"note: this {more} more than --max-cost {limits.max_cost:g}; the run may stop there")
+    return DONE
+
+
+def _sum(costs: Iterable[float | None]) -> float | None:
+    known = list(costs)
+    return None if None in known else sum(one or 0.0 for one in known)
+
+
+def show_form_plan(template: Template, each: Sequence[CostEstimate], *, as_json: bool) -> int:
+    """Print the estimated cost of filling the form to stdout."""
+    cost, most = _sum(one.cost_usd for one in each), _sum(one.max_cost_usd for one in each)
+    calls, tokens = sum(one.calls for one in each), sum(one.prompt_tokens for one in each)
+    written = sum(one.completion_tokens for one in each)
+    sections = list(zip(template.drafted, each, strict=True))
+    if as_json:
+        named = [
+            {"title": section.title, "query": section.query} | run_plan(one).model_dump(mode="json")
+            for section, one in sections
+        ]
+        totals = {"calls": calls, "prompt_tokens": tokens, "completion_tokens": written}
+        costs = {"cost_usd": cost, "max_cost_usd": most}
+        echo_json({"template": template.name, "sections": named, **totals, **costs})
+        return DONE
+    first = each[0].prepared.plan
+    title = one_line(each[0].prepared.document.title, _TITLE)
+    click.echo(f"{title}: {first.document_words:,} words, {count(first.chunks, 'chunk')}, read for each section")
+    for section, one in sections:
+        click.echo(
+            f"{one_line(section.title, _TITLE)}: at most {section.words} words,"
+            f" about {count(one.calls, 'call')},"
+            f" {one.prompt_tokens:,} tokens in, {one.completion_tokens:,} out"
+        )
+    click.echo(f"about {count(calls, 'call')}, {tokens:,} tokens in, {written:,} out")
+    click.echo(f"cost: {cost_line(cost, most)}")
+    click.echo("\nRetries are not included.")
     return DONE
 
 
@@ -198,7 +235,7 @@ def _chapters(spending: CostEstimate) -> Iterator[tuple[str, str]]:
     for number, (stretch, one) in enumerate(named, 1):
         it = one.prepared.plan
         what = f"at most {it.words} words of {it.document_words:,}, {count(one.calls, 'call')}"
-        yield f"part {number}", f"{what}: {one_line(stretch.title, 60)}"
+        yield f"part {number}", f"{what}: {one_line(stretch.title, _TITLE)}"
 
 
 def _roomy(name: str, judging: JudgeConfig, settings: DraftConfig) -> str:
@@ -209,13 +246,13 @@ def _roomy(name: str, judging: JudgeConfig, settings: DraftConfig) -> str:
 
 
 def _how_much(spending: CostEstimate, limits: Limits) -> list[tuple[str, str]]:
-    reasoning = spending.reasoning
+    reasoning = spending.reasoning_tokens
     tokens = f"about {spending.prompt_tokens:,} in, {spending.completion_tokens:,} out"
     how = "in the provider's batch jobs" if limits.provider_batch else f"up to {limits.concurrency} at once"
     return [
         ("calls", f"about {spending.calls:,}, {how}"),
         ("tokens", f"{tokens}, and at most {reasoning:,} to reason" if reasoning else tokens),
-        ("cost", cost_line(spending.cost(with_reasoning=False), spending.cost(with_reasoning=True))),
+        ("cost", cost_line(spending.cost_usd, spending.max_cost_usd)),
     ]
 
 
