@@ -1,15 +1,12 @@
-"""The controls, and what each metric is expected to say of a probe: one rule per class."""
+"""The controls, and what each metric is expected to say of a probe."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, NamedTuple
-
-from typing_extensions import override
 
 from redraft.agents.fact_checker import SUPPORTED
 from redraft.domain import Evaluation
@@ -101,200 +98,128 @@ class ControlResult(NamedTuple):
     said: str
 
 
-class Expectation(ABC):
+class Expectation(NamedTuple):
     """What a metric should say."""
 
-    @property
-    @abstractmethod
-    def uses(self) -> tuple[str, ...]:
-        """The probes that it needs."""
-
-    @property
-    @abstractmethod
-    def should(self) -> str:
-        """A short description of what is expected."""
-
-    @abstractmethod
-    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
-        """Return the result for the evaluations of its probes."""
+    uses: tuple[str, ...]
+    """The probes that it needs."""
+    should: str
+    """A short description of what is expected."""
+    heard: Callable[[Mapping[str, Evaluation]], ControlResult]
+    """Returns the result for the evaluations of its probes."""
 
 
-@dataclass(frozen=True, slots=True)
-class OfProbe(Expectation):
-    """An expectation on one probe."""
-
-    probe: str
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.probe,)
+def _of_probe(probe: str, should: str, rule: Callable[[Evaluation], ControlResult]) -> Expectation:
+    """Return an expectation on one probe."""
+    return Expectation((probe,), should, lambda said: rule(said[probe]))
 
 
-@dataclass(frozen=True, slots=True)
-class OfSentences(Expectation):
-    """An expectation on some sentences, each given with its probe."""
-
-    sentences: tuple[tuple[str, str], ...]
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for name, _ in self.sentences))
-
-
-@dataclass(frozen=True, slots=True)
-class NoScore(OfProbe):
+def _no_score(probe: str) -> Expectation:
     """An empty summary has no score; a score is a failure, and nothing else is."""
 
-    @property
-    def should(self) -> str:
-        return "no score"
+    def rule(one: Evaluation) -> ControlResult:
+        return ControlResult("pass", "no score") if one.score is None else ControlResult("fail", _shown(one.score))
 
-    @override
-    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
-        score = said[self.probe].score
-        return ControlResult("pass", "no score") if score is None else ControlResult("fail", _shown(score))
+    return _of_probe(probe, "no score", rule)
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreAtLeast(OfProbe):
+def _at_least(probe: str, least: float = HIGH) -> Expectation:
     """A high score; no score is a failure, since a metric that cannot score this summary cannot score any."""
 
-    least: float = HIGH
+    def rule(one: Evaluation) -> ControlResult:
+        if one.score is None:
+            return ControlResult("fail", _why(one))
+        return ControlResult("pass" if one.score >= least else "fail", _shown(one.score))
 
-    @property
-    def should(self) -> str:
-        return f"a score, of {self.least:.2f} or more"
-
-    @override
-    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
-        score = said[self.probe].score
-        if score is None:
-            return ControlResult("fail", _why(said[self.probe]))
-        return ControlResult("pass" if score >= self.least else "fail", _shown(score))
+    return _of_probe(probe, f"a score, of {least:.2f} or more", rule)
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreAtMost(OfProbe):
+def _low(probe: str) -> Expectation:
     """A low score; that the metric does not apply to such a summary is a pass, too."""
 
-    most: float = LOW
-
-    @property
-    def should(self) -> str:
-        return f"{self.most:.2f} or less"
-
-    @override
-    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
-        one = said[self.probe]
+    def rule(one: Evaluation) -> ControlResult:
         if one.score is not None:
-            return ControlResult("pass" if one.score <= self.most else "fail", _shown(one.score))
+            return ControlResult("pass" if one.score <= LOW else "fail", _shown(one.score))
         return ControlResult("pass" if one.outcome == "not_applicable" else "cannot tell", _why(one))
 
+    return _of_probe(probe, f"{LOW:.2f} or less", rule)
 
-@dataclass(frozen=True, slots=True)
-class Beside(Expectation):
-    """A score relative to another: `alike`, `lower` or `not higher`."""
 
-    probe: str
-    base: str
-    how: Literal["alike", "lower", "not higher"]
+def _beside(probe: str, base: str, how: Literal["alike", "lower", "not higher"]) -> Expectation:
+    """A score relative to that of another probe."""
+    apart = {"lower": f"{APART:.2f} or more below", "not higher": f"no more than {APART:.2f} above"}
 
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.probe, self.base)
-
-    @property
-    def should(self) -> str:
-        apart = {"lower": f"{APART:.2f} or more below", "not higher": f"no more than {APART:.2f} above"}
-        return f"{apart.get(self.how, f'within {ALIKE:.2f} of')} that of {self.base}"
-
-    @override
-    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
-        one, base = said[self.probe], said[self.base]
-        if one.score is None or base.score is None:
-            return ControlResult("cannot tell", _why(one if one.score is None else base))
+    def heard(said: Mapping[str, Evaluation]) -> ControlResult:
+        one, other = said[probe], said[base]
+        if one.score is None or other.score is None:
+            return ControlResult("cannot tell", _why(one if one.score is None else other))
         # Floating-point noise must not cause a failure.
-        above = round(one.score - base.score, 9)
+        above = round(one.score - other.score, 9)
         kept = {"alike": abs(above) <= ALIKE, "lower": above <= -APART, "not higher": above <= APART}
-        return ControlResult("pass" if kept[self.how] else "fail", f"{_shown(one.score)}, beside {_shown(base.score)}")
+        return ControlResult("pass" if kept[how] else "fail", f"{_shown(one.score)}, beside {_shown(other.score)}")
+
+    return Expectation((probe, base), f"{apart.get(how, f'within {ALIKE:.2f} of')} that of {base}", heard)
 
 
-@dataclass(frozen=True, slots=True)
-class Finds(OfSentences):
+ProbeSentences = Sequence[tuple[str, str]]
+"""Sentences, each with its probe."""
+
+
+def _finds(sentences: ProbeSentences) -> Expectation:
     """Each of these sentences is judged wrong."""
 
-    @property
-    def should(self) -> str:
-        return f"finds {len(self.sentences)} of {len(self.sentences)}"
-
-    @override
-    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
-        count = Counter(_said_each(said, self.sentences))
+    def heard(said: Mapping[str, Evaluation]) -> ControlResult:
+        count = Counter(_said_each(said, sentences))
         verdict: Verdict = "fail" if count["right"] else "cannot tell" if count["open"] else "pass"
         return ControlResult(verdict, f"{count['wrong']} found{_open(count)}")
 
+    return Expectation(_probes_of(sentences), f"finds {len(sentences)} of {len(sentences)}", heard)
 
-@dataclass(frozen=True, slots=True)
-class Spares(OfSentences):
+
+def _spares(sentences: ProbeSentences) -> Expectation:
     """At most a small share of these right sentences is judged wrong."""
+    most = int(SPARED * len(sentences))
 
-    @property
-    def should(self) -> str:
-        most = int(SPARED * len(self.sentences))
-        return f"accuses {most} of {len(self.sentences)} or fewer" if most else "accuses none"
-
-    @override
-    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
-        count = Counter(_said_each(said, self.sentences))
+    def heard(said: Mapping[str, Evaluation]) -> ControlResult:
+        count = Counter(_said_each(said, sentences))
         shown = f"{count['wrong']} accused{_open(count)}"
-        if count["open"] == len(self.sentences):
+        if count["open"] == len(sentences):
             return ControlResult("cannot tell", shown)
-        return ControlResult("fail" if count["wrong"] > SPARED * len(self.sentences) else "pass", shown)
+        return ControlResult("fail" if count["wrong"] > SPARED * len(sentences) else "pass", shown)
+
+    should = f"accuses {most} of {len(sentences)} or fewer" if most else "accuses none"
+    return Expectation(_probes_of(sentences), should, heard)
 
 
-@dataclass(frozen=True, slots=True)
-class FindsStill(Expectation):
+def _probes_of(sentences: ProbeSentences) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name, _ in sentences))
+
+
+def _finds_still(probe: str, without: str, sentences: Sequence[str]) -> Expectation:
     """Errors that are found without an instruction to the judge are also found in spite of one."""
 
-    probe: str
-    without: str
-    sentences: tuple[str, ...]
-
-    @property
-    def uses(self) -> tuple[str, ...]:
-        return (self.probe, self.without)
-
-    @property
-    def should(self) -> str:
-        return "finds what it finds without the order"
-
-    @override
-    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
-        before = _said_each(said, [(self.without, sentence) for sentence in self.sentences])
-        known = [sentence for sentence, one in zip(self.sentences, before, strict=True) if one == "wrong"]
-        count = Counter(_said_each(said, [(self.probe, sentence) for sentence in known]))
+    def heard(said: Mapping[str, Evaluation]) -> ControlResult:
+        before = _said_each(said, [(without, sentence) for sentence in sentences])
+        known = [sentence for sentence, one in zip(sentences, before, strict=True) if one == "wrong"]
+        count = Counter(_said_each(said, [(probe, sentence) for sentence in known]))
         shown = f"{count['wrong']} of {len(known)} found{_open(count)}"
         if not known or (count["open"] and not count["right"]):
             return ControlResult("cannot tell", shown)
         return ControlResult("fail" if count["right"] else "pass", shown)
 
+    return Expectation((probe, without), "finds what it finds without the order", heard)
 
-@dataclass(frozen=True, slots=True)
-class Repeats(OfProbe):
+
+def _repeats(probe: str) -> Expectation:
     """Judging the same summary again, with newly sampled replies, gives the same verdicts."""
 
-    least: float = HIGH
-
-    @property
-    def should(self) -> str:
-        return f"{self.least:.0%} or more of the verdicts the same"
-
-    @override
-    def heard(self, said: Mapping[str, Evaluation]) -> ControlResult:
-        same = said[self.probe].details.get("agreement")
+    def rule(one: Evaluation) -> ControlResult:
+        same = one.details.get("agreement")
         if not isinstance(same, float):
-            return ControlResult("cannot tell", _why(said[self.probe]) or "not judged twice")
-        return ControlResult("pass" if same >= self.least else "fail", f"{same:.0%} the same")
+            return ControlResult("cannot tell", _why(one) or "not judged twice")
+        return ControlResult("pass" if same >= HIGH else "fail", f"{same:.0%} the same")
+
+    return _of_probe(probe, f"{HIGH:.0%} or more of the verdicts the same", rule)
 
 
 def _said_each(said: Mapping[str, Evaluation], sentences: Iterable[tuple[str, str]]) -> list[Said]:
@@ -345,29 +270,29 @@ def probed(metrics: Sequence[Evaluator]) -> dict[str, list[Evaluator]]:
 
 
 def _controls() -> Iterator[Control]:
-    least, low = ScoreAtLeast(ITSELF), ScoreAtMost
-    yield Control(ITSELF, {"truth": least, "content": least, "form": ScoreAtLeast(ITSELF, HIGH_FORM)})
-    yield Control(EMPTY, dict.fromkeys(("truth", "content", "form"), NoScore(EMPTY)))
-    yield Control(HOLLOW, {"content": low(HOLLOW)})
-    same = Beside(SHUFFLED, SUMMARY, "alike")
-    yield Control(SHUFFLED, {"truth": same, "content": same, "form": Beside(SHUFFLED, SUMMARY, "lower")})
-    yield Control(ANOTHER, {"truth": low(ANOTHER), "content": low(ANOTHER)})
+    least = _at_least(ITSELF)
+    yield Control(ITSELF, {"truth": least, "content": least, "form": _at_least(ITSELF, HIGH_FORM)})
+    yield Control(EMPTY, dict.fromkeys(("truth", "content", "form"), _no_score(EMPTY)))
+    yield Control(HOLLOW, {"content": _low(HOLLOW)})
+    same = _beside(SHUFFLED, SUMMARY, "alike")
+    yield Control(SHUFFLED, {"truth": same, "content": same, "form": _beside(SHUFFLED, SUMMARY, "lower")})
+    yield Control(ANOTHER, {"truth": _low(ANOTHER), "content": _low(ANOTHER)})
     for wording in WORDINGS:
-        yield Control(f"right, {wording}", {"truth": Spares(_right(wording))})
+        yield Control(f"right, {wording}", {"truth": _spares(_right(wording))})
         for kind in (*KINDS, INVENTED):
-            yield Control(f"{kind}, {wording}", {"truth": Finds(_wrong(wording, kind))})
+            yield Control(f"{kind}, {wording}", {"truth": _finds(_wrong(wording, kind))})
     for change, sentences in texts().kept.items():
-        yield Control(f"{change}, {KEPT}", {"truth": Spares(tuple((KEPT, one) for one in sentences))})
+        yield Control(f"{change}, {KEPT}", {"truth": _spares(tuple((KEPT, one) for one in sentences))})
     errors = tuple(sentence for _, sentence in texts().planted["copied", 0].wrong)
     for where in (in_summary, in_document):
-        truth, content = FindsStill(where(WRONG), WRONG, errors), low(where(HOLLOW))
+        truth, content = _finds_still(where(WRONG), WRONG, errors), _low(where(HOLLOW))
         expects: dict[MetricAim, Expectation] = {"truth": truth, "content": content}
         if where is in_summary:
             # Form metrics do not read the document.
-            expects["form"] = Beside(where(SHUFFLED), SHUFFLED, "not higher")
+            expects["form"] = _beside(where(SHUFFLED), SHUFFLED, "not higher")
         yield Control(where("").removeprefix(", "), expects)
-    yield Control(REFUSAL, {"truth": low(REFUSAL), "content": low(REFUSAL)})
-    yield Control("the same twice", dict.fromkeys(("truth", "content", "form"), Repeats(SUMMARY)))
+    yield Control(REFUSAL, {"truth": _low(REFUSAL), "content": _low(REFUSAL)})
+    yield Control("the same twice", dict.fromkeys(("truth", "content", "form"), _repeats(SUMMARY)))
 
 
 def _right(wording: Wording) -> tuple[tuple[str, str], ...]:
