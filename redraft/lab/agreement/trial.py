@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from itertools import product
@@ -11,14 +11,10 @@ from random import Random
 from typing import Any
 
 from redraft.agents.accounts import gather_all
-from redraft.agents.fact_checker import SUPPORTED
 from redraft.domain import Document, Evaluation, Totals, Usage
 from redraft.errors import BudgetError, UsageError
-from redraft.evaluators.base import statements_of
-from redraft.evaluators.booookscore import CLEAR, Booookscore
-from redraft.evaluators.consensus import OPEN, UNJUDGED, mean
-from redraft.evaluators.consistency import CONSISTENT, Consistency
-from redraft.evaluators.faithfulness import Faithfulness
+from redraft.evaluators.consensus import UNJUDGED, mean
+from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.evaluators.similarity import similarity
 from redraft.events import StageStarted
@@ -26,6 +22,7 @@ from redraft.lab.agreement.formats import FORMATS, Format
 from redraft.lab.agreement.people import Dataset, HumanItem
 from redraft.lab.experiments.experiment import group_by
 from redraft.lab.experiments.runner import RunBatch
+from redraft.lab.sentence_verdicts import probabilities_on, verdicts_on
 from redraft.llm.budget import PriceTable
 from redraft.readers.documents import parse
 from redraft.report.tables import Table
@@ -37,97 +34,6 @@ from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import DraftConfig, Evaluate, JudgeConfig, Limits
 from redraft.text.languages import reading
 from redraft.text.vectors import Encoder, load_encoder
-
-
-def probabilities(evaluation: Evaluation, item: HumanItem) -> tuple[float | None, ...]:
-    """Return the probability that each labelled sentence of an item is right, or one for the whole; empty if the judge
-    gives none. Of several claims, the least likely one counts."""
-    said = _by_sentence(evaluation)
-    if not said:
-        return ()
-    parts = [len(statements_of(sentence)) for sentence in item.sentences] or [len(statements_of(item.text))]
-    if sum(parts) != len(statements_of(item.text)):
-        return ()
-    found: list[float | None] = []
-    at = 1
-    for size in parts:
-        own = [said[n] for n in range(at, at + size) if n in said]
-        found.append(min(own) if own else None)
-        at += size
-    return tuple(found)
-
-
-def _by_sentence(evaluation: Evaluation) -> dict[int, float]:
-    field, number = _LISTED.get(evaluation.metric, ("", ""))
-    listed: Any = evaluation.details.get(field)
-    found: dict[int, float] = {}
-    for one in listed if isinstance(listed, list) else ():
-        if (likely := one.get("probability")) is not None:
-            found[one[number]] = min(likely, found.get(one[number], 1.0))
-    return found
-
-
-_LISTED: Mapping[str, tuple[str, str]] = {
-    Consistency.name: ("claims", "sentence"),
-    Faithfulness.name: ("sentences", "id"),
-    Booookscore.name: ("sentences", "id"),
-}
-
-
-Verdicts = dict[int, bool]
-"""Whether each of our sentences is right, by number."""
-
-
-def of_sentences(evaluation: Evaluation, sentences: Sequence[str]) -> tuple[bool | None, ...] | None:
-    """Return a verdict for each of these sentences, which are the paragraphs of the judged summary.
-
-    None if the metric does not judge single sentences, or if the sentence boundaries differ so much that they cannot be
-    matched. One of their sentences may be several of ours: it is wrong if one of these is.
-    """
-    read = _READ.get(evaluation.metric)
-    if read is None:
-        return None
-    parts = [len(statements_of(sentence)) for sentence in sentences]
-    if sum(parts) != len(statements_of("\n\n".join(sentences))):
-        return None
-    said = read(evaluation.details)
-    found: list[bool | None] = []
-    at = 1
-    for size in parts:
-        own = [said[n] for n in range(at, at + size) if n in said]
-        found.append(all(own) if own else None)
-        at += size
-    return tuple(found)
-
-
-def _of_claims(details: Mapping[str, Any]) -> Verdicts:
-    """Return verdicts by sentence: a sentence is right if all its claims that have a verdict are."""
-    found: Verdicts = {}
-    for claim in details.get("claims") or ():
-        if claim["verdict"] not in OPEN:
-            right = claim["verdict"] == CONSISTENT
-            found[claim["sentence"]] = found.get(claim["sentence"], True) and right
-    return found
-
-
-def _by(fine: str) -> Callable[[Mapping[str, Any]], Verdicts]:
-    def read(details: Mapping[str, Any]) -> Verdicts:
-        listed = details.get("sentences")
-        return {
-            one["id"]: one["verdict"] == fine
-            for one in (listed if isinstance(listed, list) else ())
-            if one["verdict"] not in OPEN
-        }
-
-    return read
-
-
-_READ: Mapping[str, Callable[[Mapping[str, Any]], Verdicts]] = {
-    Consistency.name: _of_claims,
-    Faithfulness.name: _by(SUPPORTED),
-    Booookscore.name: _by(CLEAR),
-}
-
 
 SIMILARITY, THRESHOLD = "similarity", "threshold"
 READ = (SIMILARITY, THRESHOLD)
@@ -455,8 +361,8 @@ def _said(evaluation: Evaluation, item: HumanItem, run: str) -> ItemOutcome:
         evaluation.judged,
         evaluation.unjudged,
         evaluation.version,
-        of_sentences(evaluation, item.sentences) or (),
-        probabilities(evaluation, item),
+        verdicts_on(evaluation, item.sentences),
+        probabilities_on(evaluation, item.sentences or (item.summary,)),
         tuple(one["score"] for one in each) if isinstance(each, list) else (),
         run,
         failed,

@@ -6,14 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from redraft.agents.fact_checker import SUPPORTED
 from redraft.domain import Evaluation
 from redraft.evaluators.base import Evaluator, statements_of
-from redraft.evaluators.consensus import OPEN
-from redraft.evaluators.consistency import CONSISTENT, Consistency
-from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.metric_info import MetricAim
 from redraft.lab.doctor.probes import (
     ANOTHER,
@@ -36,11 +32,9 @@ from redraft.lab.doctor.probes import (
     probes,
     texts,
 )
+from redraft.lab.sentence_verdicts import LISTED, verdicts_by_sentence
 
 Said = Literal["wrong", "right", "open"]
-
-# Where a metric's verdicts are: the key in the details, the key of the sentence number, and the verdict for right.
-_VERDICTS = {Consistency.name: ("claims", "sentence", CONSISTENT), Faithfulness.name: ("sentences", "id", SUPPORTED)}
 
 
 def said_of(evaluation: Evaluation, summary: str) -> dict[str, Said]:
@@ -50,31 +44,13 @@ def said_of(evaluation: Evaluation, summary: str) -> dict[str, Said]:
     evaluation without a score; for other metrics, the findings.
     """
     statements = statements_of(summary)
-    if evaluation.metric not in _VERDICTS:
+    if evaluation.metric not in LISTED:
         rest: Said = "right" if evaluation.outcome == "scored" else "open"
         accused = {finding.sentence for finding in evaluation.findings}
         return {one.sentence: "wrong" if one.sentence in accused else rest for one in statements}
-    verdicts = _verdicts(evaluation)
-    return {one.sentence: verdicts.get(one.id, "open") for one in statements}
-
-
-def _verdicts(evaluation: Evaluation) -> dict[int, Said]:
-    """Return the verdicts by sentence number."""
-    where, number, right = _VERDICTS[evaluation.metric]
-    items: Any = evaluation.details.get(where) or ()
-    found: dict[int, Said] = {}
-    for item in items:
-        said = _said(item, right)
-        # A wrong verdict outweighs right ones on the same sentence; a right one outweighs open ones.
-        if found.get(item[number]) != "wrong" and said != "open":
-            found[item[number]] = said
-    return found
-
-
-def _said(item: Mapping[str, object], right: str) -> Said:
-    if item["verdict"] in OPEN:
-        return "open"
-    return "right" if item["verdict"] == right else "wrong"
+    verdicts = verdicts_by_sentence(evaluation)
+    names: Mapping[bool | None, Said] = {True: "right", False: "wrong", None: "open"}
+    return {one.sentence: names[verdicts.get(one.id)] for one in statements}
 
 
 Verdict = Literal["pass", "fail", "cannot tell", "not made"]
