@@ -8,11 +8,15 @@ import hashlib
 import io
 import json
 import re
+import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from pydantic import BaseModel, TypeAdapter
 
 from redraft.errors import UsageError
 from redraft.lab.agreement.people import (
@@ -105,8 +109,7 @@ def as_line(example: Example) -> str:
     return json.dumps(content, ensure_ascii=False) + "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class PublicSet:
+class PublicSet(BaseModel):
     """A public dataset. The licence is what its publishers state, as far as is known; check it there."""
 
     name: str
@@ -116,105 +119,15 @@ class PublicSet:
     """The steps to download it. Redraft downloads nothing itself."""
     licence: str
     forms: tuple[str, ...]
-    published: Mapping[str, int] = field(default_factory=dict)
+    published: Mapping[str, int]
     """The number of entries of each of its files as published, by file name."""
-    checksums: Mapping[str, str] = field(default_factory=dict)
+    checksums: Mapping[str, str] = {}
     """The SHA-256 of known files, by file name."""
 
 
-SETS: Mapping[str, PublicSet] = {
-    one.name: one
-    for one in (
-        PublicSet(
-            "booksum",
-            "BookSum (Kryściński et al., 2021)",
-            "Books, plays and stories of Project Gutenberg, with summaries by people of books and of chapters.",
-            (
-                "The publishers' repository, github.com/salesforce/booksum, has no texts: it says how to fetch the"
-                " books and collect the summaries, and lists which belongs to which (files with summary_path).",
-                "With the texts: huggingface.co/datasets/kmfoda/booksum (chapters: train.csv, dev.csv, test.csv) and"
-                " huggingface.co/datasets/ubaada/booksum-complete-cleaned (books/*.jsonl and chapters/*.jsonl).",
-            ),
-            "The code is BSD-3. Books are out of copyright in the USA; summaries belong to the sites that they are"
-            " from, and are for research only.",
-            ("booksum", "documents"),
-            {"books, summaries in all": 405},
-        ),
-        PublicSet(
-            "infinitebench",
-            "InfiniteBench, En.Sum (Zhang et al., 2024)",
-            "Novels of more than 100,000 tokens whose main names were replaced, with a summary each.",
-            ("Download longbook_sum_eng.jsonl from huggingface.co/datasets/xinrongzhang2022/InfiniteBench.",),
-            "The code at github.com/OpenBMB/InfiniteBench has a licence file; for the data read its page.",
-            ("infinitebench",),
-            {"longbook_sum_eng.jsonl": 103},
-        ),
-        PublicSet(
-            "xsum",
-            "XSum (Narayan et al., 2018)",
-            "Articles of the BBC with the sentence that introduces each. They are short: `redraft data convert` joins"
-            " them to a length.",
-            (
-                "The publishers' repository, github.com/EdinburghNLP/XSum (XSum-Dataset), has the addresses, the split,"
-                " and scripts that fetch the articles and write a .data file for each.",
-                "As a table: huggingface.co/datasets/EdinburghNLP/xsum; save it as JSON lines or CSV with document,"
-                " summary and id.",
-            ),
-            "The code is MIT. The articles are the BBC's; for research.",
-            ("xsum, extracts", "document and summary"),
-            {"train": 204_045, "validation": 11_332, "test": 11_334},
-        ),
-        PublicSet(
-            "squality",
-            "SQuALITY (Wang et al., 2022)",
-            "Stories of Project Gutenberg of 4,000 to 6,000 words, each with five questions and four answers to each.",
-            ("Download data/v1-3/txt/{train,dev,test}.jsonl from github.com/nyu-mll/SQuALITY.",),
-            "CC BY 4.0; the stories are out of copyright in the USA.",
-            ("squality",),
-            {"dev.jsonl (v1.3)": 25},
-            {"dev.jsonl (v1.3)": "e9cbb1daff74b70a6cd15641ba2f602a925761759200a17c9225aca90018a42b"},
-        ),
-        PublicSet(
-            "govreport",
-            "GovReport (Huang et al., 2021)",
-            "Reports of the US Congressional Research Service and of the Government Accountability Office, with their"
-            " summaries.",
-            (
-                "The publishers' page, gov-report-data.github.io, leads to an archive with a file for each report: its"
-                " folders crs and gao are read as they are.",
-                "As files: data/{crs,gao}_{train,valid,test}.jsonl of huggingface.co/datasets/launch/gov_report; large"
-                " ones are read with --max-source 1GB.",
-                "As pairs of report and summary: huggingface.co/datasets/ccdv/govreport-summarization, saved as JSON"
-                " lines or CSV.",
-            ),
-            "The set is CC BY 4.0; reports of the US government are not under copyright.",
-            ("govreport, crs", "govreport, gao", "govreport, structure", "report and summary", "document and summary"),
-            {
-                "crs_train": 6514,
-                "crs_valid": 362,
-                "crs_test": 362,
-                "gao_train": 11_005,
-                "gao_valid": 612,
-                "gao_test": 611,
-                "train, of both": 17_519,
-                "valid, of both": 974,
-                "test, of both": 973,
-            },
-        ),
-        PublicSet(
-            "qmsum",
-            "QMSum (Zhong et al., 2021)",
-            "Transcripts of meetings, each with questions about it and answers by people.",
-            (
-                "Download data/ALL/jsonl/{train,val,test}.jsonl from github.com/Yale-LILY/QMSum; the same is there with"
-                " a file for each meeting, in data/ALL/{train,val,test}.",
-            ),
-            "Its publishers ask to limit it to research; the code has a licence file.",
-            ("qmsum",),
-            {"meetings in all": 232},
-        ),
-    )
-}
+SETS: Mapping[str, PublicSet] = TypeAdapter(dict[str, PublicSet]).validate_python(
+    tomllib.loads((files("redraft") / "lab" / "experiments" / "data" / "sets.toml").read_text("utf-8"))
+)
 
 
 def sets_of_form(form: str) -> list[PublicSet]:
