@@ -95,7 +95,13 @@ def _spread(examples: Sequence[Example], sample: int | None) -> list[Example]:
     lambda found: f"Based on {sum(len(one.examples) + len(one.troubles) for one in found)} entries.",
 )
 def _files(found: Sequence[Contents]) -> Iterator[Row]:
-    yield from map(_told, found)
+    for one in found:
+        sets = sets_of_form(one.form)
+        known = [name for each in sets for name, told in each.checksums.items() if told == one.sha256]
+        same = [f"{each.name} {name}" for each in sets for name, n in each.published.items() if n == len(one.examples)]
+        said = f"the same as {known[0]}" if known else f"as many as {', '.join(same)}" if same else None
+        counts = (len(one.examples), len(list(one.summaries())), len(one.troubles), len(one.oddities), one.bytes)
+        yield (one.path, one.form or None, ", ".join(each.name for each in sets) or None, *counts, said, one.sha256)
 
 
 def check(found: Sequence[Contents]) -> Report:
@@ -110,20 +116,11 @@ def check(found: Sequence[Contents]) -> Report:
 
 
 def _line(one: Contents) -> str:
-    summaries = sum(1 for _ in one.summaries())
+    summaries = len(list(one.summaries()))
     return (
         f"{len(one.examples):,} documents, {summaries:,} summaries, {len(one.troubles):,} entries that cannot be read,"
         f" {len(one.oddities):,} oddities; form: {one.form or 'not known'}"
     )
-
-
-def _told(one: Contents) -> Row:
-    sets = sets_of_form(one.form)
-    known = [name for each in sets for name, told in each.checksums.items() if told == one.sha256]
-    same = [f"{each.name} {name}" for each in sets for name, n in each.published.items() if n == len(one.examples)]
-    said = f"the same as {known[0]}" if known else f"as many as {', '.join(same)}" if same else None
-    counts = (len(one.examples), sum(1 for _ in one.summaries()), len(one.troubles), len(one.oddities), one.bytes)
-    return (one.path, one.form or None, ", ".join(each.name for each in sets) or None, *counts, said, one.sha256)
 
 
 def _list_of(name: str, title: str, found: Sequence[Contents], lists: Sequence[Sequence[Any]]) -> Table:

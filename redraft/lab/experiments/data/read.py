@@ -11,7 +11,7 @@ import re
 import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -73,7 +73,7 @@ class Contents:
     troubles: tuple[FileProblem, ...] = ()
     bytes: int = 0
     sha256: str = ""
-    oddities: tuple[FileProblem, ...] = field(default=())
+    oddities: tuple[FileProblem, ...] = ()
 
     def summaries(self) -> Iterator[tuple[Example, ReferenceSummary]]:
         """Yield each summary with its document."""
@@ -173,7 +173,8 @@ def _squality(place: str, entry: Mapping[str, Any]) -> Example:
         for question in list_at(entry, "questions")
         for one in mapping(question).get("responses") or ()
     ]
-    return Example(place, optional(about, "passage_id", "uid"), _first_line(text), text, tuple(summaries))
+    first_line = one_line(next((line for line in text.split("\n") if line.strip()), ""), _TITLE)
+    return Example(place, optional(about, "passage_id", "uid"), first_line, text, tuple(summaries))
 
 
 def _infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
@@ -277,10 +278,6 @@ def extract(place: str, text: str) -> Example | None:
     return Example(place, name, one_line(found.get(_HEAD, "")) or name, found[_REST], (ReferenceSummary(first),))
 
 
-def _first_line(text: str) -> str:
-    return one_line(next((line for line in text.split("\n") if line.strip()), ""), _TITLE)
-
-
 FORMS: tuple[FileForm, ...] = (
     FileForm("squality", frozenset({"document", "questions"}), _squality),
     FileForm("qmsum", frozenset({"meeting_transcripts", "general_query_list"}), _qmsum),
@@ -330,11 +327,9 @@ def read_contents(source: str | Path) -> Contents:
         raise UsageError("Parquet files cannot be read", place=str(source), hint=_CONVERT)
     text = data.decode("utf-8-sig", "replace")
     form, examples, troubles = _read(path, text)
-    found = Contents(str(source), form, tuple(examples), tuple(troubles), len(data), checksum)
     odd = [FileProblem("the file", "it is not valid UTF-8")] if "\ufffd" in text else []
-    return Contents(
-        found.path, form, found.examples, found.troubles, found.bytes, found.sha256, (*odd, *_oddities(found))
-    )
+    odd += _oddities(examples, form)
+    return Contents(str(source), form, tuple(examples), tuple(troubles), len(data), checksum, tuple(odd))
 
 
 def form_suffix(path: Path) -> str:
@@ -362,11 +357,9 @@ def _unzipped(data: bytes, place: str) -> bytes:
 def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]:
     if form_suffix(path) in {".data", ".summary"}:
         made = extract(path.name, text)
-        return (
-            "xsum, extracts",
-            [made] if made else [],
-            [] if made else [FileProblem(path.name, "it is not an XSum extract")],
-        )
+        if made is None:
+            return "xsum, extracts", [], [FileProblem(path.name, "it is not an XSum extract")]
+        return "xsum, extracts", [made], []
     form: FileForm | None = None
     examples: list[Example] = []
     troubles: list[FileProblem] = []
@@ -378,11 +371,9 @@ def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]
     if len(entries) > 1 and not objects:
         return ("", [], [FileProblem("the file", "it contains no objects; a plain text can be a SOURCE as it is")])
     for entry in entries:
-        if isinstance(entry, FileProblem):
-            troubles.append(entry)
-            continue
-        if not isinstance(entry.content, Mapping):
-            troubles.append(FileProblem(entry.place, "there is no object"))
+        if isinstance(entry, FileProblem) or not isinstance(entry.content, Mapping):
+            problem = entry if isinstance(entry, FileProblem) else FileProblem(entry.place, "there is no object")
+            troubles.append(problem)
             continue
         form = form or form_of(entry.content)
         if form is None:
@@ -404,35 +395,32 @@ def _rows_of_read(text: str) -> Iterator[FileEntry | FileProblem]:
             if None in row or None in row.values():
                 yield FileProblem(f"row {number}", "its number of cells differs from the header's")
             else:
-                yield FileEntry(f"row {number}", _unfolded(row))
+                unfolded = {name: _list(cell) if cell.startswith("[") else cell for name, cell in row.items()}
+                yield FileEntry(f"row {number}", unfolded)
     except csv.Error as error:
         yield FileProblem("the table", f"it cannot be read further: {error}")
     finally:
         csv.field_size_limit(before)
 
 
-def _unfolded(row: Mapping[str, str]) -> dict[str, Any]:
-    """Return a row with its JSON lists parsed."""
-    return {name: _list(cell) if cell.startswith("[") else cell for name, cell in row.items()}
-
-
 def _list(cell: str) -> Any:
+    """Return a cell parsed if it is a JSON list, or else as it is."""
     try:
         return json.loads(cell)
     except (ValueError, RecursionError):
         return cell
 
 
-def _oddities(found: Contents) -> Iterator[FileProblem]:
+def _oddities(examples: Iterable[Example], form: str) -> Iterator[FileProblem]:
     """Yield what may be intended but is worth a look."""
     ids: dict[str, str] = {}
     texts: dict[str, str] = {}
-    for one in found.examples:
+    for one in examples:
         if one.id and one.id in ids:
             yield FileProblem(one.place, f"it has the same id as {ids[one.id]}: {one_line(one.id, 60)}")
         ids.setdefault(one.id, one.place)
         key = hashlib.sha256(one.text.encode()).hexdigest()
-        if key in texts and found.form not in _OF_SUMMARIES:
+        if key in texts and form not in _OF_SUMMARIES:
             yield FileProblem(one.place, f"it has the same text as {texts[key]}")
         texts.setdefault(key, one.place)
         if not one.summaries:
