@@ -96,8 +96,8 @@ def filled(folder: Path, name: str, *rows: str, head: str = "id,sentence,asked,p
 def test_answers_of_several_files_stand_beside_each_other(tmp_path: Path) -> None:
     one = filled(tmp_path, "a.csv", "r/claims/a,s,q,yes,No.", "r/claims/b,s,q,?,", "r/claims/c,s,q,maybe,1")
     other = filled(tmp_path, "b.csv", "r/claims/b;s;q;YES", "r/claims/d;s;q;n", head="id;sentence;asked;person 1")
-    read = read_sheets([one, other])
-    assert (read.what, read.runs) == ("claims", ["r"])
+    what, read = read_sheets([one, other])
+    assert (what, read.runs) == ("claims", ["r"])
     assert read.by_row == {
         "r/claims/a": [True, False, None],
         "r/claims/b": [None, None, True],

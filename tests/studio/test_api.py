@@ -252,8 +252,8 @@ def test_an_opinion_is_kept_shown_withdrawn_and_exported(client: httpx.Client, t
     assert sheet.headers["content-disposition"] == f'attachment; filename="{run}-claims.csv"'
     file = tmp_path / "opinions.csv"
     file.write_bytes(sheet.content)
-    read = read_sheets([str(file)])
-    assert (read.what, read.runs, list(read.by_row.values())) == ("claims", [run], [[False]])
+    what, read = read_sheets([str(file)])
+    assert (what, read.runs, list(read.by_row.values())) == ("claims", [run], [[False]])
     assert client.post(address, json={"finding": key, "agrees": None}).json()["opinions"] == []
     assert client.get(f"/runs/{run}/opinions.csv").status_code == 404
     assert client.post(address, json={"finding": "zz", "agrees": True}).status_code == 404

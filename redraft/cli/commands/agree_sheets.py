@@ -261,11 +261,11 @@ def read(
                 put(text, str(folder / f"{name}.json"))
         delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
         return SHORT if any(one.name == "troubles" and one.rows for one in report.tables) else DONE
-    answers = read_sheets(files)
+    what, answers = read_sheets(files)
     with store_to_read(db) as store:
         where = given["experiment"]
-        runs = [*given["runs"], *(runs_of_experiment(where, answers.what, every=True) if where else ())]
-        report = sheet_report(store, answers, runs, given["margins"] or MARGINS, given["confidence"])
+        runs = [*given["runs"], *(runs_of_experiment(where, what, every=True) if where else ())]
+        report = sheet_report(store, what, answers, runs, given["margins"] or MARGINS, given["confidence"])
     delivery.deliver(report, folder, as_json=as_json, quiet=quiet)
     return SHORT if answers.troubles else DONE
 

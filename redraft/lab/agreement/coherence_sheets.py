@@ -3,12 +3,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -24,17 +21,21 @@ from redraft.lab.agreement.annotations import (
     entries_of,
     read_annotations,
 )
-from redraft.lab.agreement.people import FileProblem, content, equal_share, gwets_ac1, krippendorffs_alpha
+from redraft.lab.agreement.people import content
+from redraft.lab.agreement.sheet_tables import people_table, trouble_table
 from redraft.lab.agreement.sheets import (
-    ASKED_COLUMN,
     CHOICES,
     ID,
     MARK_COLUMNS,
-    PERSON,
+    SheetAnswers,
+    SheetRow,
+    answers_in,
     drawn,
+    kinds_of,
+    persons,
     share_of,
+    sheet_file,
     sheet_rows,
-    unrepeated,
     written_in,
 )
 from redraft.lab.agreement.tables import ends
@@ -57,17 +58,7 @@ _QUESTIONS: Mapping[str, str] = {
     "logic": "Which summary is more logical and easier to understand? 1, 2 or tie",
 }
 _LETTERS = 8
-_LONGEST = 32_000
 _OTHER_WORDS = {"partially": "partly", "partial": "partly", "draw": "tie", "=": "tie", "a": "agree", "d": "disagree"}
-
-
-@dataclass(frozen=True, slots=True)
-class CoherenceRow:
-    """A row of a sheet: its id, what people see, and the question."""
-
-    id: str
-    shown: Mapping[str, str]
-    asked: str
 
 
 def annotations_in(path: str) -> list[Annotations]:
@@ -91,9 +82,9 @@ def annotations_in(path: str) -> list[Annotations]:
     return [Annotations(name, False, entries) for name, entries in by_system.items()]
 
 
-def annotation_rows(file: Summaries, annotations: Sequence[Annotations]) -> list[CoherenceRow]:
+def annotation_rows(file: Summaries, annotations: Sequence[Annotations]) -> list[SheetRow]:
     """Return all annotated errors of several files by summary; which file one is from cannot be seen."""
-    found: dict[str, CoherenceRow] = {}
+    found: dict[str, SheetRow] = {}
     for key, text in file.texts.items():
         flat = " ".join(text.split())
         known = [one for each in annotations for one in each.entries.get(key) or () if _is_error(one)]
@@ -101,7 +92,7 @@ def annotation_rows(file: Summaries, annotations: Sequence[Annotations]) -> list
             assert one.verdict is not None
             span = f"{one.sentence} […] {one.other}" if one.other else one.sentence
             shown = {"of": key, "summary": text, "span": span, "questions": " ".join(one.verdict.questions)}
-            row = CoherenceRow(_id("annotations", key, one), shown, _QUESTIONS["annotations"])
+            row = _row(_id("annotations", key, one), shown, "annotations")
             found.setdefault(row.id, row)
     return list(found.values())
 
@@ -110,18 +101,20 @@ def _is_error(one: AnnotatedSentence) -> bool:
     return one.verdict is not None and one.verdict.confusing
 
 
+def _row(name: str, shown: Mapping[str, str], question: str) -> SheetRow:
+    return SheetRow(name, shown, None, "", _QUESTIONS[question])
+
+
 def _id(kind: Kind, *about: object) -> str:
     return f"summaries/{kind}/{content_id(repr(about))[:_LETTERS]}"
 
 
-def preference_rows(first: Summaries, second: Summaries) -> list[CoherenceRow]:
+def preference_rows(first: Summaries, second: Summaries) -> list[SheetRow]:
     """Return the four questions about each pair of summaries, in an order that tells nothing."""
     rows = []
     for key, one, other in _pairs(first, second):
         shown = {"of": key, "summary 1": one, "summary 2": other}
-        rows += [
-            CoherenceRow(_id("preferences", key, one, other, aspect), shown, _QUESTIONS[aspect]) for aspect in ASPECTS
-        ]
+        rows += [_row(_id("preferences", key, one, other, aspect), shown, aspect) for aspect in ASPECTS]
     if not rows:
         raise UsageError("the two files have no id in common", hint="give two systems' summaries of the same documents")
     return rows
@@ -138,16 +131,16 @@ def _is_first(key: str, text: str, other: str) -> bool:
     return int(content_id(repr((key, *sorted((text, other)))))[:2], 16) % 2 == (text < other)
 
 
-def mark_rows(file: Summaries) -> list[CoherenceRow]:
+def mark_rows(file: Summaries) -> list[SheetRow]:
     """Return a row for each sentence of the summaries."""
     return [
-        CoherenceRow(_id("marks", key, one.id), {"of": key, "sentence": one.sentence}, _QUESTIONS["marks"])
+        _row(_id("marks", key, one.id), {"of": key, "sentence": one.sentence}, "marks")
         for key, text in file.texts.items()
         for one in sentences_of(statements_of(text))
     ]
 
 
-def sampled(rows: Sequence[CoherenceRow], size: int, seed: int, kind: Kind) -> list[CoherenceRow]:
+def sampled(rows: Sequence[SheetRow], size: int, seed: int, kind: Kind) -> list[SheetRow]:
     """Return a random sample; of marks and preferences, whole summaries."""
     if kind == "annotations":
         return drawn(rows, size, seed)
@@ -155,54 +148,22 @@ def sampled(rows: Sequence[CoherenceRow], size: int, seed: int, kind: Kind) -> l
     return [row for row in rows if row.shown["of"] in keys]
 
 
-def coherence_sheet(rows: Sequence[CoherenceRow], kind: Kind, people: int) -> str:
-    """Return the sheet as CSV. A summary is in its first row only."""
-    names = list(rows[0].shown)
-    answers = list(MARK_COLUMNS) if kind == "marks" else [f"{PERSON} {n}" for n in range(1, people + 1)]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([ID, *names, ASKED_COLUMN, *answers])
-    cut = ({name: text[:_LONGEST] for name, text in row.shown.items()} for row in rows)
-    for row, shown in zip(rows, unrepeated(cut), strict=True):
-        writer.writerow([row.id, *shown, row.asked, *[""] * len(answers)])
-    return "\ufeff" + out.getvalue()
+def coherence_sheet(rows: Sequence[SheetRow], kind: Kind, people: int) -> str:
+    """Return the sheet as CSV."""
+    return sheet_file(rows, MARK_COLUMNS if kind == "marks" else persons(people))
 
 
 def kind_of_sheet(path: str) -> Kind | None:
     """Return the kind of a sheet on coherence; None for another one."""
-    names = {row.get(ID, "").split("/")[1] for _, row in sheet_rows(path) if row.get(ID, "").count("/") == 2}
-    return next((kind for kind in KINDS if names == {kind}), None)
+    found = kinds_of(row.get(ID, "") for _, row in sheet_rows(path))
+    return next((kind for kind in KINDS if found == {kind}), None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Answers:
-    """The answers of all people by row, in one order of people, and what could not be read."""
-
-    by_row: Mapping[str, list[str | None]]
-    troubles: tuple[FileProblem, ...]
-
-
-def _answers(paths: Sequence[str], kind: Kind) -> _Answers:
-    by_row: dict[str, list[str | None]] = {}
-    troubles: list[FileProblem] = []
-    columns = 0
-    for path in paths:
-        width = 0
-        for place, row in sheet_rows(path):
-            persons = [name for name in row if name.lower().startswith(PERSON)]
-            width = len(persons)
-            found = by_row.setdefault(row.get(ID, "").strip(), [])
-            found += [None] * (columns - len(found))
-            for name in persons:
-                said = row[name].strip().lower().rstrip(".")
-                word = _OTHER_WORDS.get(said, said)
-                known = word in CHOICES[kind]
-                if said and said != "?" and not known:
-                    choices = ", ".join(CHOICES[kind])
-                    troubles.append(FileProblem(place, f"{one_line(said, 40)!r} is none of {choices}"))
-                found.append(word if known else None)
-        columns += width
-    return _Answers({row: [*said, *[None] * (columns - len(said))] for row, said in by_row.items()}, tuple(troubles))
+def _answers(paths: Sequence[str], kind: Kind) -> SheetAnswers[str]:
+    choices = CHOICES[kind]
+    others = {word: meant for word, meant in _OTHER_WORDS.items() if meant in choices}
+    meanings = {**{one: one for one in choices}, **others, **dict.fromkeys(("", "?"))}
+    return answers_in(paths, meanings, f"none of {', '.join(choices)}")
 
 
 def annotation_report(paths: Sequence[str], annotations: Sequence[Annotations]) -> Report:
@@ -261,27 +222,11 @@ def preference_report(paths: Sequence[str], first: Summaries, second: Summaries)
 
 
 def _report(
-    kind: Kind, title: str, table: Table, ratings: Mapping[str, Sequence[Any]], said: _Answers, basis: str
+    kind: Kind, title: str, table: Table, ratings: Mapping[str, Sequence[Any]], said: SheetAnswers[str], basis: str
 ) -> Report:
-    several = list(ratings.values())
-    people = Table(
-        "people",
-        "Agreement between people",
-        "Over the rows that two or more people answered.",
-        basis,
-        ("people", "rows by several", "equal", "AC1", "alpha"),
-        (
-            (
-                max(map(len, several), default=0),
-                sum(sum(one is not None for one in row) > 1 for row in several),
-                *(figure(several) for figure in (equal_share, gwets_ac1, krippendorffs_alpha)),
-            ),
-        ),
-    )
-    lines = tuple((one.place, one.message) for one in said.troubles)
-    troubles = Table("troubles", "Unreadable answers", "These count as not given.", basis, ("place", "message"), lines)
     items = [{"id": row, "answers": list(answers)} for row, answers in ratings.items()]
-    return Report("sheet", title, (), {"what": kind}, (table, people, troubles), items)
+    tables = (table, people_table(list(ratings.values()), basis), trouble_table(said.troubles, basis))
+    return Report("sheet", title, (), {"what": kind}, tables, items)
 
 
 def read_marks(path: str, file: Summaries) -> tuple[Annotations, str]:

@@ -9,7 +9,15 @@ from pathlib import Path
 
 from redraft.errors import RunError, UsageError
 from redraft.lab.agreement.correlation import told
-from redraft.lab.agreement.people import cohens_kappa, content, equal_share, gwets_ac1, krippendorffs_alpha
+from redraft.lab.agreement.people import (
+    FileProblem,
+    Ratings,
+    cohens_kappa,
+    content,
+    equal_share,
+    gwets_ac1,
+    krippendorffs_alpha,
+)
 from redraft.lab.agreement.sheets import (
     ASKED,
     CONFIDENCE,
@@ -79,7 +87,7 @@ def verdicts_by_judge(store: Store, runs: Sequence[str], what: What) -> Verdicts
     return found
 
 
-def _found(store: Store, answers: SheetAnswers, runs: Sequence[str]) -> Verdicts:
+def _found(store: Store, answers: SheetAnswers[bool], what: What, runs: Sequence[str]) -> Verdicts:
     """Return the rows by judge, first those of the runs that the sheet is from, as far as they are in the database."""
     there: list[str] = []
     for run in answers.runs:
@@ -88,18 +96,19 @@ def _found(store: Store, answers: SheetAnswers, runs: Sequence[str]) -> Verdicts
         except RunError:
             if not runs:
                 raise
-    return verdicts_by_judge(store, [*there, *runs], answers.what)
+    return verdicts_by_judge(store, [*there, *runs], what)
 
 
 def sheet_report(
     store: Store,
-    answers: SheetAnswers,
+    what: What,
+    answers: SheetAnswers[bool],
     runs: Sequence[str] = (),
     margins: Sequence[float] = MARGINS,
     confidence: float = CONFIDENCE,
 ) -> Report:
     """Return the report of a sheet that people have filled in, about its own judge and those of further runs."""
-    by_judge = _found(store, answers, runs)
+    by_judge = _found(store, answers, what, runs)
     everything = {key: row for rows in reversed(by_judge.values()) for key, row in rows.items()}
     about = {name: everything[key] for name in answers.by_row if (key := name.rpartition("/")[2]) in everything}
     if not about:
@@ -111,13 +120,13 @@ def sheet_report(
         " unreadable."
     )
     people = {about[name].content: said for name, said in decided.items()}
-    first = _validity_table if answers.what in DIMENSIONS else _verdict_table
+    first = _validity_table if what in DIMENSIONS else _verdict_table
     tables = [
-        first(by_judge, people, answers.what, basis),
+        first(by_judge, people, what, basis),
         *([_judge_table(by_judge, list(people), basis)] if len(by_judge) > 1 else ()),
-        _people_table(answers, list(about), basis),
+        people_table([answers.by_row[name] for name in about], basis),
         _sample_table(len(decided), len(next(iter(by_judge.values()))), basis, margins, confidence),
-        _trouble_table(answers, basis),
+        trouble_table(answers.troubles, basis),
     ]
     asked = dict.fromkeys(row.asked for row in about.values())
     items: list[dict[str, object]] = [
@@ -128,9 +137,9 @@ def sheet_report(
     ]  # fmt: skip
     return Report(
         "sheet",
-        f"{_TITLES[answers.what]}: what people say",
+        f"{_TITLES[what]}: what people say",
         (f"runs: {_listed([*answers.runs, *runs])}", f"people were asked: {' '.join(asked)}"),
-        {"what": answers.what, "runs": [*answers.runs, *runs]},
+        {"what": what, "runs": [*answers.runs, *runs]},
         tuple(tables),
         items,
     )
@@ -264,8 +273,8 @@ def _verdict_rows(by_judge: Verdicts, people: Mapping[str, bool]) -> Iterator[Ro
         )
 
 
-def _people_table(answers: SheetAnswers, known: Sequence[str], basis: str) -> Table:
-    ratings = [answers.by_row[name] for name in known]
+def people_table(ratings: Ratings, basis: str) -> Table:
+    """Return the table on the agreement of people, by their answers: one row per item, and a column per person."""
     people = max((len(row) for row in ratings), default=0)
     by_several = sum(sum(one is not None for one in row) > 1 for row in ratings)
     figures = (equal_share(ratings), gwets_ac1(ratings), krippendorffs_alpha(ratings))
@@ -293,12 +302,8 @@ def _sample_table(size: int, population: int, basis: str, margins: Sequence[floa
     )
 
 
-def _trouble_table(answers: SheetAnswers, basis: str) -> Table:
-    return Table(
-        "troubles",
-        "Unreadable answers",
-        "These answers count as not given.",
-        basis,
-        ("place", "message"),
-        tuple((one.place, one.message) for one in answers.troubles),
-    )
+def trouble_table(troubles: Sequence[FileProblem], basis: str) -> Table:
+    """Return the table of the answers that could not be read."""
+    rows = tuple((one.place, one.message) for one in troubles)
+    caption = "These answers count as not given."
+    return Table("troubles", "Unreadable answers", caption, basis, ("place", "message"), rows)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, sqrt
 from pathlib import Path
 from random import Random
 from statistics import NormalDist
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from redraft.agents.fact_checker import SUPPORTED
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Perspective, Span, Tree, content_id
@@ -85,32 +85,47 @@ class Sheet:
 
 def sheet_of(text: str) -> Sheet:
     """Return a sheet that is given as text; raise if it is none."""
-    lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
-    mark = max(",;\t", key=text.partition("\n")[0].count)
-    csv.field_size_limit(10_000_000)
-    read = csv.DictReader(lines, delimiter=mark)
+    read = _table(text.removeprefix("\ufeff"))
     columns = tuple(read.fieldnames or ())
     try:
         rows = tuple({name: row.get(name) or "" for name in columns} for row in read)
     except csv.Error as error:
         raise UsageError(f"it is not a table: {error}", hint=_A_SHEET) from error
-    kinds = {row[ID].split("/")[1] for row in rows if row.get(ID, "").count("/") == 2}
+    kinds = kinds_of(row.get(ID, "") for row in rows)
     sheet = Sheet(min(kinds, default=""), columns, rows)
     if len(kinds) != 1 or not sheet.answers:
         raise UsageError("it is not a sheet for people", hint=_A_SHEET)
     return sheet
 
 
+def kinds_of(ids: Iterable[str]) -> set[str]:
+    """Return the kinds of sheets that these ids of rows are from."""
+    return {one.split("/")[1] for one in ids if one.count("/") == 2}
+
+
+def _table(text: str) -> csv.DictReader[str]:
+    """Return the rows of a CSV file; in some countries spreadsheets separate columns by semicolons or tabs."""
+    mark = max(",;\t", key=text.partition("\n")[0].count)
+    # A cell may be as long as a chapter.
+    csv.field_size_limit(10_000_000)
+    return csv.DictReader(io.StringIO(text, newline=""), delimiter=mark)
+
+
+def _in_file(rows: Iterable[Sequence[str]]) -> str:
+    """Return rows as a CSV file. Without a byte order mark spreadsheets assume the local encoding."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\r\n").writerows(rows)
+    return "\ufeff" + out.getvalue()
+
+
 def filled(sheet: Sheet, answers: Mapping[int, Mapping[str, str]]) -> str:
     """Return a sheet with answers filled in, by the number of the row and the name of the column."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(sheet.columns)
+    rows = [list(sheet.columns)]
     for number, row in enumerate(sheet.rows):
         given = answers.get(number, {})
         said = {name: str(in_csv(one_line(text))) for name, text in given.items() if name in sheet.answers}
-        writer.writerow([said.get(name, row[name]) for name in sheet.columns])
-    return "\ufeff" + out.getvalue()
+        rows.append([said.get(name, row[name]) for name in sheet.columns])
+    return _in_file(rows)
 
 
 CONFIDENCE = 0.95
@@ -454,39 +469,48 @@ def answers(store: Store, runs: Sequence[str], what: What, questions: Sequence[S
     return {row: said[about] for row, about in rows if about in said}
 
 
-_ID, _ASKED, _PERSON = "id", "asked", "person"
-_YES = frozenset({"yes", "y", "true", "1", "ja", "oui", "si", "sí"})
-_NO = frozenset({"no", "n", "false", "0", "nein", "non"})
-_UNSURE = frozenset({"", "?", "unsure", "cannot tell"})
 _SHOWN = 40
 
 
 def written(
     questions: Sequence[SheetRow], what: What, people: int, answers: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """Return the sheet as CSV, without the judge's verdicts, so that they influence nobody.
+    """Return the sheet as CSV, without the judge's verdicts, so that they influence nobody. `answers` are known answers
+    of the first person, by row."""
+    asked = [
+        replace(one, asked=f"{one.asked or ASKED[what]} (yes, no, or ? where you cannot tell)") for one in questions
+    ]
+    return sheet_file(asked, persons(people), answers)
 
-    No cell is read as a formula, and a passage is in the first of its rows only. `answers` are known answers of the
-    first person, by row.
+
+def persons(count: int) -> list[str]:
+    """Return the names of the columns for the answers of so many people."""
+    return [f"{PERSON} {n}" for n in range(1, count + 1)]
+
+
+def sheet_file(
+    rows: Sequence[SheetRow], columns: Sequence[str], answers: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """Return rows as CSV, with empty columns for what people say, but for known `answers` in the first of them.
+
+    No cell is read as a formula, and a passage is in the first of its rows only.
     """
-    names = list(questions[0].shown)
-    persons = [f"{_PERSON} {n}" for n in range(1, people + 1)]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow([_ID, *names, _ASKED, *persons])
-    for one, shown in zip(questions, unrepeated(one.shown for one in questions), strict=True):
-        asked = f"{one.asked or ASKED[what]} (yes, no, or ? where you cannot tell)"
-        writer.writerow([one.id, *shown, asked, answers.get(one.id, ""), *[""] * (people - 1)])
-    # Without a byte order mark spreadsheets assume the local encoding.
-    return "\ufeff" + out.getvalue()
+    shown = unrepeated({name: text[:_LONGEST] for name, text in one.shown.items()} for one in rows)
+    empty = [""] * (len(columns) - 1)
+    lines = (
+        [one.id, *cells, one.asked, answers.get(one.id, ""), *empty] for one, cells in zip(rows, shown, strict=True)
+    )
+    return _in_file([[ID, *rows[0].shown, ASKED_COLUMN, *columns], *lines])
+
+
+A = TypeVar("A")
 
 
 @dataclass(frozen=True, slots=True)
-class SheetAnswers:
-    """People's answers by row id: one for each column of each file."""
+class SheetAnswers(Generic[A]):
+    """People's answers by row id, one for each column of each file, and what could not be read."""
 
-    what: What
-    by_row: dict[str, list[bool | None]]
+    by_row: Mapping[str, Sequence[A | None]]
     troubles: tuple[FileProblem, ...]
 
     @property
@@ -495,56 +519,56 @@ class SheetAnswers:
         return list(dict.fromkeys(name.partition("/")[0] for name in self.by_row))
 
 
-def read_sheets(paths: Sequence[str]) -> SheetAnswers:
-    """Return the sheets of several people combined; an answer that cannot be read is reported and does not count."""
-    by_row: dict[str, list[bool | None]] = {}
+def answers_in(paths: Sequence[str], meanings: Mapping[str, A | None], expected: str) -> SheetAnswers[A]:
+    """Return the answers in the sheets of several people combined, by what each word means; an answer that means
+    nothing, where something else was `expected`, is reported and does not count."""
+    by_row: dict[str, list[A | None]] = {}
     troubles: list[FileProblem] = []
     columns = 0
     for path in paths:
         rows = list(sheet_rows(path))
-        persons = [name for name in (rows[0][1] if rows else {}) if name.lower().startswith(_PERSON)]
-        if not persons:
+        people = [name for name in (rows[0][1] if rows else {}) if name.lower().startswith(PERSON)]
+        if not people:
             raise UsageError(
                 "it has no column for a person's answers", place=path, hint="give a sheet written by `agree sheet`"
             )
         for place, row in rows:
-            found = by_row.setdefault(row.get(_ID, "").strip(), [])
-            found += [None] * (columns - len(found)) + [_answer(row[name], place, troubles) for name in persons]
-        columns += len(persons)
-    named = {name.split("/")[1] if name.count("/") == 2 else "" for name in by_row}
-    known: list[What] = [kind for kind in KINDS if kind in named]
-    if len(known) != 1 or len(named) != 1:
+            found = by_row.setdefault(row.get(ID, "").strip(), [])
+            words = [row[name].strip().lower().rstrip(".") for name in people]
+            found += [None] * (columns - len(found)) + [meanings.get(word) for word in words]
+            unknown = (row[name] for name, word in zip(people, words, strict=True) if word not in meanings)
+            troubles += (FileProblem(place, f"{one_line(said, _SHOWN)!r} is {expected}") for said in unknown)
+        columns += len(people)
+    whole = {name: [*found, *[None] * (columns - len(found))] for name, found in by_row.items()}
+    return SheetAnswers(whole, tuple(troubles))
+
+
+_MEANINGS: Mapping[str, bool | None] = {
+    **dict.fromkeys(("yes", "y", "true", "1", "ja", "oui", "si", "sí"), True),
+    **dict.fromkeys(("no", "n", "false", "0", "nein", "non"), False),
+    **dict.fromkeys(("", "?", "unsure", "cannot tell"), None),
+}
+
+
+def read_sheets(paths: Sequence[str]) -> tuple[What, SheetAnswers[bool]]:
+    """Return the kind of the sheets of several people, and their answers combined."""
+    found = answers_in(paths, _MEANINGS, "neither yes nor no")
+    known: list[What] = [kind for kind in KINDS if kinds_of(found.by_row) == {kind}]
+    if not known or any(name.count("/") != 2 for name in found.by_row):
         raise UsageError(
             "the rows come from different kinds of sheets", place=paths[0], hint="leave the column `id` alone"
         )
-    whole = {name: [*found, *[None] * (columns - len(found))] for name, found in by_row.items()}
-    return SheetAnswers(known[0], whole, tuple(troubles))
+    return known[0], found
 
 
 def sheet_rows(path: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the rows by column name; in some countries spreadsheets separate columns by semicolons or tabs."""
-    text = content(path)
-    head = text.partition("\n")[0]
-    mark = max(",;\t", key=head.count)
-    # A cell may be as long as a chapter.
-    csv.field_size_limit(10_000_000)
+    """Yield the rows of a sheet by column name, each with its place."""
     try:
-        for number, row in enumerate(csv.DictReader(io.StringIO(text, newline=""), delimiter=mark), 2):
-            yield (
-                f"{one_line(Path(path).name, _SHOWN)}, row {number}",
-                {str(name).strip(): value or "" for name, value in row.items()},
-            )
+        for number, row in enumerate(_table(content(path)), 2):
+            place = f"{one_line(Path(path).name, _SHOWN)}, row {number}"
+            yield place, {str(name).strip(): value or "" for name, value in row.items()}
     except csv.Error as error:
         raise UsageError(f"it is not a table: {error}", place=path, hint="save it as CSV") from error
-
-
-def _answer(said: str, place: str, troubles: list[FileProblem]) -> bool | None:
-    word = said.strip().lower().rstrip(".")
-    if word in _YES or word in _NO:
-        return word in _YES
-    if word not in _UNSURE:
-        troubles.append(FileProblem(place, f"the answer {one_line(said, _SHOWN)!r} is neither yes nor no"))
-    return None
 
 
 def majority(answers: Sequence[bool | None]) -> bool | None:
