@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from statistics import fmean
@@ -70,7 +70,18 @@ class Table:
             for row in (head[0], rule, *head[1:])
         ]
         body = "\n".join(f"| {line} |" for line in lines) if self.rows else "None."
-        return f"## {self.title}\n\n{self.caption} {self.basis}\n\n{body}\n"
+        return f"## {self.title}\n\n{f'{self.caption} {self.basis}'.strip()}\n\n{body}\n"
+
+
+def said_once(tables: Iterable[Table], said: Iterable[str]) -> Iterator[Table]:
+    """Yield the tables, each without the part of its basis that is among `said` or the basis of an earlier table."""
+    seen = list(said)
+    for one in tables:
+        basis = one.basis
+        for known in seen:
+            basis = basis.removeprefix(known).strip()
+        yield replace(one, basis=basis)
+        seen.append(one.basis)
 
 
 def plain(text: str) -> str:
@@ -102,15 +113,15 @@ def in_csv(cell: Cell, *, lines: bool = False) -> Cell:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-def figure(value: float | None) -> str:
-    """Return a number at three decimals, or a dash for None."""
+def figure(value: float | None, digits: int = 3) -> str:
+    """Return a number at three decimals, or as many as asked for, or a dash for None."""
     if value is None:
         return _NOTHING
     if isinstance(value, int):
         return f"{value:,}"
     if abs(value) >= _LARGE:
         return f"{value:,.1f}"
-    shown = f"{value:.3f}"
+    shown = f"{value:.{digits}f}"
     # A small value that is not zero must not be shown as zero.
     return shown if float(shown) or not value else f"{value:.2g}"
 
@@ -176,15 +187,21 @@ class Report:
     items: Sequence[Mapping[str, object]]
     headline: tuple[str, ...] = ()
     """The main results in at most ten lines, shown where the tables themselves go to files."""
+    verdict: str = ""
+    """Which system is better, in one sentence; empty if no systems are compared."""
 
     def to_markdown(self) -> str:
         """Return the report as Markdown, with its tables at three decimals."""
-        head = "\n".join((f"# {self.title}\n", *(f"- {line}" for line in self.about)))
-        return "\n".join((f"{head}\n", *(table.to_markdown() for table in self.tables)))
+        tables = said_once(self.tables, self.about)
+        return "\n".join((self._head(self.about), *(table.to_markdown() for table in tables)))
 
     def brief(self) -> str:
-        """Return the title with the headline, or with `about` if there is none."""
-        return "\n".join((f"# {self.title}\n", *(f"- {line}" for line in self.headline or self.about))) + "\n"
+        """Return the title and the verdict with the headline, or with `about` if there is none."""
+        return self._head(self.headline or self.about)
+
+    def _head(self, lines: Sequence[str]) -> str:
+        verdict = [f"{unmarked(self.verdict)}\n"] if self.verdict else []
+        return "\n".join((f"# {self.title}\n", *verdict, *(f"- {line}" for line in lines))) + "\n"
 
     def files(self, pictures: Mapping[str, Plot] = NO_PICTURES) -> dict[str, str]:
         """Return the contents of the files by name, with pictures drawn from the tables."""

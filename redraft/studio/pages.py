@@ -16,6 +16,7 @@ from redraft.evaluators.metric_info import MEANINGS
 from redraft.fields import checked
 from redraft.report.dossier.comparison.build import read_beside
 from redraft.report.history.certificates import in_words, packaged, self_checked
+from redraft.report.history.results import told_of_requests
 from redraft.report.pages import comparison
 from redraft.report.pages.assets import template
 from redraft.store.connection import off_loop
@@ -116,10 +117,16 @@ async def _review(request: Request, given: Review | None = None, problem: str = 
     question = await work_of(request).session.question(found.id)
     if question is None:
         return RedirectResponse(f"/runs/{found.id}", 303)
-    title = await read(request, _title, found.document)
+    title, earlier = await read(request, _title, found.document), await read(request, _earlier, found.id)
     values: dict[str, Any] = {"run": found.id, "question": question, "title": title, "given": given or Review()}
+    values["earlier"] = earlier
     values["self_check"] = bool(self_checked(found))
     return page(request, "review", "runs", 422 if problem else 200, problem=problem or question["problem"], **values)
+
+
+def _earlier(store: Store, run: str) -> list[str]:
+    """Return what became of the requests of earlier rounds."""
+    return list(told_of_requests(store, store.judgments.rounds(run)))
 
 
 def _title(store: Store, document: str) -> str:

@@ -89,7 +89,7 @@ def test_hamlet_prints_the_report_and_writes_it_with_its_tables(inside: Inside, 
     assert done.out.startswith("# HAMLET: recall and faithfulness")
     # One summary of each model states everything, the other half; each has one tree of three facts.
     assert 3 < len(done.out.splitlines()) <= 12
-    assert "openai:whole: recall 1.000 of" in done.out
+    assert "openai:whole: recall 1.00 of" in done.out
     assert "## " in whole
     assert "## " not in done.out
     names = {path.stem for path in results.glob("*.csv")} - {"items"}

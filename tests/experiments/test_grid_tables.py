@@ -11,6 +11,7 @@ from redraft.lab.experiments.grid.experiment import GridOutcome, GridSummary, Le
 from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
 from redraft.lab.experiments.grid.tables import (
     agreement_table,
+    basis,
     configuration_table,
     cost_table,
     difference_table,
@@ -187,7 +188,8 @@ def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None
     made = type(made)((*made.contestants, type(made.contestants[0])("people")), made.judges, made.judging, prefers=True)
     some = [judged(one, "a", {"coverage": 0.5}, taken=totals(1, 9, 1)) for one in ("d1", "d2")]
     pairs = [replace(one, second="people") for one in (voted("d1", "a"), voted("d2", "", made=False))]
-    report = GRID.report(outcome(made, [*some, judged("d1", "people", {"coverage": 1.0}), hole], pairs))
+    whole = outcome(made, [*some, judged("d1", "people", {"coverage": 1.0}), hole], pairs)
+    report = GRID.report(whole)
     pictures = drawn("grid", report.tables)
     assert {"scores", "differences_1", "preferences_1", "documents", "cost_coverage"} == set(pictures)
     assert "not measured" not in pictures["documents"].picture().svg
@@ -195,7 +197,13 @@ def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None
     assert one_row(by_name["summaries"], "status", "coverage", document="D2", system="people") == ("failed", None)
     assert "it has no summary of this document" in report.to_markdown()
     assert [item["status"] for item in report.items] == ["done", "done", "done", "failed", "done", "not made"]
-    assert report.headline[1] == "people: coverage 1.000"
+    assert report.headline[1] == "people: coverage 1.00"
+    assert report.to_markdown().count(basis(whole)) == 1
+    better = (
+        "people scores 0.50 higher in coverage than a; with 1 document there is no interval, so this may be chance."
+    )
+    assert report.verdict == better
+    assert all(better in said for said in (report.brief(), report.files()["report.md"]))
 
 
 def four() -> Any:
@@ -271,5 +279,5 @@ def test_the_report_of_refining_draws_rounds_and_gains_and_names_what_failed() -
     assert set(drawn("longsumeval", report.tables)) == {"rounds_coverage", "rounds_consistency", "gains_1"}
     assert "no such thing" in report.to_markdown()
     assert "4 of 5 refined summaries of 5 documents; 1 failed" in report.to_markdown()
-    assert report.headline[0] == "a, coverage 0.6, consistency 0.73, paper, questions: coverage 0.600 → 0.700 (16.667%)"
+    assert report.headline[0] == "a, coverage 0.6, consistency 0.73, paper, questions: coverage 0.60 → 0.70 (16.67%)"
     assert not [table.name for table in report.tables if table.name == "orders"], "there is one order only"

@@ -90,7 +90,7 @@ def test_what_was_not_measured_is_a_dash_and_what_is_little_is_not_nothing(page:
     opened(page, tmp_path)
     page.locator("#e1-t1-1 .data > summary").click()
     first = page.locator("#e1-t1-1 .data tbody tr").first.locator("td").all_inner_texts()
-    assert first == ["narrative", "a", "0-20%", "0.500", "–", "0.001", "0.250", "7"]
+    assert first == ["narrative", "a", "0-20%", "0.50", "–", "0.001", "0.25", "7"]
 
 
 @pytest.mark.parametrize(

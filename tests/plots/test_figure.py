@@ -29,7 +29,7 @@ def test_the_numbers_are_below_it() -> None:
     assert "<td>&lt;I&gt;</td>" in html
     assert '<td class="plot-number">1,234</td>' in html
     assert table(data(["a"], [[1 / 3], [None]])).endswith(
-        '<tr><td class="plot-number">0.333</td></tr><tr><td class="plot-number">–</td></tr></tbody></table>'
+        '<tr><td class="plot-number">0.33</td></tr><tr><td class="plot-number">–</td></tr></tbody></table>'
     )
 
 

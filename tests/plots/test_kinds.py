@@ -217,14 +217,19 @@ class TestDifferences:
     @both
     def test_marks_and_whiskers_stand_at_their_values(self, look: PictureStyle) -> None:
         read = Read(self.plot.picture(look))
-        mark = read.tipped("up: +0.100 [+0.050, +0.200]")
+        mark = read.tipped("up: +0.10 [+0.05, +0.20]")
         assert mark.middle[0] == close(read.tick("0.1")[0])
         spans = [(m.left, m.right) for m in read.of("line", "plot-s1") if m.wide > 5]
         half = (read.tick("0.0")[0] + read.tick("0.1")[0]) / 2
         assert spans[0] == (close(half), close(read.tick("0.2")[0]))
 
-    def test_only_a_clear_difference_is_filled(self) -> None:
+    def test_only_a_clear_difference_is_filled_and_one_without_an_interval_has_a_mark_of_its_own(self) -> None:
         read = Read(self.plot.picture())
+        assert "no interval" not in read.words, "the legend has only the marks that are there"
+        bare = Read(replace(self.plot, differences=[*self.plot.differences, PlottedDifference("bare", 0.1)]).picture())
+        assert {"the interval excludes 0", "the interval includes 0", "no interval"} <= {*bare.words}
+        assert "plot-s6" in bare.tipped("bare").look
+        assert "plot-s1" in bare.tipped("open").look
         assert filled(read.tipped("up"))
         assert not filled(read.tipped("open"))
         assert not any(mark.tip.startswith("\u2068hole") for mark in read.marks)

@@ -103,10 +103,10 @@ def test_nothing_has_no_sign_and_little_is_not_nothing(value: float, text: str) 
 
 def test_numbers_for_readers() -> None:
     assert [shown(v) for v in (None, float("nan"), 0, 0.5, 1 / 3, 12.34, 1234.5, 1e16, 0.00002, -0.25)] == [
-        "–", "–", "0", "0.5", "0.333", "12.3", "1,234", "1e+16", "2e−05", "−0.25",
+        "–", "–", "0", "0.5", "0.33", "12.3", "1,234", "1e+16", "2e−05", "−0.25",
     ]  # fmt: skip
     assert [signed(v) for v in (None, 0, 0.02, -0.02, 1500, 1e-7, -1e-7)] == [
-        "–", "0", "+0.020", "−0.020", "+1,500", "+1e−07", "−1e−07",
+        "–", "0", "+0.02", "−0.02", "+1,500", "+1e−07", "−1e−07",
     ]  # fmt: skip
     assert [percent(v) for v in (None, 0, 0.001, 0.5, 1)] == ["–", "0%", "< 1%", "50%", "100%"]
 

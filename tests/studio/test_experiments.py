@@ -19,6 +19,8 @@ from redraft.errors import UsageError
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.lab.doctor.checkup import ProbeRun, probe_runs
 from redraft.lab.doctor.probes import Probe
+from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
+from redraft.lab.experiments.grid.tables import basis
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from redraft.studio.contracts import ExperimentDetails, ExperimentList
@@ -27,6 +29,7 @@ from redraft.studio.experiment_orders import KINDS, ExperimentBody
 from redraft.studio.experiment_work import ExperimentProgress
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer, Seen
+from tests.experiments.grids import design, judged, outcome
 from tests.store.support import run
 from tests.studio.served import Served, chapter, kept_from, served, until
 
@@ -61,6 +64,25 @@ def progress(client: httpx.Client, name: str) -> ExperimentProgress:
 def ended(client: httpx.Client, name: str) -> ExperimentProgress:
     until(lambda: progress(client, name).status != "running")
     return progress(client, name)
+
+
+def test_the_page_opens_with_the_verdict_and_says_once_what_it_is_based_on(at: Served, tmp_path: Path) -> None:
+    scores = [("a", 2 / 3), ("b", 1 / 3)]
+    some = [judged(f"d{one}", name, {"coverage": score}) for one in range(6) for name, score in scores]
+    made = outcome(design("a", "b"), some)
+    folder = tmp_path / "results" / "mine"
+    folder.mkdir(parents=True)
+    for name, text in GRID.report(made).files().items():
+        (folder / name).write_text(text, "utf-8")
+    with at.client() as client:
+        _, _, page = client.get("/experiments/mine").text.partition("</h1>")
+    opened, _, rest = page.partition("<h2")
+    better = "a scores 0.33 higher in coverage than b (95% interval 0.33 to 0.33)."
+    assert better in opened
+    assert better not in rest
+    assert rest.count(basis(made)) == 1
+    assert "+0.33 [+0.33, +0.33]" in rest, "so the picture says"
+    assert re.findall(r">[^<]*\b0\.\d{3}[^<]*<", rest) == []
 
 
 @pytest.mark.nightly

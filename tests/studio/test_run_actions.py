@@ -247,6 +247,19 @@ def test_the_review_says_what_unticking_a_finding_does(client: httpx.Client) -> 
     assert "Untick a finding to reject it: the reviser does not get it." in client.get(f"/runs/{run}/review").text
 
 
+def test_the_review_of_the_second_round_says_what_became_of_the_requests_of_the_first(client: httpx.Client) -> None:
+    goals = {"coverage": 1.0}
+    run = begin(client, kind="refine", words=60, goals=goals, review=True, rounds=2, allow_self_check=True)
+    assert at_rest(client, run)["status"] == "waiting"
+    page = f"/runs/{run}/review"
+    assert "equest not met" not in client.get(page).text
+    client.post(page, data={"act": "go", "add": "Say how the story ends.\nName the auditor."})
+    assert at_rest(client, run)["status"] == "waiting"
+    text = client.get(page).text
+    for wanted in ("Say how the story ends.", "Name the auditor."):
+        assert f"Request not met: “{wanted}” in revision 1: the built-in model cannot follow requests in words" in text
+
+
 @pytest.mark.slow
 def test_another_model_revises_a_draft_and_the_judge_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")

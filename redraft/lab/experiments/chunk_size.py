@@ -312,7 +312,7 @@ def _headline(outcome: SizeOutcome, _: Sequence[Table]) -> Iterator[str]:
     for size in outcome.design.sizes[:_MOST_SIZES]:
         found = _means(where(outcome.marked, size=size))
         marks = zip(_MARKS_OF_TABLES, found, strict=True)
-        yield f"{size:,} tokens: " + ", ".join(f"{name} {figure(mark)}" for name, mark in marks)
+        yield f"{size:,} tokens: " + ", ".join(f"{name} {figure(mark, 2)}" for name, mark in marks)
     yield _counted(outcome)
 
 

@@ -18,6 +18,7 @@ from redraft.lab.experiments.plan import plan_steps, table_of
 from redraft.llm.budget import PriceTable
 from redraft.report.dossier.comparison.sides import LEAST, interval_of_mean
 from redraft.report.tables import Cell, Report, Table, mean, plain
+from redraft.report.verdict import verdict
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE
 
@@ -280,4 +281,5 @@ class Experiment(Generic[D, O]):
                 f"{headline[-1]}; partial results are below, and the same command with a higher limit continues"
             )
         settings, items = self.settings(outcome), list(self.items(outcome))
-        return Report(self.name, self.title, tuple(about), settings, tables, items, tuple(headline))
+        said = verdict(self.name, tables)
+        return Report(self.name, self.title, tuple(about), settings, tables, items, tuple(headline), said)

@@ -580,7 +580,7 @@ def _about(outcome: RefinedOutcome) -> Iterator[str]:
 
 def _headline(outcome: RefinedOutcome, tables: Sequence[Table]) -> Iterator[str]:
     for one in [one for one in records_of(tables[0]) if one["subset"] == ALL][:8]:
-        first, last, gain = (figure(number(one[name])) for name in ("initial", "refined", "change %"))
+        first, last, gain = (figure(number(one[name]), 2) for name in ("initial", "refined", "change %"))
         who = f"{plain(str(one['drafts by']))}, {one['thresholds']}, {one['order']}, {one['feedback']}"
         yield f"{who}: {one['metric']} {first} → {last} ({gain}%)"
     yield basis(outcome)

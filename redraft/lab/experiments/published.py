@@ -15,7 +15,8 @@ from redraft.evaluators.consensus import RESAMPLES, Interval, draws, interval
 from redraft.lab.experiments.pictures import drawn
 from redraft.report.pages.report import Results, ShownTable
 from redraft.report.plots.picture import Plot
-from redraft.report.tables import Cell, Table, without_marks
+from redraft.report.tables import Cell, Table, said_once, without_marks
+from redraft.report.verdict import verdict
 from redraft.sources import MOST_BYTES, read_file
 from redraft.text.sanitizer import one_line
 
@@ -182,10 +183,12 @@ def read_file_of_results(path: Path, called: str) -> Results:
             place=str(path),
             hint=_HINT,
         ) from error
-    tables = tuple(_shown(stored.experiment, one.table()) for one in stored.tables)
     title = _said(stored.title or stored.experiment or called)
     about, headline = tuple(map(_said, stored.about)), tuple(map(_said, stored.headline))
-    return Results(one_line(stored.experiment), one_line(called), title, about, headline, stored.settings, tables)
+    tables = list(said_once((one.table() for one in stored.tables), (*about, *headline)))
+    shown, said = tuple(_shown(stored.experiment, one) for one in tables), verdict(stored.experiment, tables)
+    name = one_line(stored.experiment)
+    return Results(name, one_line(called), title, about, headline, stored.settings, shown, said)
 
 
 def _shown(experiment: str, table: Table) -> ShownTable:

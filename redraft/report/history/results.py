@@ -440,7 +440,7 @@ def _result(store: Store, run: Run) -> Result:
         compared=store.rulings.comparison(run.id) if run.refinement else None,
         lost=tuple(lost_rounds(store, run)),
         oddities=tuple(store.calls.oddities(run.id)),
-        requests=tuple(_requests(store, rounds)),
+        requests=tuple(told_of_requests(store, rounds)),
     )
 
 
@@ -473,8 +473,8 @@ def not_met(answer: PointAnswer, made: Round) -> str:
     return answer.said or "no reason was given"
 
 
-def _requests(store: Store, rounds: Sequence[Round]) -> Iterator[str]:
-    """Yield the outcome of each request; that of the last revision that tried it counts."""
+def told_of_requests(store: Store, rounds: Sequence[Round]) -> Iterator[str]:
+    """Yield, in a line each, the outcome of each request; that of the last revision that tried it counts."""
     said: dict[str, str] = {}
     for made in rounds:
         if REVIEW not in made.aims or made.base is None:

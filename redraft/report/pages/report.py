@@ -23,7 +23,7 @@ STYLES = ("plots.css", "base.css", "report.css")
 SCRIPT = "report.js"
 _MOST_ROWS = 300
 _FILE_NAME = re.compile(r"[^a-z0-9-]+")
-_TITLE, _FILE = 80, 60
+_TITLE, _FILE, _DIGITS = 80, 60, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,7 @@ class Results:
     headline: tuple[str, ...]
     settings: Mapping[str, Any]
     tables: tuple[ShownTable, ...]
+    verdict: str = ""
 
 
 class ReportPanel(NamedTuple):
@@ -138,7 +139,7 @@ def _panel(anchor: str, one: Set, shown: ShownTable) -> ReportPanel:
         one.letter,
         table,
         tuple(bool(rows) and not any(isinstance(row[at], str) for row in rows) for at in range(len(table.columns))),
-        tuple(tuple(cell if isinstance(cell, str) else number(cell) for cell in row) for row in rows),
+        tuple(tuple(cell if isinstance(cell, str) else number(cell, _DIGITS) for cell in row) for row in rows),
         said,
         tuple(figure(plot, f"{anchor}-p{at}") for at, plot in enumerate(shown.pictures)),
         shown.undrawn,

@@ -197,7 +197,7 @@ _MINUS = "−"
 # Numbers beyond these are shown with a power of ten.
 _LARGEST, _SMALLEST = 1e15, 1e-4
 _GROUPED = 1000
-_FINEST = 0.0005
+_FINEST = 0.005
 
 
 def finite(value: Number) -> Number:
@@ -218,7 +218,7 @@ def written(value: float) -> str:
 
 
 def shown(value: Number) -> str:
-    """Format a value for readers with three digits; a dash for None."""
+    """Format a value for readers with two decimals at most; a dash for None."""
     value = finite(value)
     if value is None:
         return "–"
@@ -230,7 +230,7 @@ def shown(value: Number) -> str:
     elif 0 < size < _FINEST:
         text = f"{value:.1g}"
     else:
-        text = f"{value or 0.0:.3f}" if size < 1 else f"{value:.3g}"
+        text = f"{value or 0.0:.2f}" if size < 1 else f"{value:.3g}"
         text = text.rstrip("0").rstrip(".") if "." in text else text
     return text.replace("-", _MINUS)
 
@@ -241,7 +241,7 @@ def signed(value: Number) -> str:
     if value is None or not _FINEST <= abs(value) < _GROUPED:
         text = shown(value)
         return f"+{text}" if value is not None and value > 0 else text
-    return f"{value:+.3f}".replace("-", _MINUS)
+    return f"{value:+.2f}".replace("-", _MINUS)
 
 
 def percent(share: Number) -> str:

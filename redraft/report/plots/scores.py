@@ -54,6 +54,7 @@ from redraft.report.plots.picture import (
 from redraft.text.words import count
 
 _LOOK = SeriesStyle(1, "", "square", "plain")
+_UNSURE = SeriesStyle(6, "", "diamond", "plain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,19 @@ class PlottedDifference:
     pairs: int | None = None
 
     @property
-    def clear(self) -> bool:
-        """Whether the interval excludes zero."""
-        known = ends(self.low, self.high)
-        return known is not None and (known[0] > 0 or known[1] < 0)
+    def meaning(self) -> str:
+        """What the interval says about the difference, as a key of `_MARKS`."""
+        if (known := ends(self.low, self.high)) is None:
+            return "no interval"
+        return "the interval excludes 0" if known[0] > 0 or known[1] < 0 else "the interval includes 0"
+
+
+# The look of a mark by its meaning, and whether it is hollow.
+_MARKS = {
+    "the interval excludes 0": (_LOOK, False),
+    "the interval includes 0": (_LOOK, True),
+    "no interval": (_UNSURE, True),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +94,15 @@ class Differences:
     title: str = "Paired differences"
 
     def picture(self, look: PictureStyle = WIDE) -> Picture:
-        """Draw a mark for each difference, with whiskers if it has an interval, and filled if that excludes zero."""
+        """Draw a mark for each difference, with whiskers if it has an interval; `_MARKS` says what kind."""
         canvas = Canvas("differences", self.title, look, self._data())
         top = canvas.heading()
         if not self.differences:
             return canvas.nothing(top, "Nothing to compare.")
-        entries = [
-            marker_entry("the interval excludes 0", _LOOK),
-            marker_entry("it includes 0, or there is no interval", _LOOK, hollow=True),
-        ]
-        top = legend(canvas, top, entries) + 8
         drawn = self.differences[:MOST]
+        there = {one.meaning for one in drawn if finite(one.value) is not None}
+        entries = [marker_entry(name, look, hollow=hollow) for name, (look, hollow) in _MARKS.items() if name in there]
+        top = legend(canvas, top, entries) + 8
         words = [_words(one) for one in drawn]
         below = 18 + (SMALL + 4) * canvas.narrow
         made = rows(canvas, top + below, [one.name for one in drawn], aside=max(map(text_width, words)) + 12)
@@ -106,13 +114,11 @@ class Differences:
             if (value := finite(one.value)) is not None:
                 whisker(canvas, x, made.middle(at), one.low, one.high, f"s{_LOOK.colour}")
                 mark = (x.place(value), made.middle(at))
-                canvas.marker(_LOOK, mark, hollow=not one.clear, tip=f"{isolated(one.name)}: {told}")
+                style, hollow = _MARKS[one.meaning]
+                canvas.marker(style, mark, hollow=hollow, tip=f"{isolated(one.name)}: {told}")
         end = level_axis(canvas, x, made.bottom, f"difference in {self.measure}", left=made.left, right=made.right)
         end = left_out(canvas, end, len(self.differences) - len(drawn))
-        caption = (
-            "Each mark is the mean of the paired differences, with its interval. A filled mark means that the interval "
-            "excludes 0; a mark without whiskers has no interval."
-        )
+        caption = "Each mark is the mean of the paired differences, with its interval where there is one."
         told = " ".join(f"{isolated(one.name)}: {_words(one)}." for one in drawn)
         of = f"{isolated(self.first)} minus {isolated(self.second)}"
         return canvas.picture(end, caption, f"Difference in {self.measure}, {of}. {told}")

@@ -376,7 +376,7 @@ def _about(outcome: GridOutcome) -> Iterator[str]:
 def _headline(outcome: GridOutcome, _: Sequence[Table]) -> Iterator[str]:
     for one in outcome.contestants[:_MOST_LINES]:
         scores = zip(outcome.design.metrics, _mean_scores(outcome, one), strict=True)
-        yield f"{plain(one.name)}: {', '.join(f'{metric} {figure(score)}' for metric, score in scores)}"
+        yield f"{plain(one.name)}: {', '.join(f'{metric} {figure(score, 2)}' for metric, score in scores)}"
     yield from and_more(len(outcome.contestants), _MOST_LINES, "systems")
     yield basis(outcome)
 

@@ -536,8 +536,8 @@ def _headline(outcome: HamletOutcome, tables: Sequence[Table]) -> Iterator[str]:
         gap = max((one for one in by_place if one is not None), default=None)
         stated, borne = _recall(items).share(ALL), _faithfulness(items).share(ALL)
         yield (
-            f"{plain(model)}: recall {figure(stated.value)} of {stated.whole:,} key facts, faithful"
-            f" {figure(borne.value)} of {borne.whole:,} sentences, largest gap between fifths {figure(gap)}"
+            f"{plain(model)}: recall {figure(stated.value, 2)} of {stated.whole:,} key facts, faithful"
+            f" {figure(borne.value, 2)} of {borne.whole:,} sentences, largest gap between fifths {figure(gap, 2)}"
         )
     yield from and_more(len(models), _MOST_MODELS, "models")
     yield _counted(outcome)

@@ -364,7 +364,7 @@ def _measure(outcome: QaOutcome) -> str:
     return f"{design.similarity}, {design.embeddings}" if design.embeddings else design.similarity
 
 
-def _headline(outcome: QaOutcome, tables: Sequence[Table]) -> Iterator[str]:
+def _headline(outcome: QaOutcome, _tables: Sequence[Table]) -> Iterator[str]:
     models = group_by(outcome.items, "model")
     for model, items in list(models.items())[:_MOST_MODELS]:
         read = where(items, place="read")
@@ -374,19 +374,16 @@ def _headline(outcome: QaOutcome, tables: Sequence[Table]) -> Iterator[str]:
         abstained = sum(bool(one.abstained) for one in told)
         yield (
             f"{plain(model)}: accuracy {_figure(accuracy)}{_between(low, high)} ({right} of {judged}; {thirds});"
-            f" abstained rightly {figure(share(abstained, len(told)))} ({abstained} of {len(told)})"
+            f" abstained rightly {figure(share(abstained, len(told)), 2)} ({abstained} of {len(told)})"
         )
     yield from and_more(len(models), _MOST_MODELS, "models")
-    differences = next(one for one in tables if one.name == "differences")
-    for *_, first, second, of_type, difference, low, high, questions in differences.rows[:1]:
-        yield f"{first} minus {second}: {_figure(difference)}{_between(low, high)}, {of_type} {questions} questions"
     yield _counted(outcome)
     if missing := [one for subject in outcome.subjects if subject.questions for one in subject.questions.missing]:
         yield f"questions that could not be made: {len(missing)}"
 
 
 def _figure(cell: str | float | None) -> str:
-    return figure(number(cell))
+    return figure(number(cell), 2)
 
 
 def _between(low: str | float | None, high: str | float | None) -> str:

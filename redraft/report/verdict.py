@@ -1,0 +1,126 @@
+"""The verdict on systems that were compared: which is better by what, by how much, and whether that can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from redraft.report.tables import Cell, Table, figure
+from redraft.text.sanitizer import one_line
+from redraft.text.words import count
+
+_MOST, _NAME = 3, 80
+# A smaller difference is none at two digits.
+_SEEN = 0.005
+# From this number of 95% intervals on, one that excludes 0 by chance must be expected.
+_MANY = 10
+_FACTS = ("supported", "in reference")
+
+
+class _Source(NamedTuple):
+    """A table of paired differences: which of its rows count, and what they measure."""
+
+    table: str
+    what: str = ""
+    """What is measured, before the name that the cell of `by` has."""
+    by: str = ""
+    over: str = ""
+    """The column with the number of pairs; by default the one that `drawn` names."""
+    only: tuple[str, tuple[Cell, ...]] = ("", (None,))
+    """A column, and those of its cells that count."""
+
+
+_SOURCES: Mapping[str, tuple[_Source, ...]] = {
+    "grid": (_Source("differences", by="metric", over="documents"),),
+    "hamlet": (_Source("differences", by="metric", only=("level", ("all",))),),
+    "qa": (_Source("differences", "accuracy", over="questions", only=("type", ("all",))),),
+    "context": (_Source("fact_differences", "the share of facts", "figure", only=("figure", _FACTS)),),
+}
+
+
+class _Gap(NamedTuple):
+    """A paired difference, from the system with the higher mean to the other."""
+
+    measure: str
+    better: str
+    worse: str
+    by: float | None
+    low: float | None
+    high: float | None
+    over: str
+    """The number of pairs, in words."""
+
+    def __str__(self) -> str:
+        told = f"{self.better} scores {figure(self.by, 2)} higher in {self.measure} than {self.worse}"
+        between = f" (95% interval {figure(self.low, 2)} to {figure(self.high, 2)})"
+        return told if self.low is None else told + between
+
+
+def verdict(experiment: str, tables: Sequence[Table]) -> str:
+    """Return one sentence on the systems in the tables of an experiment; empty if it compares none."""
+    sources = [one for name in ("context", "qa") for one in _SOURCES[name]] if experiment == "thesis" else ()
+    gaps = [gap for one in sources or _SOURCES.get(experiment, ()) for table in tables for gap in _gaps(one, table)]
+    if not gaps:
+        return ""
+    known = sorted((one for one in gaps if one.by is not None), key=lambda one: -(one.by or 0))
+    if not known:
+        return "Nothing can be compared: no two systems have scores on the same items."
+    names = list(dict.fromkeys(name for one in gaps for name in sorted((one.better, one.worse))))
+    apart = " and ".join(names) if len(names) == 2 else f"any two of the {len(names)} systems"
+    sure = [one for one in known if one.low is not None and one.low > 0]
+    if sure:
+        return f"{_listed(sure)}{_rest(len(known), len(sure))}."
+    if any(one.low is not None for one in known):
+        return f"No metric tells {apart} apart: no 95% interval excludes 0."
+    seen = [one for one in known if (one.by or 0) >= _SEEN]
+    why = f"with {known[0].over} there is no interval"
+    return f"{_listed(seen)}; {why}, so this may be chance." if seen else f"No metric tells {apart} apart; {why}."
+
+
+def _listed(gaps: Sequence[_Gap]) -> str:
+    more = len(gaps) - _MOST
+    *told, last = [*map(str, gaps[:_MOST]), *([count(more, "more difference")] if more > 0 else [])]
+    return f"{', '.join(told)}, and {last}" if told else last
+
+
+def _rest(known: int, sure: int) -> str:
+    """Return what to think of the other differences, and of the clear ones where many are compared."""
+    rest = known - sure
+    told = f"; the other {count(rest, 'difference') if rest > 1 else 'difference'} may be chance" if rest else ""
+    return f"{told}; of {known} such intervals, one in twenty excludes 0 by chance" if known >= _MANY else told
+
+
+def _gaps(source: _Source, table: Table) -> Iterator[_Gap]:
+    if table.name != source.table or not {"first", "second", "difference"} <= {*table.columns}:
+        return
+    records = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    column, cells = source.only
+    judge = records[-1].get("judge") if records else None
+    for one in records:
+        # The last judge is the mean of all, if there are several.
+        if one.get(column) in cells and one.get("judge") == judge:
+            yield _gap(source, one)
+
+
+def _gap(source: _Source, one: Mapping[str, Cell]) -> _Gap:
+    by, low, high = (_number(one.get(name)) for name in ("difference", "95% from", "95% to"))
+    first, second = (_name(one[name]) for name in ("first", "second"))
+    unit = source.over or one_line(str(one.get("drawn")), _NAME)
+    over = count(int(_number(one.get(unit)) or 0), f"{unit[:-3]}y" if unit.endswith("ies") else unit[:-1])
+    where = f"on {one['set']}" if "set" in one else ""
+    measure = one_line(f"{source.what} {one.get(source.by, '')} {where}", _NAME)
+    if by is None or low is None or high is None:
+        low = high = None
+    if by is None or by >= 0:
+        return _Gap(measure, first, second, by, low, high, over)
+    return _Gap(measure, second, first, -by, None if high is None else -high, None if low is None else -low, over)
+
+
+def _number(cell: Cell) -> float | None:
+    return float(cell) if isinstance(cell, int | float) else None
+
+
+def _name(cell: Cell) -> str:
+    """Return the name of a system, in quotes if it has a comma."""
+    name = one_line(str(cell), _NAME, middle=True)
+    return f"“{name}”" if "," in name else name
