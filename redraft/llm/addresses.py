@@ -154,6 +154,14 @@ def is_here(url: str) -> bool:
     return host in {"localhost", "::1"} or host.startswith("127.")
 
 
+def shown_name(model: str, url: str | None) -> str:
+    """Return a model's name for people: one on this machine by its port, not by the company whose protocol it has."""
+    if not url or not is_here(url):
+        return model
+    port = urlsplit(url).port
+    return f"{name_of(model)} (on this machine{f', port {port}' if port else ''})"
+
+
 def is_openais(url: str) -> bool:
     """Return whether an address belongs to OpenAI or Azure."""
     host = urlsplit(url).hostname or ""

@@ -12,6 +12,7 @@ from redraft.graphs.plan import Level
 from redraft.llm.budget import PriceTable, builtin_prices
 from redraft.report.entry import Entry
 from redraft.report.history.results import document_read
+from redraft.report.history.summaries import shown_names
 from redraft.runs.dry_run import DRAFTING, CostEstimate, Stage, dry_run
 from redraft.runs.manager import RunManager
 from redraft.runs.prepare import RunSpec, check_judging, prepare
@@ -66,6 +67,8 @@ class RunPlan(Entry):
     """From the pace of each model's latest answers in the store; None if a model has not answered yet."""
     warnings: tuple[str, ...]
     """Remarks on the document and the models, in sentences."""
+    shown_names: Annotated[dict[str, str], Field(default={}, exclude=True)]
+    """The names of its models for people."""
     chapters: Annotated[tuple[RunPlan, ...], Field(exclude_if=lambda some: not some)] = ()
     """The plans of chapters that are drafted separately; all totals include them."""
 
@@ -88,6 +91,7 @@ def run_plan(spending: CostEstimate, seconds: float | None = None) -> RunPlan:
         validator=spending.pool["validator"].model if judging else None,
         tokenizer=prepared.tokenizer.name,
         seconds=seconds,
+        shown_names=shown_names(prepared.settings, judging),
         chapters=tuple(map(run_plan, spending.chapters)),
     )
 

@@ -12,6 +12,7 @@ from pathlib import PurePath
 from redraft.batches.tables import BatchStanding, pace_of, report_on, standing_of
 from redraft.domain import record_json
 from redraft.errors import RunError
+from redraft.llm.addresses import shown_name
 from redraft.report.history.certificates import self_checked
 from redraft.report.history.trace import scores_of
 from redraft.report.pages.report import ReportRow, Results, ShownTable, sections
@@ -77,6 +78,7 @@ def _status(store: Store, standing: BatchStanding, at_work: frozenset[str]) -> B
         seconds_left=pace.seconds_left if pace else None,
         error=error_on_page(batch.error),
         model=settings["model"],
+        shown_name=shown_name(settings["model"], settings.get("base_url")),
         strategy=settings["strategy"],
         words=settings["words"],
         goals=refinement.get("goals", {}),

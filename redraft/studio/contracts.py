@@ -323,6 +323,8 @@ class BatchStatus(Entry):
     """An error that affects every document."""
     folder: str | None
     model: str
+    shown_name: str = Field(default="", exclude=True)
+    """The model's name for people."""
     strategy: str
     words: int | None
     goals: dict[str, float]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cache
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel
@@ -165,14 +165,16 @@ def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> Form
     return FormField(name, label, text, "text", default)
 
 
-def on_page(text: str) -> str:
+def on_page(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
     """Return a message with settings and next steps as the pages name them, whether it is in the words of the command
-    line or, from the run of a program, in those of Python."""
+    line or, from the run of a program, in those of Python, and with models by their names for people."""
     labels, _ = _labels()
     if (found := _FIELD.match(text)) and found[1] in labels:
         text = f"{labels[found[1]]}{f' ({found[2]})' if found[2] else ''}: {text[found.end() :]}"
     for pattern, said in _SENTENCES:
         text = pattern.sub(said, text)
+    for name, shown in names.items():
+        text = text.replace(name, shown)
     return _SETTING.sub(_label, _COMMAND.sub(_next_step, text))
 
 

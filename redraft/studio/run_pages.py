@@ -17,7 +17,7 @@ from redraft.errors import RedraftError
 from redraft.evaluators.catalog import metrics, names, with_rubrics
 from redraft.fields import checked
 from redraft.report.dossier.build import PROMPTS_ELSEWHERE, read_dossier
-from redraft.report.history.summaries import RunSummary
+from redraft.report.history.summaries import RunSummary, shown_names
 from redraft.report.pages.assets import template
 from redraft.report.pages.dossier import view
 from redraft.report.pages.formatting import packed, page_data
@@ -61,10 +61,13 @@ def _comparable(all_of: Callable[[], list[RunSummary]], run: Status) -> list[Run
 
 
 def _dossier_page(store: Store, status: Status, read_only: bool, others: Sequence[RunSummary]) -> str:
-    dossier = read_dossier(store, status.run)
+    dossier, names = read_dossier(store, status.run), status.shown_names
+    run = dossier.run
+    judges = tuple(names.get(one, one) for one in run.judges)
+    run = run.model_copy(update={"model": names.get(run.model, run.model), "judges": judges})
     # Here each call shows its prompt and its reply.
     left_out = [one for one in dossier.left_out if not one.startswith(PROMPTS_ELSEWHERE)]
-    dossier = in_page_words(dossier.model_copy(update={"left_out": left_out}))
+    dossier = in_page_words(dossier.model_copy(update={"left_out": left_out, "run": run}))
     said = {one.finding: to_jsonable_python(one) for one in run_views.opinions_of(store, status.run).opinions}
     findings = {one.number: {"id": one.id, "opinion": said.get(one.id)} for one in dossier.findings}
     return template("studio/run.html").render(
@@ -124,7 +127,8 @@ async def _refine(
     values = dict(await read(request, _to_refine, run, asked))
     context = context_of(request)
     if plan:
-        values["notes"] = tuple(map(on_page, plan.warnings))
+        names = shown_names(plan.prepared.settings, plan.order.judging)
+        values |= {"names": names, "notes": [on_page(note, names) for note in plan.warnings]}
     values["not_understood"] = NOT_UNDERSTOOD
     values |= {"models": (EXTRACTIVE, *context.models), "limits": limits_of(context.config.limits, asked.max_cost)}
     return page(request, "refine", "runs", status, asked=asked, plan=plan, problem=shown, **values)

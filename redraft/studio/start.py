@@ -19,6 +19,7 @@ from redraft.fields import checked
 from redraft.lab.doctor.checkup import DOCTOR
 from redraft.readers.documents import finished
 from redraft.readers.parts import chapters, part_read
+from redraft.report.history.summaries import shown_names
 from redraft.runs.dry_run import CostEstimate, spending_of
 from redraft.runs.plans import RunPlan, run_plan, seconds_of
 from redraft.runs.prepare import check_judging, prepare
@@ -191,7 +192,8 @@ async def plan_of(context: StudioContext, wanted: WantedRuns) -> RunPlan:
     """Return the plan of a run. No model is called, and nothing is stored."""
     spending = await off_loop(_planned, context, wanted)
     seconds = await off_loop(seconds_of, context.reading, spending, context.config.limits.concurrency)
-    said = tuple(map(on_page, spending.warnings))
+    names = shown_names(spending.prepared.settings, spending.order.judging)
+    said = tuple(on_page(note, names) for note in spending.warnings)
     return run_plan(replace(spending, warnings=said), seconds)
 
 

@@ -6,6 +6,7 @@ import zipfile
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -279,6 +280,16 @@ def test_another_model_revises_a_draft_and_the_judge_stays(tmp_path: Path, monke
             at_rest(client, forked.json()["run"])
             told = client.get(f"/api/runs/{forked.json()['run']}/dossier").json()["run"]
             assert (told["settings"]["model"], told["settings"]["context_tokens"]) == ("openai:other", 4000)
+            here = f"other (on this machine, port {urlsplit(chat.base_url).port})"
+            of_run = f"/runs/{forked.json()['run']}"
+            for page in ("/runs", of_run, f"{of_run}/refine"):
+                shown = client.get(page).text.partition('id="about"')[0]
+                assert here in shown, page
+                assert "openai:other" not in shown, page
+            form = {"model": "other", "kind": "evaluate", "judge": "other"}
+            plan = client.post("/runs/new", data=form, files={"file": ("a.md", chapter().encode())}).text
+            assert plan.count(f"<bdi>{here}</bdi>") == 2, plan
+            assert "openai:other" not in plan
             assert told["judging"]["judges"] == ["extractive"]
             assert client.post(f"/api/runs/{run}/fork", json={"model": "nobody"}).status_code in (400, 422)
             own = begin(client, model="other", kind="evaluate", words=40, allow_self_check=True)

@@ -6,14 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
+from pydantic import Field
+
 from redraft.domain import GIVEN, OTHER, Draft, Evaluation, record_json
 from redraft.errors import RunError
 from redraft.evaluators.metric_info import PREFERENCE
+from redraft.llm.addresses import shown_name
 from redraft.report.entry import Entry, Line
 from redraft.report.history.certificates import Certificate, self_checked
 from redraft.report.history.results import Result, count_sentences, figures
 from redraft.report.history.trace import scores_among
-from redraft.settings import GIVEN_STRATEGY, ExperimentPart
+from redraft.settings import GIVEN_STRATEGY, DraftConfig, ExperimentPart, JudgeConfig
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
@@ -145,6 +148,8 @@ class RunSummary(Entry):
     """Empty for a summary given by the user."""
     model: str
     judges: tuple[str, ...]
+    shown_names: dict[str, str] = Field(default={}, exclude=True)
+    """The names of its models for people."""
     document: str
     title: str
     query: Line
@@ -164,6 +169,17 @@ class RunSummary(Entry):
     cost_usd: float | None
     """None if a price is unknown."""
     seconds: float
+
+
+def shown_names(settings: DraftConfig, judging: JudgeConfig | None) -> dict[str, str]:
+    """Return the names of a run's models for people."""
+    found = {settings.model: shown_name(settings.model, settings.base_url)}
+    for judge in judging.judges if judging else ():
+        own = judging.models.get(judge) if judging else None
+        address = (own and own.base_url) or (judging and judging.base_url) or settings.base_url
+        shown = shown_name(own.model if own else judge, address)
+        found = {judge: shown, own.model if own else judge: shown} | found
+    return found
 
 
 def summary_of(store: Store, run: Run) -> RunSummary:
@@ -190,6 +206,7 @@ def summaries(store: Store, runs: Sequence[Run]) -> list[RunSummary]:
             strategy="" if run.settings.strategy == GIVEN_STRATEGY else run.settings.strategy,
             model=run.settings.model,
             judges=run.judging.judges if run.judging else (),
+            shown_names=shown_names(run.settings, run.judging),
             title=titles.get(run.document, ""),
             query=run.settings.query or "",
             words=words,

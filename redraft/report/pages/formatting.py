@@ -6,7 +6,7 @@ import base64
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -171,6 +171,11 @@ def sentence_label(sentence: SentenceEntry) -> str:
     return f"Sentence {sentence.number}: {', '.join(parts)}"
 
 
+def by_name(models: str | Sequence[str], names: Mapping[str, str]) -> str:
+    """Return models by their names for people."""
+    return ", ".join(names.get(one, one) for one in ((models,) if isinstance(models, str) else models))
+
+
 def coded(text: str) -> Markup:
     """Return a sentence in which commands in backquotes are code."""
     parts = text.split("`")
@@ -190,6 +195,7 @@ FILTERS: dict[str, Callable[..., str]] = {"many": count} | {
         address,
         pace,
         lasting,
+        by_name,
         cell,
         setting,
         kind,
