@@ -367,16 +367,21 @@ class Evaluation:
         return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
 
 
+QuestionWord = Literal["what", "when", "where", "who", "how", "why"]
+Share = Annotated[float, Field(ge=0, le=1)]
+"""A place in a document, from 0 to 1."""
+
+
 @dataclass(frozen=True, slots=True)
 class PackQuestion:
-    """A question about a document and the document's answer. `position` is its place from 0 to 1."""
+    """A question about a document and the document's answer."""
 
-    id: Annotated[int, Field(serialization_alias="rank")]
-    text: Annotated[str, Field(serialization_alias="question")]
-    kind: str
+    id: Annotated[int, Field(alias="rank")]
+    text: Annotated[str, Field(alias="question")]
+    kind: QuestionWord
     answer: str
     evidence: Evidence
-    position: float
+    position: Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,14 +401,16 @@ class Pack:
 Perspective = Literal["analytical", "narrative"]
 """The point of view of key facts: what the text means and argues, or what happens in it."""
 Level = Literal["root", "branch", "leaf"]
+Dimension = Literal["faithfulness", "objectivity", "significance", "orphaned", "unjudged"]
+"""What a key fact failed in. Besides the three dimensions, a fact may be `orphaned`, or `unjudged` where there is no
+verdict on it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """Why a key fact was pruned: the dimension in which it failed and the validator's reason. Besides the three
-    dimensions, a fact may be `orphaned`, or `unjudged` where there is no verdict on it."""
+    """Why a key fact was pruned: the dimension in which it failed and the validator's reason."""
 
-    dimension: str
+    dimension: Dimension
     reason: str
 
 
@@ -414,9 +421,9 @@ class KeyFact:
     id: int
     level: Level
     parent: int | None
-    text: Annotated[str, Field(serialization_alias="fact")]
+    text: Annotated[str, Field(alias="fact")]
     evidence: Evidence
-    objections: Annotated[tuple[Objection, ...], Field(serialization_alias="pruned")] = ()
+    objections: Annotated[tuple[Objection, ...], Field(alias="pruned")] = ()
     """Empty for a fact that is kept; pruned facts stay in the record."""
 
     @property
@@ -429,12 +436,12 @@ class KeyFact:
 class Tree:
     """The key facts of one stretch of a document from one perspective, and the question that they answer."""
 
-    chunk: int
+    chunk: Annotated[int, Field(ge=0)]
     perspective: Perspective
     span: Span
-    position: float
-    """The middle of the stretch as a position from 0 to 1."""
-    facts: tuple[KeyFact, ...]
+    position: Share
+    """The middle of the stretch."""
+    facts: Annotated[tuple[KeyFact, ...], Field(min_length=1, fail_fast=True)]
     query: str = ""
     """Empty where no fact of the tree was kept, or where no question was written."""
 
@@ -453,7 +460,7 @@ class KeyFacts:
     builder: str
     validator: str
     prompt_hashes: Mapping[str, str]
-    trees: tuple[Tree, ...]
+    trees: Annotated[tuple[Tree, ...], Field(min_length=1, fail_fast=True)]
     missing: tuple[str, ...] = ()
     """What could not be built, and why."""
     imported: bool = False
@@ -538,9 +545,9 @@ THIRDS: tuple[Third, ...] = get_args(Third)
 class TypedQuestion:
     """A question about one paragraph, with its reference answer."""
 
-    id: Annotated[int, Field(serialization_alias="rank")]
+    id: Annotated[int, Field(alias="rank")]
     type: QuestionType
-    text: Annotated[str, Field(serialization_alias="question")]
+    text: Annotated[str, Field(alias="question")]
     answer: str
     """"yes" or "no" for a binary question; empty for an unanswerable one."""
     reason: str

@@ -12,7 +12,7 @@ from redraft.agents.accounts import Account, Attempt, Entries, LikelyAnswer, acc
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, document_fields
 from redraft.agents.judge import Judge, batch_size, window_of
 from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
-from redraft.domain import KeyFact, Level, Perspective, Span
+from redraft.domain import Dimension, KeyFact, Level, Perspective, Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE, Prompt, Unsure
 from redraft.prompts.factual import SPLIT_FACTS, FactsGiven
@@ -86,7 +86,7 @@ class FactChecker:
         given, room = factual.GrowGiven(excerpt=excerpt), self.judge.reply_tokens
         return (await self.judge.ask(factual.GROWING[perspective], given, room, label, attempt)).value
 
-    async def vet(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Mapping[str, Account[FactVerdict]]:
+    async def vet(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Mapping[Dimension, Account[FactVerdict]]:
         """Return the verdicts on each fact, by dimension."""
         accounts = await gather_all(
             [
@@ -95,7 +95,8 @@ class FactChecker:
                 self._opinions(factual.FACTS_SIGNIFICANT, excerpt, facts, f"significance of {label}"),
             ]
         )
-        return dict(zip(("faithfulness", "objectivity", "significance"), accounts, strict=True))
+        dimensions: tuple[Dimension, ...] = ("faithfulness", "objectivity", "significance")
+        return dict(zip(dimensions, accounts, strict=True))
 
     async def _supported(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Account[FactVerdict]:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactVerdict]:

@@ -17,6 +17,7 @@ from lemminflect import getAllLemmas, getInflection
 from redraft.builtin.draft import centrality, standing_alone
 from redraft.builtin.prose import LAST_RESORT, finish, plain, read
 from redraft.builtin.references import NamedPeople
+from redraft.domain import QuestionWord
 from redraft.prompts import qa
 from redraft.prompts.qa import AskTypedGiven, TypedReply
 from redraft.text.languages import ENGLISH
@@ -157,7 +158,7 @@ def _candidates(excerpt: str) -> Iterator[_Candidate]:
         quote = excerpt[span.start : span.end]
         told = one_line(quote)
         question, answer = question_about(told, people) or (ask_whether(told), told)
-        kind: qa.Kind = "who" if question.startswith("Who") else "what"
+        kind: QuestionWord = "who" if question.startswith("Who") else "what"
         asked = qa.DocumentQuestion(question=question, kind=kind, answer=answer, quote=quote)
         yield _Candidate(asked, own * (_WHETHER_WORTH if answer == told else 1), span.start / len(excerpt))
 

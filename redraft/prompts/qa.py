@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from redraft.domain import QuestionType
+from redraft.domain import QuestionType, QuestionWord
 from redraft.prompts.contract import (
     UNSURE,
     Also,
@@ -59,8 +59,7 @@ Answered = Annotated[
 ]
 """Whether a text holds the answer to a question; None where a reply leaves that out."""
 
-Kind = Literal["what", "when", "where", "who", "how", "why"]
-QuestionKind = Annotated[Kind, BeforeValidator(lenient(Kind, "what"))]
+QuestionKind = Annotated[QuestionWord, BeforeValidator(lenient(QuestionWord, "what"))]
 Verdict = Literal["agrees", "contradicts", "unrelated", "unclear"]
 _VERDICTS = dict.fromkeys(
     ("agree", "agreed", "agreement", "in agreement", "consistent", "no contradiction", "does not contradict",

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from dataclasses import asdict, fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, ParamSpec, Protocol, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter
@@ -281,7 +281,9 @@ def _reading(kind: Any, columns: tuple[str, ...]) -> tuple[list[tuple[str, bool]
     hints = {name: hint for name, hint in get_type_hints(kind).items() if name in {one.name for one in fields(kind)}}
     wanted = [(name, _holds(hint, tuple, list, dict, Mapping)) for name, hint in hints.items() if name in columns]
     checked = any(several or _holds(hints[name], bool) for name, several in wanted)
-    return wanted, TypeAdapter(kind).validate_python if checked else lambda values: kind(**values)
+    if not checked:
+        return wanted, lambda values: kind(**values)
+    return wanted, partial(TypeAdapter(kind).validate_python, by_name=True)
 
 
 def _holds(hint: object, *kinds: object) -> bool:

@@ -15,9 +15,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from redraft.domain import Evaluation, Evidence, Finding, Lookup, Outcome, Pack, PackQuestion, Round, Span, Task
+from redraft.domain import (
+    Evaluation,
+    Evidence,
+    Finding,
+    Lookup,
+    Outcome,
+    Pack,
+    PackQuestion,
+    QuestionWord,
+    Round,
+    Span,
+    Task,
+)
 from redraft.errors import RunError, StoreError, UsageError
-from redraft.prompts.qa import Kind
 from redraft.settings import (
     BuildKeyfacts,
     BuildQuestions,
@@ -128,7 +139,9 @@ _json = st.recursive(
     lambda some: st.lists(some, max_size=3) | st.dictionaries(_texts, some, max_size=3),
     max_leaves=5,
 )
-_questions = st.builds(PackQuestion, _numbers, _texts, st.sampled_from(get_args(Kind)), _texts, _evidence, _shares)
+_questions = st.builds(
+    PackQuestion, _numbers, _texts, st.sampled_from(get_args(QuestionWord)), _texts, _evidence, _shares
+)
 _packs = st.builds(
     lambda some, hashes, missing, imported: pack(
         unused(),

@@ -13,10 +13,8 @@ from redraft.domain import (
     KeyFact,
     KeyFacts,
     Level,
-    Objection,
     Pack,
     PackQuestion,
-    Span,
     Tree,
     TypedQuestion,
     TypedQuestions,
@@ -26,11 +24,7 @@ from redraft.errors import PackError
 from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of
 from redraft.evaluators.reference.pack_file import (
     AGAIN,
-    GivenEvidence,
-    GivenFact,
     GivenPack,
-    GivenQuestion,
-    GivenTree,
     GivenTyped,
     GivenTypedQuestion,
     PackContents,
@@ -63,7 +57,9 @@ class Checker:
         if not given.questions and not given.keyfacts and not given.typed:
             self._refuse("there are no questions and no key facts in it")
         self._affordable(given)
-        return self._pack(given), self._keyfacts(given), self._typed(given.typed)
+        if given.keyfacts:
+            self._check_keyfacts(given.keyfacts)
+        return self._pack(given), given.keyfacts, self._typed(given.typed) if given.typed else None
 
     def _affordable(self, given: GivenPack) -> None:
         """Refuse more evidence without a place than can be looked for in the whole document in a moment."""
@@ -84,97 +80,82 @@ class Checker:
             return None
         if given.id is None or given.model is None:
             self._refuse("it does not say which questions these are, and by whom")
-        questions = tuple(self._question(at, one) for at, one in enumerate(given.questions, 1))
-        if len({one_line(question.text).casefold() for question in questions}) < len(questions):
-            self._refuse("a question is in it twice")
-        if pack_id(self.document.id, questions) != given.id:
+        for rank, one in enumerate(given.questions, 1):
+            self._check_question(rank, one)
+        self._differ(given.questions, "question")
+        if pack_id(self.document.id, given.questions) != given.id:
             self._refuse(f"its questions are not those of pack {one_line(given.id, 20)}: the file was changed")
-        missing = tuple(given.missing)
-        return Pack(given.id, self.document.id, given.model, given.prompt_hashes, questions, missing, imported=True)
+        about = self.document.id
+        return Pack(given.id, about, given.model, given.prompt_hashes, given.questions, given.missing, imported=True)
 
-    def _question(self, rank: int, given: GivenQuestion) -> PackQuestion:
+    def _differ(self, questions: Sequence[PackQuestion | TypedQuestion], what: str) -> None:
+        if len({one_line(question.text).casefold() for question in questions}) < len(questions):
+            self._refuse(f"a {what} is in it twice")
+
+    def _check_question(self, rank: int, given: PackQuestion) -> None:
         where = f"question {rank}"
-        if given.rank != rank:
-            self._refuse(f"{where} has the rank {given.rank}")
-        if not (count_words(given.question) and count_words(given.answer)):
+        if given.id != rank:
+            self._refuse(f"{where} has the rank {given.id}")
+        if not (count_words(given.text) and count_words(given.answer)):
             self._refuse(f"{where} has no words, or its answer has none")
-        evidence = self._evidence(given.evidence, where)
-        return PackQuestion(rank, given.question, given.kind, given.answer, evidence, given.position)
+        self._check_evidence(given.evidence, where)
 
-    def _typed(self, given: GivenTyped | None) -> TypedQuestions | None:
-        if given is None:
-            return None
+    def _typed(self, given: GivenTyped) -> TypedQuestions:
         if not 0 < given.end <= len(self.document.text):
             self._refuse("its typed questions are about more than there is of the document")
         questions = tuple(self._typed_question(at, one, given.end) for at, one in enumerate(given.questions, 1))
-        if len({one_line(question.text).casefold() for question in questions}) < len(questions):
-            self._refuse("a typed question is in it twice")
+        self._differ(questions, "typed question")
         if typed_id(self.document.id, given.end, questions) != given.id:
             self._refuse(
                 f"its typed questions are not those with the id {one_line(given.id, 20)}: the file was changed"
             )
-        about, missing = self.document.id, tuple(given.missing)
-        hashes = given.prompt_hashes
-        return TypedQuestions(given.id, about, given.model, hashes, given.end, questions, missing, imported=True)
+        hashes, missing = given.prompt_hashes, given.missing
+        return TypedQuestions(
+            given.id, given.document, given.model, hashes, given.end, questions, missing, imported=True
+        )
 
     def _typed_question(self, rank: int, given: GivenTypedQuestion, end: int) -> TypedQuestion:
         where = f"typed question {rank}"
-        if given.rank != rank:
-            self._refuse(f"{where} has the rank {given.rank}")
-        paragraph = Span(*given.paragraph)
+        if given.id != rank:
+            self._refuse(f"{where} has the rank {given.id}")
+        paragraph = given.paragraph
         if not 0 <= paragraph.start < paragraph.end <= end:
             self._refuse(f"{where} is about a place that was not asked about")
         if third_of(paragraph, end) != given.third:
             self._refuse(f"{where} is not about the {given.third}")
-        made = TypedQuestion(rank, given.type, given.question, given.answer, given.reason, paragraph)
+        made = TypedQuestion(rank, given.type, given.text, given.answer, given.reason, paragraph)
         if flaw := flaw_of(made, self.document.text[paragraph.start : paragraph.end]):
             self._refuse(f"{where} {flaw}")
         return made
 
-    def _keyfacts(self, given: GivenPack) -> KeyFacts | None:
-        found = given.keyfacts
-        if found is None:
-            return None
-        trees = tuple(self._tree(number, one) for number, one in enumerate(found.trees, 1))
-        self._in_order(trees)
-        if not any(tree.kept for tree in trees):
+    def _check_keyfacts(self, found: KeyFacts) -> None:
+        for number, tree in enumerate(found.trees, 1):
+            self._check_tree(number, tree)
+        self._in_order(found.trees)
+        if not any(tree.kept for tree in found.trees):
             self._refuse("all of its key facts were pruned")
-        if keyfacts_id(self.document.id, trees) != found.id:
+        if keyfacts_id(self.document.id, found.trees) != found.id:
             self._refuse(f"its key facts are not those with the id {one_line(found.id, 20)}: the file was changed")
-        return KeyFacts(
-            found.id,
-            self.document.id,
-            found.builder,
-            found.validator,
-            found.prompt_hashes,
-            trees,
-            tuple(found.missing),
-            imported=True,
-        )
 
-    def _tree(self, number: int, given: GivenTree) -> Tree:
-        where = f"tree {number}"
-        span, length = Span(*given.span), len(self.document.text)
-        if not 0 <= span.start < span.end <= length:
+    def _check_tree(self, number: int, tree: Tree) -> None:
+        where, length = f"tree {number}", len(self.document.text)
+        if not 0 <= tree.span.start < tree.span.end <= length:
             self._refuse(f"{where} is about a place that is not in the document")
-        if abs(given.position - middle_of(span, length)) > _ROUNDING:
-            self._refuse(f"{where} is not at the position {given.position}")
-        facts = tuple(self._fact(at, one, where) for at, one in enumerate(given.facts, 1))
-        self._hang_together(facts, where)
-        tree = Tree(given.chunk, given.perspective, span, given.position, facts, given.query)
+        if abs(tree.position - middle_of(tree.span, length)) > _ROUNDING:
+            self._refuse(f"{where} is not at the position {tree.position}")
+        for at, fact in enumerate(tree.facts, 1):
+            self._check_fact(at, fact, where)
+        self._hang_together(tree.facts, where)
         if tree.query and not (tree.kept and count_words(tree.query)):
             self._refuse(f"the query of {where} has no words, or nothing that answers it")
-        return tree
 
-    def _fact(self, number: int, given: GivenFact, where: str) -> KeyFact:
+    def _check_fact(self, number: int, fact: KeyFact, where: str) -> None:
         where = f"fact {number} of {where}"
-        if given.id != number:
-            self._refuse(f"{where} has the number {given.id}")
-        if not count_words(given.fact):
+        if fact.id != number:
+            self._refuse(f"{where} has the number {fact.id}")
+        if not count_words(fact.text):
             self._refuse(f"{where} has no words")
-        evidence = self._evidence(given.evidence, where)
-        objections = tuple(Objection(one.dimension, one.reason) for one in given.pruned)
-        return KeyFact(number, given.level, given.parent, given.fact, evidence, objections)
+        self._check_evidence(fact.evidence, where)
 
     def _hang_together(self, facts: Sequence[KeyFact], where: str) -> None:
         """Raise unless, depth first, every fact follows a parent of the level above, and no fact survives its parent.
@@ -199,16 +180,14 @@ class Checker:
             if not same and not (tree.chunk > before.chunk and tree.span.start >= before.span.end):
                 self._refuse(f"tree {number} is not in its place")
 
-    def _evidence(self, given: GivenEvidence, where: str) -> Evidence:
-        text, span, document = given.text, None, self.document.text
-        if given.span is not None:
-            span = Span(*given.span)
-            there = 0 <= span.start < span.end <= len(document) and document[span.start : span.end] == text
-        else:
+    def _check_evidence(self, given: Evidence, where: str) -> None:
+        (text, span), document = (given.text, given.span), self.document.text
+        if span is None:
             there = text in document
+        else:
+            there = 0 <= span.start < span.end <= len(document) and document[slice(*span)] == text
         if not there:
             self._refuse(f"the evidence of {where} is not at that place in the document")
-        return Evidence(text, span)
 
 
 _IMPORTED = "imported"

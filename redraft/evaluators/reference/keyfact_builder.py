@@ -12,7 +12,7 @@ from redraft.agents.accounts import FIRST, Attempt, gather_all
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.fact_checker import FactChecker, FactVerdict
 from redraft.agents.judge import Judge
-from redraft.domain import Chunk, Evidence, KeyFact, KeyFacts, Objection, Perspective, Span, Tree, content_id
+from redraft.domain import Chunk, Dimension, Evidence, KeyFact, KeyFacts, Objection, Perspective, Span, Tree, content_id
 from redraft.errors import CutThought, JudgingError, RejectedRequest, ReplyError
 from redraft.events import Noted, Observer
 from redraft.prompts.book import PromptBook
@@ -198,7 +198,7 @@ class Gardener:
         ]
         return vetted, next((account.trouble for account in accounts.values() if account.trouble), "")
 
-    def _evidence(self, fact: str, opinions: Mapping[str, FactVerdict | None], span: Span) -> Evidence:
+    def _evidence(self, fact: str, opinions: Mapping[Dimension, FactVerdict | None], span: Span) -> Evidence:
         """Return the place of a fact: its quote, or the nearest passage in the chunk."""
         quote = next((opinion.quote for opinion in opinions.values() if opinion and opinion.quote), "")
         found = self.reader.quoted(quote or fact, [span]).span
@@ -232,7 +232,7 @@ def hashes(book: PromptBook) -> dict[str, str]:
     return {prompt.name: book.hash(prompt) for prompt in BUILDING}
 
 
-def _objections(opinions: Mapping[str, FactVerdict | None]) -> tuple[Objection, ...]:
+def _objections(opinions: Mapping[Dimension, FactVerdict | None]) -> tuple[Objection, ...]:
     """Return why a fact is pruned. Facts without a verdict are pruned too."""
     found: list[Objection] = []
     for dimension, opinion in opinions.items():

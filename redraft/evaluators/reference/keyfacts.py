@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
-from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree, content_id
+from redraft.domain import Dimension, Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree, content_id
 from redraft.prompts.factual import FactTree
 from redraft.text.sanitizer import one_line
 from redraft.text.words import same_words, words_key
@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 ALL = "all"
-ORPHANED, UNJUDGED = "orphaned", "unjudged"
+ORPHANED: Dimension = "orphaned"
+UNJUDGED: Dimension = "unjudged"
 _BINS = 5
 _LONGEST_FACT = 400
 

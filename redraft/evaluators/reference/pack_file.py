@@ -14,19 +14,16 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from redraft.domain import (
     Document,
     KeyFacts,
-    Level,
     Pack,
     PackQuestion,
-    Perspective,
-    QuestionType,
     Third,
+    TypedQuestion,
     TypedQuestions,
     content_id,
 )
 from redraft.errors import PackError
 from redraft.evaluators.reference.keyfacts import pruning
-from redraft.fields import in_words
-from redraft.prompts.qa import Kind
+from redraft.fields import MOST_QUESTIONS, in_words
 from redraft.sources import STDIN, read_file, read_stdin
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
@@ -97,118 +94,44 @@ def read_pack_file(source: str) -> bytes:
         raise PackError(f"cannot be read: {error.strerror}", place=source, hint="check the path") from error
 
 
-Name = Annotated[str, Field(max_length=1000)]
-Words = Annotated[str, Field(max_length=10_000)]
-Key = Annotated[str, Field(max_length=100)]
-Place = Annotated[list[int], Field(min_length=2, max_length=2)]
-Share = Annotated[float, Field(ge=0, le=1)]
-Hashes = Annotated[dict[str, Name], Field(max_length=100)]
+# The most characters or entries of what has this name in a file, and of all else.
+_MOST = {"text": 100_000, "facts": 5_000, "prompt_hashes": 100}
+_MOST_CHARACTERS, _MOST_ENTRIES = 10_000, 20_000
 
 
-class _PackPart(BaseModel):
-    """A part of the file. Unknown fields, from later versions, are ignored."""
+@dataclass(frozen=True, slots=True)
+class GivenTypedQuestion(TypedQuestion):
+    """A typed question with the third of the document that it is about."""
 
-    model_config = ConfigDict(strict=True, allow_inf_nan=False, defer_build=True)
-
-
-class GivenEvidence(_PackPart):
-    """A quotation of the document and its place."""
-
-    text: Annotated[str, Field(max_length=100_000)]
-    span: Place | None
-
-
-class GivenQuestion(_PackPart):
-    """A question with the document's answer."""
-
-    rank: int
-    question: Words
-    kind: Kind
-    answer: Words
-    evidence: GivenEvidence
-    position: Share
-
-
-class GivenObjection(_PackPart):
-    """Why a fact was pruned."""
-
-    dimension: Literal["faithfulness", "objectivity", "significance", "orphaned", "unjudged"]
-    reason: Words
-
-
-class GivenFact(_PackPart):
-    """A key fact, possibly pruned."""
-
-    id: int
-    level: Level
-    parent: int | None
-    fact: Words
-    evidence: GivenEvidence
-    pruned: Annotated[list[GivenObjection], Field(max_length=10)]
-
-
-class GivenTree(_PackPart):
-    """The key facts of one stretch from one perspective."""
-
-    chunk: Annotated[int, Field(ge=0)]
-    perspective: Perspective
-    span: Place
-    position: Share
-    query: Words
-    facts: Annotated[list[GivenFact], Field(min_length=1, max_length=5000, fail_fast=True)]
-
-
-class GivenKeyFacts(_PackPart):
-    """All trees of the document."""
-
-    id: Key
-    builder: Name
-    validator: Name
-    prompt_hashes: Hashes
-    trees: Annotated[list[GivenTree], Field(min_length=1, max_length=20_000, fail_fast=True)]
-    missing: Annotated[list[Words], Field(max_length=20_000, fail_fast=True)]
-
-
-class GivenTypedQuestion(_PackPart):
-    """A typed question with its reference answer, which is empty for unanswerable ones."""
-
-    rank: int
-    type: QuestionType
     third: Third
-    question: Words
-    answer: Words
-    reason: Words
-    paragraph: Place
 
 
-class GivenTyped(_PackPart):
-    """All typed questions of the document."""
+@dataclass(frozen=True, slots=True)
+class GivenTyped(TypedQuestions):
+    """The typed questions of a file."""
 
-    id: Key
-    model: Name
-    prompt_hashes: Hashes
-    end: int
-    questions: Annotated[list[GivenTypedQuestion], Field(min_length=1, max_length=10_000, fail_fast=True)]
-    missing: Annotated[list[Words], Field(max_length=20_000, fail_fast=True)]
+    questions: Annotated[tuple[GivenTypedQuestion, ...], Field(min_length=1, fail_fast=True)]
 
 
-class _About(_PackPart):
-    id: Key
-    title: Words
+class _About(BaseModel):
+    id: str
+    title: str
 
 
-class GivenPack(_PackPart):
-    """The whole file; without questions it has no id and no model."""
+class GivenPack(BaseModel):
+    """The whole file; without questions it has no id and no model. Unknown fields, from later versions, are ignored."""
+
+    model_config = ConfigDict(allow_inf_nan=False, defer_build=True)
 
     format: Literal["redraft-pack"]
     version: Literal[3]
-    id: Key | None
+    id: str | None
     document: _About
-    model: Name | None
-    prompt_hashes: Hashes
-    questions: Annotated[list[GivenQuestion], Field(max_length=1000, fail_fast=True)]
-    missing: Annotated[list[Words], Field(max_length=20_000, fail_fast=True)] = []
-    keyfacts: GivenKeyFacts | None = None
+    model: str | None
+    prompt_hashes: dict[str, str]
+    questions: Annotated[tuple[PackQuestion, ...], Field(max_length=MOST_QUESTIONS, fail_fast=True)]
+    missing: tuple[str, ...] = ()
+    keyfacts: KeyFacts | None = None
     typed: GivenTyped | None = None
 
 
@@ -242,13 +165,36 @@ def shaped(content: object, place: str) -> GivenPack:
                 place=place,
                 hint="update redraft",
             )
+    if isinstance(content, dict) and (about := names(content)):
+        parts = {name: content[name] for name in ("keyfacts", "typed") if isinstance(content.get(name), dict)}
+        content |= {name: part | {"document": about[0], "imported": True} for name, part in parts.items()}
     try:
-        return GivenPack.model_validate(content)
+        given = GivenPack.model_validate_json(json.dumps(content), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        what = one_line(f"{where}: {in_words(first)}" if where else in_words(first), 200)
-        raise PackError(f"this is not a pack: {what}", place=place, hint=AGAIN) from error
+        raise _no_pack(".".join(map(str, first["loc"])), in_words(first), place) from error
+    _refuse_long(content, place)
+    return given
+
+
+def _no_pack(where: str, what: str, place: str) -> PackError:
+    said = one_line(f"{where}: {what}" if where else what, 200)
+    return PackError(f"this is not a pack: {said}", place=place, hint=AGAIN)
+
+
+def _refuse_long(content: object, place: str) -> None:
+    """Raise for a text or list that is longer than any in a pack."""
+    todo: list[tuple[str, str, object]] = [("", "", content)]
+    while todo:
+        where, name, value = todo.pop()
+        if isinstance(value, str | list | dict):
+            usual, what = (_MOST_CHARACTERS, "characters") if isinstance(value, str) else (_MOST_ENTRIES, "entries")
+            if len(value) > (most := _MOST.get(name, usual)):
+                raise _no_pack(where, f"must have at most {most:,} {what}", place)
+        if isinstance(value, dict):
+            todo += [(f"{where}.{key}" if where else key, key, one) for key, one in value.items()]
+        elif isinstance(value, list):
+            todo += [(f"{where}.{at}", "", one) for at, one in enumerate(value)]
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
