@@ -1,18 +1,32 @@
-"""The tables on a batch: means with how much they would differ, in memory that does not grow with the batch."""
+"""The tables and texts of a batch, in memory that does not grow with it, and the engines that work on it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from redraft.batches.sources import BatchItem
+from redraft.batches.engine import engine_named
+from redraft.batches.sources import BatchItem, put_in
 from redraft.batches.tables import BatchStanding, BatchTotals, report_of
+from redraft.batches.worker import count_files, keep_texts, text_of
+from redraft.errors import UsageError
+from redraft.readers.documents import load
+from redraft.readers.parts import Choice
 from redraft.report.dossier.comparison.sides import interval_of_mean
 from redraft.store.batches import Batch, ItemStates
+from redraft.store.store import Store
+from tests.batches.test_work import documents, opened, states, worked
+from tests.batches.test_work import folder as folder
+from tests.batches.test_work import store as store
+from tests.chatserver import ChatServer
+from tests.cli.inside import Inside
+from tests.plugged import installed, package
+from tests.support import story
 
 ITEM = BatchItem(
     source="a", state="done", run="r", title="A", document="d", summary="Words.", words=1, complete=True,
@@ -72,3 +86,129 @@ def test_failures_are_named_by_message_and_messages_are_bounded() -> None:
     first, second = tally.report(standing).tables[1].rows[:2]
     assert first == ("failed", "document", 450, "0.txt, 2.txt, 4.txt", "it is empty; get it again")
     assert second[-1] == "various messages"
+
+
+@pytest.mark.slow
+def test_what_was_read_ahead_needs_no_file_any_more(store: Store, folder: Path) -> None:
+    documents(folder, 3)
+    (folder / "in" / "001.md").write_bytes(b"")
+    with ChatServer() as server:
+        limits = opened(store, folder, server.base_url)
+        assert count_files(store, "b") == 3
+        keep_texts(store, "b", Choice())
+        for file in (folder / "in").iterdir():
+            file.unlink()
+        worked(store, limits)
+    broken, done = sorted(store.batches.items("b"), key=lambda item: item.state == "done")[:2]
+    assert states(store) == {"done": 2, "failed": 1}
+    assert broken.error is not None
+    assert broken.error["message"].endswith("001.md: the document is empty")
+    assert done.document is not None
+
+
+def test_it_is_read_as_its_worker_would_have_read_it_and_only_once(store: Store, folder: Path) -> None:
+    (folder / "in" / "book.md").write_text("# Chapter 1\n\nThe first.\n\n# Chapter 2\n\nThe second.\n", "utf-8")
+    reading = Choice(chapters="2", language="de")
+    opened(store, folder)
+    (item,) = store.batches.items("b")
+    keep_texts(store, "b", reading)
+    (kept,) = store.batches.items("b")
+    wanted = load(item.source, wanted=reading)
+    found = text_of(store, kept, reading)
+    assert (found.text, found.title, found.sections) == (wanted.text, wanted.title, wanted.sections)
+    assert "first" not in found.text
+    assert count_files(store, "b") == 0
+    assert put_in(store, "b", [item.source]) == 0
+    assert (kept.idx, kept.file, kept.state) == (item.idx, item.file, "waiting")
+
+
+_THREADS = '''
+import asyncio, os, threading
+from redraft.batches.engine import WorkerEnded, WorkerPlace
+from redraft.batches.worker import open_worker, work
+from redraft.llm.budget import price_table
+
+class Threads:
+    """One file is an engine: this one has workers as threads."""
+
+    def __init__(self, address, db):
+        self.address = address
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def room(self):
+        return 2
+
+    def is_elsewhere(self):
+        return False
+
+    def start(self, terms, tell):
+        tell(f"begun at {self.address}")
+        return Hand(terms, tell)
+
+class Hand:
+    def __init__(self, terms, tell):
+        self.told = threading.Event()
+        self.thread = threading.Thread(target=self.work, args=(terms, tell), daemon=True)
+        self.thread.start()
+
+    def work(self, terms, tell):
+        with open_worker(terms, price_table(terms.prices), tell) as worker:
+            asyncio.run(work(worker, self.told.wait))
+
+    def place(self):
+        return WorkerPlace(os.getpid())
+
+    def ended(self):
+        return None if self.thread.is_alive() else WorkerEnded()
+
+    def stop(self):
+        self.told.set()
+
+    def kill(self):
+        self.thread.join()
+'''
+
+
+def site(folder: Path, **engines: str) -> Path:
+    return package(folder / "site", {"redraft.engines": engines}, "threaded", {"threaded": _THREADS})
+
+
+@pytest.mark.nightly
+def test_an_engine_of_a_package_works_on_a_batch(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for n in range(2):
+        (tmp_path / "in" / f"{n}.md").write_text(story(12).text.replace("keeper", f"keeper {n}"), "utf-8")
+    with installed(site(tmp_path, threads="threaded:Threads")), ChatServer() as server:
+        command = Inside(tmp_path, server.base_url, COLUMNS="100")
+        options = ("-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "--engine", "threads", "--address", "home")
+        done = command.run("batch", "in", *options, "-o", "out")
+        helped = command.run("help", "batch", "run").out
+    assert done.code == 0, done.err
+    assert "note: begun at home" in done.err
+    assert done.err.count("note: begun") == 1, "what several workers say is told once"
+    assert len(list((tmp_path / "out").glob("?.md"))) == 2
+    assert "local, ray, threads" in " ".join(helped.split())
+
+
+def test_an_engine_that_is_none_is_told(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no engine 'moon'; there are local and ray"):
+        engine_named("moon", None, "")
+    with pytest.raises(UsageError, match="local workers have no address"):
+        engine_named("local", "auto", "")
+    with (
+        installed(site(tmp_path, ray="threaded:Threads")),
+        pytest.raises(UsageError, match="an installed package has an engine named ray, which is one of redraft's own"),
+    ):
+        engine_named("local", None, "")
+
+
+def test_without_ray_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("redraft.plugins.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match="the engine ray needs ray, which is not installed") as caught:
+        engine_named("ray", None, "")
+    assert caught.value.hint == 'pip install "redraft[ray]"'

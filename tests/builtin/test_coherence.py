@@ -1,12 +1,23 @@
-"""What the built-in judge says of how a summary reads, and of two summaries."""
+"""What the built-in judge says of how a summary reads, and of two; and how the built-in writer revises."""
 
 from __future__ import annotations
 
-import pytest
+from typing import get_args
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from redraft.agents.reviser import read_reply
 from redraft.builtin.model import find_confusion, prefer_summary
+from redraft.builtin.revise import revise
+from redraft.domain import Task
 from redraft.prompts.coherence import ConfusionGiven, PreferGiven, Preferred, SummarySentence
 from redraft.prompts.contract import UNSURE
+from redraft.prompts.revision import Point, ReviseGiven
+from redraft.text.words import count_words
+from tests.builtin.support import STORY, consistency, judge, split
+from tests.text.hostile import raw_texts
 
 TOLD = [
     "Ada Quill kept the lighthouse on Skerry Rock for eleven years.",
@@ -63,3 +74,183 @@ def test_which_is_better_is_left_open_where_nothing_is_wrong_or_known(other: str
 
 def test_a_summary_is_no_better_than_itself() -> None:
     assert _preferred(TOLD[0], TOLD[0]).overall == "tie"
+
+
+SENTENCES = split(STORY)
+SUMMARY = f"{SENTENCES[0]} {SENTENCES[3]}\n\n{SENTENCES[5]} {SENTENCES[6]}"
+
+
+def _revised(*points: Point, summary: str = SUMMARY, words: int = 250, **more: object) -> str:
+    return revise(
+        ReviseGiven.model_validate({"summary": summary, "points": points, "keep": [], "words": words, **more})
+    )
+
+
+def _add(evidence: str, **more: str) -> Point:
+    return Point(id=1, task="add", instruction="Say this.", evidence=evidence, **more)
+
+
+def _correct(sentence: str, answer: str = "", evidence: str = "", question: str = "") -> Point:
+    return Point(
+        id=1,
+        task="correct",
+        instruction="Wrong.",
+        sentence=sentence,
+        answer=answer,
+        evidence=evidence,
+        question=question,
+    )
+
+
+def test_without_points_nothing_changes() -> None:
+    assert _revised() == SUMMARY
+    assert _revised(summary=f"\n {SUMMARY} \n") == f"\n {SUMMARY} \n"
+
+
+def test_what_is_missing_comes_where_the_document_has_it() -> None:
+    revised = _revised(_add(SENTENCES[4]), document=STORY)
+    assert revised == SUMMARY.replace("\n\n", f" {SENTENCES[4]}\n\n")
+    assert _revised(_add(SENTENCES[0]), summary=SENTENCES[3], document=STORY) == f"{SENTENCES[0]} {SENTENCES[3]}"
+
+
+def test_without_the_document_it_comes_at_the_end() -> None:
+    assert _revised(_add("Zebras graze.")).endswith("Zebras graze.")
+
+
+def test_only_the_sentence_that_is_needed_is_brought_in() -> None:
+    point = _add("# A heading\n\nZebras graze. Captain Renn met *Ada Quill* at noon. It rained.", answer="Ada Quill")
+    assert set(split(_revised(point))) - set(split(SUMMARY)) == {"Captain Renn met Ada Quill at noon."}
+
+
+def test_a_sentence_that_points_back_is_not_brought_in() -> None:
+    evidence = "It was late. Matthias Crane sat at the bottom of the stairs. He had been dead for two days."
+    changed = _revised(_add(evidence, question="How long had Matthias been dead?", answer="two days"))
+    assert "He had been dead" not in changed
+
+
+def test_the_rest_of_a_broken_sentence_is_not_brought_in() -> None:
+    assert _revised(_add("came through from the relay station ten minutes late.", answer="ten minutes")) == SUMMARY
+
+
+def test_nothing_is_said_twice() -> None:
+    assert _revised(_add(SENTENCES[3]), _add("x"), _add("")) == _revised(_add("x"))
+    assert _revised(_add(SENTENCES[4]), _add(SENTENCES[4])).count(SENTENCES[4]) == 1
+
+
+@pytest.mark.parametrize(
+    ("at", "wrong", "right", "answer"),
+    [
+        (0, "Skye", "Sarn", "Sarn"),
+        (0, "3 March 1926", "3 March 1924", "Monday, 3 March 1924"),
+        (5, "Hester Vane", "Ruth Crane", "Ruth Crane"),
+        (6, "£81,500", "£18,500", "18,500"),
+    ],
+)
+def test_a_detail_is_corrected_in_place(at: int, wrong: str, right: str, answer: str) -> None:
+    said = SENTENCES[at].replace(right, wrong)
+    assert said != SENTENCES[at]
+    revised = _revised(_correct(said, answer, SENTENCES[at]), summary=SUMMARY.replace(SENTENCES[at], said))
+    assert revised == SUMMARY
+
+
+def test_the_judge_s_findings_mend_the_summary() -> None:
+    said = SUMMARY.replace("Sarn", "Skye").replace("twenty-two", "thirty").replace("hidden", "not hidden")
+    points = [
+        _correct(split(said)[one.sentence], one.document, one.quote, one.question)
+        for one in judge([STORY], split(said))
+        if one.share is None
+    ]
+    assert consistency([STORY], split(said)) < consistency([STORY], split(_revised(*points, summary=said))) == 1.0
+
+
+def _remove(sentence: str) -> Point:
+    return Point(id=1, task="remove", instruction="The document does not say this.", sentence=sentence)
+
+
+def test_what_cannot_be_mended_is_replaced_or_dropped() -> None:
+    said = "The ledger was burnt by pirates."
+    summary = SUMMARY.replace(SENTENCES[3], said)
+    assert _revised(_correct(said, "No", SENTENCES[3]), summary=summary) == SUMMARY
+    assert _revised(_correct(said), summary=summary) == SUMMARY.replace(f" {SENTENCES[3]}", "")
+    assert _revised(_correct("Nobody said this."), summary=summary) == summary
+
+
+@pytest.mark.parametrize(
+    "said", ["Zebras graze on the moon.", "Zebras and giraffes graze quietly while a forgotten notebook rusts."]
+)
+def test_what_is_unsupported_and_like_nothing_in_the_document_is_dropped(said: str) -> None:
+    summary = SUMMARY.replace(SENTENCES[5], said)
+    assert _revised(_remove(said), summary=summary, document=STORY) == SUMMARY.replace(f"{SENTENCES[5]} ", "")
+
+
+def test_the_last_sentence_is_not_dropped() -> None:
+    assert _revised(_correct("Zebras graze."), summary="Zebras graze.") == "Zebras graze."
+
+
+def test_a_paragraph_survives_its_first_sentence() -> None:
+    assert _revised(_correct(SENTENCES[5])) == SUMMARY.replace(f"{SENTENCES[5]} ", "")
+
+
+def test_what_is_kept_stays_and_the_first_points_go_first() -> None:
+    room = count_words(SUMMARY)
+    revised = _revised(
+        _add(SENTENCES[4]), _add(SENTENCES[1]), _add(SENTENCES[2]), words=room, keep=[SENTENCES[3], SENTENCES[5]]
+    )
+    said = split(revised)
+    assert {SENTENCES[3], SENTENCES[4], SENTENCES[5]} <= set(said)
+    assert count_words(revised) <= room
+    assert _revised(_correct(SENTENCES[3], "x", "y"), keep=[SENTENCES[3]]) == SUMMARY
+
+
+def test_an_instruction_that_it_cannot_follow_changes_nothing_and_is_reported_as_left() -> None:
+    reply = read_reply(_revised(Point(id=1, task="change", instruction="Make it sadder.")))
+    assert reply.text == SUMMARY
+    assert [*reply.points.values()] == [("left", "the built-in model cannot follow requests in words")]
+    asked = Point(id=1, task="change", instruction="Tell of the flood.", evidence=SENTENCES[4])
+    assert SENTENCES[4] in _revised(asked)
+
+
+def _point(task: str, sentence: str, **more: str) -> Point:
+    return Point.model_validate({"id": 1, "task": task, "instruction": "x", "sentence": sentence, **more})
+
+
+def test_what_is_dropped_goes_and_of_what_stands_twice_the_first_stays() -> None:
+    assert _revised(_point("drop", SENTENCES[3])) == SUMMARY.replace(f" {SENTENCES[3]}", "")
+    assert _revised(_point("drop", SENTENCES[0]), summary=f"{SUMMARY} {SENTENCES[0]}") == SUMMARY
+    assert _revised(_point("drop", "Nobody said this.")) == SUMMARY
+    assert _revised(_point("drop", SENTENCES[3]), keep=[SENTENCES[3]]) == SUMMARY
+
+
+def test_what_is_unclear_is_led_up_to_by_what_the_document_says_of_it() -> None:
+    asked = _point("clarify", SENTENCES[5], question="Who is Ruth Crane?", evidence=f"{SENTENCES[5]} {SENTENCES[2]}")
+    expected = SUMMARY.replace(SENTENCES[5], f"{SENTENCES[2]} {SENTENCES[5]}")
+    assert _revised(asked) == expected
+    assert _revised(asked, summary=expected) == expected
+    assert _revised(_point("clarify", "Nobody said this.", evidence=SENTENCES[2])) == SUMMARY
+    assert _revised(_point("clarify", SENTENCES[5])) == SUMMARY
+
+
+_POINTS = st.builds(
+    Point,
+    id=st.just(1),
+    task=st.sampled_from(get_args(Task)),
+    instruction=st.just("x"),
+    sentence=st.sampled_from([*SENTENCES, "Zebras graze.", ""]),
+    answer=st.sampled_from(["Sarn", "1924", "UNANSWERABLE", ""]),
+    evidence=raw_texts,
+)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(
+    st.one_of(raw_texts, st.just(SUMMARY)),
+    st.lists(_POINTS, max_size=4),
+    st.integers(1, 120),
+    st.sampled_from(SENTENCES),
+)
+def test_the_limit_is_kept_and_so_is_what_fits(summary: str, points: list[Point], words: int, keep: str) -> None:
+    revised = _revised(*points, summary=summary, words=words, keep=[keep])
+    assert count_words(revised) <= words
+    if keep in summary and count_words(summary) <= words:
+        assert keep in revised

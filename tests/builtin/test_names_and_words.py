@@ -1,10 +1,25 @@
-"""What is said in other words: of that the judge says nothing; and other forms of a name are no other name."""
+"""What the built-in judge makes of names and other words, of places in the document, and of any seed of hashes."""
 
 from __future__ import annotations
 
-import pytest
+import os
+import subprocess
+import sys
+from pathlib import Path
 
+import pytest
+from hypothesis import given
+
+from redraft.builtin.draft import standing_alone, summarize_whole
+from redraft.builtin.prose import LAST_RESORT, plain, read
+from redraft.builtin.references import NamedPeople, details, points_out
+from redraft.prompts.summarization import WholeGiven
+from redraft.text.languages import ENGLISH
+from redraft.text.sentences import sentences
+from redraft.text.word_keys import keys, words
 from tests.builtin.support import STORY, UNANSWERABLE, found_in, judge, open_in, sample
+from tests.studio.served import chapter
+from tests.text.hostile import raw_texts
 
 # Nothing of this stands in the story word for word.
 TOLD = [
@@ -79,3 +94,201 @@ def test_a_denial_in_other_words_denies_too() -> None:
 
 def test_a_sentence_without_a_word_of_the_text_is_not_in_it() -> None:
     assert judge([STORY], ["Zebras dislike striped umbrellas."])[0].document == UNANSWERABLE
+
+
+KNOWN = [
+    "Then Ada Quill kept the lamp, as she had always done.",
+    "In the winter Ada Quill lost her boat.",
+    "Old Tobias Renn said that he had lost his hat.",
+    "At night Tobias Renn drank his rum.",
+    "There was Mr. Voss with a trunk.",
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ada Quill rowed out to the Petrel four times in her dinghy.",
+        "Tobias Renn told the inquiry that his lamp had burned all night.",
+        "Mr. Voss confessed, and he was sent to Antwerp.",
+        "A keeper of the lamp lost his wages.",
+        "The board sold the oil with all its casks.",
+        "On 4 November the Petrel struck the reef.",
+    ],
+)
+def test_a_sentence_that_names_whom_it_means_stands_alone(text: str) -> None:
+    assert not points_out(text, NamedPeople(KNOWN))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "She rowed out to the Petrel four times.",
+        "The inquiry found that he had sold the oil.",
+        "Ada Quill said that his lamp was out.",
+        "Ada Quill gave her the lamp.",
+        "Mr. Voss saw him.",
+        "They sold the oil.",
+        "It was dark on the reef.",
+        "The man sold the oil to the board.",
+        "The next day the board was dissolved.",
+        "Then Ada Quill bought the dinghy.",
+        "But nobody repaid Ada Quill.",
+        "Ada Quill knew nothing of this.",
+        "Another of them drowned.",
+    ],
+)
+def test_a_sentence_that_points_out_of_itself_does_not(text: str) -> None:
+    assert points_out(text, NamedPeople(KNOWN))
+
+
+@pytest.mark.parametrize(
+    "scrap",
+    [
+        "Andy asked.",
+        "said the mate quietly.",
+        "Trader Tom said with enthusiasm.",
+        "10:45 P.M.",
+        "Monday, 4 June 1962.",
+        "Chapter IV.",
+        "Day 3.",
+    ],
+)
+def test_who_speaks_and_dates_and_headings_are_no_sentences(scrap: str) -> None:
+    found = read([f"Ada Quill kept the lamp on the rock. {scrap} The board paid Ada Quill in coal."], ENGLISH)
+    assert [one.standing <= LAST_RESORT for one in found] == [False, True, False]
+
+
+def test_what_somebody_says_is_a_last_resort() -> None:
+    found = read(['"The lamp burned all night," said Tobias Renn. The board paid Ada Quill in coal.'], ENGLISH)
+    assert [one.standing <= LAST_RESORT for one in standing_alone(found, ENGLISH)] == [True, False]
+
+
+@pytest.mark.parametrize("words", [45, 60, 90])
+def test_the_beginning_the_middle_and_the_end_are_represented(words: int) -> None:
+    text = sample()[:40_000]
+    told = [plain(text[span.start : span.end]) for span in sentences(text)]
+    summary = summarize_whole(WholeGiven(document=text, words=words))
+    said = [plain(summary[span.start : span.end]) for span in sentences(summary)]
+    places = [sum(map(len, told[: told.index(one)])) / len(text) for one in said]
+    assert min(places) < 0.25
+    assert any(0.2 < place < 0.8 for place in places)
+    assert max(places) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Hester's ledger", "hester 's ledger"),
+        ("He didn't go", "he did n't go"),
+        ("He didn’t go", "He did not go"),
+        ("She can't", "she cannot"),
+        ("10,000 people", "10, 000 people"),
+        ("at 2.4 miles", "at 2. 4 miles"),
+        ("nineteen men", "19 men"),
+        ("the 4th of May", "the 4 of may"),
+        ("He says the boards", "he says the board"),
+        ("Ｈｅｓｔｅｒ", "Hester"),
+        ("He noted it", "he note it"),
+        ("noting", "notes"),
+        ("She tried", "she tries"),
+    ],
+)
+def test_spelling_and_tokenisation_make_no_difference(one: str, other: str) -> None:
+    assert keys(one) == keys(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("He went", "He did not go"), ("3 men", "4 men"), ("Sarn", "Skye")])
+def test_what_is_different_stays_different(one: str, other: str) -> None:
+    assert keys(one) != keys(other)
+
+
+@given(raw_texts)
+def test_words_are_where_they_say(text: str) -> None:
+    found = words(text)
+    assert all(0 <= word.start < word.end <= len(text) and word.key for word in found)
+    assert [word.start for word in found] == sorted(word.start for word in found)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "names", "numbers"),
+    [
+        ("Hester Vane came to Sarn on Monday, 3 March 1924.", ["Hester Vane", "Sarn"], ["Monday, 3 March 1924"]),
+        ("Mr. Philip Dunne of Lomax & Dunne paid £18,500.", ["Mr. Philip Dunne", "Lomax & Dunne"], ["18,500"]),
+        ("It runs from may 27 until june 7.", [], ["may 27", "june 7"]),
+        ("One of them went first. I saw no second.", [], []),
+        ("He may march on.", [], []),
+        ("“Never,” said Tobias Wren’s mother.", ["Tobias Wren"], []),
+    ],
+)
+def test_names_and_numbers(sentence: str, names: list[str], numbers: list[str]) -> None:
+    found = [detail for detail in details(sentence, words(sentence)) if detail.sure]
+    assert [sentence[d.start : d.end] for d in found if d.kind == "name"] == names
+    assert [sentence[d.start : d.end] for d in found if d.kind == "number"] == numbers
+
+
+@given(raw_texts)
+def test_details_take_up_words_in_order(text: str) -> None:
+    found = words(text)
+    last = -1
+    for detail in details(text, found):
+        assert last < detail.first <= detail.last < len(found)
+        assert detail.start == found[detail.first].start
+        assert text[detail.end : found[detail.last].end] in ("", "'s", "’s", "'", "’")
+        last = detail.last
+
+
+# What it does with a document: key facts, questions, a draft, claims about that, judgments, revisions.
+_WORK = """
+import asyncio, redraft, sys
+from redraft import JudgeConfig, Session, Store
+
+GOALS = {"goals": {"coverage": 0.5, "consistency": 0.9}, "allow_self_check": True}
+
+async def main():
+    with Store(":memory:") as store:
+        async with Session(store) as session:
+            facts = await session.build(sys.argv[1], "keyfacts")
+            draft = await session.summarize(sys.argv[1], words=100, **GOALS)
+        print(store.keyfacts.get(facts.run.judging.keyfacts))
+        print(draft.summary, draft.scores, [one.findings for one in draft.evaluations.values()])
+
+asyncio.run(main())
+"""
+
+# Lines whose words weigh the same in any order, apart from rounding.
+_PLACES = """
+import random
+from redraft.builtin.support import SourceTexts
+draw = random.Random(1)
+words = ["".join(draw.sample("bcdfghklmnprt", 7)) for _ in range(72)]
+groups = [words[at : at + 6] for at in range(0, 72, 6)]
+rest = [word for group in groups for times, word in zip((1, 2, 3, 5, 8, 13), group) for _ in range(times)]
+source = SourceTexts([*map(" ".join, groups), *rest], whole=True)
+print([source.places(draw.sample(words, 72)) for _ in range(20)])
+"""
+
+
+def _outputs(script: str, *arguments: str) -> set[str]:
+    """Return the outputs of a script under three hash seeds."""
+    said = set()
+    for seed in ("1", "9", "77"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            [sys.executable, "-c", script, *arguments], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        said.add(done.stdout)
+    return said
+
+
+@pytest.mark.slow
+def test_lines_that_are_equally_good_have_the_same_order_under_any_hash_seed() -> None:
+    assert len(_outputs(_PLACES)) == 1
+
+
+@pytest.mark.nightly
+def test_the_built_in_model_says_the_same_under_any_hash_seed(tmp_path: Path) -> None:
+    document = tmp_path / "chapter.md"
+    document.write_text(chapter(), "utf-8")
+    assert len(_outputs(_WORK, str(document))) == 1

@@ -1,7 +1,11 @@
-"""Each role's key goes to its own server and to no other, whoever else works on the run."""
+"""Each role's key goes to its own server, no trace leaves the machine unasked, and a terminal gets words only."""
 
 from __future__ import annotations
 
+import json
+import sqlite3
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +13,11 @@ from pathlib import Path
 import pytest
 
 from redraft import DraftConfig, ModelSettings, Session, Store
+from redraft.cli.terminal import json_text
 from tests.chatserver import ChatServer
-from tests.cli.inside import Inside
-from tests.command import Done
+from tests.cli.inside import Inside, on_terminal
+from tests.command import Command, Done
+from tests.leaks.listener import Listener, switched_on
 
 USUAL, STRONG, LOCAL = "sk-usual-0123456789", "sk-strong-0123456789", "sk-local-0123456789"
 SAID = "The keeper kept the light."
@@ -142,3 +148,174 @@ def test_an_experiment_keeps_the_key_of_those_who_write_from_the_judges_server(t
     two.command.run(*run, *places)
     assert two.judge.seen
     assert keys_at(two.judge) == {"none"}
+
+
+ROOT = Path(__file__).parents[2]
+SECRET = "Ormolu Fitzwarren keeps the ledger of the salt house."
+BOOK = "# The Ledger\n\n" + " ".join(f"{SECRET[:-1]} in year {year}." for year in range(40))
+SUMMARY = "Ormolu Fitzwarren keeps a ledger."
+OF_THE_FIRST_VERSION = {"LANGCHAIN_TRACING": "true", "LANGCHAIN_HANDLER": "langchain"}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A command with a document, a model, and somebody who listens where traces go."""
+
+    command: Command
+    listener: Listener
+    server: ChatServer
+
+    def heard(self, word: str = "Ormolu") -> bool:
+        return word in self.listener.text
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    (tmp_path / "book.md").write_text(BOOK, "utf-8")
+    (tmp_path / "summary.md").write_text(SUMMARY, "utf-8")
+    with Listener() as listener, ChatServer(lambda _: SUMMARY) as server:
+        yield Scene(Command(tmp_path, server.base_url, **switched_on(listener.url)), listener, server)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("summarize", "book.md", "-m", "openai:m", "-w", "60"),
+        ("evaluate", "book.md", "summary.md", "-m", "openai:m", "--metric", "coverage"),
+        ("experiment", "chunk-size", "book.md", "--judge", "openai:m", "--sizes", "64"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_a_command_sends_nothing_to_a_tracer(scene: Scene, arguments: tuple[str, ...]) -> None:
+    scene.command.environment |= OF_THE_FIRST_VERSION
+    done = scene.command.run(*arguments)
+
+    assert scene.listener.heard == []
+    assert scene.server.answered, done.err
+    assert "Traceback" not in done.err
+    assert "Tracing using" not in done.err, done.err
+    assert "LangSmith" not in done.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["flag", "environment"])
+def test_it_does_when_it_is_told_to_and_says_where_it_goes(scene: Scene, way: str) -> None:
+    told = ["--trace-to-langsmith"] if way == "flag" else []
+    scene.command.environment |= {} if told else {"REDRAFT_TRACE_TO_LANGSMITH": "1"}
+    done = scene.command.run("summarize", "book.md", "-m", "openai:m", "-w", "60", "-q", *told)
+
+    assert done.code == 0, done.err
+    assert scene.heard()
+    assert f"to LangSmith: {scene.listener.url}, project leak" in done.err
+
+
+def embedded(scene: Scene, *ways: str, **environment: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.leaks.embedding", *ways],
+        cwd=scene.command.folder,
+        env={**scene.command.environment, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Tracing using" not in done.stderr, done.stderr
+    assert len(scene.server.answered) >= len(ways)
+
+
+@pytest.mark.slow
+def test_the_verbs_of_a_workshop_send_nothing(scene: Scene) -> None:
+    embedded(scene, "verb", "built", **OF_THE_FIRST_VERSION)
+
+    assert scene.listener.heard == []
+
+
+@pytest.mark.nightly
+def test_what_an_application_traces_of_its_own_has_neither_prompts_nor_replies_nor_the_document(scene: Scene) -> None:
+    embedded(scene, "graph", "within")
+
+    assert not scene.heard("the ledger of the salt house"), scene.listener.text
+    assert scene.heard("the application's own words"), "what is the application's is its own to trace"
+    assert scene.heard(SUMMARY), "the graph's result is the application's, too"
+
+
+@pytest.mark.parametrize("way", ["verb", "graph"])
+@pytest.mark.nightly
+def test_an_application_may_say_so(scene: Scene, way: str) -> None:
+    embedded(scene, way, TRACED="yes")
+
+    assert scene.heard()
+
+
+# Sets the title, writes the clipboard, moves and colours, in C0, in C1, unended; rings; turns the line around.
+EVIL = "\x1b]0;OWNED\x07 \x1b]52;c;ZXZpbA==\x1b\\ \x1b[2J\x1b[1;31m \x9b31m \x9d0;x\x9c \x90q\x07 \x7f"
+EVIL += "\u202egnp.exe\u2066 \x1bc"
+NAME = EVIL.replace("/", "").replace("\x9d0", "")
+HARM = [b"\x1b]", b"\x1bc", b"\x1bP", b"\x1b[2J", b"\x1b[1;31m", b"\x07", b"\x7f"]
+HARM += [chr(control).encode() for control in range(0x80, 0xA0)]
+HARM += [mark.encode() for mark in "\u202e\u2066"]
+
+
+def shown_on_terminal(command: Command, *arguments: str) -> bytes:
+    """All that the command writes to a terminal."""
+    done = on_terminal(command, *arguments)
+    shown = done.out + done.err
+    assert "Traceback" not in shown, shown
+    return shown.encode()
+
+
+def harm_in(shown: bytes) -> list[bytes]:
+    return [mark for mark in HARM if mark in shown]
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    (tmp_path / "book.md").write_text("# The Light\n\n" + "The keeper kept the light. " * 40, "utf-8")
+    return Command(tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("summarize", f"no{NAME}file.md"),
+        ("summarize", "book.md", "-m", f"openai{NAME}"),
+        ("summarize", "book.md", "--words", f"ten{NAME}"),
+        ("summarize", "book.md", f"--{NAME}"),
+        ("show", f"a{NAME}"),
+        ("runs", "--db", f"no{NAME}.db"),
+    ],
+    ids=["file", "model", "value", "option", "run", "database"],
+)
+def test_what_was_typed_or_is_called_so_is_words(command: Command, arguments: tuple[str, ...]) -> None:
+    shown = shown_on_terminal(command, *arguments)
+
+    assert len(shown) > 20
+    assert harm_in(shown) == []
+
+
+@pytest.mark.slow
+def test_what_a_database_holds_is_words_and_escaped_in_json(command: Command) -> None:
+    assert command.run("summarize", "book.md", "-w", "60", "-q").code == 0
+    with sqlite3.connect(command.database) as database:
+        (run,) = database.execute("SELECT id FROM runs").fetchone()
+        database.execute("UPDATE documents SET title = ?, source = ?", (EVIL, EVIL))
+        database.execute("UPDATE runs SET version = ?, why = ?", (EVIL, EVIL))
+        database.execute("UPDATE texts SET text = 'The keeper' || ?", (EVIL,))
+    database.close()
+
+    for arguments in (("runs",), ("show", run), ("trace", run)):
+        shown = shown_on_terminal(command, *arguments)
+        assert b"keeper" in shown or b"31m" in shown
+        assert harm_in(shown) == [], arguments
+    listed = command.run("runs", "--json")
+    assert harm_in(listed.out.encode()) == []
+    assert listed.json["runs"][0]["title"] == EVIL
+
+
+def test_json_has_escapes_for_what_nobody_sees() -> None:
+    unseen = r"\u007f\u0080\u009f\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2066\u2069\ufeff\ud800"
+    seen = "é雨👩‍👩‍👧\u00a0—"
+    assert json_text({"a": f"x{json.loads(chr(34) + unseen + chr(34))} {seen}"}, None) == f'{{"a": "x{unseen} {seen}"}}'

@@ -1,4 +1,4 @@
-"""A summary in every format says what the summary says, and nothing of it is taken for more than text."""
+"""A summary in every format says what the summary says, and nothing of it is more than text; and templates."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from lxml import etree, html
 
 from redraft.cli import options
 from redraft.domain import Document, Span
+from redraft.errors import UsageError
 from redraft.readers.child import READERS
 from redraft.readers.markup import tag
 from redraft.report.history.citations import Citations, cited
 from redraft.report.history.lineage import Lineage, Origin, TracedSentence
 from redraft.report.history.trace import Member
 from redraft.report.outputs import formats
-from redraft.report.outputs.formats import FORMATS, format_of, written
+from redraft.report.outputs.formats import FORMATS, TemplateSection, format_of, read_template, written
 from redraft.report.outputs.paper import Note, Paper, PaperPart
 from redraft.text.sentences import sentences
 from tests.browser import browser, need_browser
@@ -197,3 +198,58 @@ def test_any_text_makes_a_file_that_can_be_read(text: str, heading: str) -> None
             assert said
             if form in ("html", "docx") and re.search(r"\w", text):
                 read(form, said)
+
+
+FORM = """# Report
+
+<!-- Two lines
+of comment (10 words) -->
+## Findings (120 words) ##
+What was found out,
+and how sure is it?
+
+## Who (at most 40 Words)
+### Outlook (after 1924)
+What comes next?
+"""
+
+
+def test_headings_have_limits_and_say_what_belongs_there() -> None:
+    made = read_template(FORM, "form.md", words=50)
+    assert made.sections == (
+        TemplateSection("Report", 1, 1),
+        TemplateSection("Findings", 2, 5, 120, "What was found out, and how sure is it?"),
+        TemplateSection("Who", 2, 9, 40),
+        TemplateSection("Outlook (after 1924)", 3, 10, 50, "What comes next?"),
+    )
+    assert [one.query for one in made.drafted] == [
+        "Findings: What was found out, and how sure is it?",
+        "Who",
+        "Outlook (after 1924): What comes next?",
+    ]
+
+
+def test_a_title_may_be_of_the_same_rank_as_the_sections() -> None:
+    made = read_template("# Report\n# Findings (20 words)", "form.docx")
+    assert [one.words for one in made.sections] == [None, 20]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no heading"),
+        ("Nothing but text.", "line 1: there is text before the first heading"),
+        ("# A (20 words)\n\n## B\nWhat?", "line 3: the section 'B' has no limit"),
+        ("# A (9 words)", "line 1: a limit is at least 10 words"),
+        ("# A (20 words)\nx\n# A (20 words)\nx", "line 3: the section 'A' is the same as that of line 1"),
+        ("# (20 words)", "line 1: the title is missing"),
+        (f"# A (20 words)\n{'x ' * 2000}", "line 1: the instruction under 'A' is longer than 2,000 characters"),
+        ("# A (20 words)\n" * 101, "line 101: a template has at most 100 headings"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line_and_what_to_do(text: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read_template(text, "form.md")
+    assert said in caught.value.message
+    assert caught.value.place == "form.md"
+    assert caught.value.hint

@@ -1,8 +1,12 @@
-"""Callbacks, tags and metadata of a session and of a call reach LangChain."""
+"""Callbacks reach LangChain; what is cancelled locks no file; a local judge is loaded once, before anybody is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import asyncio
+import gc
+import json
+import sqlite3
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,8 +16,12 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from typing_extensions import override
 
-from redraft import ChatModel, RedraftError, Session, UsageError
-from tests.judges import island
+from redraft import ChatModel, JudgeConfig, RedraftError, RefineConfig, Session, UsageError
+from redraft.runs import manager
+from tests.chatserver import ChatServer, Seen
+from tests.judges import KEY, Court, island, seen_on, told
+from tests.runs.courts import Open
+from tests.test_real_benchmark import Scribe, worked
 
 
 class Heard(BaseCallbackHandler):
@@ -74,3 +82,100 @@ async def test_what_cannot_be_a_callback_is_refused(tmp_path: Path) -> None:
             await opened.summarize(island(3), callbacks=Heard())  # type: ignore[arg-type]
         with pytest.raises(UsageError, match="metadata is of the type list"):
             await opened.resume("x", metadata=[])  # type: ignore[arg-type]
+
+
+TRIES = 25
+
+
+@pytest.fixture
+def nothing_is_collected() -> Iterator[None]:
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.nightly
+@pytest.mark.usefixtures("nothing_is_collected")
+async def test_what_is_cancelled_locks_no_file(tmp_path: Path) -> None:
+    judge = Scribe()
+
+    def serve(seen: Seen) -> str:
+        said = judge(seen_on(seen))
+        return said if isinstance(said, str) else json.dumps(said)
+
+    for number in range(TRIES):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        with ChatServer(serve) as server:  # type: ignore[arg-type]
+            running = asyncio.create_task(worked(folder, server))
+            while len(server.seen) < 3 + number % 16 and not running.done():  # noqa: ASYNC110
+                await asyncio.sleep(0.003)
+            await asyncio.sleep(0.001 * (number % 7))
+            running.cancel()
+            await asyncio.wait([running])
+        for file in folder.glob("*.checkpoints.db"):
+            raw = sqlite3.connect(file, timeout=0.5, isolation_level=None)
+            raw.execute("BEGIN IMMEDIATE")
+            raw.execute("ROLLBACK")
+            raw.close()
+
+
+@pytest.fixture
+def loaded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One entry for each time that the client was loaded ahead: how many requests there had been by then."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    return []
+
+
+def watch(monkeypatch: pytest.MonkeyPatch, loaded: list[int], opened: Court) -> None:
+    monkeypatch.setattr(manager, "load_openai", lambda: loaded.append(len(opened.sheets)))
+
+
+@pytest.mark.slow
+async def test_it_is_loaded_once_and_before_anybody_is_asked(
+    court: Open, loaded: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = court()
+    watch(monkeypatch, loaded, opened)
+    with opened.served():
+        await opened.evaluate(told(1, 2))
+        assert loaded == [0]
+        assert opened.sheets
+        await opened.evaluate(told(1, 2))
+        await opened.evaluate(told(3))
+        assert loaded == [0], "of a document that is known there may be all answers"
+        await opened.evaluate(told(3), document=island(20))
+    assert len(loaded) == 2
+
+
+@pytest.mark.slow
+async def test_it_is_not_loaded_for_models_of_other_kinds(
+    court: Open, loaded: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handed_over = court()
+    watch(monkeypatch, loaded, handed_over)
+    await handed_over.evaluate(told(1, 2))
+    built_in = court()
+    built_in.model = None
+    await built_in.evaluate(told(1, 2))
+
+
+@pytest.mark.slow
+async def test_where_there_is_a_draft_the_judge_is_asked_and_not_the_writer(
+    court: Open, loaded: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = court()
+    watch(monkeypatch, loaded, opened)
+    with opened.served() as server:
+        opened.model = None
+        where = {"model": "openai:m", "base_url": server.base_url}
+        goals = RefineConfig(goals={"consistency": 0.1}, allow_self_check=True)
+        async with opened.session(judges=["extractive"]) as session:
+            settings = opened.settings(where)
+            await session.refine(opened.document, told(1, 2), settings=settings, refinement=goals)
+        assert loaded == []
+        async with opened.session(judges=["openai:judge"]) as session:
+            judged = opened.settings({"model": "extractive", "base_url": None})
+            judging = JudgeConfig(base_url=server.base_url, metrics=("consistency",))
+            await session.evaluate(island(20), told(1, 2), settings=judged, judging=judging)
+    assert loaded == [0]

@@ -1,4 +1,4 @@
-"""How structured replies are asked for is a setting of a run; a refusal in words leaves a gap in its summary."""
+"""Whole runs: in which form they ask, what they are named by, endless thoughts, and stored whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Limits
-from redraft.errors import BudgetError
+from redraft import Document, DraftConfig, Limits, Session, Store
+from redraft.errors import BudgetError, IncompleteError, RunError, StoreError
+from redraft.llm.reasoning_budget import MOST
+from redraft.store.runs import Runs
+from tests.chatserver import Answer, ChatServer, Seen
+from tests.cli.inside import Inside
 from tests.command import Command
 from tests.judges import KEY, Court, told
 from tests.llm.test_modes import mode_of
+from tests.store.support import dump
+from tests.support import story
 
 
 @pytest.fixture(autouse=True)
@@ -43,3 +49,104 @@ def test_the_command_line_has_the_form_too(tmp_path: Path, form: str) -> None:
     assert done.code == 0, done.err
     assert {mode_of(seen.body) for seen in server.seen} == {form}
     court.store.close()
+
+
+STORY = "# Light\n\nInes kept the light on the cape for years.\n\n## End\n\nOne night it went out and a ship sank.\n"
+
+
+@pytest.mark.parametrize("name", ["link.md", "./book.md", "ABSOLUTE", "copy.md", "windows.md", "marked.md", "wide.md"])
+def test_another_name_of_a_file_asks_nothing_again(tmp_path: Path, name: str) -> None:
+    (tmp_path / "book.md").write_text(STORY)
+    (tmp_path / "link.md").symlink_to("book.md")
+    (tmp_path / "copy.md").write_text(STORY)
+    (tmp_path / "windows.md").write_bytes(STORY.replace("\n", "\r\n").encode())
+    (tmp_path / "marked.md").write_bytes(STORY.encode("utf-8-sig"))
+    (tmp_path / "wide.md").write_bytes(STORY.encode("utf-16"))
+    with ChatServer() as server:
+        command = Inside(tmp_path, server.base_url, REDRAFT_MODEL="openai:m")
+        first = command.run("summarize", "book.md", "--json").json
+        asked = len(server.seen)
+        again = command.run("summarize", str(tmp_path / "book.md") if name == "ABSOLUTE" else name, "--json").json
+        assert asked == len(server.seen) > 0
+    assert again["identity"] == first["identity"]
+    assert again["source"] == first["source"]
+    assert again["summary"] == first["summary"]
+
+
+async def test_a_run_whose_model_thinks_without_an_end_names_that_and_the_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    def musing(seen: Seen) -> Answer:
+        limit = seen.body["max_completion_tokens"]
+        usage = {"prompt_tokens": 9, "completion_tokens": limit, "total_tokens": 9 + limit}
+        return Answer("", finish_reason="length", usage=usage)
+
+    with ChatServer(musing) as server, Store(tmp_path / "redraft.db") as store:
+        settings = DraftConfig(
+            model="openai:m",
+            base_url=server.base_url,
+            chunk_tokens=128,
+            context_tokens=1024,
+            words=60,
+            strategy="hierarchical",
+        )
+        async with Session(store, settings=settings) as session:
+            with pytest.raises(IncompleteError, match=f"{MOST:,} tokens were not enough") as caught:
+                await session.summarize(story(12))
+        known = store.capabilities.known(f"openai:m@{server.base_url}")
+    assert "`reasoning_tokens`" in caught.value.hint
+    # Each chunk takes a few requests until the room is as large as it may be, and no further tries with fewer words.
+    assert len(server.seen) <= 8 * 3
+    assert (known.reasoning_tokens or 0) >= MOST
+
+
+WORDS = "The keeper lit the lamp at dusk. The boat came in before the storm. "
+TEXT = Document.from_text(WORDS * 4, title="The Lamp")
+NO_ROOM = StoreError("database or disk is full")
+
+
+async def test_a_run_is_stored_with_its_summary_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise NO_ROOM
+
+    async with Session(tmp_path / "redraft.db") as session:
+        with monkeypatch.context() as patch:
+            patch.setattr(Runs, "keep_draft", full)
+            with pytest.raises(StoreError, match="full"):
+                await session.evaluate(TEXT, "The keeper lit the lamp.")
+        rows = dump(tmp_path / "redraft.db")
+        assert (rows["runs"], rows["drafts"], rows["documents"]) == ([], [], [])
+        assert (await session.evaluate(TEXT, "The keeper lit the lamp.")).status == "done"
+
+
+async def test_a_run_that_was_stored_without_its_summary_is_told_in_a_sentence(tmp_path: Path) -> None:
+    with Store(tmp_path / "redraft.db") as store:
+        async with Session(store) as session:
+            done = await session.evaluate(TEXT, "The keeper lit the lamp.")
+            store.runs.set_status(done.run.id, "failed")
+            with store._connection.writing() as raw:
+                raw.execute("UPDATE drafts SET node = 'another'")
+            await (await session.checkpointer()).adelete_thread(f"run-{done.run.id}")
+            with pytest.raises(RunError, match="was never stored"):
+                await session.resume(done.run.id)
+
+
+async def test_what_is_open_is_closed_though_nothing_can_be_put_on_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise NO_ROOM
+
+    session = Session(tmp_path / "redraft.db")
+    run = await session.begin({"source": await session.add(TEXT), "strategy": "direct", "words": 10}, "summarize")
+    await session.checkpointer()
+    async with session.at_work(run):
+        with monkeypatch.context() as patch:
+            patch.setattr(Runs, "set_status", full)
+            with pytest.raises(StoreError, match="full"):
+                await session.aclose()
+    assert not session._driver.savers, "its thread would keep the process from ending"
+    with Store(tmp_path / "redraft.db") as store, store.claim(run):
+        pass

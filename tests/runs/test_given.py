@@ -1,4 +1,4 @@
-"""What is passed in from Python: sentences for what cannot be used, and no input without an effect."""
+"""What is passed in from Python is used or refused in a sentence, and what a run is asked for is on record."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from redraft import Case, DraftConfig, Evaluation, Evaluator, JudgeConfig, Limit
 from redraft import graphs as public
 from redraft.graphs import strategies
 from redraft.graphs.assembly import draft, judge, summarizer
+from redraft.runs.prepare import RunSpec
+from redraft.settings import Compare, Evaluate, ExperimentPart, Purpose, Refine, RefineConfig, Summarize
 from tests.judges import Court, island, told
 
 
@@ -214,3 +216,34 @@ async def test_input_that_is_changed_amid_a_run_is_refused(court: Court, change:
         if "metrics" not in change:
             await graph.aupdate_state(thread, put_back, as_node="draft")
             assert (await graph.ainvoke(None, thread, context=session))["stop"]
+
+
+JUDGING = JudgeConfig(metrics=("coverage",))
+REFINEMENT = RefineConfig(goals={"coverage": 0.5})
+DRAFTING: list[Purpose] = [Summarize(), Evaluate(judging=JUDGING), Refine(judging=JUDGING, refinement=REFINEMENT)]
+
+
+@pytest.mark.parametrize("judging", [None, JUDGING])
+@pytest.mark.parametrize("refinement", [None, REFINEMENT])
+async def test_a_summary_that_nobody_makes_and_nobody_hands_over_is_refused(
+    court: Court, judging: JudgeConfig | None, refinement: RefineConfig | None
+) -> None:
+    settings = court.settings({"strategy": "given"})
+    with pytest.raises(UsageError, match="`given` makes no draft") as caught:
+        async with court.session() as session:
+            await session.summarize(court.document, settings=settings, judging=judging, refinement=refinement)
+    assert "evaluate" in caught.value.hint
+    assert court.store.runs.latest(9) == []
+    assert court.sheets == []
+
+
+@pytest.mark.parametrize("purpose", DRAFTING, ids=lambda one: one.kind)
+def test_a_draft_is_given_where_one_is_handed_over(purpose: Purpose) -> None:
+    assert RunSpec(purpose).settled(DraftConfig()).strategy == "auto"
+    for settings in (DraftConfig(), DraftConfig(strategy="given")):
+        assert RunSpec(purpose, given="A draft.").settled(settings).strategy == "given"
+
+
+@pytest.mark.parametrize("purpose", [Compare(judging=JUDGING), ExperimentPart(kind="a trial", judging=JUDGING)])
+def test_nothing_is_drafted_where_the_run_is_for_something_else(purpose: Purpose) -> None:
+    assert RunSpec(purpose).settled(DraftConfig()).strategy == "given"

@@ -1,10 +1,13 @@
-"""Synchronous calls: the same runs, results and errors, from scripts, threads and callers whose loop is running."""
+"""Synchronous calls: the same runs and errors, from scripts and threads; sessions and loops; and savers of files."""
 
 from __future__ import annotations
 
 import _thread
 import asyncio
 import inspect
+import sqlite3
+import subprocess
+import sys
 import threading
 from contextlib import closing
 from pathlib import Path
@@ -13,10 +16,12 @@ from typing import Any
 import pytest
 
 import redraft
+from redraft import Session, Store
 from redraft.graphs.state import Options
 from redraft.runs import background
-from redraft.runs.session import Session, SyncSession
+from redraft.runs.session import SyncSession
 from redraft.runs.sync import SessionOptions
+from tests.support import SAMPLE
 
 TEXT = "The board met at seven. " * 3 + "It was cold, and nothing was agreed on."
 MINUTES = redraft.Document.from_text(TEXT, "Minutes")
@@ -191,3 +196,59 @@ def test_a_single_call_takes_what_a_session_takes() -> None:
     # The limits of a single run are its budget.
     assert inspect.signature(Session).parameters.keys() - {"budget", "config"} == taken
     assert Options.__annotations__.keys().isdisjoint(taken)
+
+
+_FORGOTTEN = f"""
+import asyncio, redraft
+
+session = redraft.Session("book.db")
+result = asyncio.run(session.summarize({str(SAMPLE)!r}, words=60, until=4000))
+print(len(result.summary.split()) > 20)
+"""
+
+
+@pytest.mark.slow
+def test_a_session_that_was_never_closed_warns_once_and_lets_the_process_end(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(_FORGOTTEN)
+    line = [sys.executable, "-W", "always::ResourceWarning", str(script)]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+    assert done.stderr.count("ResourceWarning") == 1
+    assert f"{script}:4: ResourceWarning: a redraft.Session was never closed" in done.stderr
+
+
+def test_a_session_in_a_second_loop_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    session = redraft.Session(tmp_path / "book.db")
+    asyncio.run(session.checkpointer())
+    try:
+        with pytest.raises(redraft.UsageError, match="another event loop") as caught:
+            asyncio.run(session.checkpointer())
+        assert "async with" in caught.value.hint
+    finally:
+        asyncio.run(session.aclose())
+
+
+def test_a_session_that_is_closed_may_be_used_in_another_loop(tmp_path: Path) -> None:
+    async def used() -> None:
+        async with session:
+            await session.checkpointer()
+
+    with redraft.Store(tmp_path / "book.db") as store:
+        session = redraft.Session(store)
+        asyncio.run(used())
+        asyncio.run(used())
+
+
+async def test_a_new_file_that_another_run_is_setting_up_is_waited_for(tmp_path: Path) -> None:
+    with Store(tmp_path / "redraft.db") as store:
+        async with Session(store) as session:
+            store.checkpoints.address()
+            with closing(sqlite3.connect(store.checkpoints.path, isolation_level=None)) as other:
+                other.execute("BEGIN IMMEDIATE")
+                opening = asyncio.create_task(session.checkpointer())
+                await asyncio.sleep(0.3)
+                assert not opening.done()
+                other.execute("COMMIT")
+            await opening
+            assert store.checkpoints.path.stat().st_size

@@ -1,18 +1,27 @@
-"""Everybody's window is on record with a run, and what is assumed is said."""
+"""Windows are on record with a run; texts are read as they are passed in; and documents go chapter by chapter."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from redraft import DraftConfig, ModelSettings
+from redraft import Document, DraftConfig, ModelSettings, Session, Store, UsageError, graphs
+from redraft.domain import content_id
+from redraft.errors import DocumentError
+from redraft.events import PartDone, RunDone, RunStarted
+from redraft.graphs import summarizer
+from redraft.runs.inputs import document_of
 from redraft.runs.model_names import judging_under, least_window
 from redraft.runs.prepare import RunSpec
 from redraft.runs.roster import known_window, told_window, with_windows
 from redraft.settings import Evaluate, JudgeConfig
+from redraft.text.sanitizer import clean
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
+from tests.readers.test_corpus import trees
+from tests.support import story
 
 ASSUMED = "8,192 tokens are assumed"
 
@@ -113,3 +122,124 @@ def test_show_names_everybody_with_their_place(tmp_path: Path) -> None:
         shown = command.run("show", run).err
     assert f"writer: openai:w at {server.base_url}, window 8,192 tokens" in shown
     assert f"judge: near (openai:j) at {server.base_url}, window 5,000 tokens" in shown
+
+
+SECRET = "Nobody but the two of them knew of it"
+TEXTS = (
+    f"{SECRET}.\nIt was long ago.",
+    f"{SECRET}, and so it stayed for all the years to come. And then.",
+    SECRET * 40,
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "redraft.db") as made:
+        yield made
+
+
+def test_a_text_gets_sections_and_a_clean_title_when_it_is_used(store: Store) -> None:
+    text = "# One\r\n\r\nIt \x1b[31mbegan\x1b[0m.\x07\n\n## Two\n\nIt ended."
+    document = document_of(store, Document.from_text(text, title="Minutes\n of \x1b]0;x\x07 May"))
+    assert document.text == "# One\n\nIt began. \n\n## Two\n\nIt ended."
+    assert document.id == content_id(document.text)
+    assert (document.title, document.source) == ("Minutes of May", "")
+    assert [(section.title, section.level) for section in document.sections] == [("One", 1), ("Two", 2)]
+
+
+@pytest.mark.parametrize(("text", "title"), [("# One\n\nIt began.", "One"), ("It began. It ended.", "text")])
+def test_a_text_without_a_title_is_called_by_its_heading(store: Store, text: str, title: str) -> None:
+    assert document_of(store, Document.from_text(text)).title == title
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("A\0B", "the text holds NUL characters"), ("", "the document is empty"), (" \x07\n", "the document is empty")],
+)
+def test_a_text_that_is_none_is_refused(store: Store, text: str, message: str) -> None:
+    with pytest.raises(DocumentError, match=message) as caught:
+        document_of(store, Document.from_text(text, title="Minutes"))
+    assert caught.value.place == "Minutes"
+
+
+def test_a_surrogate_can_be_stored(store: Store) -> None:
+    assert document_of(store, Document.from_text("It began \ud800 and ended.")).text == "It began ? and ended."
+
+
+@pytest.mark.parametrize("text", [*TEXTS, "A\0B"])
+async def test_a_text_in_place_of_a_path_is_not_quoted(store: Store, text: str) -> None:
+    async with Session(store) as session:
+        with pytest.raises(UsageError) as caught:
+            await session.summarize(text)
+    assert str(caught.value) == f"a text of {len(text)} characters was given where a path was expected".replace(
+        f"{len(text)}", f"{len(text):,}"
+    )
+    assert "redraft.Document.from_text(text, title=...)" in caught.value.hint
+
+
+@pytest.mark.parametrize("text", [*TEXTS, "A\0B"])
+async def test_the_summary_in_the_input_of_a_graph_may_be_its_text(store: Store, tmp_path: Path, text: str) -> None:
+    (tmp_path / "book.md").write_text(story(30).text, "utf-8")
+    task: graphs.Task = {"source": str(tmp_path / "book.md"), "summary": text, "metrics": ["statistics"]}
+    async with Session(store) as session:
+        left = await graphs.judge().compile().ainvoke(task, context=session)
+    assert left["summary"] == clean(text).strip()
+
+
+def test_a_path_of_many_words_is_a_path(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / f"{'a word ' * 16}.md"
+    path.write_text("It began. It ended.", "utf-8")
+    assert document_of(store, path).text == "It began. It ended."
+
+
+def book() -> Document:
+    told = [f"## {title}\n\n" + "\n\n".join(texts) for title, texts in trees("alder", 3)]
+    return Document.from_text("\n\n".join(["# All about the alder", *told]))
+
+
+@pytest.mark.nightly
+async def test_chapters_are_results_and_the_events_are_those_of_the_whole(tmp_path: Path) -> None:
+    async with Session(tmp_path / "redraft.db") as session:
+        seen = [event async for event in session.stream(book(), words=60, by_chapter=True)]
+        assert isinstance(seen[0], RunStarted)
+        assert isinstance(seen[-1], RunDone)
+        result = await session.result(seen[0].run)
+        assert [one.result.summary is not None for one in result.chapters if one.result] == [True] * 3
+        assert [event.run for event in seen if isinstance(event, RunStarted | RunDone)] == [seen[0].run] * 2
+        assert sorted(event.number for event in seen if isinstance(event, PartDone)) == [1, 2, 3]
+        judged = await session.summarize(book(), words=60, by_chapter=True, metrics=["coverage"])
+        assert all(one.result and one.result.run.kind == "evaluate" for one in judged.chapters)
+        assert judged.summary == result.summary
+        # What is handed over has no chapters to be drafted.
+        given = await session.refine(
+            book(),
+            "The alder was seen.",
+            goals={"coverage": 0.1},
+            allow_self_check=True,
+            settings=DraftConfig(by_chapter=True),
+        )
+        assert given.chapters == ()
+
+
+@pytest.mark.slow
+async def test_several_documents_are_one_source(tmp_path: Path) -> None:
+    (tmp_path / "other.md").write_text("The birch was seen by a farmer in the wood. " * 60, "utf-8")
+    async with Session(tmp_path / "redraft.db") as session:
+        result = await session.summarize([book(), tmp_path / "other.md"], words=60)
+        found = {origin.document for one in (await session.lineage(result.run.id)).sentences for origin in one.origins}
+        assert found == {"All about the alder", "other.md"}
+        key = await session.add(book())
+        again = await session.summarize([key, tmp_path / "other.md"], words=60)
+        assert again.run.document == result.run.document
+
+
+async def test_a_graph_drafts_no_chapters(tmp_path: Path) -> None:
+    async with Session(tmp_path / "redraft.db") as session:
+        graph = summarizer(refine=False).compile()
+        with pytest.raises(UsageError, match="a graph drafts no chapters"):
+            await graph.ainvoke({"source": "book.md", "by_chapter": True}, context=session)
+
+
+def test_a_run_that_goes_by_chapter_is_another_one() -> None:
+    plain, chapters = (DraftConfig(by_chapter=by).identity("d", "t", {}) for by in (False, True))
+    assert plain != chapters

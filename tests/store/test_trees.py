@@ -149,6 +149,12 @@ def test_what_is_there_stays_as_it_is(store: Store, reference: Reference) -> Non
     assert dump(store.address)[reference.rows] == before != []
 
 
+def test_a_set_that_is_more_complete_takes_the_place_of_one_with_gaps(reference: Reference) -> None:
+    for missing in (("a part", "another"), ("a part",), ("a part", "another")):
+        reference.kept.add(reference.make("one", missing=missing), "key")
+    assert reference.kept.get("one").missing == ("a part",)
+
+
 def test_a_reference_is_found_under_its_document_and_what_it_was_made_from(store: Store, reference: Reference) -> None:
     other = document("Another book.")
     store.documents.add(other)

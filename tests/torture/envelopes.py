@@ -1,6 +1,6 @@
 """Replies in envelopes that no protocol knows: whoever says them, whatever they say was used, wherever the text stands.
 
-Hypothesis makes them from parts. `python -m tests.torture.envelopes 5000` prints what became of so many.
+Hypothesis makes them from parts.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import asyncio
 import itertools
 import json
 import sqlite3
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
@@ -191,7 +190,3 @@ def misread(count: int, number: int) -> Iterator[str]:
         many(count, number)
     except Exception as error:  # noqa: BLE001  (it is what is looked for)
         yield f"{type(error).__name__}: {error}"
-
-
-if __name__ == "__main__":
-    print(dict(many(int(sys.argv[1]))))

@@ -3,10 +3,6 @@
 A judge who knows the island is asked by the whole pipeline, over the wire of `openai:` without a socket. What it says
 is right, and every reply, or some, is spoiled in one way: wrapped, renumbered, renamed, cut, in other words for its
 verdicts, in another envelope. Then each verdict is the right one or none, and what is not judged is said.
-
-    python -m tests.torture.forms 200 [SEED]
-
-makes so many runs, and prints for each way how many scores were right, partly unjudged, or none.
 """
 
 from __future__ import annotations
@@ -15,9 +11,7 @@ import asyncio
 import json
 import random
 import re
-import sys
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -401,24 +395,3 @@ def scored_wrongly(count: int, seed: int) -> Iterator[str]:
         for plan, name, outcome in run(number, seed):
             if outcome.wrong:
                 yield f"run {number}, {plan}: {name}: {outcome.wrong}"
-
-
-def main() -> int:
-    """Make runs, and print a table."""
-    count, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    ended: Counter[tuple[str, str]] = Counter()
-    broken = 0
-    for number, (plan, name, outcome) in ((at, one) for at in range(count) for one in run(at, seed)):
-        ended[plan.way.partition(":")[0], "broken" if outcome.wrong else outcome.ending] += 1
-        if outcome.wrong:
-            broken += 1
-            print(f"run {number}, {plan}: {name}: {outcome.wrong}", file=sys.stderr, flush=True)
-    print("| way | scores | right | partly unjudged | none | broken |\n|---|---|---|---|---|---|")
-    for way in dict.fromkeys(name.partition(":")[0] for name in WAYS):
-        cells = [ended[way, ending] for ending in ("right", "partly unjudged", "no score", "broken")]
-        print(f"| {way} | {sum(cells)} | {' | '.join(map(str, cells))} |")
-    return int(broken > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

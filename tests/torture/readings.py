@@ -1,8 +1,6 @@
 """Damaged and hostile files: whatever text a file holds is read, or it is said how much is not, or the file is refused.
 
-    python -m tests.torture.readings 20000 [SEED]
-
-makes so many tries, and prints for each kind how they ended. Words are numbered, so each that is missing is seen.
+Words are numbered, so each that is missing is seen.
 """
 
 from __future__ import annotations
@@ -10,10 +8,8 @@ from __future__ import annotations
 import io
 import random
 import re
-import sys
 import time
 import zipfile
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import NamedTuple
@@ -238,24 +234,3 @@ def tries(count: int, seed: int) -> Iterator[tuple[str, int, Outcome]]:
 def lost(count: int, seed: int) -> Iterator[str]:
     """What is wrong with how so many files were read."""
     return (f"{name} #{number}: {one.wrong}" for name, number, one in tries(count, seed) if one.wrong)
-
-
-def main() -> int:
-    """Make tries, and print a table."""
-    count, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    ended: Counter[tuple[str, str]] = Counter()
-    broken = 0
-    for name, number, outcome in tries(count, seed):
-        ended[name, "wrong" if outcome.wrong else outcome.ending] += 1
-        if outcome.wrong:
-            broken += 1
-            print(f"{name} #{number}: {outcome.wrong}", file=sys.stderr, flush=True)
-    print("| damage | tries | read whole | missing, and said | refused | broken |\n|---|---|---|---|---|---|")
-    for name in KINDS:
-        cells = [ended[name, ending] for ending in ("read", "noted", "refused", "wrong")]
-        print(f"| {name} | {sum(cells)} | {' | '.join(map(str, cells))} |")
-    return int(broken > 0)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,7 +1,7 @@
 """Judges whose replies are spoiled, by the thousand: whatever comes of them, no verdict is another item's.
 
 Every entry of a right reply bears the mark of the item that it is about, so that one that is counted onto another item
-is seen at once. `python -m tests.torture.replies 5000` prints what became of so many replies.
+is seen at once.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import random
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -345,9 +344,3 @@ def spoiled(count: int, seed: int = 0) -> Tally:
 def misplaced(count: int, seed: int) -> list[str]:
     """Which verdicts came to stand beside another item than the one that they are about."""
     return spoiled(count, seed).examples
-
-
-if __name__ == "__main__":
-    done = spoiled(int(sys.argv[1]) if len(sys.argv) > 1 else 5000)
-    print(f"tries {done.tries}, replies {done.replies}, items {done.items}, judged {done.judged}")
-    print(f"misplaced {done.misplaced}", *done.examples, sep="\n")

@@ -1,4 +1,4 @@
-"""The small form of the attacks: a few tries of each. And each attack notices, when redraft is broken on purpose."""
+"""The small form of the attacks: a few tries of each. Each attack notices when redraft is broken on purpose."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.torture import processes, world
+from tests.torture import forms, processes, world
 from tests.torture.__main__ import ATTACKS, campaign
+from tests.torture.envelopes import many
+from tests.torture.forms import METRICS, Outcome, World, held, scored_wrongly
+from tests.torture.replies import IDS, TEXTS, spoiled
 from tests.torture.runner import Attack, Try, Violation, attacked, make, table
 from tests.torture.world import undisturbed
 
@@ -106,3 +109,41 @@ def test_the_table_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
     assert lines[2].split()[:3] == ["a", "2", "2"]
     assert lines[-1].split()[:4] == ["all", "4", "4", "0"]
     assert "lost (2): a/1: it is gone\n    again a/1" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_an_answer_is_read_and_stored_whatever_it_comes_in() -> None:
+    tries = 60
+    tally = many(tries)
+    assert sum(tally.values()) >= tries
+    assert tally["ok"] > tries // 2
+    assert not tally["bug"]
+
+
+def test_no_score_is_another_than_the_right_one() -> None:
+    assert list(scored_wrongly(4, 1)) == []
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_another_score_or_verdict_is_noticed(metric: str) -> None:
+    world, clean = forms._world(0)
+    right = clean[metric]
+    assert held(world, right, right) == Outcome("right")
+    assert right.score is not None
+    other = replace(right, score=right.score / 2)
+    assert "nothing is said" in held(world, other, right).wrong
+    assert held(world, replace(other, unjudged=1), right) == Outcome("partly unjudged")
+    another = World(forms.random.Random(1))
+    assert another.summary != world.summary
+    assert held(another, right, right).ending == "wrong"
+
+
+@pytest.mark.slow
+def test_no_spoiled_reply_misplaces_a_verdict() -> None:
+    count = 100
+    found = spoiled(count, seed=1)
+    assert found.misplaced == 0, found.examples
+    assert found.tries == count
+    # What can be read is read, and what cannot is asked again: most items come to their verdicts.
+    assert found.judged > 0.8 * found.items
+    assert len(found.faults) > min(count, len(IDS) + len(TEXTS)) // 2
