@@ -1,9 +1,8 @@
-"""Spans and metrics: OpenTelemetry's conventions, nothing secret, and nothing where nobody has asked for it."""
+"""Metrics as Prometheus gets them: scraped from the real endpoint, and right beside the ledger."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import socket
 import time
@@ -14,10 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import SpanKind
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -32,194 +27,14 @@ from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch
 from redraft.store.store import Store
 from redraft.telemetry.metrics import MetricsObserver, address, served
-from redraft.telemetry.spans import SpanObserver
 from redraft.telemetry.stages import STAGES, stage_of
 from tests.chatserver import ChatServer, Fault, Reply, Seen, summarizer
-from tests.cli.inside import Inside
 from tests.command import Command
-from tests.judges import KEY, Keepers, island, seen_on, told
+from tests.judges import KEY, Keepers, island, seen_on
 from tests.judges import told as languages_of
 from tests.store.conftest import place as place
 from tests.support import prose, story
-from tests.telemetry.collector import Collector, attributes
 from tests.telemetry.conftest import expect_no_secret
-
-
-async def spans_of(folder: Path, *metrics: str, **models: Any) -> list[ReadableSpan]:
-    """Return the spans of a draft, or of an evaluation by some metrics."""
-    kept, provider = InMemorySpanExporter(), TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(kept))
-    async with Session(folder / "x.db", observer=SpanObserver(provider.get_tracer("test")), **models) as session:
-        if metrics:
-            await session.evaluate(island(), told(1), metrics=metrics)
-        else:
-            await session.summarize(island(), words=60, strategy="direct", temperature=0.5)
-    return list(kept.get_finished_spans())
-
-
-def scores_in(spans: list[ReadableSpan]) -> dict[str, dict[str, Any]]:
-    """Return the attributes of the scores by metric."""
-    events = [event for span in spans for event in span.events if event.name == "gen_ai.evaluation.result"]
-    return {str(one["gen_ai.evaluation.name"]): one for one in (dict(event.attributes or {}) for event in events)}
-
-
-@pytest.mark.slow
-async def test_a_call_says_which_model_was_asked_for_what_and_what_it_took(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    write = summarizer()
-
-    def script(seen: Seen) -> Reply:
-        return Fault("status", status=503) if seen.index == 0 else write(seen)
-
-    with ChatServer(script) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-        calls = [one for one in await spans_of(tmp_path, model="openai:m") if one.name == "chat m"]
-    assert {one.kind for one in calls} == {SpanKind.CLIENT}
-    failed, answered = [dict(one.attributes or {}) for one in calls]
-    for said in (failed, answered):
-        assert said["gen_ai.operation.name"] == "chat"
-        assert said["gen_ai.provider.name"] == said["gen_ai.system"] == "openai"
-        assert said["gen_ai.request.model"] == "m"
-        assert said["gen_ai.request.temperature"] == 0.5
-        assert said["gen_ai.output.type"] == "text"
-        assert f"http://{said['server.address']}:{said['server.port']}/v1" == server.base_url
-        assert str(said["redraft.model"]).startswith("openai:m@http://")
-    assert failed["error.type"] == "transient"
-    assert "gen_ai.usage.input_tokens" not in failed
-    assert answered["gen_ai.usage.input_tokens"] == answered["redraft.prompt_tokens"]
-    assert answered["gen_ai.usage.output_tokens"] == answered["redraft.completion_tokens"]
-    assert answered["gen_ai.response.model"] == "m"
-    assert answered["gen_ai.response.finish_reasons"] == ("stop",)
-
-
-async def test_the_built_in_model_is_no_service_and_a_score_is_an_event(tmp_path: Path) -> None:
-    calls = [one for one in await spans_of(tmp_path) if one.name == "redraft.call"]
-    assert calls
-    assert not any(name.startswith("gen_ai.") for one in calls for name in one.attributes or {})
-    score = scores_in(await spans_of(tmp_path, "consistency"))["consistency"]
-    assert 0 <= score["gen_ai.evaluation.score.value"] <= 1
-    assert score["gen_ai.evaluation.score.label"] == "scored"
-    assert score["redraft.round"] == 0
-
-
-async def test_a_metric_without_a_score_says_so(tmp_path: Path) -> None:
-    score = scores_in(await spans_of(tmp_path, "booookscore"))["booookscore"]
-    assert (score["gen_ai.evaluation.score.label"], score["error.type"]) == ("failed", "failed")
-    assert "gen_ai.evaluation.score.value" not in score
-
-
-_ASKED = ("--strategy", "hierarchical", "-m", "openai:m", "-w", "60", "--chunk-tokens", "192")
-
-
-def command(folder: Path, url: str, endpoint: str) -> Command:
-    return Command(folder, url, OTEL_EXPORTER_OTLP_ENDPOINT=endpoint)
-
-
-@pytest.mark.nightly
-def test_a_run_is_a_span_with_its_stages_and_calls(folder: Path, collector: Collector) -> None:
-    write = summarizer()
-
-    def script(seen: Seen) -> Reply:
-        return Fault("status", status=503) if seen.index == 1 else write(seen)
-
-    with ChatServer(script) as server:
-        done = command(folder, server.base_url, collector.url).run(
-            *("summarize", "in/patient-0.md", *_ASKED, "--send-spans", "--prices", "prices.toml", "--json")
-        )
-        assert done.code == 0, done.err
-        (run,) = collector.named("redraft.run")
-        assert attributes(run) == {"redraft.run": done.json["run"], "redraft.stop_reason": "complete"}
-        stages = collector.named("redraft.stage")
-        assert stages
-        assert {stage.parent_span_id for stage in stages} == {run.span_id}
-        calls = collector.named("chat m")
-        assert len(calls) == len(server.seen)
-    assert {call.parent_span_id for call in calls} <= {stage.span_id for stage in stages}
-    assert {call.trace_id for call in calls} == {run.trace_id}
-    answered = [attributes(call) for call in calls if call.status.code != 2]
-    assert len(answered) == len(calls) - 1, "the one that the server refused has failed"
-    assert {told["redraft.model"].partition("@")[0] for told in answered} == {"openai:m"}
-    assert all(0 <= told["redraft.waited_seconds"] < 30 for told in answered)
-    assert all(told["redraft.prompt_tokens"] > 0 and told["redraft.cost_usd"] > 0 for told in answered)
-    assert all(run.start_time_unix_nano <= call.start_time_unix_nano <= run.end_time_unix_nano for call in calls)
-    for sent in collector.sent:
-        expect_no_secret(sent)
-
-
-@pytest.mark.nightly
-def test_the_workers_of_a_batch_send_spans_of_their_runs(folder: Path, collector: Collector) -> None:
-    with ChatServer() as server:
-        done = command(folder, server.base_url, collector.url).run(
-            *("batch", "in", *_ASKED, "--send-spans", "--workers", "2", "--json")
-        )
-        assert done.code == 0, done.err
-        assert len(collector.named("chat m")) == len(server.seen)
-    runs = collector.named("redraft.run")
-    assert len({attributes(run)["redraft.run"] for run in runs}) == len(runs) == 3
-    by_trace = {run.trace_id: 0 for run in runs}
-    for call in collector.named("chat m"):
-        by_trace[call.trace_id] += 1
-    assert all(by_trace.values()), "each run has its own calls"
-    for sent in collector.sent:
-        expect_no_secret(sent)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("hangs", [False, pytest.param(True, marks=pytest.mark.nightly)])
-def test_a_dead_collector_does_no_harm(folder: Path, hangs: bool) -> None:
-    with ChatServer() as server, Collector(hangs=True) as one:
-        began = time.monotonic()
-        done = command(folder, server.base_url, one.url if hangs else "http://127.0.0.1:9").run(
-            *("summarize", "in/patient-0.md", *_ASKED, "--send-spans")
-        )
-        took = time.monotonic() - began
-    assert done.code == 0, done.err
-    assert "not all spans could be sent" in done.err
-    assert "Traceback" not in done.err
-    assert took < 20
-
-
-@pytest.mark.slow
-def test_without_the_option_nothing_is_sent(folder: Path, collector: Collector) -> None:
-    with ChatServer() as server:
-        done = command(folder, server.base_url, collector.url).run("summarize", "in/patient-0.md", *_ASKED)
-    assert done.code == 0, done.err
-    assert not collector.sent
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("environment", "said"),
-    [
-        ({}, "needs to know where spans go"),
-        ({"OTEL_EXPORTER_OTLP_ENDPOINT": "http://x:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "says grpc"),
-    ],
-)
-def test_where_spans_cannot_go_is_said_before_anything_is_asked(
-    folder: Path, environment: dict[str, str], said: str
-) -> None:
-    with ChatServer() as server:
-        inside = Inside(folder, server.base_url, **environment)
-        for command in ("batch", "summarize"):
-            done = inside.run(command, "in/patient-0.md", *_ASKED, "--send-spans")
-            assert done.code == 2, done.err
-            assert said in done.err
-        assert not server.seen
-    gc.collect()  # Work that was not begun is not left lying about, which would be a warning here.
-
-
-def test_without_the_extra_it_is_said_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.telemetry.stages.find_spec", lambda name: None)
-    inside = Inside(folder, "http://127.0.0.1:9")
-    for option in (("--send-spans",), ("--metrics-port", "9464")):
-        done = inside.run("batch", "in", *_ASKED, *option)
-        assert done.code == 2, done.err
-        assert 'pip install "redraft[telemetry]"' in done.err
-    assert inside.run("batch", "in", *_ASKED, "--engine", "nobody's").code == 2
-    assert inside.run("batch", "status", "--json").json["batches"] == [], "what cannot be worked on is not opened"
-
 
 Numbers = dict[tuple[str, ...], float]
 
