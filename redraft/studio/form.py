@@ -56,7 +56,7 @@ _PAGES = {
     "forget": "“Delete” on its page",
     "models": "the page “Models”",
     "pack list": "the page “Packs”",
-    "read": "“Read only some chapters” in “New run”",
+    "read": "“Read only some chapters”",
     "resume": "resume the run",
     "runs": "the page “Runs”",
     "show": "the page of the run",
@@ -67,11 +67,16 @@ _WINDOW = "its window where its address is set: the page “Models” shows how"
 _SENTENCES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"([Rr])epeat the command( that started the batch)?"), lambda found: f"{found[1]}esume it"),
     (re.compile(r"\((?:--judge |judges=\[')\w+:MODEL[^()]*\)"), lambda _: "(“Judge” in “New run” or “Refine”)"),
+    (
+        re.compile(r"(?:--max-cost |limits=Limits\(max_cost=)(\d[\d.]*\d|\d)\)?"),
+        lambda found: f"the limit of ${found[1]}",
+    ),
+    (re.compile(r"a higher (?:--max-cost|`Limits\.max_cost`)"), lambda _: "a higher limit"),
     (re.compile(r" \(set TIKTOKEN_CACHE_DIR[^)]*\)"), lambda _: ""),
     (re.compile(r"(, or )?context_tokens in its own table \[models\.NAME\]"), lambda one: "" if one[1] else _WINDOW),
 )
 _MENTIONED = re.compile(r"`redraft [a-z ]+`")
-V = TypeVar("V")
+V = TypeVar("V", bound=BaseModel)
 _COST = "Stop before it costs more than"
 _CALLS = "Limit of calls"
 _NAMES = {
@@ -174,26 +179,33 @@ def on_page(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
     for pattern, said in _SENTENCES:
         text = pattern.sub(said, text)
     for name, shown in names.items():
-        text = text.replace(name, shown)
+        if name != shown:
+            text = re.sub(rf"(?<![\w:.-]){re.escape(name)}(?![\w:/-]|\.\w)", shown, text)
     return _SETTING.sub(_label, _COMMAND.sub(_next_step, text))
 
 
-_SAID = frozenset({"cautions", "error", "left_out", "missing", "notes", "reason", "warnings"})
+_SAID = frozenset(
+    ("cautions", "error", "judges", "label", "left_out", "missing", "model", "notes", "reason", "stands_on", "warnings")
+)
 """The fields of a dossier or a comparison in which redraft speaks, not a document, a model or a person."""
-_SAYING = frozenset({"calls", "rounds", "run", "runs", "scores"})
+_SAYING = frozenset({"calls", "contestants", "rounds", "run", "runs", "scores"})
 """The fields whose models have such fields."""
 _MESSAGES = frozenset({"message", "which says"})
 
 
-def in_page_words(value: V) -> V:
+def in_page_words(value: V, names: Mapping[str, str]) -> V:
     """Return a dossier or a comparison in which redraft speaks as the pages do."""
-    if not isinstance(value, BaseModel):
-        return value
-    found: dict[str, Any] = {name: getattr(value, name) for name in type(value).model_fields if name in _SAID}
-    said = {name: on_page(one) if isinstance(one, str) else tuple(map(on_page, one)) for name, one in found.items()}
-    parts = {name: getattr(value, name) for name in type(value).model_fields if name in _SAYING}
-    for name, one in parts.items():
-        said[name] = tuple(map(in_page_words, one)) if isinstance(one, tuple) else in_page_words(one)
+    said: dict[str, Any] = {}
+    for name in type(value).model_fields:
+        one = getattr(value, name)
+        if name in _SAID and isinstance(one, str):
+            said[name] = on_page(one, names)
+        elif name in _SAID and isinstance(one, tuple):
+            said[name] = tuple(on_page(each, names) for each in one)
+        elif name in _SAYING and isinstance(one, tuple):
+            said[name] = tuple(in_page_words(each, names) if isinstance(each, BaseModel) else each for each in one)
+        elif name in _SAYING and isinstance(one, BaseModel):
+            said[name] = in_page_words(one, names)
     return value.model_copy(update=said)
 
 

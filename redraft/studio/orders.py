@@ -227,7 +227,9 @@ def known_model(name: str, models: Models) -> ModelSettings:
     """Return a model by name. Requests cannot give an address, so no document or key is sent to one."""
     if name not in models:
         there = ", ".join((EXTRACTIVE, *models))
-        raise UsageError(f"there is no model {name!r}", hint=f"available: {there}; add more to redraft.toml")
+        raise UsageError(
+            f"there is no model {name!r}", hint=f"available: {there}; the page “Models” shows how to add more"
+        )
     return models[name]
 
 

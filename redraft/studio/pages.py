@@ -17,6 +17,7 @@ from redraft.fields import checked
 from redraft.report.dossier.comparison.build import read_beside
 from redraft.report.history.certificates import in_words, packaged, self_checked
 from redraft.report.history.results import told_of_requests
+from redraft.report.history.summaries import shown_names
 from redraft.report.pages import comparison
 from redraft.report.pages.assets import template
 from redraft.store.connection import off_loop
@@ -164,8 +165,9 @@ async def compare(request: Request) -> Response:
 
 
 def _comparison_page(store: Store, keys: list[str], read_only: bool) -> str:
-    beside = read_beside(store, [found_run(store, key).id for key in keys])
-    shown = comparison.view(in_page_words(beside))
+    found = [found_run(store, key) for key in keys]
+    names = {name: shown for one in found for name, shown in shown_names(one.settings, one.judging).items()}
+    shown = comparison.view(in_page_words(read_beside(store, [one.id for one in found]), names))
     return template("studio/comparison.html").render(**shown, assets=None, here="runs", read_only=read_only)
 
 

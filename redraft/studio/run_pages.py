@@ -61,13 +61,10 @@ def _comparable(all_of: Callable[[], list[RunSummary]], run: Status) -> list[Run
 
 
 def _dossier_page(store: Store, status: Status, read_only: bool, others: Sequence[RunSummary]) -> str:
-    dossier, names = read_dossier(store, status.run), status.shown_names
-    run = dossier.run
-    judges = tuple(names.get(one, one) for one in run.judges)
-    run = run.model_copy(update={"model": names.get(run.model, run.model), "judges": judges})
+    dossier = read_dossier(store, status.run)
     # Here each call shows its prompt and its reply.
-    left_out = [one for one in dossier.left_out if not one.startswith(PROMPTS_ELSEWHERE)]
-    dossier = in_page_words(dossier.model_copy(update={"left_out": left_out, "run": run}))
+    left_out = tuple(one for one in dossier.left_out if not one.startswith(PROMPTS_ELSEWHERE))
+    dossier = in_page_words(dossier.model_copy(update={"left_out": left_out}), status.shown_names)
     said = {one.finding: to_jsonable_python(one) for one in run_views.opinions_of(store, status.run).opinions}
     findings = {one.number: {"id": one.id, "opinion": said.get(one.id)} for one in dossier.findings}
     return template("studio/run.html").render(

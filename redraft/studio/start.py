@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.catalog import names
 from redraft.fields import checked
 from redraft.lab.doctor.checkup import DOCTOR
+from redraft.llm.addresses import shown_name
 from redraft.readers.documents import finished
 from redraft.readers.parts import chapters, part_read
 from redraft.report.history.summaries import shown_names
@@ -41,6 +42,7 @@ from redraft.studio.form import on_page
 from redraft.studio.guard import MOST_BYTES
 from redraft.studio.orders import (
     BatchBody,
+    Models,
     RunBody,
     WantedRuns,
     aims,
@@ -247,17 +249,17 @@ async def begun_batch(context: StudioContext, wanted: WantedRuns) -> str:
 
 async def offer_of(request: Request) -> Offer:
     """Return the choices for a run."""
-    return await read(request, _offer, {name: one.model for name, one in context_of(request).models.items()})
+    return await read(request, _offer, context_of(request).models)
 
 
-def _offer(store: Store, models: Mapping[str, str]) -> Offer:
+def _offer(store: Store, models: Models) -> Offer:
     documents = store.documents.titles(without=DOCTOR)[:_MOST_DOCUMENTS]
     return Offer(
         documents=tuple(
             DocumentLine(id=key, title=title, characters=n, part=part_read(notes)) for key, title, n, notes in documents
         ),
         strategies=strategies(),
-        models={EXTRACTIVE: EXTRACTIVE, **models},
+        models={EXTRACTIVE: EXTRACTIVE} | {name: shown_name(one.model, one.base_url) for name, one in models.items()},
         metrics=names(),
         goals=aims(),
         most_bytes=MOST_BYTES,
