@@ -43,6 +43,10 @@ class Span(NamedTuple):
     start: int
     end: int
 
+    def meets(self, other: Span) -> bool:
+        """Return whether the two have a character in common."""
+        return self.start < other.end and other.start < self.end
+
 
 @dataclass(frozen=True, slots=True)
 class DocumentSection:

@@ -278,7 +278,7 @@ class EvidenceReader:
         found = [
             one
             for one in sentences(self.document.text, Span(around[0].start, max(one.end for one in around)))
-            if one.start < span.end and span.start < one.end
+            if one.meets(span)
         ]
         return self.place(Span(found[0].start, found[-1].end) if found else span)
 
@@ -291,7 +291,7 @@ class EvidenceReader:
             return evidence
         around = [passage.span for passage in self.passages.around(span, 1)]
         beside = sentences(self.document.text, Span(around[0].start, around[-1].end)) if around else []
-        own = [one for one in beside if one.start < span.end and span.start < one.end]
+        own = [one for one in beside if one.meets(span)]
         before = [one for one in reversed(beside) if one.end <= span.start][:_SENTENCES_BESIDE]
         after = [one for one in beside if one.start >= span.end][:_SENTENCES_BESIDE]
         for one in (*own, *chain.from_iterable(zip_longest(after, before))):

@@ -65,7 +65,9 @@ def revise(given: ReviseGiven) -> str:
     for point in given.points:
         reviser.apply(point)
     text = reviser.within()
-    if not (asked := [point for point in given.points if _is_in_words(point)]):
+    # Points that only say in words what is wanted, with no sentence that they are about and none that would do.
+    changes = [point for point in given.points if point.task == "change"]
+    if not (asked := [one for one in changes if not (one.sentence or one.question or one.evidence)]):
         return text
     tags = Tags(given)
     left = "\n".join(f"{tags.tag('points', point.id)}: left: {NOT_UNDERSTOOD}" for point in asked)
@@ -75,11 +77,6 @@ def revise(given: ReviseGiven) -> str:
 def criticize(given: CriticizeGiven) -> str:  # noqa: ARG001 - every prompt has a handler of its text
     """Return a criticism that fits every summary."""
     return "Say more of what matters in the document, and nothing that it does not say."
-
-
-def _is_in_words(point: Point) -> bool:
-    """Whether a point only says in words what is wanted, with no sentence that it is about and none that would do."""
-    return point.task == "change" and not (point.sentence or point.question or point.evidence)
 
 
 class _Reviser:

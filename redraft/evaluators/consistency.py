@@ -119,7 +119,7 @@ class Consistency(Evaluator):
             return self.not_applicable("the summary has no sentence")
         examined = case.statements if isinstance(self.claims, tuple) else _spread(case.statements, self.claims)
         asked = await Examiner(case.panel[0]).questions_about(examined, case.statements, A_SENTENCE, case.reader)
-        most = A_SENTENCE if isinstance(self.claims, tuple) else claims_each(len(examined), self.claims)
+        most = A_SENTENCE if isinstance(self.claims, tuple) else max(1, min(A_SENTENCE, self.claims // len(examined)))
         claims, empty = _claims(examined, asked, most, self.claims, self.top_k), _without_answer(asked, most)
         passed_over = len(asked.open(range(len(examined))))
         if not claims:
@@ -210,11 +210,6 @@ class Consistency(Evaluator):
 def _is_settled(answer: RememberedAnswer) -> bool:
     """Return whether an answer is a verdict: "not in the document" is one only after the whole document was read."""
     return answer.answered is True or (answer.scope is not None and answer.scope.passages is None)
-
-
-def claims_each(sentences: int, claims: int) -> int:
-    """Return how many questions per sentence stay within `claims`."""
-    return max(1, min(A_SENTENCE, claims // sentences))
 
 
 def _spread(statements: Sequence[Statement], most: int) -> list[Statement]:

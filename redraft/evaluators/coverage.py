@@ -31,7 +31,7 @@ from redraft.prompts.qa import (
 )
 from redraft.settings import JudgeConfig
 from redraft.text.overlap import are_quoted
-from redraft.text.units import UnitIndex, indexed, units
+from redraft.text.units import indexed, units
 from redraft.text.vectors import Encoder
 from redraft.text.word_keys import telling
 
@@ -105,10 +105,8 @@ def _with_quotations(case: Case) -> tuple[Statement, ...]:
     )
 
 
-@lru_cache(maxsize=2)
-def _indexed(text: str) -> UnitIndex:
-    """Return the index of the document's words; cached, since all drafts of a run use it."""
-    return indexed(text)
+_indexed = lru_cache(maxsize=2)(indexed)
+"""Cached, since all drafts of a run use the index of the document."""
 
 
 async def _verdicts(

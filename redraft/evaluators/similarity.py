@@ -109,12 +109,8 @@ def words(text: str) -> list[str]:
     as in ROUGE: "didn't" is "didn" and "t"."""
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     parts = "".join(each if unicodedata.category(each)[0] in "LMN" else " " for each in folded).split()
-    return [unit for part in parts if _has_letter(part) for unit in _UNIT.findall(part)]
-
-
-def _has_letter(part: str) -> bool:
-    """Return whether a text has letters, not only combining marks, such as those left over from an emoji."""
-    return any(each.isalnum() for each in part)
+    # Combining marks alone are no words, such as those left over from an emoji.
+    return [unit for part in parts if any(map(str.isalnum, part)) for unit in _UNIT.findall(part)]
 
 
 def _plain_words(text: str) -> set[str]:

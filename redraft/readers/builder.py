@@ -136,7 +136,7 @@ class Builder:
 
     def verbatim(self, text: str) -> Span:
         """Add a paragraph and keep its lines and indentation."""
-        lines = [line.rstrip() for line in tidy_lines(text)]
+        lines = [tidy(line.expandtabs(4)).rstrip() for line in clean(text).split("\n")]
         whole = re.sub(r"\n{2,}", "\n", "\n".join(lines)).strip("\n")
         return self._put(whole, "\n\n") if whole.strip() else Span(self.length, self.length)
 
@@ -210,8 +210,3 @@ class Builder:
 def cell_text(texts: Iterable[str]) -> str:
     """Return the text of a table cell on one line."""
     return one_line("".join(texts)).replace("|", "/")
-
-
-def tidy_lines(text: str) -> list[str]:
-    """Return the lines of a text, each one tidied."""
-    return [tidy(line.expandtabs(4)) for line in clean(text).split("\n")]

@@ -164,7 +164,7 @@ def _whole(data: bytes, path: Path, name: str, wanted: Choice) -> Document:
         if not found.text.strip():
             raise DocumentError("the document is empty", place=name, hint="give a file that contains text")
         return found.document(name, one_line(path.stem, TITLE_WIDTH) or name)
-    return parse(data, name=name, markdown=_may_be_markdown(path))
+    return parse(data, name=name, markdown=path.suffix.lower() not in {".txt", ".text"})
 
 
 def read_text(source: str | Path) -> CleanText:
@@ -220,10 +220,6 @@ def _check_suffix(path: Path, source: str) -> None:
     """Raise for a file type without a reader."""
     if not is_readable(path):
         raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint=how_to_read())
-
-
-def _may_be_markdown(path: Path) -> bool:
-    return path.suffix.lower() not in {".txt", ".text"}
 
 
 def _bytes(path: Path | None, source: str, max_bytes: int | None) -> bytes:

@@ -13,6 +13,7 @@ from redraft.readers.recovery import size
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
 
+_ITEM = re.compile(r"\s*(?:-|\d{1,6}\.) ")
 _COMMENTS, _NAVIGATION = "comments", "navigation"
 _NAMES = {
     "cookie banners": "cookie cookies cookiebanner cookiebot consent gdpr ccpa onetrust didomi usercentrics",
@@ -316,7 +317,7 @@ class Walker:
             rank, self._heading = self._heading, 0
             self._builder.heading(rank, runs)
         elif self._item:
-            between = "\n" if self._builder.parts and _is_item(self._builder.parts[-1]) else "\n\n"
+            between = "\n" if self._builder.parts and _ITEM.match(self._builder.parts[-1]) else "\n\n"
             added = self._builder.add(runs, between=between, before=self._item)
             self._item = "" if added.end > added.start else self._item
         else:
@@ -367,12 +368,8 @@ def _not_shown(element: Element, name: str) -> str:
         return "navigation"
     parent = element.getparent()
     if name in ("header", "footer") and parent is not None and tag(parent) == "body":
-        return "headers and footers" if name == "footer" or not _has_heading(element) else ""
+        return "headers and footers" if name == "footer" or next(elements(element, "h1"), None) is None else ""
     return ""
-
-
-def _has_heading(element: Element) -> bool:
-    return next(elements(element, "h1"), None) is not None
 
 
 def _mark_of(element: Element, name: str) -> MarkKind | None:
@@ -421,7 +418,3 @@ def _cell(cell: Element) -> str:
         return cell_text(text_of(cell))
     read = (one for one in cell.iter() if one not in unread)
     return cell_text(f"{one.text or ''}{one.tail or ''}" for one in read)
-
-
-def _is_item(text: str) -> bool:
-    return bool(re.match(r"\s*(?:-|\d{1,6}\.) ", text))

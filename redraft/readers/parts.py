@@ -358,11 +358,8 @@ def _chapter_stretches(document: Document) -> Iterator[DocumentStretch]:
 
 def _first_within(document: Document, start: int, end: int) -> str:
     """Return the title of the first section that begins in a span, other than the document's title."""
-
-    def is_named(one: DocumentSection) -> bool:
-        return start <= one.span.start < end and one.title != document.title
-
-    return next((one.title for one in document.sections if is_named(one)), "")
+    begun = (one.title for one in document.sections if start <= one.span.start < end)
+    return next((title for title in begun if title != document.title), "")
 
 
 def _long_enough(text: str, found: list[DocumentStretch]) -> list[DocumentStretch]:

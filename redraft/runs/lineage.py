@@ -97,11 +97,7 @@ class DraftTracer:
             for link in self._traced(member)[at].links:
                 below = parents[link.text]
                 if below is not None:
-                    held = (
-                        n
-                        for n, one in enumerate(self._traced(below))
-                        if one.span.start < link.span.end and link.span.start < one.span.end
-                    )
+                    held = (n for n, one in enumerate(self._traced(below)) if one.span.meets(link.span))
                     reached.setdefault(below.key, set()).update(held)
 
     def _open_of(self, member: Member, sentences: Sequence[int]) -> Iterator[Open]:

@@ -143,7 +143,7 @@ def beginning(text: str, tokenizer: Tokenizer, tokens: int) -> int:
 @lru_cache(maxsize=256)
 def _beginning(text: str, tokenizer: str, tokens: int) -> int:
     measured = _measured(text, tokenizer)
-    end = _Chunker(text, tokenizer_named(tokenizer), tokens, measured).first_end()
+    end = _Chunker(text, tokenizer_named(tokenizer), tokens, measured).cut(0, tokens)
     return end if text[end:].strip() else len(text)
 
 
@@ -172,14 +172,11 @@ class _Chunker:
         self.rest = 0
         """The most tokens after the budget within which a sentence may end."""
 
-    def first_end(self) -> int:
-        return self._cut(0, self._budget)
-
     def run(self, start: int = 0) -> list[Chunk]:
         chunks: list[Chunk] = []
         exact = start == 0 or self._is_exact(start)
         while start < len(self._text):
-            end = self._cut(start, self._budget)
+            end = self.cut(start, self._budget)
             ends_exact = self._is_exact(end)
             if exact and ends_exact:
                 tokens = self._meter.tokens(start, end)
@@ -195,11 +192,11 @@ class _Chunker:
         allowed, most = self._budget, self._budget + self.rest
         while (tokens := self._tokenizer.count(self._text[start:end])) > most and end > start + 1:
             allowed -= tokens - most
-            shorter = self._cut(start, allowed)
+            shorter = self.cut(start, allowed)
             end = shorter if shorter < end else start + max(1, (end - start) // 2)
         return end, tokens
 
-    def _cut(self, start: int, allowed: int) -> int:
+    def cut(self, start: int, allowed: int) -> int:
         """Return where a chunk from `start` with `allowed` tokens ends."""
         bound = self._bounds[bisect_right(self._bounds, start)]
         if self._meter.tokens(start, bound) <= allowed:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from redraft.document import Document, Span
@@ -45,7 +44,6 @@ def kind_by_form(text: str) -> TextKind:
     return "narrative" if spoken >= (_SPOKEN_IN_CHAPTERS if in_chapters else _SPOKEN) else "other"
 
 
-_PARAGRAPH_OF_MATTER = re.compile(r"\S[^\n]*(?:\n[ \t]*\S[^\n]*)*")
 _AROUND = (
     r"acknowledge?ments?|dedication|also by .{1,60}|(?:other )?(?:books|works) by .{1,60}|praise for .{1,80}"
     r"|about the (?:authors?|publisher|translator|editors?|book)|a note (?:on|about) the (?:author|type|translator)"
@@ -89,16 +87,12 @@ class DocumentBody:
 def body_of(document: Document, end: int | None = None) -> DocumentBody:
     """Return the body of a document, or of its beginning up to `end`."""
     text = document.text[:end]
-    paragraphs = [Span(*found.span()) for found in _PARAGRAPH_OF_MATTER.finditer(text)]
+    paragraphs = [Span(*found.span()) for found in _PARAGRAPH.finditer(text)]
     room = _LARGEST_SHARE * len(text)
     front, begin = _front(text, paragraphs, room)
-    back, stop = (_back(text, paragraphs, room - begin, begin)) if reads_to_end(document, end) else ([], len(text))
+    whole = len(text) == len(document.text)
+    back, stop = _back(text, paragraphs, room - begin, begin) if whole else ([], len(text))
     return DocumentBody(Span(begin, stop), tuple(front + back))
-
-
-def reads_to_end(document: Document, end: int | None) -> bool:
-    """Return whether the part to be read extends to the end of the document."""
-    return end is None or end >= len(document.text)
 
 
 def _front(text: str, paragraphs: list[Span], room: float) -> tuple[list[str], int]:
@@ -138,7 +132,7 @@ def _followed(text: str, paragraphs: list[Span]) -> bool:
 def _back(text: str, paragraphs: list[Span], room: float, begin: int) -> tuple[list[str], int]:
     """Return the back matter's titles, and where it begins; an appendix after it is text."""
     stop, found = len(text), list[str]()
-    for span in reversed(list(_headings(text, paragraphs))):
+    for span in (one for one in reversed(paragraphs) if _heads(text, one)):
         if span.start <= begin or len(text) - span.start > room:
             break
         told = text[span.start : span.end].split("\n")[0]
@@ -147,10 +141,6 @@ def _back(text: str, paragraphs: list[Span], room: float, begin: int) -> tuple[l
         found.insert(0, _named(told))
         stop = span.start
     return found, stop
-
-
-def _headings(text: str, paragraphs: list[Span]) -> Iterator[Span]:
-    return (span for span in paragraphs if _heads(text, span))
 
 
 def _heads(text: str, span: Span) -> bool:

@@ -110,7 +110,7 @@ def _followed(
             span = Span(link.span.start + parent.start, link.span.end + parent.start)
             ways.append([OriginPlace(span, link.weight, (link,))])
             continue
-        below = [one for one in _composed(parent, known) if _meet(one.span, link.span)]
+        below = [one for one in _composed(parent, known) if one.span.meets(link.span)]
         found = [
             OriginPlace(place.span, min(link.weight, place.weight), (link, *place.way))
             for one in below
@@ -131,10 +131,6 @@ def _best(ways: Sequence[Sequence[OriginPlace]]) -> tuple[OriginPlace, ...]:
             if place.span not in best or best[place.span].weight < place.weight:
                 best[place.span] = place
     return tuple(best.values())[:MOST]
-
-
-def _meet(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
 
 
 # The weight of what earlier passages already cover; if nothing else is left, repeated content comes next.

@@ -122,7 +122,8 @@ class _Chooser:
         worth = self._candidates.worth * (1 - _REDUNDANCY * self._nearest)
         gain = worth * self._leave()
         best = int(np.argmax(gain))
-        if gain[best] <= 0 or not self._is_good_enough(float(worth[best])):
+        good = _GOOD_ENOUGH * (self._used / self._limit) ** 2 * float(np.mean(self._taken)) if self._taken else 0.0
+        if gain[best] <= 0 or float(worth[best]) < good:
             return False
         self._take(best, float(worth[best]))
         return True
@@ -136,12 +137,6 @@ class _Chooser:
         leave: Weights = np.where(used == 0, _FIRST_OF_PART, within)
         leave[~self._free | (self._nearest >= DUPLICATE) | (self._used + cost > self._limit)] = 0.0
         return leave
-
-    def _is_good_enough(self, worth: float) -> bool:
-        if not self._taken:
-            return True
-        filled = self._used / self._limit
-        return worth >= _GOOD_ENOUGH * filled**2 * float(np.mean(self._taken))
 
     def _take(self, index: int, worth: float) -> None:
         self._taken.append(worth)

@@ -119,9 +119,7 @@ def _fold(text: str) -> _FoldedText:
     return _FoldedText(codes[kept].tobytes().decode("utf-32-le", "surrogatepass"), np.flatnonzero(kept))
 
 
-@lru_cache(maxsize=2)
-def _fold_once(text: str) -> _FoldedText:
-    return _fold(text)
+_fold_once = lru_cache(maxsize=2)(_fold)
 
 
 @lru_cache(maxsize=1)

@@ -28,7 +28,6 @@ _LONGEST = 24
 _DEAREST = 12.0
 
 _SPACE, _NEWLINE, _LOWER, _UPPER, _ALPHABET, _SCRIPT, _IDEOGRAPH, _DIGIT, _MARK, _RARE = range(10)
-_APOSTROPHES = (ord("'"), ord("’"))
 _ASTRAL_IDEOGRAPHS = (0x20000, 0x3FFFF)
 _IDEOGRAPHS = ((0x3040, 0x30FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF))
 
@@ -95,7 +94,8 @@ def _costs(codes: Integers, kinds: Integers, starts: Integers, ends: Integers) -
     # A single space belongs to the word after it; a line end to the mark before it.
     gap = np.where((length == 1) & (following != _DIGIT), 0.0, 1.0)
     before_letter = (length == 1) & _is_letter(following)
-    inner = before_letter & _is_apostrophe(codes[starts]) & _is_letter(previous)
+    apostrophe = (codes[starts] == ord("'")) | (codes[starts] == ord("’"))
+    inner = before_letter & apostrophe & _is_letter(previous)
     joined = np.where(before_letter, 0.7, 1.0)
     mark = np.where(inner, 0.0, joined + 0.4 * np.maximum(length - 3, 0))
     astral = (codes[starts] >= _ASTRAL_IDEOGRAPHS[0]) & (codes[starts] <= _ASTRAL_IDEOGRAPHS[1])
@@ -117,12 +117,6 @@ def _costs(codes: Integers, kinds: Integers, starts: Integers, ends: Integers) -
 # For short texts, which most are, `np.isin` would take half of the time.
 def _is_letter(kind: Integers) -> npt.NDArray[np.bool_]:
     found: npt.NDArray[np.bool_] = (kind == _LOWER) | (kind == _UPPER)
-    return found
-
-
-def _is_apostrophe(codes: Integers) -> npt.NDArray[np.bool_]:
-    straight, curved = _APOSTROPHES
-    found: npt.NDArray[np.bool_] = (codes == straight) | (codes == curved)
     return found
 
 
@@ -265,11 +259,7 @@ class TiktokenTokenizer:
         try:
             return self._encoding.encode_to_numpy(block, disallowed_special=())
         except UnicodeEncodeError:  # half of a surrogate pair, which a program may pass although no file can contain it
-            return self._encoding.encode_to_numpy(_encodable(block), disallowed_special=())
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
+            return self._encoding.encode_to_numpy(block.encode("utf-8", "replace").decode(), disallowed_special=())
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -360,10 +350,6 @@ def _loaded(name: str) -> tiktoken.Encoding | None:
         return _load(name)
 
 
-def _has_files(folder: str) -> bool:
-    return os.path.isdir(folder) and bool(os.listdir(folder))
-
-
 @lru_cache(maxsize=4)
 def _load(name: str) -> tiktoken.Encoding | None:
     """Load a vocabulary from the cache or the network, in a daemon thread, since tiktoken's download
@@ -380,5 +366,7 @@ def _load(name: str) -> tiktoken.Encoding | None:
 
     thread = threading.Thread(target=load, daemon=True, name="tiktoken-vocabulary")
     thread.start()
-    thread.join(_FROM_DISK_SECONDS if _has_files(os.environ.get("TIKTOKEN_CACHE_DIR", "")) else _LOAD_SECONDS)
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR", "")
+    has_files = os.path.isdir(folder) and bool(os.listdir(folder))
+    thread.join(_FROM_DISK_SECONDS if has_files else _LOAD_SECONDS)
     return loaded[0] if loaded else None

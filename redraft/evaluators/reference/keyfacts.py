@@ -134,9 +134,8 @@ def middle_of(span: Span, length: int) -> float:
 def pruning(trees: Sequence[Tree]) -> dict[str, dict[str, float | int | None]]:
     """Return by level and overall the number of facts found and pruned, and the share pruned."""
     facts = [fact for tree in trees for fact in tree.facts]
-    return {level: _pruned_of([fact for fact in facts if level in (fact.level, ALL)]) for level in (*LEVELS, ALL)}
-
-
-def _pruned_of(facts: Sequence[KeyFact]) -> dict[str, float | int | None]:
-    gone = sum(not fact.kept for fact in facts)
-    return {"found": len(facts), "pruned": gone, "share": share(gone, len(facts))}
+    found: dict[str, dict[str, float | int | None]] = {}
+    for level in (*LEVELS, ALL):
+        own = [fact.kept for fact in facts if level in (fact.level, ALL)]
+        found[level] = {"found": len(own), "pruned": own.count(False), "share": share(own.count(False), len(own))}
+    return found

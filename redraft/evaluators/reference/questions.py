@@ -153,7 +153,8 @@ def _in_turn(found: Sequence[_FoundQuestion]) -> list[int]:
 async def _ranked(judge: Judge, found: Sequence[_FoundQuestion], window: int, outline: str | None) -> list[int]:
     """Return the question numbers by importance. Where they do not fit one request, each group has questions from all
     parts of the document, and groups are merged rank by rank."""
-    groups = ceil(len(found) / ranked_at_once(window))
+    # The same number in one request for all but the smallest windows.
+    groups = ceil(len(found) / max(1, min(_RANKED_AT_ONCE, window // _RANKED_TOKENS)))
     candidates = [Candidate(id=n + 1, question=f.asked.question, answer=f.asked.answer) for n, f in enumerate(found)]
     label = "questions ranked"
     orders = await gather_all(
@@ -163,11 +164,6 @@ async def _ranked(judge: Judge, found: Sequence[_FoundQuestion], window: int, ou
         for at in range(groups)
     )
     return [number - 1 for row in zip_longest(*orders) for number in row if number is not None]
-
-
-def ranked_at_once(window: int) -> int:
-    """Return how many questions are ranked in one request: the same for all but the smallest windows."""
-    return max(1, min(_RANKED_AT_ONCE, window // _RANKED_TOKENS))
 
 
 def pack_key(judge: Judge, reader: EvidenceReader, quantity: Quantity) -> str:

@@ -382,16 +382,12 @@ class FactSearch:
         return self._holding[key]
 
     def _comes_from(self, member: Member, link: Link, fact: DocumentFact) -> bool:
-        composed = [one for one in self._tracer.composed(member) if _within(one.span, link.span)]
+        composed = [one for one in self._tracer.composed(member) if one.span.meets(link.span)]
         spans = [place.span for one in composed for place in one.places]
         near = [Span(span.start - NEAR - 1, span.end + NEAR + 1) for span in spans]
-        return any(_within(place, span) for span in near for place in fact.places)
+        return any(place.meets(span) for span in near for place in fact.places)
 
 
 def _reads(parent: Parent, fact: DocumentFact) -> bool:
     """Return whether a fact is in the part of the document that was shown for summarizing."""
-    return parent.kind == "excerpt" and any(_within(place, parent.span) for place in fact.places)
-
-
-def _within(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
+    return parent.kind == "excerpt" and any(place.meets(parent.span) for place in fact.places)
