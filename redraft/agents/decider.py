@@ -18,7 +18,7 @@ from redraft.prompts.decision import DECIDE, DecideGiven, Decision, DecisionPass
 from redraft.prompts.tags import NOBODY, Tags
 from redraft.text.places import place_of
 from redraft.text.quotes import quoted_in
-from redraft.text.retrieval import Passages
+from redraft.text.retrieval import Passages, joined
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
 
@@ -300,7 +300,7 @@ class Decider:
             findings=[_option(number, one) for number, one in enumerate(findings, 1)],
             tried=[_attempt(one) for one in judged[-MOST_ATTEMPTS:]],
             answers=answers,
-            passages=[self._read(span) for span in self.reader.joined([near])],
+            passages=[self._read(span) for span in joined(near)],
             rounds_left=board.rounds_left,
             length=count_words(board.summary),
             words=board.words,

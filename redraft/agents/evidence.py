@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, zip_longest
+from itertools import chain, pairwise, zip_longest
 from math import ceil
 from typing import Any
 
@@ -83,6 +83,8 @@ def _whole(piece: str) -> list[Span]:
 _SHARE_OF_WINDOW = 0.5
 # Tokens left for items and reply next to a document that is read whole.
 _BESIDE_DOCUMENT = 1_600
+GAP = 300
+"""Places with fewer characters between them are shown as one."""
 _LONGEST_QUOTE = 600
 # How many sentences before and after a quote are looked at for the rest of an answer.
 _SENTENCES_BESIDE = 3
@@ -236,8 +238,10 @@ class EvidenceReader:
                 yield place, named is not None
 
     def joined(self, found: Sequence[Sequence[Span]]) -> list[Span]:
-        """Return the evidence of several questions in document order, with overlapping places joined."""
-        return joined(span for spans in found for span in spans)
+        """Return the evidence of several questions in document order; places that overlap, or have little text between
+        them, are joined: a sentence left out would leave the next one without its subject."""
+        whole = joined(span for spans in found for span in spans)
+        return joined(chain(whole, (Span(a.end, b.start) for a, b in pairwise(whole) if b.start - a.end < GAP)))
 
     def parts(self, statements: Sequence[Statement]) -> list[list[Statement]]:
         """Return the sentences of a summary in parts that each fit a prompt."""

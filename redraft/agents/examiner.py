@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -130,7 +131,7 @@ class Examiner:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SentenceQuestions]:
             part = parts[part_of[statements[numbers[0]].id]]
             only = [] if len(numbers) == len(part) else [statements[n].id for n in numbers]
-            given = qa.AskSummaryGiven(sentences=_told(part), only=only, at_most=at_most)
+            given = qa.AskSummaryGiven(**_shown(part), only=only, at_most=at_most)
             room = min(len(numbers) * each, rooms[part_of[statements[numbers[0]].id]])
             label = label_of("questions about", numbers)
             reply = await self.judge.ask(qa.ASK_SUMMARY, given, room, label, attempt)
@@ -194,7 +195,7 @@ class Examiner:
         asking = sum(reader.tokenizer.count(questions[n]) + _AROUND for n in wanted)
         limit = self.judge.room_beside(_FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
 
-        sentences = _told(statements)
+        shown = _shown(statements)
         known = {one.id for one in statements}
         answers: ReplyAnswers[qa.SummaryAnswer] = ReplyAnswers(
             lambda: "\n".join(f"{one.before} {one.sentence}" for one in statements),
@@ -204,7 +205,7 @@ class Examiner:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SummaryAnswer]:
             async def asked(some: Sequence[int], *, again: bool) -> Reply[qa.SummaryAnswers]:
                 given = qa.AnswerFromSummaryGiven(
-                    sentences=sentences,
+                    **shown,
                     questions=[QuestionItem(id=n + 1, question=questions[n]) for n in some],
                     again=again,
                 )
@@ -313,10 +314,10 @@ def entries_at_once(room: int, tokens: float) -> int:
     return max(1, int(room / (_AS_A_RULE * tokens)))
 
 
-def _told(statements: Sequence[Statement]) -> list[SummaryLine | str]:
-    """Return the sentences of a summary, preceded by those that the first one refers back to."""
-    before = [one.before for one in statements[:1] if one.before]
-    return [*before, *(SummaryLine(id=one.id, sentence=one.sentence, quoted=one.quoted) for one in statements)]
+def _shown(statements: Sequence[Statement]) -> dict[str, Any]:
+    """Return the prompt fields for some sentences of a summary."""
+    lines = [SummaryLine(id=one.id, sentence=one.sentence, quoted=one.quoted) for one in statements]
+    return {"context": statements[0].before if statements else "", "sentences": lines}
 
 
 def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:

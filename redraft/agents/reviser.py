@@ -7,7 +7,6 @@ import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any
 
 from redraft.agents.evidence import EvidenceReader
@@ -18,6 +17,7 @@ from redraft.llm.reply_reader import declines
 from redraft.prompts.revision import CRITICIZE, REVISE, CriticizeGiven, Point, ReviseGiven
 from redraft.prompts.tags import Tags
 from redraft.text.quotes import carries, quoted_in
+from redraft.text.retrieval import joined
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
 from redraft.text.units import ngrams, words
@@ -85,8 +85,6 @@ def _unquoted(said: str) -> str:
 
 BESIDE = 1
 """How many passages are read before and after those with the evidence of a finding."""
-GAP = 300
-"""Passages fewer characters apart than this are shown as one."""
 INSTRUCTION = "agent"
 """Replaces the metric for an instruction of the model that leads the revision."""
 _ACROSS = 4000
@@ -125,6 +123,8 @@ class RevisionRequest:
     """The word limit of the revision; None without one."""
     number: int
     """The number of the round."""
+    missing: tuple[str, ...] = ()
+    """What the summary is known to lack; for a person's requests, which may ask for some of it."""
 
     @property
     def usual(self) -> int:
@@ -177,6 +177,7 @@ class Reviser:
             **_asking(points),
             outline=self.outline if points else None,
             keep=list(request.keep),
+            missing=list(request.missing),
             length=count_words(request.summary),
             words=request.words,
             query=self.query,
@@ -198,7 +199,7 @@ class Reviser:
         near = self._near(findings, room)
         quoted = [one.evidence.span for one in findings[: len(bare.points)] if one.evidence and one.evidence.span]
         with_passages = bare.model_copy(update={"passages": [self.reader.text(span) for span in near]})
-        return RevisionBrief(with_passages, tuple(self.reader.joined([near, quoted])))
+        return RevisionBrief(with_passages, tuple(joined([*near, *quoted])))
 
     def _with_wider_evidence(self, finding: Finding) -> Finding:
         """Return a finding with the sentences that its answer comes from, if a judge quoted only some of them."""
@@ -226,11 +227,7 @@ class Reviser:
                     found = wider
         if across:
             found = self._filled(found, min(room, self._tokens(found) + _ACROSS))
-        # A sentence left out between two passages would leave the second without its subject.
-        closed = self.reader.joined(
-            [found, [Span(a.end, b.start) for a, b in pairwise(found) if b.start - a.end < GAP]]
-        )
-        return closed if self._tokens(closed) <= room else found
+        return found
 
     def _filled(self, found: list[Span], room: int) -> list[Span]:
         """Add passages from all over the document: a request in a person's words may be about any part of it."""
@@ -366,7 +363,8 @@ def _point(number: int, finding: Finding) -> Point:
     return Point(
         id=number,
         task=finding.task,
-        instruction=finding.explanation,
+        # What the summary says to a question, and what the document does, say it all.
+        instruction="" if finding.found else finding.explanation,
         sentence=finding.sentence,
         question=finding.question,
         says=finding.found,

@@ -49,7 +49,7 @@ class _Sought(NamedTuple):
 def answer_from_summary(given: qa.AnswerFromSummaryGiven) -> qa.SummaryAnswers:
     """Answer each question from the sentence that shares most words with it. "No answer" is returned only for a summary
     made of quotations, since a paraphrase may still be an answer."""
-    kept = [one for one in given.sentences if isinstance(one, qa.SummaryLine) and words(one.sentence)]
+    kept = [one for one in given.sentences if words(one.sentence)]
     ground = ground_of(tuple(one.sentence for one in kept), whole=True)
     readable = sum(one.quoted for one in kept) >= _MADE_OF_QUOTATIONS * len(kept)
     answered: list[qa.SummaryAnswer] = []

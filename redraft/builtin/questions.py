@@ -78,7 +78,7 @@ def ask_summary(given: qa.AskSummaryGiven) -> qa.SummaryQuestions:
         sentences=[
             qa.SentenceQuestions(id=one.id, questions=_claims(one.sentence) if given.at_most else [])
             for one in given.sentences
-            if isinstance(one, qa.SummaryLine) and (not given.only or one.id in given.only)
+            if not given.only or one.id in given.only
         ]
     )
 

@@ -129,7 +129,8 @@ async def compare(state: State, job: Job) -> Update:
     await off_loop(job.store.rulings.forget_comparison, job.run.id)
     first, best = await job.draft(state["first"]), await job.draft(state["best"])
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
-    if not _is_wanted(state, job, rounds) or first.text.strip() == best.text.strip():
+    same = first.text.strip() == best.text.strip()
+    if same or not _is_wanted(state, job, rounds) or not job.keeps_to_the_limit(first):
         return {"next": "finish"}
     tokens = job.judges.reader.document_tokens
     if (falser := await _is_falser(state, job)) and not all(

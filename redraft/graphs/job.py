@@ -240,9 +240,9 @@ class Job:
             await off_loop(self.store.runs.choose_draft, self.run.id, await self.latest_within_limit() or best)
 
     def keeps_to_the_limit(self, draft: Draft) -> bool:
-        """Return whether a draft may be returned: only revisions by a model are held to the limit."""
+        """Return whether a draft may be returned: first drafts of a model, and edits by hand, are taken as they are."""
         limit = self.revision_words
-        return limit is None or draft.words <= limit or not draft.node.startswith(REVISION_OF)
+        return limit is None or draft.words <= limit or not draft.node.startswith((REVISION_OF, GIVEN))
 
     async def latest_within_limit(self) -> str | None:
         """Return the latest accepted draft that may be returned; None before there is one."""

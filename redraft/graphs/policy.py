@@ -20,6 +20,8 @@ Aims = Mapping[str, MetricAim | None]
 
 # With more points at once, people and models skip the last of them.
 FINDINGS_AT_ONCE = 6
+MOST_LACKING = 12
+"""How much of what a draft lacks is shown beside a person's requests."""
 ACCUSING = ("remove", "correct")
 """The tasks of findings that say that the document does not support the draft."""
 _STALLS = 2
@@ -154,6 +156,12 @@ def _besides(
 
     missing = of("content", ("add",))[: max(0, free - sum(one.task == "add" for one in chosen))]
     return [*of("truth", ACCUSING), *missing][: max(0, FINDINGS_AT_ONCE - len(chosen))]
+
+
+def lacking(judged: Judged) -> list[str]:
+    """Return what the draft lacks, most important first: questions with the document's answers, or facts."""
+    found = in_turn([[one for one in said.findings if one.task == "add"] for _, said in sorted(judged.items())])
+    return [f"{one.question} {one.answer}".strip() for one in found if one.answer][:MOST_LACKING]
 
 
 def requests_open(judged: Judged, tried: Sequence[str]) -> list[Finding]:

@@ -44,6 +44,7 @@ from redraft.graphs.policy import (
     draft_standing,
     findings_in,
     in_turn,
+    lacking,
     metric_scores,
     reason_to_stop,
     requests_open,
@@ -229,9 +230,13 @@ async def decide(state: State, job: Job) -> Update:
     if state["stop"]:
         # A person has stopped the run, and the draft has been shortened since.
         return {"next": "finish"}
-    judged = told_of(await job.judged(state["best"]), settings.told)
+    best = await job.draft(state["best"])
+    if state["round"] == 0 and not job.keeps_to_the_limit(best):
+        # Whatever else a revision did within the limit would be compared with the longer text.
+        return {"why": "", **await _ending(state, job)}
+    judged = told_of(await job.judged(best.id), settings.told)
     policy = POLICIES[settings.policy]
-    free = room_for_more((await job.draft(state["best"])).words, job.revision_words)
+    free = room_for_more(best.words, job.revision_words)
     gone = [*state["tried"], *state["dropped"]]
     chosen = aim(policy, judged, settings.goals, gone, job.judges.aims, free)
     is_generic = settings.told == "generic" and (chosen is None or REVIEW not in chosen.metrics)
@@ -255,7 +260,7 @@ async def decide(state: State, job: Job) -> Update:
         return {"why": "", **reason, **end}
     new: Update = {"by_hand": False, "shortening": False, "next": "confirm", "why": "", "instruction": ""}
     if is_generic:
-        criticism = await job.reviser.criticize((await job.draft(state["best"])).text, state["round"] + 1)
+        criticism = await job.reviser.criticize(best.text, state["round"] + 1)
         return {**new, **_aimed(chosen.metrics, ()), "instruction": criticism}
     if job.decider is not None and REVIEW not in chosen.metrics:
         return {**new, **await _led(state, job, job.decider, judged, chosen)}
@@ -405,7 +410,8 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
         # A general criticism does not say what is good, so nothing is told to be kept.
         generic = job.refinement.told == "generic"
         keep = () if generic else tuple(sentences_to_keep(judged, job.judges.aims, state["dropped"]))
-        request = replace(request, findings=(*chosen, *instruction), keep=keep)
+        missing = lacking(judged) if any(one.metric == REVIEW for one in chosen) else ()
+        request = replace(request, findings=(*chosen, *instruction), keep=keep, missing=tuple(missing))
     brief = await reviser.brief(request)
     if number == 1 and request.findings and brief.given.document is None:
         job.observe(Noted(NO_DOCUMENT))

@@ -33,7 +33,6 @@ from redraft.prompts.qa import (
     DocumentAnswer,
     DocumentAnswers,
     SentenceQuestions,
-    SummaryLine,
     SummaryQuestion,
     SummaryQuestions,
 )
@@ -154,7 +153,7 @@ def claims_asked(given: AskSummaryGiven) -> SummaryQuestions:
                 ],
             )
             for one in given.sentences
-            if isinstance(one, SummaryLine) and (not given.only or one.id in given.only)
+            if not given.only or one.id in given.only
         ]
     )
 

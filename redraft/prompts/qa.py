@@ -122,8 +122,8 @@ class DocumentView(GivenModel):
         return self.passages if self.document is None else [self.document]
 
 
-SummaryLines = Annotated[list[SummaryLine | str], Lines("summary")]
-"""The sentences of a summary in order, after the text before them where the summary is shown in parts."""
+SummaryLines = Annotated[list[SummaryLine], Lines("summary")]
+"""The sentences of a summary in order, or of a part of it."""
 QuestionItems = Annotated[list[QuestionItem], Lines("questions")]
 
 
@@ -180,8 +180,10 @@ class Ranking(ReplyModel):
 
 
 class AnswerFromSummaryGiven(GivenModel):
-    """Questions about a document, to be answered from a summary alone; `again` those whose answers are doubted."""
+    """Questions about a document, to be answered from a summary alone; `again` those whose answers are doubted. Where
+    only a part of the summary is shown, the context is what its first sentence refers back to."""
 
+    context: Context = ""
     sentences: SummaryLines
     questions: QuestionItems
     again: bool = False
@@ -223,8 +225,10 @@ class Comparisons(ReplyModel):
 
 
 class AskSummaryGiven(GivenModel):
-    """A summary, or a part of it, to ask about: about all its sentences, or `only` some."""
+    """A summary, or a part of it, to ask about: about all its sentences, or `only` some. Where only a part is shown,
+    the context is what its first sentence refers back to."""
 
+    context: Context = ""
     sentences: SummaryLines
     only: Annotated[list[int], Tagged("sentences")] = Field(default_factory=list)
     at_most: int

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from redraft.domain import Task
-from redraft.prompts.contract import Fence, GivenModel, Language, OutlineText, Prompt, Question, SummaryText
+from redraft.prompts.contract import Fence, GivenModel, Language, Lines, OutlineText, Prompt, Question, SummaryText
 from redraft.prompts.tags import TaggedItem
 
 
@@ -33,6 +33,8 @@ class ReviseGiven(GivenModel):
     summary: SummaryText
     points: Annotated[list[Point], Fence("point")]
     keep: Annotated[list[str], Fence("keep")]
+    missing: Annotated[list[str], Lines("missing")] = Field(default_factory=list)
+    """What the summary lacks, of which a point may ask for some."""
     document: Annotated[str | None, Fence("document")] = None
     passages: Annotated[list[str], Fence("passage")] = Field(default_factory=list)
     outline: OutlineText = None

@@ -7,7 +7,7 @@ import json
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import cache
 from itertools import accumulate
 from typing import Any
@@ -168,10 +168,12 @@ class Tags:
     def __init__(self, given: BaseModel) -> None:
         lists = {name: value for name in type(given).model_fields if isinstance(value := getattr(given, name), list)}
         items = {name: [one for one in value if isinstance(one, TaggedItem)] for name, value in lists.items()}
-        self._tags = {
-            name: {one.id: tag for one, tag in zip(some, _drawn(name, some), strict=True)}
-            for name, some in items.items()
-        }
+        self._tags: dict[str, dict[int, str]] = {}
+        taken: set[str] = set()
+        for name, some in items.items():
+            drawn = _drawn(name, some, taken)
+            taken.update(drawn)
+            self._tags[name] = {one.id: tag for one, tag in zip(some, drawn, strict=True)}
         self._numbers = {name: {tag: number for number, tag in own.items()} for name, own in self._tags.items()}
         self._asked = {name: asked_about(given, name) for name in items}
 
@@ -256,20 +258,20 @@ ONLY_KNOWN = AfterValidator(_there)
 """For a list of such numbers: unknown names are dropped."""
 
 
-def _drawn(field: str, items: Sequence[TaggedItem]) -> list[str]:
-    """Return a tag for each item, which depends on all items and on its place."""
+def _drawn(field: str, items: Sequence[TaggedItem], taken: Container[str]) -> list[str]:
+    """Return a tag for each item, which depends on all items and on its place; none is `taken` by another field."""
     letters = _FEWEST
     while len(_LETTERS) ** letters < _SPARSE * len(items):
         letters += 1
     said = json.dumps([field, [one.model_dump(mode="json", exclude={"id"}) for one in items]])
     seed = hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
-    taken: dict[int, None] = {}
+    tags: dict[str, None] = {}
     for place in range(len(items)):
-        drawn = int(hashlib.sha256(f"{seed} {place}".encode()).hexdigest(), 16) % len(_LETTERS) ** letters
-        while drawn in taken:
-            drawn = (drawn + 1) % len(_LETTERS) ** letters
-        taken[drawn] = None
-    return [_spelt(drawn, letters) for drawn in taken]
+        drawn = int(hashlib.sha256(f"{seed} {place}".encode()).hexdigest(), 16)
+        while (tag := _spelt(drawn % len(_LETTERS) ** letters, letters)) in tags or tag in taken:
+            drawn += 1
+        tags[tag] = None
+    return list(tags)
 
 
 def _spelt(drawn: int, letters: int) -> str:

@@ -308,7 +308,7 @@ def _ask_document(given: qa.AskDocumentGiven) -> qa.DocumentQuestions:
 
 def _told(given: qa.AnswerFromSummaryGiven | qa.AskSummaryGiven) -> dict[int, str]:
     """Return the sentences of a summary by number."""
-    return {one.id: one.sentence for one in given.sentences if not isinstance(one, str)}
+    return {one.id: one.sentence for one in given.sentences}
 
 
 def _answer_from_summary(given: qa.AnswerFromSummaryGiven) -> qa.SummaryAnswers:

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.agents.decider import _attempt, _option
-from redraft.agents.evidence import EvidenceReader
-from redraft.agents.reviser import GAP, Reviser, RevisionReply, RevisionRequest, _point, read_reply
+from redraft.agents.evidence import GAP, EvidenceReader
+from redraft.agents.reviser import Reviser, RevisionReply, RevisionRequest, _point, read_reply
 from redraft.agents.structured_writer import Completion, StructuredWriter
 from redraft.domain import Document, Evidence, Finding, Round, Span
 from redraft.llm.base import FunctionModel
@@ -148,15 +148,23 @@ def test_passages_with_little_between_them_are_shown_as_one() -> None:
         Finding("consistency", "inconsistent", "correct", "", evidence=Evidence("x", Span(at, at + 5))) for at in places
     ]
     size = sum(tokenizer.count(reader.text(passage.span)) for passage in passages.around(Span(0, 5), 0))
-    close = 0
+    several = 0
     for room in range(2 * size, 8 * size, 7):
         shown = reviser._near(findings, room)
         assert sum(tokenizer.count(reader.text(span)) for span in shown) <= room
-        for one, other in pairwise(shown):
-            if other.start - one.end < GAP:
-                close += 1
-                assert tokenizer.count(reader.text(Span(shown[0].start, shown[-1].end))) > room
-    assert close
+        assert all(other.start - one.end >= GAP for one, other in pairwise(shown))
+        several += len(shown) > 1
+    assert several
+    assert reader.joined([[Span(0, 10)], [Span(GAP + 9, GAP + 20), Span(2 * GAP + 20, 2 * GAP + 30)]]) == [
+        Span(0, GAP + 20),
+        Span(2 * GAP + 20, 2 * GAP + 30),
+    ]
+
+
+def test_a_point_with_question_and_answers_has_no_instruction_that_repeats_its_task() -> None:
+    wrong = Finding("consistency", "inconsistent", "correct", "It is wrong.", "Ann came.", "Who came?", "Ann", "Bob")
+    assert _point(1, wrong).instruction == ""
+    assert _point(1, replace(wrong, found="")).instruction == "It is wrong."
 
 
 REPLY = """<points>

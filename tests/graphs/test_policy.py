@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.metric_info import MetricAim
 from redraft.graphs.policy import (
+    MOST_LACKING,
     POLICIES,
     AcceptanceDecision,
     Aim,
     acceptance,
     aim,
+    lacking,
     reason_to_stop,
     room_for_more,
     sentences_to_keep,
@@ -419,6 +421,16 @@ def test_what_is_known_to_be_false_is_corrected_beside_whatever_a_revision_is_fo
         assert chosen == Aim((REVIEW, CONSISTENCY), (*asked, *false)), "nothing is added"
     assert aim(PAPER, wanted, GOALS, [], AIMS, 9) == Aim((REVIEW,), asked)
     assert aim(PAPER, said, GOALS, [], AIMS, 9) == Aim((COVERAGE,), _adding(COVERAGE, 2))
+
+
+def test_what_a_draft_lacks_is_told_with_its_answers_and_what_is_false_is_not() -> None:
+    fact = Finding("keyfact_recall", "missing", "add", "Say it.", expected="It rained.")
+    asked = Finding(COVERAGE, "unanswered", "add", "Say it.", question="Who came?", expected="Ann")
+    said = judged(0.5, 0.5, 3)
+    said[COVERAGE] = replace(said[COVERAGE], findings=(asked, replace(asked, expected="")))
+    said["keyfact_recall"] = replace(said[COVERAGE], metric="keyfact_recall", findings=(fact,) * 20)
+    assert lacking(said)[:3] == ["Who came? Ann", "It rained.", "It rained."]
+    assert len(lacking(said)) == MOST_LACKING
 
 
 def test_free_words_never_take_the_place_of_what_misses_its_goal_and_the_paper_knows_none() -> None:

@@ -100,7 +100,7 @@ async def test_a_schema_has_the_tags_of_the_items_and_functions_stay_the_same_fo
 def test_the_tags_are_those_that_are_asked_about_and_of_other_items_all() -> None:
     asked = [QuestionItem(id=n, question=f"Who is {n}?") for n in (1, 2)]
     told = [SummaryLine(id=n, sentence=f"It is {n}.") for n in (1, 2, 3)]
-    answers = AnswerFromSummaryGiven(sentences=[told[0], "And so on.", *told[1:]], questions=asked)
+    answers = AnswerFromSummaryGiven(context="And so on.", sentences=told, questions=asked)
     entry = named(SummaryAnswers, answers)["answers"]["items"]["properties"]
     assert entry["id"]["enum"] == Tags(answers).all("questions")
     assert entry["sentences"]["items"]["enum"] == Tags(answers).all("sentences")
@@ -112,7 +112,7 @@ def test_the_tags_are_those_that_are_asked_about_and_of_other_items_all() -> Non
 
 
 def test_where_there_is_nothing_to_be_named_no_tag_is_asked_for() -> None:
-    nobody = AnswerFromSummaryGiven(sentences=["It rained."], questions=[QuestionItem(id=1, question="Why?")])
+    nobody = AnswerFromSummaryGiven(context="It rained.", sentences=[], questions=[QuestionItem(id=1, question="Why?")])
     entry = named(SummaryAnswers, nobody)["answers"]["items"]["properties"]
     assert entry["sentences"]["items"] == {"type": "string"}
 
@@ -181,8 +181,8 @@ def lists_without_end(schema: object, place: str = "") -> Iterator[str]:
 
 
 def test_lists_within_entries_have_limits_of_their_own() -> None:
-    told = ["It was dark.", *(SummaryLine(id=n, sentence="It rained.") for n in (1, 2, 3))]
-    given = AskSummaryGiven(sentences=told, at_most=4)
+    told = [SummaryLine(id=n, sentence="It rained.") for n in (1, 2, 3)]
+    given = AskSummaryGiven(context="It was dark.", sentences=told, at_most=4)
     schema = {
         "properties": {
             "sentences": {

@@ -59,8 +59,8 @@ GIVEN: dict[str, BaseModel] = {
         outline="Line: she came.",
     ),
     "answer_from_summary": qa.AnswerFromSummaryGiven(
+        context="It was dark.",
         sentences=[
-            "It was dark.",
             qa.SummaryLine(id=1, sentence="Hester came."),
             qa.SummaryLine(id=2, sentence="It rained."),
         ],
@@ -73,8 +73,8 @@ GIVEN: dict[str, BaseModel] = {
         ]
     ),
     "ask_summary": qa.AskSummaryGiven(
+        context="Hester came.",
         sentences=[
-            "Hester came.",
             qa.SummaryLine(id=7, sentence="She sat down."),
             qa.SummaryLine(id=3, sentence="Ann came."),
         ],
@@ -86,6 +86,7 @@ GIVEN: dict[str, BaseModel] = {
     ),
     "criticize": revision.CriticizeGiven(summary="Hester came.", document="Ann came in."),
     "revise": revision.ReviseGiven(
+        missing=["Who left? Nobody."],
         summary="Hester came.",
         points=[
             revision.Point(
@@ -246,8 +247,8 @@ GIVEN: dict[str, BaseModel] = {
 }
 TAGS = (
     "answer", "attempt", "before", "context", "document", "excerpt", "fact", "finding", "first", "keep", "metric",
-    "outline", "pair", "passage", "passages", "place", "point", "question", "questions", "second", "sentence", "source",
-    "summary",
+    "missing", "outline", "pair", "passage", "passages", "place", "point", "question", "questions", "second",
+    "sentence", "source", "summary",
 )  # fmt: skip
 """Every tag that stands around what comes from outside."""
 

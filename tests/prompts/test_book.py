@@ -130,7 +130,7 @@ SAYS = {
     r"(?:another|any|or) language\b|whatever languages": [
         *("compare_answers", "align_facts", "judge_answers", "trace_sentences", "verify_sentences")
     ],
-    "line without an id": ["answer_from_summary", "ask_summary"],
+    "the context (only shows|is) what comes before": ["answer_from_summary", "ask_summary"],
     'line "before"': ["align_facts", "verify_sentences"],
     "^<excerpt>\nthe lamp went out.\n</excerpt>": ["query_analytical", "query_narrative"],
     "agrees.*be less exact,? or round a number": ["compare_answers"],

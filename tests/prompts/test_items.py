@@ -179,7 +179,7 @@ def test_no_line_break_makes_a_line_of_its_own(
 @BOTH
 def test_the_sentences_that_are_asked_about_are_named_before_the_task_where_they_are_not_all(book: PromptBook) -> None:
     whole, some = rendered(book, "ask_summary"), rendered(book, "ask_summary", only=[3])
-    (_, _), (_, _), (tag, text) = told_in(some, "summary")
+    (_, _), (tag, text) = told_in(some, "summary")
     assert text == "Ann came."
     assert f": {tag}\n\nFor each of " in outside(some)
     assert "nly these sentences" not in whole

@@ -47,6 +47,18 @@ def test_tags_are_distinct_and_the_same_for_the_same_request() -> None:
     assert not {fewer.tag("pairs", n) for n in range(2, 41)} & set(OWN[1:])
 
 
+def test_no_tag_names_two_items_of_a_prompt() -> None:
+    for size in range(40, 60):
+        told = [qa.SummaryLine(id=n, sentence=f"Lamp {n} is lit.") for n in range(size)]
+        tags = Tags(
+            qa.AnswerFromSummaryGiven(
+                sentences=told, questions=[QuestionItem(id=n, question=f"Who lit {n}?") for n in range(size)]
+            )
+        )
+        both = [*tags.all("sentences"), *tags.all("questions")]
+        assert len(both) == len(set(both))
+
+
 def test_tags_do_not_depend_on_numbers() -> None:
     other = [pair.model_copy(update={"id": pair.id + 100}) for pair in PAIRS.pairs]
     assert [Tags(PAIRS.model_copy(update={"pairs": other})).tag("pairs", n) for n in range(101, 141)] == OWN

@@ -18,7 +18,7 @@ from redraft.prompts.tags import Tags
 Json = dict[str, Any]
 NAMES = ("Ann", "Ben", "Cleo", "Dora", "Egon", "Fay")
 _STATEMENTS = [qa.Statement(id=n, sentence=f"{name} lit the lamp.") for n, name in enumerate(NAMES, 1)]
-_TOLD: list[qa.SummaryLine | str] = [qa.SummaryLine(id=one.id, sentence=one.sentence) for one in _STATEMENTS]
+_TOLD = [qa.SummaryLine(id=one.id, sentence=one.sentence) for one in _STATEMENTS]
 _ASKED = [qa.QuestionItem(id=n, question=f"What did {name} light?") for n, name in enumerate(NAMES, 1)]
 _FACTS = [factual.Fact(id=n, fact=f"{name} lit the lamp.") for n, name in enumerate(NAMES, 1)]
 _GROWN = [factual.TreeFact(level="root", **one.model_dump()) for one in _FACTS]

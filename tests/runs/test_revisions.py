@@ -173,6 +173,20 @@ async def test_what_a_person_asks_for_is_looked_up(court: Open) -> None:
     assert any(150 in keepers_in(item["text"]) for item in sheet.items("passages").values())
 
 
+@pytest.mark.parametrize("asks", [True, False])
+async def test_beside_what_a_person_asks_for_stands_what_the_summary_lacks(court: Open, asks: bool) -> None:
+    async def reviewer(question: ReviewQuestion) -> Json:
+        added = ["Say who the others are."] if asks else []
+        return {"drop": [one["number"] for one in question["findings"] if asks], "add": added}
+
+    opened = court()
+    await opened.refine(told(1, 2), review=True, reviewer=reviewer, rounds=1)
+
+    (sheet,) = opened.asked("revise")
+    missing = sheet.within("missing") or ""
+    assert (f"{named(5)} Tom5" in missing) is asks, missing
+
+
 # What becomes of it.
 
 
@@ -287,11 +301,11 @@ async def test_nobody_is_asked_again_because_of_a_revision_that_never_came(court
 async def test_a_summary_in_another_language_than_the_document_s_is_revised_in_its_own(court: Open) -> None:
     opened = court()
     await opened.refine(POOR, settings={"language": "German"}, rounds=1)
-    assert "Write continuous prose in German, unless" in opened.asked("revise")[0].text
+    assert "Write continuous prose in German (" in opened.asked("revise")[0].text
 
     opened = court()
     await opened.refine(POOR, rounds=1)
-    assert "Write continuous prose in the language of the summary, unless" in opened.asked("revise")[0].text
+    assert "Write continuous prose in the language of the summary (" in opened.asked("revise")[0].text
 
 
 def _count(event: object, rounds_failed: list[int]) -> None:
@@ -457,6 +471,26 @@ async def test_whoever_stops_at_a_draft_that_is_too_long_gets_it_shortened(court
 
     assert [shortens(sheet) for sheet in opened.asked("revise")] == [False, True]
     assert (result.summary, result.run.stop_reason) == (told(1, 2, 3, 4, 5), "cancelled")
+
+
+@pytest.mark.slow
+async def test_a_summary_that_is_passed_in_too_long_is_shortened_though_its_goals_are_met(court: Open) -> None:
+    opened = court(replies(SHORT))
+    result = await opened.refine(LONG, settings=FORTY)
+
+    assert [shortens(sheet) for sheet in opened.asked("revise")] == [True]
+    assert (result.summary, result.run.stop_reason) == (SHORT, "goals_met")
+    assert not opened.asked("prefer_summary"), "the longer text might read better"
+
+
+@pytest.mark.slow
+async def test_a_summary_that_is_passed_in_too_long_is_shortened_before_it_is_corrected(court: Open) -> None:
+    wrong = f"{told(1, 2, 3, 4, 5, wrong={6: 'Bob'})} And that is all about them, and about the island."
+    opened = court(replies(told(1, 2, 3, wrong={6: "Bob"}), told(1, 2, 3, 6)))
+    result = await opened.refine(wrong, settings=FORTY, goals={"consistency": 1.0})
+
+    assert [shortens(sheet) for sheet in opened.asked("revise")] == [True, False]
+    assert result.summary == told(1, 2, 3, 6)
 
 
 async def test_what_a_person_has_written_is_as_long_as_he_wants_it(court: Open) -> None:
