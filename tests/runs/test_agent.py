@@ -184,7 +184,7 @@ async def test_it_may_look_passages_up_before_it_decides(court: Open) -> None:
     found = list(second.items("passages").values())
     assert any("Tom9" in one["text"] for one in found)
     for one in found:
-        start, end = map(int, re.match(r"characters (\d+)-(\d+), at \d+ % of the document$", one["place"]).groups())
+        start, end = map(int, re.match(r"characters (\d+)-(\d+), at \d+% of the document$", one["place"]).groups())
         assert one["text"] == " ".join(opened.document.text[start:end].split())
     assert result.rounds[1].why == "These are the worst."
     # Only its own stop is explained.
