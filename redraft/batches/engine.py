@@ -12,7 +12,7 @@ import sys
 import time
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import EntryPoint
 from threading import Thread
 from types import TracebackType
@@ -155,7 +155,7 @@ class Process:
         self._said: deque[str] = deque(maxlen=_KEPT_LINES)
         assert self.process.stdin is not None
         with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.write(terms.to_line())
+            self.process.stdin.write(json.dumps(asdict(terms)) + "\n")
             self.process.stdin.flush()
         self._listening = Thread(target=self._listen, args=(tell,), daemon=True)
         self._listening.start()

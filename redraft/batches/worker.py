@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -177,7 +177,8 @@ class BatchWorker:
             while not self._stopped.is_set():
                 self._put_away()
                 room = self._most - len(self._at_work)
-                for item in await self._leased(room) if room else []:
+                lease = partial(self.store.batches.lease, self.batch, self.name, room, self.lease_seconds)
+                for item in await off_loop(lease) if room else []:
                     self._at_work[item.idx, item.attempts] = asyncio.create_task(self._one(item))
                 if not self._at_work and await off_loop(self.store.batches.is_over, self.batch):
                     return
@@ -196,9 +197,6 @@ class BatchWorker:
                 del self._at_work[key]
                 if not task.cancelled():
                     task.result()
-
-    async def _leased(self, room: int) -> list[BatchItemRow]:
-        return await off_loop(self.store.batches.lease, self.batch, self.name, room, self.lease_seconds)
 
     async def _beat(self) -> None:
         """Keep what is leased, let go of what is not any more, and look whether the batch was cancelled."""
@@ -306,10 +304,6 @@ class WorkerTerms:
     """The environment variables with the models' keys, for engines that do not pass on the whole environment."""
     spans: bool = False
     """Whether to send spans to an OpenTelemetry collector."""
-
-    def to_line(self) -> str:
-        """Return the terms as one line of JSON."""
-        return json.dumps(asdict(self)) + "\n"
 
 
 def terms_of(

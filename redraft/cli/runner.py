@@ -155,7 +155,7 @@ def _spans(wanted: bool) -> AbstractContextManager[None]:
         return nullcontext()
     from redraft.telemetry.stages import check_spans
 
-    check_spans("--send-spans")
+    check_spans()
     from redraft.telemetry.spans import sending
 
     return sending(say)

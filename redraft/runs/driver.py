@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, suppress
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
@@ -19,10 +19,11 @@ from typing_extensions import override
 
 from redraft.domain import ReviewQuestion
 from redraft.errors import BudgetError, RunError, StoreError, UsageError
-from redraft.events import Event, Observer, StageStarted, streamed
+from redraft.events import Event, StageStarted, streamed
 from redraft.graphs import assembly
 from redraft.graphs.review import ReviewAnswer
 from redraft.graphs.state import SessionProtocol
+from redraft.runs.manager import RunManager
 from redraft.store.checkpoints import SqliteCheckpoints, thread_of
 from redraft.store.connection import BUSY_SECONDS, Checkpoints, off_loop
 from redraft.store.runs import Run
@@ -104,20 +105,6 @@ Reviewer = Callable[[ReviewQuestion], Awaitable[AnswerLike | None]]
 """Answers a run's questions with a `redraft.ReviewAnswer` or its fields; None leaves the run waiting."""
 
 
-class Watcher(Protocol):
-    """Notified when something other than its own nodes starts or ends a run."""
-
-    @property
-    def observe(self) -> Observer:
-        """Return the observer of events."""
-
-    async def stopped(self, run: str, error: BaseException) -> None:
-        """Called when an error ends the run."""
-
-    async def left(self, run: str) -> None:
-        """Called when the run is cancelled."""
-
-
 # LangGraph's default limit guards against endless loops; a draft needs a step per chunk, or two with compression.
 _STEPS_A_CHUNK, _STEPS_A_ROUND, _STEPS = 3, 24, 100
 
@@ -129,11 +116,11 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 class Driver:
     """Runs the graphs of one session with checkpoints in the store."""
 
-    def __init__(self, store: Store, session: SessionProtocol, reviewer: Reviewer | None, watcher: Watcher) -> None:
+    def __init__(self, store: Store, session: SessionProtocol, reviewer: Reviewer | None, manager: RunManager) -> None:
         self._store = store
         self._session = session
         self._reviewer = reviewer
-        self._watcher = watcher
+        self._manager = manager
         self._closing = AsyncExitStack()
         self._loop: asyncio.AbstractEventLoop | None = None
         self.savers: list[BaseCheckpointSaver[Any]] = []
@@ -164,7 +151,7 @@ class Driver:
             with self._store.checkpoints.explained():
                 await self._go_on(run, answer)
         except asyncio.CancelledError:
-            await asyncio.shield(self._watcher.left(run.id))
+            await asyncio.shield(self._manager.left(run.id))
             raise
         except BudgetError:
             kept = (await off_loop(self._store.runs.get, run.id)).draft is not None
@@ -172,7 +159,7 @@ class Driver:
                 raise
         except StoreError as error:
             # It may have stopped between two nodes, when nothing was running that could record it.
-            await self._watcher.stopped(run.id, error)
+            await self._manager.stopped(run.id, error)
             raise
 
     async def _go_on(self, run: Run, answer: AnswerLike | None) -> None:
@@ -184,7 +171,7 @@ class Driver:
             return
         entry = await self._entry(run, snapshot, config, answer)
         if entry is None and (stages := [_STAGES[name] for name in snapshot.next if name in _STAGES]):
-            self._watcher.observe(StageStarted(stages[0], 0))
+            self._manager.observe(StageStarted(stages[0], 0))
         while True:
             await graph.ainvoke(entry, config, context=self._session, durability="sync")
             question = _question(await graph.aget_state(config))

@@ -180,18 +180,9 @@ def form_paper(store: Store, form: FilledForm, *, notes: bool) -> Paper:
         for one in sections[has_title:]
     ]
     title = first.title if has_title else form.document.title or "Summary"
-    made = Paper(
-        title,
-        tuple(parts),
-        about=tuple(_about(form)),
-        language="" if _written_in(form) else form.document.language,
-        is_titled=has_title,
-    )
-    return with_basis(made)
-
-
-def _written_in(form: FilledForm) -> str | None:
-    return next((made.result.settings.language for made in form.filled if made.result), None)
+    translated = next((made.result.settings.language for made in form.filled if made.result), None)
+    language = "" if translated else form.document.language
+    return with_basis(Paper(title, tuple(parts), about=tuple(_about(form)), language=language, is_titled=has_title))
 
 
 def _part(store: Store, section: TemplateSection, made: FilledSection, *, notes: bool) -> PaperPart:

@@ -298,7 +298,8 @@ async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: 
     by the run's metrics and by those behind the findings."""
     run = await off_loop(job_factory.store.runs.get, job_factory.run.id)
     _check(run)
-    known = await _metrics_of(job_factory, run)
+    judged = await off_loop(job_factory.store.judgments.of, run.draft or "")
+    known = {one.id: one.metric for said in judged.values() for one in said.findings}
     if unknown := [one for one in findings if one not in known]:
         raise UsageError(f"there is no finding {unknown[0]!r} on the best draft", hint="list_findings has their ids")
     aims = tuple(dict.fromkeys(known[one] for one in findings))
@@ -336,12 +337,6 @@ def _check(run: Run) -> None:
         )
     if run.draft is None or run.judging is None:
         raise RunError(f"run {run.id} has no judged draft", hint="start it with metrics or goals")
-
-
-async def _metrics_of(job_factory: JobFactory, run: Run) -> dict[str, str]:
-    """Return the metric of each finding on the best draft, by finding id."""
-    judged = await off_loop(job_factory.store.judgments.of, run.draft or "")
-    return {one.id: one.metric for said in judged.values() for one in said.findings}
 
 
 async def _job(job_factory: JobFactory, run: Run, aims: Sequence[str]) -> Job:

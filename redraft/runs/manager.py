@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 
 from langgraph.errors import GraphBubbleUp, GraphInterrupt
 
-from redraft.domain import Document
 from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.base import Evaluator
 from redraft.events import Noted, Observer, RunDone, RunStarted, Waiting, of_run
@@ -328,22 +327,6 @@ PARTIAL = "partial"
 """The node name of a draft made from partial results after the budget was used up."""
 
 
-async def prepare_and_load(
-    store: Store,
-    document: Document,
-    settings: DraftConfig,
-    order: RunSpec,
-    writer: Model | None,
-    objects: Mapping[str, Model],
-) -> PreparedDocument:
-    """Prepare a run before it is recorded; `writer` and `objects` are models passed as objects."""
-    preparing = off_loop(prepare, document, settings, writer, order.given)
-    if not _is_sure_to_ask(settings, order, objects) or await off_loop(store.documents.has, document.id):
-        return await preparing
-    prepared, _ = await asyncio.gather(preparing, off_loop(load_openai))
-    return prepared
-
-
 def _is_sure_to_ask(settings: DraftConfig, order: RunSpec, objects: Mapping[str, Model]) -> bool:
     """Return whether the OpenAI client will certainly be needed, by the writer or a judge."""
     drafted = settings.strategy != GIVEN_STRATEGY
@@ -360,7 +343,11 @@ async def put_on_record(
     settings, order, notes = await off_loop(with_windows, settings, order, told_window, model_roles.objects)
     manager.note(*notes)
     writer = model_roles.objects.get(model_roles.model or "")
-    prepared = await prepare_and_load(store, document, settings, order, writer, model_roles.objects)
+    preparing = off_loop(prepare, document, settings, writer, order.given)
+    if _is_sure_to_ask(settings, order, model_roles.objects) and not await off_loop(store.documents.has, document.id):
+        prepared, _ = await asyncio.gather(preparing, off_loop(load_openai))
+    else:
+        prepared = await preparing
     if order.experiment is None:
         order = await off_loop(with_calibrations, order, prepared.settings, store)
     # Errors in the judging settings are raised before the first draft is paid for.

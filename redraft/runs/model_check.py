@@ -10,7 +10,7 @@ from typing import Any
 from redraft.errors import CapabilityError, ModelError, RedraftError, ReplyError, TimedOut
 from redraft.llm.addresses import OPENAI, provider_of
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.llm.structured_output import Mode, modes_for
+from redraft.llm.structured_output import modes_for
 from redraft.prompts.contract import Given_, GivenModel, Prompt, ReplyModel, Value_
 from redraft.prompts.factual import VERIFY_SENTENCES, VerifyGiven
 from redraft.prompts.qa import Statement
@@ -132,16 +132,13 @@ async def check(entry: RosterEntry, store: Store, seconds: float) -> ModelCheckR
         under = entry.settings.model_copy(update={"replies": form})
         forms[form], right = await _asked(entry, under, IN_FORM, NothingGiven(), seconds)
         if right is not None:
-            await off_loop(store.capabilities.learn_mode, identity_of(entry.settings), _mode(form))
+            mode = modes_for(form, speaks_openai=True)[0]
+            await off_loop(store.capabilities.learn_mode, identity_of(entry.settings), mode)
             break
     checked = ModelCheckResult(entry, words, forms)
     if checked.thinks:
         await off_loop(store.capabilities.learn_reasoning, identity_of(entry.settings), checked.thinks)
     return checked
-
-
-def _mode(form: ReplyForm) -> Mode:
-    return modes_for(form, speaks_openai=True)[0]
 
 
 async def _asked(

@@ -6,11 +6,10 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, cast
 
 from langchain_core.language_models import BaseChatModel
 
-from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.events import Noted, Observer
 from redraft.llm.addresses import OPENAI, address_in, has_usual_key, is_here, key_server, provider_of, server_at
@@ -22,6 +21,7 @@ from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.runs.model_names import NOBODY, as_judge, named_in, under_name
 from redraft.runs.models import decision_model, exact_tokenizer, open_model, price_of, resolve
+from redraft.runs.prepare import PreparedDocument
 from redraft.settings import (
     DECISIONS,
     DraftConfig,
@@ -91,16 +91,6 @@ class ModelRole:
         """Return the key of roles with the same prompts and limits."""
         it = self.settings
         return (*self.opened_as, it.prompts, it.top_p, it.max_tokens, self.price)
-
-
-class Readable(Protocol):
-    """What is read, and with which prompts."""
-
-    @property
-    def document(self) -> Document: ...
-
-    @property
-    def book(self) -> PromptBook: ...
 
 
 def by_identity(models: Iterable[Model]) -> dict[str, Model]:
@@ -226,7 +216,7 @@ def _book(one: ModelRole, made: Mapping[str, PromptBook]) -> PromptBook:
 async def at_work(
     assigned: Sequence[ModelRole],
     run: Run,
-    prepared: Readable,
+    prepared: PreparedDocument,
     store: Store,
     observer: Observer,
     budget: Budget | None = None,

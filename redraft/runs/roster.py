@@ -87,7 +87,8 @@ def windowed(
 
     def window(one: ModelRole, otherwise: int, whose: str) -> int:
         found = find(one)
-        if found is None and _is_bounded(one):
+        may_have_one = one.model is None or isinstance(one.model, ChatModel)
+        if found is None and may_have_one and reads_prompts(one.settings.model):
             option = "--context-tokens N, or " if one is writer else ""
             notes.append(
                 f"the window of {one.settings.model} is unknown: {otherwise:,} tokens{whose} are assumed"
@@ -108,11 +109,6 @@ def windowed(
             models[name] = _with_window(one.settings, its, own)
     settings = settings.model_copy(update={WINDOW: of_writer})
     return settings, judging and judging.model_copy(update={"models": models}), list(dict.fromkeys(notes))
-
-
-def _is_bounded(one: ModelRole) -> bool:
-    """Return whether a model may have a window."""
-    return reads_prompts(one.settings.model) and (one.model is None or isinstance(one.model, ChatModel))
 
 
 def _with_window(under: DraftConfig, window: int, own: ModelSettings | None) -> ModelSettings:

@@ -16,25 +16,25 @@ _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL
 _HTTP = "http/protobuf"
 
 
-def check_metrics(option: str) -> None:
+def check_metrics() -> None:
     """Refuse to offer metrics where they cannot be."""
-    _check(option, "prometheus_client", "prometheus-client")
+    _check("--metrics-port", "prometheus_client", "prometheus-client")
 
 
-def check_spans(option: str) -> None:
+def check_spans() -> None:
     """Refuse to send spans where they cannot be, or where nobody has said to whom."""
-    _check(option, "opentelemetry", "opentelemetry-api")
-    _check(option, "opentelemetry.sdk", "opentelemetry-sdk")
-    _check(option, "opentelemetry.exporter.otlp.proto.http", "opentelemetry-exporter-otlp-proto-http")
+    _check("--send-spans", "opentelemetry", "opentelemetry-api")
+    _check("--send-spans", "opentelemetry.sdk", "opentelemetry-sdk")
+    _check("--send-spans", "opentelemetry.exporter.otlp.proto.http", "opentelemetry-exporter-otlp-proto-http")
     if not any(os.environ.get(name) for name in _ADDRESSES):
         raise UsageError(
-            f"{option} needs to know where spans go",
+            "--send-spans needs to know where spans go",
             hint="set OTEL_EXPORTER_OTLP_ENDPOINT, such as http://127.0.0.1:4318",
         )
     protocol = next(filter(None, map(os.environ.get, _PROTOCOLS)), _HTTP)
     if protocol != _HTTP:
         raise UsageError(
-            f"{option} sends spans by {_HTTP}, and OTEL_EXPORTER_OTLP_PROTOCOL says {protocol}",
+            f"--send-spans sends spans by {_HTTP}, and OTEL_EXPORTER_OTLP_PROTOCOL says {protocol}",
             hint="name an address that takes that, usually the one with port 4318, and leave the variable out",
         )
 

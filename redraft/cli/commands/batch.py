@@ -204,9 +204,9 @@ def _engine(store: Store, given: Mapping[str, Any]) -> Engine:
     from redraft.telemetry.stages import check_metrics, check_spans
 
     if given["send_spans"]:
-        check_spans("--send-spans")
+        check_spans()
     if given["metrics_port"] is not None:
-        check_metrics("--metrics-port")
+        check_metrics()
     return engine_named(given["engine"], given["address"], store.address)
 
 

@@ -62,7 +62,12 @@ def aligned(sides: Mapping[str, Side], first: int) -> tuple[ItemBeside, ...]:
     found = [
         _compared_item(item, {name: of_one.get(key) for name, of_one in known.items()}) for key, item in every.items()
     ]
-    found.sort(key=_rank)
+
+    def rank(item: ItemBeside) -> tuple[int, int, int, str]:
+        start = item.place.start if item.place else -1
+        return (_ORDER.index(item.standing), ALIGNED.index(item.metric), start, item.key)
+
+    found.sort(key=rank)
     return tuple(one.model_copy(update={"number": number}) for number, one in enumerate(found, first))
 
 
@@ -81,11 +86,6 @@ def standing(verdicts: Sequence[RunVerdict]) -> Standing:
     if len({value >= HALF for value in values if value is not None}) > 1:
         return "flipped"
     return "changed" if len({one.verdict for one in verdicts}) > 1 else "same"
-
-
-def _rank(item: ItemBeside) -> tuple[int, int, int, str]:
-    start = item.place.start if item.place else -1
-    return (_ORDER.index(item.standing), ALIGNED.index(item.metric), start, item.key)
 
 
 FIFTHS = 5
@@ -406,8 +406,13 @@ def _parted(key: str) -> tuple[str, str]:
 
 def _beside(sides: Sequence[Side]) -> RunsBeside:
     documents = tuple(dict.fromkeys(side.run.document for side in sides))
-    _check_pairs(sides, documents)
-    metrics = _metrics(sides)
+    if len(documents) == len(sides):
+        titles = [one_line(side.document.title, 60) or "Untitled" for side in sides]
+        raise UsageError(
+            f"no two of these runs are of the same document: {', '.join(titles)}",
+            hint="`redraft runs --document ID|WORDS` lists the runs of a document",
+        )
+    metrics = tuple(dict.fromkeys(metric for side in sides for metric in side.scored))
     groups = grouped(sides)
     named = {name: side for group in groups for name, side in group.named}
     found = tuple(pairs(groups, documents))
@@ -425,20 +430,6 @@ def _beside(sides: Sequence[Side]) -> RunsBeside:
         settings=tuple(differing(groups)),
         cautions=tuple(_cautions(groups, documents)),
     )
-
-
-def _check_pairs(sides: Sequence[Side], documents: Sequence[str]) -> None:
-    if len(documents) == len(sides):
-        titles = [one_line(side.document.title, 60) or "Untitled" for side in sides]
-        raise UsageError(
-            f"no two of these runs are of the same document: {', '.join(titles)}",
-            hint="`redraft runs --document ID|WORDS` lists the runs of a document",
-        )
-
-
-def _metrics(sides: Sequence[Side]) -> tuple[str, ...]:
-    """Return the metrics that score any of the runs."""
-    return tuple(dict.fromkeys(metric for side in sides for metric in side.scored))
 
 
 def _title(sides: Sequence[Side], groups: Sequence[RunGroup], documents: Sequence[str]) -> str:
