@@ -192,7 +192,13 @@ class FactChecker:
         looks = ReadingPlan(
             reader, sought, self.judge.needs(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting, within
         )
-        search = EvidenceSearch(looks, ask, _is_faulty, objects=_is_contradicted, unsure=_is_unsure)
+        search = EvidenceSearch(
+            looks,
+            ask,
+            lambda one: one.category != SUPPORTED,
+            objects=lambda one: bool(one.evidence) and one.category not in (SUPPORTED, NOT_SAID, UNSURE),
+            unsure=lambda one: one.category == UNSURE,
+        )
         found = await self.judge.remembered(
             factual.VERIFY_SENTENCES,
             SentenceVerdict,
@@ -240,18 +246,6 @@ def _support(one: factual.Support) -> FactVerdict:
 
 def _reason(text: str) -> str:
     return one_line(text, _LONGEST_REASON)
-
-
-def _is_contradicted(verdict: SentenceVerdict) -> bool:
-    return bool(verdict.evidence) and verdict.category not in (SUPPORTED, NOT_SAID, UNSURE)
-
-
-def _is_unsure(verdict: SentenceVerdict) -> bool:
-    return verdict.category == UNSURE
-
-
-def _is_faulty(verdict: SentenceVerdict) -> bool:
-    return verdict.category != SUPPORTED
 
 
 def sentence_verdict(

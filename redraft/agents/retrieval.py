@@ -95,7 +95,8 @@ class ReadingPlan:
 
     def closer(self, numbers: Sequence[int]) -> list[EvidenceBatch]:
         """Return batches that read the windows of items with doubted answers."""
-        count = closer_windows(self.reader.document_tokens, len(numbers))
+        share = int(_SHARE_CLOSER * self.reader.document_tokens / (max(1, len(numbers)) * WINDOW))
+        count = max(_LEAST_CLOSER, min(FAR, share))
         return self._filled({n: self.reader.wanted(self.items[n], count, wide=True) for n in numbers}, self.far)
 
     def beside(self, places: Mapping[int, Sequence[Span]]) -> list[EvidenceBatch]:
@@ -168,11 +169,6 @@ class ReadingPlan:
             if span not in self._counted:
                 self._counted[span] = self.reader.tokenizer.count(self.reader.text(span)) + _AROUND
         return sum(self._counted[span] for span in spans)
-
-
-def closer_windows(document: int, items: int) -> int:
-    """Return how many windows are read for each of `items` items with doubted answers."""
-    return max(_LEAST_CLOSER, min(FAR, int(_SHARE_CLOSER * document / (max(1, items) * WINDOW))))
 
 
 def _equal(numbers: Sequence[int], size: int) -> list[tuple[int, ...]]:

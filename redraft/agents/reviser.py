@@ -28,6 +28,7 @@ _REVISION, _REVISION_END = (re.compile(tag, re.IGNORECASE) for tag in (r"<revisi
 _LINE = re.compile(
     r"\W*(?:(?:id|point)\W+){0,2}(?P<tag>[^\W\d_]+)\W+(?P<became>fixed|mended|kept|left)\b(?P<said>.*)", re.IGNORECASE
 )
+_BECAME: dict[str, Became] = {"fixed": "fixed", "mended": "fixed", "kept": "kept", "left": "left"}
 _BEFORE_SAID = " \t:,;.-–—=→"
 _QUOTES = {'"': '"', "“": "”", "„": "“”", "«": "»", "»": "«", "‘": "’", "'": "'", "`": "`", "「": "」"}
 
@@ -67,13 +68,9 @@ def _lines(said: str) -> dict[str, tuple[Became, str]]:
     found: dict[str, tuple[Became, str]] = {}
     for line in said.splitlines():
         if match := _LINE.match(line):
-            found.setdefault(match["tag"].casefold(), (_became(match["became"]), _unquoted(match["said"])))
+            became = _BECAME[match["became"].casefold()]
+            found.setdefault(match["tag"].casefold(), (became, _unquoted(match["said"])))
     return found
-
-
-def _became(word: str) -> Became:
-    kinds: dict[str, Became] = {"fixed": "fixed", "mended": "fixed", "kept": "kept", "left": "left"}
-    return kinds[word.casefold()]
 
 
 def _unquoted(said: str) -> str:

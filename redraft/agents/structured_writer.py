@@ -273,7 +273,8 @@ class StructuredWriter:
         same = (given, progress.room, progress.complaint)
         # The same request would be answered from the cache, so it is another sample.
         sample = self.sample * MAX_TRIES + progress.answered.count(same)
-        sampling = Sampling(self.temperature_of(prompt), progress.room, sample)
+        temperature = prompt.temperature if self.temperature is None else self.temperature
+        sampling = Sampling(temperature, progress.room, sample)
         tried = f"{label} try {len(progress.flawed) + 1}" if progress.flawed else label
         request = Request(prompt, given, sampling, tried, progress.complaint)
         try:
@@ -314,10 +315,6 @@ class StructuredWriter:
             return too_long(text, words, most)
         tokens = self.count(text)
         return Flaw("long", f"{tokens} tokens, over the limit of {cap}") if tokens > cap else None
-
-    def temperature_of(self, prompt: Prompt[Any, str]) -> float:
-        """Return the temperature of a prompt."""
-        return prompt.temperature if self.temperature is None else self.temperature
 
     def tokens(self, words: int) -> int:
         """Return the tokens that a reply of this many words needs."""

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import EntryPoint
@@ -81,11 +82,9 @@ class Engine(Protocol):
         """Start a worker as soon as resources are available. `tell` receives its messages for users."""
 
 
-class Make(Protocol):
-    """An entry point of the group `redraft.engines`: an engine class or a function."""
-
-    def __call__(self, address: str | None, db: str, /) -> Engine:
-        """Create an engine for this address, whose workers use this database. May refuse either."""
+Make = Callable[[str | None, str], Engine]
+"""An entry point of the group `redraft.engines`: creates an engine for an address, whose workers use a database. May
+refuse either."""
 
 
 def engine_named(name: str, address: str | None, db: str) -> Engine:

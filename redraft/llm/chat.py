@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -39,10 +39,6 @@ from redraft.llm.structured_output import Mode, Modes, modes_for
 from redraft.prompts.contract import Given_, Value_
 from redraft.text.reply_cleanup import ends_in_loop
 from redraft.text.sanitizer import clean, one_line
-
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
 
 # The names of the token limit in the various integrations.
 _LIMITS = ("max_tokens", "max_output_tokens", "num_predict", "max_completion_tokens", "max_new_tokens")

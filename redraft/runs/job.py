@@ -58,7 +58,6 @@ from redraft.text.retrieval import Passages
 from redraft.text.vectors import Encoder, load_encoder
 from redraft.text.words import is_unspaced
 
-# Languages without spaces between words.
 # The prompts whose probabilities the metrics rest on.
 _JUDGED_BY = {
     "consistency": ANSWER_FROM_DOCUMENT.name,
@@ -66,6 +65,7 @@ _JUDGED_BY = {
     "keyfact_recall": ALIGN_FACTS.name,
     "booookscore": FIND_CONFUSION.name,
 }
+# Languages without spaces between words.
 _UNSPACED = ("japanese", "chinese", "mandarin", "cantonese", "thai")
 
 

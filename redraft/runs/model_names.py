@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from redraft.llm.addresses import address_in, provider_of
 from redraft.llm.base import Model
@@ -16,10 +16,6 @@ from redraft.settings import (
     Role,
     reads_prompts,
 )
-
-if TYPE_CHECKING:
-    from redraft.llm.base import Model
-
 
 NOBODY: Mapping[str, Model] = MappingProxyType({})
 

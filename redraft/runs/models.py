@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from langchain_core.decisions import BaseDecisionModel
 
     from redraft.evaluators.base import Evaluator
-    from redraft.llm.base import Model
 from redraft.runs.model_names import judging_under, named_in, under_name
 
 

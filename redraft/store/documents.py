@@ -209,9 +209,8 @@ class Ancestry(Repository):
         """Store embeddings until the document is deleted. Does nothing in a read-only database."""
         if self._connection.only_read:
             return
-        with self._connection.writing_beside() as raw:
-            statement = upsert("embeddings", ("document", "cut", "weights"), "vectors")
-            raw.execute(statement, (document, cut, weights, vectors))
+        statement = upsert("embeddings", ("document", "cut", "weights"), "vectors")
+        self._write(statement, (document, cut, weights, vectors))
 
 
 def piece_in(row: Row) -> Piece:
@@ -228,7 +227,6 @@ def put_draft(
         "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET notes = excluded.notes",
         (key, run, round_, node, put_text(raw, text), words, json_text(list(notes)), now()),
     )
-    drop_parents(raw, run, [key])
     put_parents(raw, run, key, parents)
     return key
 
@@ -267,13 +265,6 @@ class ChapterRuns(Repository):
         with self._connection.writing() as raw:
             raw.execute("UPDATE chapters SET run = ? WHERE whole = ? AND idx = ?", (run, whole, index))
 
-    def wholes(self, runs: Sequence[str]) -> dict[str, str]:
-        """Return the run that each of these runs summarizes a chapter for, if any."""
-        rows = self._connection.rows(
-            "SELECT run, whole FROM chapters WHERE run IN (SELECT value FROM json_each(?))", (json.dumps(list(runs)),)
-        )
-        return {row["run"]: row["whole"] for row in rows}
-
 
 @dataclass(frozen=True, slots=True)
 class DraftCandidate:
@@ -311,10 +302,3 @@ class DraftCandidates(Repository):
         rows = [(one.draft or None, int(bool(one.chosen)), one.reason, whole, one.number) for one in candidates]
         with self._connection.writing() as raw:
             raw.executemany("UPDATE candidates SET draft = ?, chosen = ?, reason = ? WHERE whole = ? AND idx = ?", rows)
-
-    def wholes(self, runs: Sequence[str]) -> dict[str, str]:
-        """Return the run that each of these runs drafts a candidate for, if any."""
-        rows = self._connection.rows(
-            "SELECT run, whole FROM candidates WHERE run IN (SELECT value FROM json_each(?))", (json.dumps(list(runs)),)
-        )
-        return {row["run"]: row["whole"] for row in rows}

@@ -28,20 +28,8 @@ from redraft.store.documents import now
 _AT_ONCE = 500
 _OF_EVALUATION = ("metric", "version", "outcome", "score", "judged", "unjudged", "reason", "held", "details")
 _OF_FINDING = (
-    *(
-        "id",
-        "kind",
-        "task",
-        "explanation",
-        "sentence",
-        "question",
-        "found",
-        "expected",
-        "said_by",
-        "read",
-        "value",
-        "probability",
-    ),
+    *("id", "kind", "task", "explanation", "sentence", "question", "found", "expected"),
+    *("said_by", "read", "value", "probability"),
 )
 _OF_A_ROUND = ("draft", "base", "aims", "findings", "accepted", "reason", "why", "instruction", "answers")
 

@@ -123,10 +123,9 @@ class Runs(Repository):
     def add(self, run: Run) -> None:
         """Store a new run."""
         moment = now()
-        with self._connection.writing_beside() as raw:
-            settings = [one and one.model_dump_json() for one in (getattr(run, name) for name in _SETTINGS)]
-            values = (*values_of(run, _COLUMNS), *settings, json.dumps(run.prompt_hashes), moment, moment)
-            raw.execute(insert("runs", *_COLUMNS, *_SETTINGS, "prompt_hashes", "created", "updated"), values)
+        settings = [one and one.model_dump_json() for one in (getattr(run, name) for name in _SETTINGS)]
+        values = (*values_of(run, _COLUMNS), *settings, json.dumps(run.prompt_hashes), moment, moment)
+        self._write(insert("runs", *_COLUMNS, *_SETTINGS, "prompt_hashes", "created", "updated"), values)
 
     def get(self, key: str) -> Run:
         """Return the run with this id or unique prefix."""
@@ -210,11 +209,10 @@ class Runs(Repository):
         why: str = "",
     ) -> None:
         """Set the status of a run."""
-        with self._connection.writing_beside() as raw:
-            raw.execute(
-                "UPDATE runs SET status = ?, stop_reason = ?, error = ?, why = ?, updated = ? WHERE id = ?",
-                (status, stop_reason, json_text(error) if error else None, storable(why), now(), key),
-            )
+        self._write(
+            "UPDATE runs SET status = ?, stop_reason = ?, error = ?, why = ?, updated = ? WHERE id = ?",
+            (status, stop_reason, json_text(error) if error else None, storable(why), now(), key),
+        )
 
     def set_output(self, run: str, path: str) -> None:
         """Set the file to write the summary to."""
@@ -230,8 +228,7 @@ class Runs(Repository):
 
     def add_seconds(self, key: str, seconds: float) -> None:
         """Add to the time a run has taken, over all its resumptions."""
-        with self._connection.writing_beside() as raw:
-            raw.execute("UPDATE runs SET seconds = seconds + ?, updated = ? WHERE id = ?", (seconds, now(), key))
+        self._write("UPDATE runs SET seconds = seconds + ?, updated = ? WHERE id = ?", (seconds, now(), key))
 
     def keep_draft(
         self,
@@ -265,8 +262,7 @@ class Runs(Repository):
 
     def choose_draft(self, run: str, key: str) -> None:
         """Make a draft the run's result."""
-        with self._connection.writing_beside() as raw:
-            raw.execute("UPDATE runs SET draft = ?, updated = ? WHERE id = ?", (key, now(), run))
+        self._write("UPDATE runs SET draft = ?, updated = ? WHERE id = ?", (key, now(), run))
 
     def drafts(self, run: str) -> list[Draft]:
         """Return all drafts of a run in the order in which they were made."""
@@ -326,9 +322,8 @@ class Runs(Repository):
 
     def add_gap(self, run: str, gap: Gap) -> None:
         """Record a chunk that could not be summarized."""
-        with self._connection.writing_beside() as raw:
-            values = (run, gap.chunk, gap.code, storable(gap.reason))
-            raw.execute(upsert("gaps", ("run", "chunk"), "code", "reason"), values)
+        values = (run, gap.chunk, gap.code, storable(gap.reason))
+        self._write(upsert("gaps", ("run", "chunk"), "code", "reason"), values)
 
     def close_gap(self, run: str, chunk: int) -> None:
         """Delete a gap after its chunk was summarized."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -171,7 +172,10 @@ class Store:
 
     def wholes_of(self, runs: Sequence[str]) -> dict[str, str]:
         """Return the run that each of these runs summarizes a chapter or drafts a candidate for, if any."""
-        return self.candidates.wholes(runs) | self.chapters.wholes(runs)
+        among = "WHERE run IN (SELECT value FROM json_each(:runs))"
+        query = f"SELECT run, whole FROM candidates {among} UNION ALL SELECT run, whole FROM chapters {among}"  # noqa: S608
+        rows = self._connection.rows(query, {"runs": json.dumps(list(runs))})
+        return {row["run"]: row["whole"] for row in rows}
 
     def chunks(self, run: Run) -> list[Chunk]:
         """Return the chunks of a run's draft, or its chapters; None if unknown."""

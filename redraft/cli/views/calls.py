@@ -5,16 +5,11 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from redraft.cli import hints
 from redraft.cli.views import render
 from redraft.report.dossier.contents import CallDetails, CallEntry
 from redraft.report.pages.formatting import stage
-
-if TYPE_CHECKING:
-    pass
-
 
 _TITLES = {"user": "prompt", "assistant": "rejected reply", "schema": "schema of the reply"}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from redraft.cli import hints, terminal
 from redraft.cli.views import figures, render
@@ -17,10 +16,6 @@ from redraft.report.history.results import Result, not_met
 from redraft.report.history.trace import RunTrace, Turn
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_said
 from redraft.text.sanitizer import one_line
-
-if TYPE_CHECKING:
-    pass
-
 
 _MARKS = {"added": "+ ", "removed": "- ", "changed": "~ "}
 _OPEN, _CLOSE = {"=": "", "-": "[-", "+": "{+"}, {"=": "", "-": "-]", "+": "+}"}

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from redraft.cli.terminal import wrapped
 from redraft.cli.views.render import aligned, count
 from redraft.prompts.coherence import ASPECTS
 from redraft.report.history.summaries import SummaryComparison
 from redraft.text.sanitizer import one_line
-
-if TYPE_CHECKING:
-    pass
-
 
 WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}
 _NONE = "-"

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from redraft.agents.accounts import FIRST, Attempt, gather_all
 from redraft.agents.evidence import EvidenceReader
@@ -14,6 +14,7 @@ from redraft.agents.fact_checker import FactChecker, FactVerdict
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Dimension, Evidence, KeyFact, KeyFacts, Objection, Perspective, Span, Tree, content_id
 from redraft.errors import CutThought, JudgingError, RejectedRequest, ReplyError
+from redraft.evaluators.reference.keyfacts import UNJUDGED, keyfacts_id, linear, middle_of, pruned
 from redraft.events import Noted, Observer
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
@@ -22,10 +23,6 @@ from redraft.settings import JudgeConfig
 from redraft.text.chunks import LONGEST_REST, MIN_BUDGET, chunk
 from redraft.text.sentences import halves, sentences
 from redraft.text.words import count_words
-
-if TYPE_CHECKING:
-    from redraft.prompts.factual import FactTree
-from redraft.evaluators.reference.keyfacts import UNJUDGED, keyfacts_id, linear, middle_of, pruned
 
 
 @dataclass(slots=True)

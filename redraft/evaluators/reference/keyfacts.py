@@ -6,16 +6,12 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import count
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from redraft.domain import Dimension, Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree, content_id
 from redraft.prompts.factual import FactTree
 from redraft.text.sanitizer import one_line
 from redraft.text.words import same_words, words_key
-
-if TYPE_CHECKING:
-    from redraft.prompts.factual import FactTree
-
 
 LEVELS: tuple[Level, ...] = get_args(Level)
 ALL = "all"

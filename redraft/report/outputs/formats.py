@@ -140,7 +140,11 @@ def text(paper: Paper) -> str:
 
 def markdown(paper: Paper) -> str:
     """Return the texts as Markdown without links."""
-    return _joined(paper, lambda part: harmless(part.text.strip()), _headed)
+    return _joined(
+        paper,
+        lambda part: harmless(part.text.strip()),
+        lambda part: f"{'#' * part.level} {harmless(one_line(part.heading))}",
+    )
 
 
 def bullets(paper: Paper) -> str:
@@ -166,23 +170,16 @@ def _joined(paper: Paper, said: Callable[[PaperPart], str], headed: Callable[[Pa
     return "\n\n".join(stretches) + "\n"
 
 
-def _headed(part: PaperPart) -> str:
-    return f"{'#' * part.level} {harmless(one_line(part.heading))}"
-
-
 def _lines(paper: Paper) -> list[str]:
     lines: list[str] = [f"# {harmless(one_line(paper.title))}"] if paper.is_titled else []
     for block in paper.blocks:
         if block.kind == "heading":
             lines += [*([""] if lines else []), f"{'#' * block.level} {harmless(block.text)}", ""]
         else:
-            lines += [f"- {harmless(one)}" for one in _sentences(block, paper.language or None)]
+            said = block.text
+            spans = sentences(said, language=paper.language or None)
+            lines += [f"- {harmless(said[one.start : one.end])}" for one in spans]
     return lines
-
-
-def _sentences(block: Block, language: str | None) -> list[str]:
-    said = block.text
-    return [said[one.start : one.end] for one in sentences(said, language=language)]
 
 
 Format = Literal["text", "markdown", "bullets", "json", "html", "docx"]

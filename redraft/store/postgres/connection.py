@@ -20,7 +20,7 @@ from typing_extensions import override
 from redraft.errors import StoreError
 from redraft.store.addresses import shown
 from redraft.store.checkpoints import OF_RUN
-from redraft.store.connection import BUSY_SECONDS, Checkpoints, Connection, Raw, Values
+from redraft.store.connection import BUSY_SECONDS, Checkpoints, Connection, Values
 from redraft.store.postgres.server import (
     SCHEMA,
     PostgresClaims,
@@ -217,16 +217,11 @@ def migrate_server(connection: PostgresConnection, *, may_make: bool) -> bool:
         with connection.writing() as raw:
             _require_ours(connection)
             known = set(_applied(connection))
-            for name in STEPS:
-                if name not in known:
-                    _apply(raw, name)
+            for name in [one for one in STEPS if one not in known]:
+                for statement in statements(STEPS[name].postgres):
+                    raw.execute(statement)
+                raw.execute(f"INSERT INTO {_RECORD} (name) VALUES (?)", (name,))  # noqa: S608
     return True
-
-
-def _apply(raw: Raw, name: str) -> None:
-    for statement in statements(STEPS[name].postgres):
-        raw.execute(statement)
-    raw.execute(f"INSERT INTO {_RECORD} (name) VALUES (?)", (name,))  # noqa: S608
 
 
 def _applied(connection: PostgresConnection) -> list[str]:
