@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from typing_extensions import override
@@ -36,6 +37,21 @@ class _Built(Protocol):
 Built = TypeVar("Built", bound=_Built)
 
 
+@dataclass(frozen=True, slots=True)
+class ShelfEntry:
+    """A set in a list, without its parts."""
+
+    id: str
+    document: str
+    title: str
+    created: str
+    imported: bool
+    model: str
+    items: int
+    """The number of questions, or of facts that are kept."""
+    missing: int
+
+
 class Shelf(Repository, ABC, Generic[Built]):
     """The stored question sets of one kind. They never change once stored."""
 
@@ -44,6 +60,8 @@ class Shelf(Repository, ABC, Generic[Built]):
     """The field in each column, in addition to the common ones."""
     what: ClassVar[str]
     """The name of the kind in messages."""
+    items: ClassVar[str]
+    """Where the parts of the set `s` are that a list counts."""
 
     def add(self, found: Built, key: str) -> None:
         """Store a set under the key of its inputs; an existing one is kept, unless the new one is more complete."""
@@ -93,6 +111,16 @@ class Shelf(Repository, ABC, Generic[Built]):
         rows = self._connection.rows(f"SELECT * FROM {self.table} ORDER BY created DESC, rowid DESC")  # noqa: S608
         return [(self._found(row), row["created"]) for row in rows]
 
+    def listed(self) -> list[ShelfEntry]:
+        """Return what a list shows of all sets, newest first, without reading their parts."""
+        model = next(iter(self.columns))
+        rows = self._connection.rows(
+            f"SELECT s.id, document, title, created, imported, {model} AS model,"  # noqa: S608
+            f" json_array_length(missing) AS missing, (SELECT count(*) FROM {self.items}) AS items"
+            f" FROM {self.table} s JOIN documents d ON d.id = document ORDER BY created DESC, s.rowid DESC"
+        )
+        return [record_in(ShelfEntry, row, imported=bool(row["imported"])) for row in rows]
+
     def _first(self, where: str, *values: str) -> Built | None:
         row = self._connection.row(f"SELECT * FROM {self.table} WHERE {where} LIMIT 1", values)  # noqa: S608
         return self._found(row) if row else None
@@ -110,6 +138,7 @@ class Packs(Shelf[Pack]):
     """The question packs of documents."""
 
     table, columns, what = "packs", {"model": "model"}, "pack begins"
+    items = "questions WHERE pack = s.id"
 
     @override
     def _fill(self, raw: Raw, found: Pack) -> None:
@@ -138,6 +167,7 @@ class KeyFactShelf(Shelf[KeyFacts]):
         {"builder": "builder", "validator": "validator"},
         "key facts have an id that begins",
     )
+    items = "facts WHERE keyfacts = s.id AND objections = '[]'"
 
     @override
     def _fill(self, raw: Raw, found: KeyFacts) -> None:
@@ -178,6 +208,7 @@ class TypedShelf(Shelf[TypedQuestions]):
         {"model": "model", "span_end": "end"},
         "typed questions have an id that begins",
     )
+    items = "typed_questions WHERE pack = s.id"
 
     @override
     def _fill(self, raw: Raw, found: TypedQuestions) -> None:

@@ -176,11 +176,14 @@ class OpinionList(BaseModel):
     opinions: tuple[HumanOpinion, ...]
 
 
+PackKind = Literal["questions", "keyfacts", "typed"]
+
+
 class PackLine(Entry):
     """A pack in the list: questions, key facts or typed questions."""
 
     id: str
-    kind: Literal["questions", "keyfacts", "typed"]
+    kind: PackKind
     created: str
     document: str
     title: Line

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from redraft.domain import KeyFacts, Pack, TypedQuestions
+from redraft.domain import KeyFacts, Pack
 from redraft.errors import PackError, RunError, StoreError
 from redraft.evaluators.reference.pack_file import keyfacts_json, pack_id, pack_json
+from redraft.store.shelf import ShelfEntry
 from redraft.store.store import Store
-from redraft.studio.contracts import PackLine, PackList
+from redraft.studio.contracts import PackKind, PackLine, PackList
 from redraft.studio.endpoints import NoSuchThing
 
 _STRUCK = "struck out of"
@@ -18,25 +19,13 @@ _STRUCK = "struck out of"
 
 def listed(store: Store) -> PackList:
     """Return all questions, key facts and typed questions, newest first."""
-    questions = [_line(store, one, created, len(one.questions), one.model) for one, created in store.packs.all()]
-    typed = [_line(store, one, created, len(one.questions), one.model) for one, created in store.typed.all()]
-    facts = [
-        _line(store, one, created, sum(len(tree.kept) for tree in one.trees), one.builder)
-        for one, created in store.keyfacts.all()
-    ]
-    return PackList(packs=tuple(sorted([*questions, *typed, *facts], key=lambda one: one.created, reverse=True)))
-
-
-def _line(store: Store, one: Pack | KeyFacts | TypedQuestions, created: str, items: int, model: str) -> PackLine:
-    return PackLine.of(
-        one,
-        kind="questions" if isinstance(one, Pack) else "keyfacts" if isinstance(one, KeyFacts) else "typed",
-        created=created,
-        title=store.documents.title(one.document),
-        model=model,
-        items=items,
-        missing=len(one.missing),
+    shelves: tuple[tuple[PackKind, Sequence[ShelfEntry]], ...] = (
+        ("questions", store.packs.listed()),
+        ("typed", store.typed.listed()),
+        ("keyfacts", store.keyfacts.listed()),
     )
+    lines = [PackLine.of(one, kind=kind) for kind, entries in shelves for one in entries]
+    return PackList(packs=tuple(sorted(lines, key=lambda one: one.created, reverse=True)))
 
 
 def pack_named(store: Store, key: str) -> Pack:

@@ -297,6 +297,7 @@ def test_all_packs_are_listed_with_the_newest_first(store: Store) -> None:
     for name in ("b", "a", "c"):
         store.packs.add(pack(name), "key")
     assert [found.id for found, _ in store.packs.all()] == ["c", "a", "b"]
+    assert [found.id for found in store.packs.listed()] == ["c", "a", "b"]
     assert all(moment.startswith("20") for _, moment in store.packs.all())
 
 

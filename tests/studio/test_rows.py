@@ -16,15 +16,16 @@ from starlette.requests import Request
 
 from redraft.batches.request import BatchRequest
 from redraft.batches.sources import put_in
-from redraft.domain import Chunk, Document, Span
+from redraft.domain import Chunk, Document, Objection, Span
 from redraft.settings import Compare, DraftConfig, Evaluate, ExperimentPart, JudgeConfig, Refine, RefineConfig
 from redraft.store.batches import Batch
+from redraft.store.shelf import KeyFactShelf, Packs, TypedShelf
 from redraft.store.store import Store
 from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig
 from redraft.studio.pages import ListPage
 from redraft.studio.run_views import RunFilter, RunRows
-from tests.store.support import evaluation, fill, run
+from tests.store.support import document, evaluation, fact, fill, keyfacts, pack, question, run, tree, typed
 from tests.studio.served import TOKEN, chapter, served
 
 JUDGING = JudgeConfig(metrics=("coverage",))
@@ -136,6 +137,36 @@ def test_a_thousand_runs_are_listed_in_half_a_second_and_each_is_read_once(
         assert read == []
         seen = [row.run for page in range(1, 21) for row in rows.listed(RunFilter(page=page)).rows]
         assert len(set(seen)) == 1000
+
+
+@pytest.mark.slow
+def test_a_thousand_packs_are_listed_in_half_a_second_without_being_read(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store.documents.add(document())
+    facts = tree(*(fact(at, objections=()) for at in range(1, 11)), fact(11, objections=(Objection("fact", "No."),)))
+    for at in range(334):
+        store.packs.add(
+            pack(f"pack-{at}", questions=tuple(question(n, f"Who drowned {n}?") for n in range(1, 31))), "k"
+        )
+        store.keyfacts.add(keyfacts(f"keyfacts-{at}", trees=(facts,) * 5), "k")
+        store.typed.add(typed(f"typed-{at}"), "k")
+    for kind in (Packs, KeyFactShelf, TypedShelf):
+        monkeypatch.setattr(kind, "_found", None)
+    with served(tmp_path) as at_it, at_it.client() as client:
+        client.get("/packs")
+        began = time.process_time()
+        page = client.get("/packs").text
+        took = time.process_time() - began
+        listed = client.get("/api/packs").json()["packs"]
+    assert took < 0.5
+    assert page.count("<tr>") == 101
+    assert ">1,002<" in page
+    assert {one["kind"]: (one["items"], one["missing"], one["title"]) for one in listed} == {
+        "questions": (30, 1, "A title"),
+        "keyfacts": (50, 1, "A title"),
+        "typed": (2, 1, "A title"),
+    }
 
 
 def test_documents_that_only_the_doctor_has_read_are_not_offered(store: Store) -> None:
