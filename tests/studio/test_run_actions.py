@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
 from collections.abc import Iterator
 from io import BytesIO
@@ -240,6 +241,21 @@ def test_a_draft_is_refined_to_another_length(client: httpx.Client, refined: str
     assert at_rest(client, run)["status"] == "done"
     told = client.get(f"/api/runs/{run}/dossier").json()["run"]
     assert told["settings"]["words"] == 30
+
+
+def test_two_forks_of_different_length_are_compared_by_their_scores(client: httpx.Client, refined: str) -> None:
+    told, runs = [], []
+    for words in (30, 60):
+        asked = {"round": 0, "rounds": 1, "words": words, "goals": {"coverage": 0.9}, "allow_self_check": True}
+        runs.append(client.post(f"/api/runs/{refined}/fork", json=asked).json()["run"])
+        assert at_rest(client, runs[-1])["status"] == "done"
+        dossier = client.get(f"/api/runs/{runs[-1]}/dossier").json()
+        assert dossier["run"]["settings"]["words"] == words
+        told.append({one["metric"]: f"{one['score']:.2f}" for one in dossier["scores"] if one["score"] is not None})
+        assert "coverage" in told[-1]
+    page = client.get(f"/compare?run={runs[0]}&run={runs[1]}").text
+    rows = dict(re.findall(r'<tr><th scope="row">(\w+)</th>(.*?)</tr>', page))
+    assert [cell[:4] for cell in re.findall("<td>(.*?)</td>", rows["coverage"])] == [one["coverage"] for one in told]
 
 
 def test_the_review_says_what_unticking_a_finding_does(client: httpx.Client) -> None:
