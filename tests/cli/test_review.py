@@ -11,12 +11,17 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from redraft.cli.views.history import _request
 from redraft.domain import Became, Finding, PointAnswer, Round
+from redraft.graphs.review import reviewed
+from redraft.report.history.results import told_of_requests
+from redraft.store.store import Store
 from tests.cli.inside import Inside, keepers_court
 from tests.command import Done
 from tests.judges import told
@@ -90,19 +95,32 @@ def test_a_request_in_words_reaches_the_reviser_and_the_trace_says_what_it_repor
 
 
 @pytest.mark.parametrize(
-    ("became", "accepted", "says"),
+    ("became", "accepted", "says", "after"),
     [
-        ("fixed", True, "met, as far as the reviser reports"),
-        ("fixed", False, "not met: coverage fell"),
-        ("left", True, "not met: no room"),
-        ("", True, "the reviser did not say whether it met this"),
+        (
+            "fixed",
+            True,
+            "met, as far as the reviser reports",
+            "met (as far as the reviser reports): “Say how it ends.”",
+        ),
+        ("fixed", False, "not met: coverage fell", "not met: “Say how it ends.” in revision 1: coverage fell"),
+        ("left", True, "not met: no room", "not met: “Say how it ends.” in revision 1: no room"),
+        (
+            *("", True, "the reviser did not say whether it met this"),
+            "sent, but the reviser says nothing: “Say how it ends.”",
+        ),
     ],
 )
-def test_the_trace_says_whether_a_request_was_met(became: Became, accepted: bool, says: str) -> None:
+def test_the_trace_and_the_result_say_whether_a_request_was_met(
+    became: Became, accepted: bool, says: str, after: str
+) -> None:
     asked = Finding("review", "request", "change", "Say how it ends.")
     made = Round(1, "d", "b", ("review",), (asked.id,), accepted, "coverage fell", "")
     said = " ".join(" ".join(_request(asked, PointAnswer(asked.id, became, "no room"), made)).split())
     assert said == f"request: Say how it ends. · {says}"
+    rounds = [replace(made, answers=(PointAnswer(asked.id, became, "no room"),))]
+    store = Mock(spec=Store, judgments=Mock(of=lambda _: {"review": reviewed(None, [asked])}))
+    assert [*told_of_requests(store, rounds)] == [f"request {after}"]
 
 
 @pytest.mark.nightly

@@ -71,6 +71,15 @@ def test_a_reason_without_a_score_stands_once_and_names_the_page(at: Served) -> 
         assert shell_or_python(client.get(f"/runs/{runs[0]}/download/dossier").text) != []
 
 
+def test_entries_of_the_menu_that_need_it_explain_themselves(at: Served) -> None:
+    with at.client() as client:
+        menu = re.findall(r'<a href="/(packs|sheets)"[^>]* title="([^"]+)">', client.get("/models").text)
+    assert [(name, said.split()[:4]) for name, said in menu] == [
+        ("packs", ["Key", "facts", "and", "questions"]),
+        ("sheets", ["Sheets", "on", "which", "people"]),
+    ]
+
+
 def test_a_table_of_failures_without_any_asks_for_nothing() -> None:
     named = "failures", "What failed", AGAIN, ("code",), lambda found: "All."
     made = table(*named)(lambda found: ((one,) for one in found))
