@@ -34,6 +34,8 @@ def record_json(record: object) -> dict[str, Any]:
     return shown
 
 
+Rounded = Annotated[float, PlainSerializer(lambda value: round(value, 3), when_used="json")]
+"""A number of which JSON has three decimals."""
 Became = Literal["fixed", "kept", "left", ""]
 """The reviser's answer: fixed, kept because the document says so, or left as it is."""
 RulingVerdict = Literal["supported", "contradicted", "absent", "unclear"]

@@ -10,10 +10,9 @@ from typing import Annotated, Any
 
 from pydantic import PlainSerializer, TypeAdapter
 from pydantic.dataclasses import dataclass as record
-from pydantic_core import to_jsonable_python
 
 from redraft.batches.sources import documents_in, put_in
-from redraft.domain import DEFERRED, Document, content_id
+from redraft.domain import DEFERRED, Document, content_id, record_json
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import refuse_self_check
 from redraft.llm.budget import PriceTable
@@ -46,11 +45,6 @@ class BatchRequest:
         """Return what each run is to do."""
         return RunSpec(with_draft(self.judging, self.refinement), experiment=BATCH)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the settings as stored."""
-        stored: dict[str, Any] = to_jsonable_python(self)
-        return stored
-
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> BatchRequest:
         """Return stored settings."""
@@ -58,11 +52,11 @@ class BatchRequest:
 
     def keys(self) -> list[str]:
         """Return the environment variables that hold the models' keys."""
-        return sorted(set(_key_variables(self.to_json())))
+        return sorted(set(_key_variables(record_json(self))))
 
     def name(self, sources: Sequence[str], folder: str) -> str:
         """Return the default name of a batch of these sources: the same for the same command."""
-        asked = self.to_json()
+        asked = record_json(self)
         if asked["refinement"]:
             # Permitting self-checks does not change the identity of a batch.
             del asked["refinement"]["allow_self_check"]
@@ -103,7 +97,7 @@ def open_batch(
     """
     refuse_self_check(asked.settings, asked.judging, asked.refinement)
     called = name or asked.name([_called(one) for one in sources], folder)
-    stored = asked.to_json() | ({"left_out": list(left_out)} if left_out else {})
+    stored = record_json(asked) | ({"left_out": list(left_out)} if left_out else {})
     store.batches.open(Batch(called, stored, limits.model_dump(mode="json"), folder))
     store.batches.try_again(called)
     put_in(store, called, sources)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+
+from redraft.domain import Rounded, computed, record_json
 from redraft.errors import CapabilityError, ModelError, RedraftError, ReplyError, TimedOut
 from redraft.llm.addresses import OPENAI, provider_of
 from redraft.llm.base import Reply, Request, Sampling
@@ -66,26 +69,31 @@ class CheckResult:
     """The result of one question: the error, if any, and the seconds it took."""
 
     trouble: str
-    seconds: float
+    seconds: Rounded
     said: str = ""
     completion_tokens: int = 0
     reasoning_tokens: int = 0
+
+    @computed
+    def works(self) -> bool:
+        """Return whether there was an answer."""
+        return not self.trouble
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCheckResult:
     """The results of both questions: plain text, and each structured mode tried until one worked."""
 
-    entry: RosterEntry
+    entry: Annotated[RosterEntry, Field(exclude=True)]
     words: CheckResult
     forms: Mapping[ReplyForm, CheckResult]
 
-    @property
+    @computed
     def form(self) -> ReplyForm | None:
         """Return the structured-output mode that works."""
         return next((form for form, answer in self.forms.items() if not answer.trouble), None)
 
-    @property
+    @computed
     def works(self) -> bool:
         """Return whether the model can write and judge."""
         judges = self.form is not None or not writes(self.entry.settings.model)
@@ -96,25 +104,14 @@ class ModelCheckResult:
         """Return whether it is the built-in model, which needs no check."""
         return self.entry.settings.model == EXTRACTIVE
 
-    @property
+    @computed
     def thinks(self) -> int | None:
         """Return the most reasoning tokens it used; None where it used none."""
         return max([one.reasoning_tokens for one in (self.words, *self.forms.values())]) or None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON of `models --check --json`."""
-        return {
-            **self.entry.to_json(),
-            "works": self.works,
-            "words": _json(self.words),
-            "forms": {form: _json(answer) for form, answer in self.forms.items()},
-            "form": self.form,
-            "thinks": self.thinks,
-        }
-
-
-def _json(one: CheckResult) -> dict[str, Any]:
-    return {"works": not one.trouble, "trouble": one.trouble, "seconds": round(one.seconds, 3), "said": one.said}
+    @model_serializer(mode="wrap")
+    def _with_entry(self, own: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {**record_json(self.entry), **own(self)}
 
 
 async def check(entry: RosterEntry, store: Store, seconds: float) -> ModelCheckResult:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from pydantic import Field, InstanceOf, SerializerFunctionWrapHandler, model_serializer
+
+from redraft.domain import computed
 from redraft.errors import UsageError
 from redraft.llm.addresses import DEFAULT_BASE_URL, OPENAI, name_of, openai_key, provider_of, server_at
 from redraft.llm.base import Model
@@ -128,11 +131,11 @@ class RosterEntry:
 
     role: Role | None
     name: str
-    assigned: ModelRole
-    window: int | None
+    assigned: Annotated[InstanceOf[ModelRole], Field(exclude=True)]
+    window: Annotated[int | None, Field(serialization_alias="context_tokens")]
     """None for a model that reads no prompts."""
-    window_is: Source
-    capabilities: ModelCapabilities
+    window_is: Annotated[Source, Field(serialization_alias="window")]
+    capabilities: Annotated[ModelCapabilities, Field(exclude=True)]
     trouble: str = ""
     """Why details are missing."""
 
@@ -141,31 +144,24 @@ class RosterEntry:
         """Return its settings."""
         return self.assigned.settings
 
-    @property
+    @computed
+    def mode(self) -> str | None:
+        """Return the structured-output mode that worked."""
+        return self.capabilities.mode
+
+    @computed
+    def reasoning_tokens(self) -> int | None:
+        """Return the tokens to reserve for reasoning: those of its settings, or else the most it used."""
+        return self.settings.reasoning_tokens or self.capabilities.reasoning_tokens
+
+    @computed
     def price(self) -> Price | None:
         """Return its price, if known."""
         return self.assigned.price
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON of a model in `models --json`."""
-        it = self.settings
-        return {
-            "role": self.role,
-            "name": self.name,
-            "model": it.model,
-            "base_url": it.base_url,
-            "key_env": it.key_env,
-            "context_tokens": self.window,
-            "window": self.window_is,
-            "temperature": it.temperature,
-            "top_p": it.top_p,
-            "max_tokens": it.max_tokens,
-            "prompts": it.prompts,
-            "price": self.price.model_dump() if self.price else None,
-            "mode": self.capabilities.mode,
-            "reasoning_tokens": it.reasoning_tokens or self.capabilities.reasoning_tokens,
-            "trouble": self.trouble,
-        }
+    @model_serializer(mode="wrap")
+    def _with_settings(self, own: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {**self.settings.model_dump(mode="json", include=set(ModelSettings.model_fields)), **own(self)}
 
 
 def roster(

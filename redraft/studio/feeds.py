@@ -8,7 +8,7 @@ import logging
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from redraft.errors import RedraftError
@@ -45,6 +45,7 @@ _PAUSE = 1.0
 class Progress:
     """The progress of a run in numbers. It is sent as the event `progress`."""
 
+    kind: str = "progress"
     stage: str = ""
     planned: int = 0
     """The estimated calls of the stage."""
@@ -82,10 +83,6 @@ class Progress:
         self.completion_tokens += event.usage.completion_tokens
         known = self.cost_usd is not None and event.cost_usd is not None
         self.cost_usd = (self.cost_usd or 0) + (event.cost_usd or 0) if known else None
-
-    def to_json(self) -> Message:
-        """Return the event."""
-        return {"kind": "progress", **{name: getattr(self, name) for name in self.__slots__}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +149,7 @@ class Feed:
         """Return the messages with the progress after them, and an end last."""
         messages = [one.message for one in numbered]
         ends = [one for one in messages if one["kind"] in ENDS]
-        return [*(one for one in messages if one["kind"] not in ENDS), self._progress.to_json(), *ends]
+        return [*(one for one in messages if one["kind"] not in ENDS), asdict(self._progress), *ends]
 
     def _since(self, at: int) -> list[_Numbered]:
         found = [one for part in (self._kept, self._recent) for one in reversed_until(part, at)]
@@ -267,7 +264,7 @@ def _look(store: Store, key: str, known: frozenset[tuple[int, int]], rounds_know
         cost_usd=used.cost_usd,
     )
     end = _end(key, status, run.stop_reason or "", run.error)
-    return _Look(found, {(one.level, one.index) for one in pieces}, len(rounds), progress.to_json(), end)
+    return _Look(found, {(one.level, one.index) for one in pieces}, len(rounds), asdict(progress), end)
 
 
 def _end(key: str, status: str, reason: str, error: dict[str, str] | None) -> Message | None:

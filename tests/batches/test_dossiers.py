@@ -19,6 +19,7 @@ from redraft.batches.request import BatchRequest
 from redraft.batches.sources import check, file_name, items_of, put_in
 from redraft.batches.tables import add_dossiers, folder_named, read_batch, standing_of, write_folder
 from redraft.batches.worker import BatchWorker
+from redraft.domain import record_json
 from redraft.store.batches import Batch
 from redraft.store.store import Store
 from tests.support import story
@@ -37,7 +38,9 @@ def opened(store: Store, folder: Path, *, dossiers: bool = True, named: bool = T
     """A batch of all there is in the folder, for the built-in model."""
     out = folder_named(folder / "out", dossiers=dossiers) if named else ""
     limits = Limits(concurrency=2)
-    store.batches.open(Batch("b", BatchRequest(DraftConfig(words=40)).to_json(), limits.model_dump(mode="json"), out))
+    store.batches.open(
+        Batch("b", record_json(BatchRequest(DraftConfig(words=40))), limits.model_dump(mode="json"), out)
+    )
     put_in(store, "b", [str(folder / "in")])
     return limits
 

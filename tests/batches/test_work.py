@@ -20,6 +20,7 @@ from redraft.batches.request import BatchRequest, budget_key_of
 from redraft.batches.sources import items_of, put_in
 from redraft.batches.tables import standing_of
 from redraft.batches.worker import BatchWorker, WorkerTerms
+from redraft.domain import record_json
 from redraft.llm import provider_batch
 from redraft.llm.budget import PriceTable
 from redraft.settings import DraftConfig, Limits
@@ -61,7 +62,7 @@ def opened(store: Store, folder: Path, url: str = "", **limits: object) -> Limit
     model = {"model": "openai:m", "base_url": url, "context_tokens": 1024} if url else {}
     settings = DraftConfig.model_validate({"words": 60, "chunk_tokens": 192, "strategy": "hierarchical", **model})
     bounds = Limits.model_validate({"concurrency": 4, **limits})
-    batch = Batch("b", BatchRequest(settings).to_json(), bounds.model_dump(mode="json"), str(folder / "out"))
+    batch = Batch("b", record_json(BatchRequest(settings)), bounds.model_dump(mode="json"), str(folder / "out"))
     store.batches.open(batch)
     put_in(store, "b", [str(folder / "in")])
     return bounds

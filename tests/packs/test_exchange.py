@@ -90,7 +90,7 @@ def test_an_exported_pack_is_the_same_elsewhere_and_used_there(
     assert pack is not None
     assert pack.imported
     assert elsewhere.packs.get(pack.id) == pack
-    assert brought.to_json() == exported
+    assert pack_json(*brought) == exported
     assert elsewhere.packs.imported(exporter.document.id) == pack
     assert bring(elsewhere, exported, None) == brought
     assert len(elsewhere.packs.all()) == 1

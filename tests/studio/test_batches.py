@@ -71,7 +71,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     asyncio.run(fill())
     with Store(made / "redraft.db") as store:
-        asked = BatchRequest(DraftConfig(words=200)).to_json()
+        asked = record_json(BatchRequest(DraftConfig(words=200)))
         store.batches.open(Batch("large", asked, Limits(max_cost=50).model_dump(mode="json")))
         store.batches.add("large", (NewItem(f"/corpus/{number:05}.pdf", f"{number:05}") for number in range(10_000)))
         store.batches.lease("large", "w", 16, 10_000.0)
@@ -108,7 +108,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gate: Gate) -> Iterato
         )
         limits = Limits(concurrency=2).model_dump(mode="json")
         (tmp_path / "out").mkdir()
-        store.batches.open(Batch("b", BatchRequest(settings).to_json(), limits, str(tmp_path / "out")))
+        store.batches.open(Batch("b", record_json(BatchRequest(settings)), limits, str(tmp_path / "out")))
         put_in(store, "b", [str(tmp_path / "in")])
         with served(tmp_path) as made:
             yield made
@@ -200,7 +200,7 @@ def test_the_tables_are_those_that_the_command_prints(client: httpx.Client, fold
 
 def test_tables_are_read_anew_once_their_batch_has_moved(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
-        store.batches.open(Batch("b", BatchRequest(DraftConfig()).to_json(), {}))
+        store.batches.open(Batch("b", record_json(BatchRequest(DraftConfig())), {}))
         store.batches.add("b", [NewItem("a", "a")])
         tables = Tables(store)
         first = tables.of("b")

@@ -16,7 +16,7 @@ from starlette.requests import Request
 
 from redraft.batches.request import BatchRequest
 from redraft.batches.sources import put_in
-from redraft.domain import Chunk, Document, Objection, Span
+from redraft.domain import Chunk, Document, Objection, Span, record_json
 from redraft.settings import Compare, DraftConfig, Evaluate, ExperimentPart, JudgeConfig, Refine, RefineConfig
 from redraft.store.batches import Batch
 from redraft.store.shelf import KeyFactShelf, Packs, TypedShelf
@@ -229,7 +229,7 @@ async def test_nothing_that_is_asked_for_holds_up_the_others(tmp_path: Path) -> 
     with Store(tmp_path / "redraft.db") as store:
         fill(store)
         for number in range(2):
-            batch = Batch(f"b{number}", BatchRequest(DraftConfig(words=30)).to_json(), {}, str(tmp_path))
+            batch = Batch(f"b{number}", record_json(BatchRequest(DraftConfig(words=30))), {}, str(tmp_path))
             store.batches.open(batch)
             put_in(store, batch.name, [str(tmp_path / f"{number}.md")])
     app = studio(StudioConfig(database=tmp_path / "redraft.db", token=TOKEN))

@@ -20,6 +20,7 @@ from redraft import FunctionModel, Session
 from redraft.batches.request import BatchRequest, budget_key_of
 from redraft.batches.sources import put_in
 from redraft.batches.worker import BatchWorker
+from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.llm.budget import price_table
 from redraft.prompts.book import PROMPTS
@@ -67,7 +68,7 @@ def begun(store: Store, source: Path, server: ChatServer, name: str = "b", words
         {"words": words, "strategy": "hierarchical", "chunk_tokens": 192 if not of_asked else 2048, **model}
     )
     limits = Limits.model_validate({"concurrency": 4, **given})
-    store.batches.open(Batch(name, BatchRequest(settings, **of_asked).to_json(), limits.model_dump(mode="json")))
+    store.batches.open(Batch(name, record_json(BatchRequest(settings, **of_asked)), limits.model_dump(mode="json")))
     put_in(store, name, [str(source)])
     return limits
 
@@ -87,7 +88,7 @@ def test_the_metrics_of_a_batch_are_those_of_the_ledger(place: Path | str, folde
         model = {"model": "openai:m", "base_url": server.base_url, "context_tokens": 1024}
         settings = DraftConfig.model_validate({"words": 60, "chunk_tokens": 192, **model})
         limits = Limits(concurrency=4, max_cost=50.0)
-        store.batches.open(Batch("b", BatchRequest(settings).to_json(), limits.model_dump(mode="json")))
+        store.batches.open(Batch("b", record_json(BatchRequest(settings)), limits.model_dump(mode="json")))
         put_in(store, "b", [str(folder / "in")])
         where = address(port := free_port())
         with served(store, "b", budget_key_of("b"), port):

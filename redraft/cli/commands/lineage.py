@@ -9,6 +9,7 @@ import click
 from redraft.cli import given as asked
 from redraft.cli import options
 from redraft.cli.sections import command
+from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.settings import JudgeConfig
 
@@ -61,7 +62,7 @@ def lineage(
     """
     from redraft.cli.views import lineages
     from redraft.cli.views.render import show
-    from redraft.report.history.lineage import read_lineage
+    from redraft.report.history.lineage import Lineage, read_lineage
     from redraft.report.history.lost import read_losses
 
     if dry_run and not trace_by:
@@ -73,7 +74,8 @@ def lineage(
     with asked.store_to_read(db) as store:
         read = read_losses if lost else read_lineage
         found: Lineage | Losses = read(store, run_id, encoder=asked.encoder(given["embeddings"]))
-    show(found.to_json(), lineages.lines(found), as_json=as_json)
+    content = record_json(found) if isinstance(found, Lineage) else found.to_json()
+    show(content, lineages.lines(found), as_json=as_json)
     return 0
 
 
@@ -101,5 +103,5 @@ def _traced(run_id: str, model: str, *, dry_run: bool, db: str | None, as_json: 
             return await session.lineage(run.id, ask=True, embeddings=given["embeddings"])
 
         found = work(store, traced, limits=limits, prices=prices, quiet=given["quiet"], settings=settings)
-    show(found.to_json(), lineages.lines(found), as_json=as_json)
+    show(record_json(found), lineages.lines(found), as_json=as_json)
     return 0

@@ -13,6 +13,7 @@ from redraft.cli import options
 from redraft.cli.sections import command
 from redraft.cli.settings_file import model_tables
 from redraft.cli.terminal import DONE, FAILED
+from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.settings import EXTRACTIVE, JudgeConfig
 
@@ -102,7 +103,7 @@ def models(check: str | None, db: str | None, as_json: bool, **given: Any) -> in
             return _checked(held, store, given["timeout"], as_json=as_json, alone=False)
     found = servers.local_servers(servers.USUAL)
     here = [{"kind": one.port.kind, "base_url": one.port.url, "models": one.models} for one in found]
-    content = {"models": [entry.to_json() for entry in entries], "nearby": here}
+    content = {"models": [record_json(entry) for entry in entries], "nearby": here}
     show(content, (*roster_lines(entries), "", *nearby_lines(found)), as_json=as_json)
     return DONE
 
@@ -121,6 +122,6 @@ def _checked(entries: Sequence[RosterEntry], store: Store, timeout: float | None
         for line in () if as_json else check_lines(done[-1]):
             click.echo(line)
     if as_json:
-        said = [one.to_json() for one in done]
+        said = [record_json(one) for one in done]
         echo_json(said[0] if alone else {"checked": said})
     return DONE if all(one.works for one in done) else FAILED

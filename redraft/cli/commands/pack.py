@@ -108,13 +108,13 @@ def export_pack(
     The file has everything needed to use them elsewhere. By default they are those imported last, or else built last.
     """
 
-    from redraft.evaluators.reference.pack_file import choose
+    from redraft.evaluators.reference.pack_file import choose, pack_json
 
     check_output(output)
     document = asked.document(sources, quiet=quiet)
     with asked.store_to_read(db) as store:
         chosen = choose(store, document, pack_id, keyfacts_id)
-    put(json_text(chosen.to_json()) + "\n", output, "name another place with -o")
+    put(json_text(pack_json(*chosen)) + "\n", output, "name another place with -o")
     if not quiet:
         for line in _contents(chosen):
             say(line)
@@ -141,7 +141,7 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
     """
     from redraft.cli.views.render import echo_json
     from redraft.evaluators.reference.exchange import import_pack as store_pack
-    from redraft.evaluators.reference.pack_file import read_pack_file
+    from redraft.evaluators.reference.pack_file import pack_json, read_pack_file
     from redraft.store.store import Store
 
     if not files:
@@ -153,7 +153,7 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
     with Store(db) as store:
         imported = store_pack(store, data, document, files[-1])
     if as_json:
-        echo_json(imported.to_json())
+        echo_json(pack_json(*imported))
     if not quiet:
         for line in _contents(imported):
             say(line)

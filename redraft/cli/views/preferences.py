@@ -54,9 +54,10 @@ def _votes(votes: Mapping[str, Any]) -> str:
 
 def _figures(comparison: SummaryComparison) -> list[tuple[str, ...]]:
     """Return the rows of a table of both summaries' statistics."""
-    both = [candidate.to_json() for candidate in (comparison.first, comparison.second)]
-    rows = [("", "A", "B"), *((unit, *(f"{one[unit]:,}" for one in both)) for unit in ("words", "sentences"))]
-    measured: list[Any] = [one["statistics"] for one in both]
+    both = (comparison.first, comparison.second)
+    rows = [("", "A", "B"), ("words", *(f"{one.words:,}" for one in both))]
+    rows.append(("sentences", *(f"{one.sentences:,}" for one in both)))
+    measured = [one.statistics for one in both]
     if all(measured):
         rows += [
             ("compression", *(f"{one['compression']['tokens']:,.1f}" for one in measured)),

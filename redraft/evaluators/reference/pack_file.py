@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal, NamedTuple, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -231,15 +231,10 @@ def choose(store: Store, document: Document, questions: str | None = None, keyfa
     return PackContents(document, pack, facts, asked)
 
 
-@dataclass(frozen=True, slots=True)
-class PackContents:
+class PackContents(NamedTuple):
     """The available parts of a document's pack: questions, key facts and typed questions."""
 
     document: Document
     questions: Pack | None
     keyfacts: KeyFacts | None
     typed: TypedQuestions | None = None
-
-    def to_json(self) -> dict[str, object]:
-        """Return the pack as JSON for export."""
-        return pack_json(self.document, self.questions, self.keyfacts, self.typed)

@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
-from pydantic import PlainSerializer
+from pydantic import Field, PlainSerializer, computed_field
 from pydantic.dataclasses import dataclass as record
-from pydantic_core import to_jsonable_python
 
-from redraft.domain import DEFERRED, Document, Parent, Span
+from redraft.domain import DEFERRED, Document, Parent, Rounded, Span, computed
 from redraft.errors import RunError
 from redraft.report.history.quotes import By, absent_in, quotes_of
 from redraft.report.history.results import document_read
@@ -78,7 +77,6 @@ class KeptEncoder:
         return np.asarray(np.divide(rows, lengths, out=rows, where=lengths > 0), dtype=np.float32)
 
 
-Rounded = Annotated[float, PlainSerializer(lambda value: round(value, 3), when_used="json")]
 _VERSION = 2
 """Increased with every change of the results, so that stored links are computed again."""
 NEAR = 250
@@ -164,6 +162,17 @@ class TracedSentence:
         """Whether a judge or the wording gives its places."""
         return "judge" if self.judged else "words"
 
+    @computed_field(alias="by")  # type: ignore[prop-decorator]
+    @property
+    def placed_by(self) -> By | None:
+        """The same; None without places."""
+        return self.by if self.places else None
+
+    @computed
+    def doubtful(self) -> bool:
+        """Whether it may only paraphrase the document: it has no place, and no judge read all of it for that."""
+        return not (self.read or self.places or is_heading(self.text))
+
 
 def came_up(said: str) -> str:
     """Return a note on a sentence without a place that first appeared in the text called `said`.
@@ -173,17 +182,21 @@ def came_up(said: str) -> str:
     return f"no matching wording in {'the document' if said == GIVEN_SAID else f'the sources ({said})'}"
 
 
+def _source(document: Document) -> dict[str, str]:
+    return {"id": document.id, "title": document.title}
+
+
 @dataclass(frozen=True, slots=True)
 class Lineage:
     """The origins of a draft, sentence by sentence."""
 
     run: str
     draft: str
-    document: Document
+    document: Annotated[Document, Field(serialization_alias="source"), PlainSerializer(_source)]
     sentences: tuple[TracedSentence, ...]
-    members: tuple[Member, ...]
+    members: Annotated[tuple[Member, ...], Field(exclude=True)]
     """All intermediate texts, each after its sources; the draft is the last."""
-    embedded: bool = False
+    embedded: Annotated[bool, Field(exclude=True)] = False
     """Whether embeddings were compared, not only words."""
 
     @property
@@ -204,23 +217,7 @@ class Lineage:
     @property
     def doubtful(self) -> tuple[TracedSentence, ...]:
         """The unplaced sentences that may only paraphrase the document: no judge read all of it for them."""
-        return tuple(one for one in self.unplaced if not one.read)
-
-    def to_json(self) -> dict[str, object]:
-        """Return the `lineage --json` contract; fields are added, never changed."""
-        return {
-            "run": self.run,
-            "draft": self.draft,
-            "source": {"id": self.document.id, "title": self.document.title},
-            "sentences": [
-                to_jsonable_python(one)
-                | {
-                    "by": one.by if one.places else None,
-                    "doubtful": not (one.read or one.places or is_heading(one.text)),
-                }
-                for one in self.sentences
-            ],
-        }
+        return tuple(one for one in self.sentences if one.doubtful)
 
 
 def read_lineage(store: Store, key: str, *, encoder: Encoder | None = None, draft: str | None = None) -> Lineage:

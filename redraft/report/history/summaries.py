@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 from pydantic import Field
 
@@ -26,13 +26,10 @@ from redraft.text.sanitizer import one_line
 class ComparedSummary:
     """One of the two summaries with its statistics."""
 
-    draft: Draft
+    draft: Annotated[Draft, Field(exclude=True)]
+    words: int
     sentences: int
     statistics: Mapping[str, Any]
-
-    def to_json(self) -> dict[str, object]:
-        """Return a summary of a comparison as JSON."""
-        return {"words": self.draft.words, "sentences": self.sentences, "statistics": self.statistics}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,7 @@ class SummaryComparison:
             "source": result.source,
             "model": result.settings.model,
             "judges": result.judges,
-            "summaries": {"a": self.first.to_json(), "b": self.second.to_json()},
+            "summaries": {"a": record_json(self.first), "b": record_json(self.second)},
             "outcome": preference.outcome,
             "judged": preference.judged,
             "unjudged": preference.unjudged,
@@ -109,8 +106,8 @@ def compared(store: Store, result: Result) -> SummaryComparison:
     counts = count_sentences(store, run, [made[GIVEN], made[OTHER]])
     return SummaryComparison(
         result,
-        ComparedSummary(made[GIVEN], counts[0], figures(first) or {}),
-        ComparedSummary(made[OTHER], counts[1], figures(second) or {}),
+        ComparedSummary(made[GIVEN], made[GIVEN].words, counts[0], figures(first) or {}),
+        ComparedSummary(made[OTHER], made[OTHER].words, counts[1], figures(second) or {}),
         first[PREFERENCE],
     )
 
