@@ -17,7 +17,7 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import models, packs, questions, run_views
 from redraft.studio.batch_api import BATCHES
-from redraft.studio.context import Work, context_of, read, run_of, streamed, work_of
+from redraft.studio.context import context_of, read, run_of, streamed, work_of
 from redraft.studio.contracts import (
     AnswerList,
     BatchStart,
@@ -31,6 +31,7 @@ from redraft.studio.contracts import (
     PendingReview,
     Pieces,
     Question,
+    ResumeBody,
     Review,
     RunResult,
     SentenceEvidence,
@@ -44,7 +45,7 @@ from redraft.studio.experiment_api import EXPERIMENTS
 from redraft.studio.feeds import EVENT_STREAM, elsewhere
 from redraft.studio.run_actions import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.run_views import RunFilter, RunList
-from redraft.studio.start import asked_of, begun, chapters_of, json_of, offer_of, plan_of, wanted_of
+from redraft.studio.start import asked_of, begun, chapters_of, json_of, limit_asked, offer_of, plan_of, wanted_of
 
 T = TypeVar("T")
 
@@ -111,14 +112,17 @@ async def events(request: Request) -> Response:
     return streamed(request, feed.watch() if feed else elsewhere(context.reading, run.id))
 
 
-def ordered(order: Callable[[Work, str], Awaitable[object]]) -> Callable[[Request], Awaitable[Status]]:
-    """Return a handler that stops or resumes the run in the address."""
+async def resume(request: Request) -> Status:
+    """Resume a run."""
+    run = await run_of(request)
+    await work_of(request).resume(run.id, await limit_asked(request))
+    return await status(request)
 
-    async def handler(request: Request) -> Status:
-        await order(work_of(request), (await run_of(request)).id)
-        return await status(request)
 
-    return handler
+async def stop(request: Request) -> Status:
+    """Stop a run."""
+    await work_of(request).stop((await run_of(request)).id)
+    return await status(request)
 
 
 async def ask(request: Request) -> Started:
@@ -205,8 +209,8 @@ ENDPOINTS = (
         "GET", f"{_RUN}/pieces", "The parts of a summary that are written so far.", of_run(run_views.pieces_of), Pieces
     ),
     Endpoint("GET", f"{_RUN}/events", "The events of a run, until it stops.", events, kind=EVENT_STREAM),
-    Endpoint("POST", f"{_RUN}/stop", "Stop a run. Finished work is kept.", ordered(Work.stop), Status),
-    Endpoint("POST", f"{_RUN}/resume", "Resume a run.", ordered(Work.resume), Status),
+    Endpoint("POST", f"{_RUN}/stop", "Stop a run. Finished work is kept.", stop, Status),
+    Endpoint("POST", f"{_RUN}/resume", "Resume a run.", resume, Status, ResumeBody),
     Endpoint("POST", f"{_RUN}/ask", "Ask a question about the document of a run.", ask, Started, Question, 201),
     Endpoint("GET", f"{_RUN}/answers", "Questions and answers.", of_run(questions.answers_of), AnswerList),
     Endpoint(

@@ -23,8 +23,7 @@ from redraft.report.pages.assets import static
 from redraft.runs.session import Session
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import batch_pages, experiment_pages, pages, sheets, start_pages
-from redraft.studio.api import ENDPOINTS
+from redraft.studio import api, batch_pages, experiment_pages, pages, sheets, start_pages
 from redraft.studio.batches import Tables
 from redraft.studio.context import StudioConfig, StudioContext, Work
 from redraft.studio.endpoints import refused
@@ -95,8 +94,8 @@ _READING = (
 # These precede the route of a single run.
 _WORKING = (
     *start_pages.WORKING,
-    Route("/runs/{run}/stop", partial(pages.order, order=Work.stop), methods=["POST"]),
-    Route("/runs/{run}/resume", partial(pages.order, order=Work.resume), methods=["POST"]),
+    Route("/runs/{run}/stop", partial(pages.order, order=api.stop), methods=["POST"]),
+    Route("/runs/{run}/resume", partial(pages.order, order=api.resume), methods=["POST"]),
     Route("/runs/{run}/review", pages.review),
     Route("/runs/{run}/review", pages.answer, methods=["POST"]),
     Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),
@@ -114,7 +113,7 @@ def studio(config: StudioConfig) -> Starlette:
     routes = [
         *(() if config.read_only else _WORKING),
         *_READING,
-        *(one.route() for one in ENDPOINTS if one.is_there(config.read_only)),
+        *(one.route() for one in api.ENDPOINTS if one.is_there(config.read_only)),
         Route("/runs/{run}", run_page),
     ]
 

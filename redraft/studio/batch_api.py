@@ -21,11 +21,12 @@ from redraft.studio.contracts import (
     BatchStatus,
     BatchTables,
     ItemList,
+    ResumeBody,
     WantedItems,
 )
 from redraft.studio.endpoints import Endpoint, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM
-from redraft.studio.start import begun_batch, plan_of_batch, wanted_of
+from redraft.studio.start import begun_batch, limit_asked, plan_of_batch, wanted_of
 
 _DOES: Mapping[BatchOrder, Status] = {"pause": "paused", "cancel": "cancelled"}
 ORDERS: Mapping[BatchOrder, str] = {
@@ -77,7 +78,7 @@ async def ordered(request: Request, order: BatchOrder) -> None:
     if order not in batches.orders(standing, at_work(request)):
         raise RunError(f"batch {name!r:.80} is {standing.status}: there is nothing to {order}", hint="reload its page")
     if order == "resume":
-        await work.resume_batch(name)
+        await work.resume_batch(name, await limit_asked(request))
     else:
         await off_loop(work.session.store.batches.set_status, name, _DOES[order])
 
@@ -100,6 +101,7 @@ async def order(request: Request, order: BatchOrder) -> BatchStatus:
     return await status(request)
 
 
+_TAKES = {"resume": ResumeBody}
 _BATCH = "/api/batches/{batch:path}"
 BATCHES = (
     Endpoint("GET", "/api/batches", "List batches.", listed, BatchList),
@@ -118,7 +120,7 @@ BATCHES = (
     Endpoint("GET", f"{_BATCH}/tables", "The results of a batch as tables.", tables, BatchTables),
     Endpoint("GET", f"{_BATCH}/events", "The progress of a batch, until it stops.", events, kind=EVENT_STREAM),
     *(
-        Endpoint("POST", f"{_BATCH}/{name}", says, partial(order, order=name), BatchStatus)
+        Endpoint("POST", f"{_BATCH}/{name}", says, partial(order, order=name), BatchStatus, _TAKES.get(name))
         for name, says in ORDERS.items()
     ),
     # A name may contain slashes, so this route comes last.

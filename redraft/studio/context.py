@@ -16,7 +16,7 @@ from redraft.batches.api import worked_on
 from redraft.batches.request import BatchRequest, open_again, open_batch
 from redraft.batches.sources import file_name
 from redraft.domain import Document
-from redraft.errors import RedraftError, RunError
+from redraft.errors import RedraftError, RunError, UsageError
 from redraft.llm.budget import PriceTable
 from redraft.runs.driver import streaming
 from redraft.runs.experiment_runner import described
@@ -34,6 +34,7 @@ from redraft.studio.feeds import EVENT_STREAM, STREAMED, Feed, Message, sent
 from redraft.studio.orders import Pending, WantedRuns, limits_of
 from redraft.studio.run_views import RunRows
 from redraft.text.sanitizer import one_line
+from redraft.text.words import dollars
 
 _log = logging.getLogger("redraft")
 # Feeds of finished runs are kept for pages that are opened a little later.
@@ -65,10 +66,10 @@ class Work:
         limits = limits_of(self.session.terms.limits or Limits(), max_cost)
         return await self._begun(Feed(streaming(self.session.begin_order(document, settings, order, limits))))
 
-    async def resume(self, run: str) -> str:
-        """Resume a run that has stopped."""
+    async def resume(self, run: str, max_cost: float | None = None) -> str:
+        """Resume a run that has stopped, optionally with another limit of cost."""
         await self._check_idle(run)
-        return await self._begun(await self._resumed(run), run)
+        return await self._begun(await self._resumed(run, max_cost=max_cost), run)
 
     async def answer(self, run: str, answer: Mapping[str, Any]) -> str:
         """Answer a run that waits for a review, and resume it. Return what is wrong with the answer, or an empty
@@ -81,11 +82,19 @@ class Work:
         asked = message["question"] if message and message["kind"] == "waiting" else None
         return str(asked["problem"]) if asked else ""
 
-    async def _resumed(self, key: str, answer: Mapping[str, Any] | None = None) -> Feed:
-        """Resume a run under its own limit of cost, but never above that of the studio."""
+    async def _resumed(self, key: str, answer: Mapping[str, Any] | None = None, max_cost: float | None = None) -> Feed:
+        """Resume a run under its own limit of cost or another, but never above that of the studio."""
+        self._check_limit(max_cost)
         run = await off_loop(self.session.store.runs.get, key)
-        limits = limits_of(self.session.terms.limits or Limits(), run.limits.max_cost)
+        limits = limits_of(self.session.terms.limits or Limits(), max_cost or run.limits.max_cost)
         return Feed(streaming(self.session.resume(key, limits=limits, answer=answer)))
+
+    def _check_limit(self, max_cost: float | None) -> None:
+        usual = (self.session.terms.limits or Limits()).max_cost
+        if max_cost is not None and usual is not None and max_cost > usual:
+            raise UsageError(
+                f"this studio spends no more than {dollars(usual)} on a run or a batch", hint="give no more than that"
+            )
 
     async def _check_idle(self, run: str) -> None:
         feed = self._feeds.get(run)
@@ -136,9 +145,15 @@ class Work:
         limits, store = limits_of(self.session.terms.limits or Limits(), wanted.asked.max_cost), self.session.store
         return open_batch(store, sources, asked, limits, folder="", name=name or None, left_out=wanted.left_out)
 
-    async def resume_batch(self, name: str) -> None:
-        """Resume a batch in this studio, under the batch's own limits."""
-        self._at_work_on(await off_loop(open_again, self.session.store, name))
+    async def resume_batch(self, name: str, max_cost: float | None = None) -> None:
+        """Resume a batch in this studio under its own limits, optionally with another limit of cost."""
+        self._check_limit(max_cost)
+        self._at_work_on(await off_loop(self._opened_again, name, max_cost))
+
+    def _opened_again(self, name: str, max_cost: float | None) -> Batch:
+        store = self.session.store
+        known = Limits.model_validate(store.batches.get(name).limits)
+        return open_again(store, name, known.model_copy(update={"max_cost": max_cost}) if max_cost else None)
 
     def _at_work_on(self, opened: Batch) -> str:
         if opened.name not in self.batches():

@@ -70,6 +70,8 @@ class Status(RunSummary):
     at_work: bool
     """Whether this studio is running it, and can stop it."""
     resumable: bool
+    max_cost: float | None
+    """Its limit of cost."""
 
 
 class RunResult(BaseModel):
@@ -108,6 +110,13 @@ class Pieces(BaseModel):
     total: int
     pieces: tuple[Piece, ...]
     draft: str | None
+
+
+class ResumeBody(RequestBody):
+    """How a run or a batch goes on."""
+
+    max_cost: float | None = Field(default=None, gt=0)
+    """Stop before it costs more US dollars in all; by default the limit that it has."""
 
 
 class Question(RequestBody):

@@ -24,7 +24,7 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import api as studio_api
 from redraft.studio import models, packs
-from redraft.studio.context import Work, context_of, found_run, read, run_of, work_of
+from redraft.studio.context import context_of, found_run, read, run_of, work_of
 from redraft.studio.contracts import Review, Strike
 from redraft.studio.endpoints import NoSuchThing, query_of
 from redraft.studio.form import in_page_words
@@ -101,11 +101,10 @@ class _RunListLinks:
         return f"/runs?{urlencode({**self._said, **changes})}"
 
 
-async def order(request: Request, order: Callable[[Work, str], Awaitable[object]]) -> Response:
+async def order(request: Request, order: Callable[[Request], Awaitable[object]]) -> Response:
     """Stop or resume a run, and show it."""
-    found = await run_of(request)
-    await order(work_of(request), found.id)
-    return RedirectResponse(f"/runs/{found.id}", 303)
+    await order(request)
+    return RedirectResponse(f"/runs/{(await run_of(request)).id}", 303)
 
 
 async def review(request: Request) -> Response:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from pydantic import Field
 from starlette.requests import Request
@@ -111,6 +111,8 @@ class Fork(RequestBody):
     """The length of the summary; by default that of the run."""
     model: str | None = Field(default=None, max_length=200)
     """The model that revises; by default that of the run."""
+    prompts: Literal["standard", "simple"] | None = None
+    """The set of prompts; by default that of the run."""
     max_cost: float | None = Field(default=None, gt=0)
     """Stop before it costs more US dollars."""
 
@@ -146,7 +148,8 @@ def forked(store: Store, run: Run, asked: Fork, work: Work, models: Models) -> P
         before = run.settings.model
         tables = {} if before == EXTRACTIVE else {before: settings_of_writer(run.settings)}
         judging = judging.model_copy(update={"judges": (before,), "models": {**judging.models, **tables}})
-    drafting = run.settings.model_copy(update={"words": asked.words or run.settings.words, **writer})
+    prompts = {"prompts": asked.prompts} if asked.prompts else {}
+    drafting = run.settings.model_copy(update={"words": asked.words or run.settings.words, **writer, **prompts})
     wanted = RunRequest(drafting, judging, checked(RefineConfig, known | said))
     found = requests([one for one in asked.requests if one.strip()])
     settings, spec = wanted.order("refine", work.session.terms.model_roles, given=given, parent=run.id, findings=found)

@@ -16,6 +16,7 @@ from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.errors import RedraftError
 from redraft.evaluators.catalog import metrics, names, with_rubrics
 from redraft.fields import checked
+from redraft.prompts.book import SETS
 from redraft.report.dossier.build import PROMPTS_ELSEWHERE, read_dossier
 from redraft.report.history.summaries import RunSummary, shown_names
 from redraft.report.pages.assets import template
@@ -108,7 +109,7 @@ def _fork_of(form: FormData) -> Fork:
     goals = {name.removeprefix("goal."): value for name, value in form.items() if name.startswith("goal.") and value}
     said: dict[str, Any] = {
         name: form[name]
-        for name in ("round", "rounds", "review", "judge", "allow_self_check", "words", "model", "max_cost")
+        for name in ("round", "rounds", "review", "judge", "allow_self_check", "words", "model", "prompts", "max_cost")
         if form.get(name)
     }
     lines = str(form.get("requests", "")).splitlines()
@@ -159,6 +160,8 @@ def _to_refine(store: Store, run: Run, asked: Fork) -> Mapping[str, Any]:
         else (run.refinement.goals if run.refinement else DEFAULT_GOALS),
         "most": asked.rounds
         or (run.refinement.rounds if run.refinement else RefineConfig.model_fields["rounds"].default),
+        "sets": SETS,
+        "prompts": run.settings.prompts,
         "words": asked.words or run.settings.words or "",
         "self_check": asked.allow_self_check or bool(run.refinement and run.refinement.allow_self_check),
         "judges": run.judging.judges if run.judging and run.judging.judges else (run.settings.model,),

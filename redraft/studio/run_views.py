@@ -189,9 +189,9 @@ def status_of(store: Store, run: Run, *, at_work: bool) -> Status:
         # It is stored, but not claimed yet.
         row = row.model_copy(update={"status": RUNNING})
     resumable = row.status in _RESUMABLE and not isinstance(run.purpose, ExperimentPart)
-    return Status(
-        **dict(row), error=error_on_page(run.error), at_work=at_work and row.status == RUNNING, resumable=resumable
-    )
+    at_work = at_work and row.status == RUNNING
+    error, limit = error_on_page(run.error), run.limits.max_cost
+    return Status(**dict(row), error=error, at_work=at_work, resumable=resumable, max_cost=limit)
 
 
 def result_of(store: Store, run: str) -> dict[str, Any]:

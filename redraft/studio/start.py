@@ -35,6 +35,7 @@ from redraft.studio.contracts import (
     ChapterList,
     DocumentLine,
     Offer,
+    ResumeBody,
     Start,
 )
 from redraft.studio.experiment_orders import UPLOADED, documents_in_file
@@ -102,6 +103,17 @@ async def sent_with(request: Request) -> Sent:
         texts = {name: one for name in UPLOADED if isinstance(one := form.get(name), UploadFile) and one.filename}
         fields = {name: (await one.read()).decode("utf-8-sig", "replace") for name, one in texts.items()}
         return Sent(fields_of(form) | fields, given, str(form.get(KEPT, "")))
+
+
+async def limit_asked(request: Request) -> float | None:
+    """Return the limit of cost under which a form or a JSON body resumes something; None for the one that it has."""
+    given: Any = {}
+    if is_form(request):
+        async with request.form() as form:
+            given = {"max_cost": form.get("max_cost") or None}
+    elif await request.body():
+        given = await json_of(request)
+    return checked(ResumeBody, given).max_cost
 
 
 async def json_of(request: Request) -> Any:

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from redraft.domain import NOT_FOUND
-from redraft.settings import ModelSettings
+from redraft.settings import Limits, ModelSettings
 from tests.chatserver import ChatServer
 from tests.studio.served import Served, at_rest, begin, chapter, served
 
@@ -275,6 +275,44 @@ def test_the_review_of_the_second_round_says_what_became_of_the_requests_of_the_
     text = client.get(page).text
     for wanted in ("Say how the story ends.", "Name the auditor."):
         assert f"Request not met: “{wanted}” in revision 1: the built-in model cannot follow requests in words" in text
+
+
+def test_a_run_that_stops_at_its_limit_of_cost_is_resumed_under_a_higher_one(tmp_path: Path) -> None:
+    async def reply(seen: object) -> str:
+        return "Hester Vane came to the island of Sarn."
+
+    with ChatServer(reply) as chat:
+        price = {"prompt": 10, "completion": 10}
+        dear = ModelSettings(model="openai:dear", base_url=chat.base_url, context_tokens=4000, price=price)
+        limits = Limits(max_cost=5.0, concurrency=1)
+        with served(tmp_path, models={"dear": dear}, limits=limits) as at, at.client(follow_redirects=True) as client:
+            run = begin(client, model="dear", kind="summarize", chunk_tokens=300, words=60, max_cost=0.05)
+            stopped = at_rest(client, run)
+            assert (stopped["status"], stopped["error"]["code"]) == ("stopped", "budget")
+            assert 0 < stopped["cost_usd"] <= 0.05
+            page = client.get(f"/runs/{run}").text
+            assert "that may exceed the limit of $0.05. Resume the run with a higher limit" in page
+            assert 'name="max_cost" min="0" step="any" value="0.05"' in page
+            more = client.post(f"/runs/{run}/resume", data={"max_cost": "9"})
+            assert (more.status_code, "spends no more than $5.00" in more.text) == (422, True)
+            assert client.post(f"/api/runs/{run}/resume", json={"max_cost": 0}).status_code == 422
+            assert client.post(f"/runs/{run}/resume").status_code == 200
+            assert at_rest(client, run)["status"] == "stopped", "under the limit that it had"
+            client.post(f"/runs/{run}/resume", data={"max_cost": "4"})
+            done = at_rest(client, run)
+            assert (done["status"], done["max_cost"]) == ("done", 4)
+            assert done["calls"] > stopped["calls"] > 0
+            assert 'name="max_cost"' not in client.get(f"/runs/{run}").text
+
+
+def test_other_prompts_are_chosen_for_a_refinement(client: httpx.Client, refined: str) -> None:
+    page = client.get(f"/runs/{refined}/refine").text
+    assert '<option value="">as before (standard)</option>' in page
+    asked = {"requests": "Shorter.", "prompts": "simple", "act": "start", "allow_self_check": "true"}
+    run = client.post(f"/runs/{refined}/refine", data=asked).headers["location"].rpartition("/")[2]
+    at_rest(client, run)
+    assert client.get(f"/api/runs/{run}/dossier").json()["run"]["settings"]["prompts"] == "simple"
+    assert client.post(f"/api/runs/{refined}/fork", json={"prompts": "/etc"}).status_code == 422
 
 
 @pytest.mark.slow
