@@ -14,7 +14,7 @@ from typing_extensions import override
 from redraft.errors import RunError
 from redraft.store.sqlite import PRIVATE, explained
 
-# `is_held` takes the claim for a moment, which must not fail others that want the run.
+# `is_held` takes a lock for a moment, which must not fail others that want the run.
 CLAIM_SECONDS = 0.5
 
 
@@ -55,14 +55,14 @@ class MemoryClaims(Claims):
 class FileClaims(Claims):
     """Claims by locks on files next to the database."""
 
-    def __init__(self, database: Path, *, only_look: bool = False) -> None:
+    def __init__(self, database: Path) -> None:
         self._database = database
-        self._only_look = only_look
 
     @override
     @contextmanager
     def held(self, run: str) -> Iterator[None]:
-        lock = self._lock(run)
+        # A claim may be taken in one thread and released in another.
+        lock = FileLock(self._path(run), mode=PRIVATE, thread_local=False)
         with explained(self._database):
             try:
                 lock.acquire(timeout=CLAIM_SECONDS)
@@ -76,36 +76,17 @@ class FileClaims(Claims):
 
     @override
     def is_held(self, run: str) -> bool:
-        if not self._path(run).exists():
-            return False
-        if self._only_look:
-            return _is_locked(self._path(run))
-        lock = self._lock(run)
         try:
-            lock.acquire(blocking=False)
-        except Timeout:
+            with self._path(run).open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except OSError:
             return True
-        except PermissionError:
-            return _is_locked(self._path(run))
-        lock.release()
         return False
 
     def _path(self, run: str) -> Path:
         return self._database.with_name(f"{self._database.name}.{run}.lock")
-
-    def _lock(self, run: str) -> FileLock:
-        # A claim may be taken in one thread and released in another.
-        return FileLock(self._path(run), mode=PRIVATE, thread_local=False)
-
-
-def _is_locked(lock: Path) -> bool:
-    """Return whether another process holds a lock."""
-    try:
-        with lock.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    return False
 
 
 def taken(run: str) -> RunError:

@@ -66,7 +66,7 @@ def opened(address: str | Path, *, must_exist: bool, to_read: bool, only_read: b
         str(path if in_memory else path.absolute()),
         connection,
         checkpoints,
-        MemoryClaims() if in_memory else FileClaims(path, only_look=only_read),
+        MemoryClaims() if in_memory else FileClaims(path),
     )
     try:
         migrate(connection)
