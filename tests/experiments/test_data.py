@@ -12,7 +12,7 @@ import pytest
 from redraft.errors import UsageError
 from redraft.lab.experiments.data.describe import check, description
 from redraft.lab.experiments.data.read import FORMS, SETS, as_line, examples_of, joined, read_contents
-from redraft.lab.experiments.sources import documents_of
+from redraft.lab.experiments.sources import corpus
 from redraft.text.tokens import EstimatingTokenizer
 
 STORY = (
@@ -70,7 +70,7 @@ def test_each_published_form_is_known_and_read(tmp_path: Path, form: str) -> Non
     (one,) = found.examples
     assert STORY in one.text
     assert SUMMARY in one.summaries[0].text
-    (document,) = documents_of([str(file)])
+    (document,) = corpus([str(file)]).documents
     assert STORY in document.text, "whatever can be read is a source of experiments"
 
 

@@ -14,7 +14,7 @@ from redraft import sources
 from redraft.errors import UsageError
 from redraft.lab.experiments.data.describe import check
 from redraft.lab.experiments.data.read import Example, read_contents
-from redraft.lab.experiments.sources import documents_of
+from redraft.lab.experiments.sources import corpus
 from tests.cli.inside import Inside
 
 CHAPTER = (
@@ -72,7 +72,7 @@ class TestBookSum:
             f"The Prince.chapter x chapter x ({source})" for source in ("gradesaver", "shmoop")
         ]
         assert {one.text for one in found.examples} == {CHAPTER}
-        (document,) = documents_of([str(tmp_path / "test.csv")])
+        (document,) = corpus([str(tmp_path / "test.csv")]).documents
         assert document.title == "The Prince.chapter x chapter x"
 
     def test_a_row_without_its_summary_is_named_and_the_others_are_read(self, tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ class TestXSum:
         for number in (2, 1):
             text = self.extract(tmp_path / f"{number}.data", "XSUM", "INTRODUCTION").read_text("utf-8")
             (tmp_path / f"{number}.data").write_text(text.replace("second", f"second{number}"), "utf-8")
-        assert [one.title for one in documents_of([str(tmp_path)])] == ["1", "2"]
+        assert [one.title for one in corpus([str(tmp_path)]).documents] == ["1", "2"]
 
     def test_articles_without_a_text_are_left_out_of_what_is_joined(self, tmp_path: Path) -> None:
         """Some articles of the set are empty; they shall not keep the other two hundred thousand from being used."""
@@ -217,7 +217,7 @@ class TestGovReport:
         for number in (1, 2):
             entry = {**self.crs, "title": f"Bridges {number}", "reports": {**self.within, "section_title": str(number)}}
             lines(tmp_path / f"R{number}.json", entry)
-        assert [one.title for one in documents_of([str(tmp_path)])] == ["Bridges 1", "Bridges 2"]
+        assert [one.title for one in corpus([str(tmp_path)]).documents] == ["Bridges 1", "Bridges 2"]
 
     def test_the_structure_has_its_titles_and_paragraphs_side_by_side(self, tmp_path: Path) -> None:
         entry = {
@@ -269,7 +269,7 @@ class TestQMSum:
     def test_a_file_for_each_meeting_is_named_by_it(self, tmp_path: Path) -> None:
         (tmp_path / "covid_2.json").write_text(json.dumps(self.meeting, indent=4), "utf-8")
         assert only(tmp_path / "covid_2.json").title == "meeting, covid_2"
-        assert [one.title for one in documents_of([str(tmp_path)])] == ["meeting, covid_2"]
+        assert [one.title for one in corpus([str(tmp_path)]).documents] == ["meeting, covid_2"]
 
 
 def test_a_compressed_file_is_read_as_it_is(tmp_path: Path) -> None:
@@ -280,7 +280,7 @@ def test_a_compressed_file_is_read_as_it_is(tmp_path: Path) -> None:
     one, other = read_contents(plain), read_contents(packed)
     assert (one.form, one.examples, one.bytes) == (other.form, other.examples, other.bytes)
     assert one.sha256 != other.sha256, "it is that of the file that was downloaded"
-    assert len(documents_of([str(packed)])) == 40
+    assert len(corpus([str(packed)]).documents) == 40
     (tmp_path / "x.csv.gz").write_bytes(gzip.compress(f'document,summary\n"{CHAPTER}",{TOLD}\n'.encode()))
     assert only(tmp_path / "x.csv.gz").text == CHAPTER
     (tmp_path / "cut.jsonl.gz").write_bytes(packed.read_bytes()[:-20])

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redraft.errors import RedraftError
-from redraft.lab.experiments.sources import documents_of
+from redraft.lab.experiments.sources import corpus
 
 
 @pytest.fixture
@@ -25,17 +25,17 @@ def books(tmp_path: Path) -> Path:
 
 
 def test_a_folder_is_its_files_and_the_lines_of_its_files_in_order(books: Path) -> None:
-    found = documents_of([str(books)])
+    found = corpus([str(books)]).documents
     assert [one.title for one in found] == ["First", "b", "Third", "four"]
     assert [one.source for one in found] == ["a.md", "b.txt", "c.jsonl", "c.jsonl"]
     assert found[2].text == "The third\nbook."
 
 
 def test_a_pattern_is_what_it_fits_and_no_document_comes_twice(books: Path) -> None:
-    assert [one.title for one in documents_of([str(books / "*.t?t"), str(books / "b.txt")])] == ["b"]
-    assert [one.title for one in documents_of([str(books / "**" / "*.txt")])] == ["b", "e"]
+    assert [one.title for one in corpus([str(books / "*.t?t"), str(books / "b.txt")]).documents] == ["b"]
+    assert [one.title for one in corpus([str(books / "**" / "*.txt")]).documents] == ["b", "e"]
     (books / "what [really] happened.txt").write_text("It rained.", "utf-8")
-    assert [one.text for one in documents_of([str(books / "what [really] happened.txt")])] == ["It rained."]
+    assert [one.text for one in corpus([str(books / "what [really] happened.txt")]).documents] == ["It rained."]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_pattern_is_what_it_fits_and_no_document_comes_twice(books: Path) -> N
 def test_what_is_no_document_is_named_with_its_place(tmp_path: Path, content: str, said: str, place: str) -> None:
     (tmp_path / "x.jsonl").write_text(content, "utf-8")
     with pytest.raises(RedraftError) as error:
-        documents_of([str(tmp_path / "x.jsonl")])
+        corpus([str(tmp_path / "x.jsonl")])
     assert said in error.value.message
     assert error.value.place.endswith(place)
 
@@ -58,7 +58,7 @@ def test_what_is_no_document_is_named_with_its_place(tmp_path: Path, content: st
 def test_what_is_not_there_is_said(books: Path) -> None:
     for source, said in (("*.doc", "no file fits"), ("none.txt", "no such file")):
         with pytest.raises(RedraftError, match=said):
-            documents_of([str(books / source)])
+            corpus([str(books / source)])
     (books / "empty").mkdir()
     with pytest.raises(RedraftError, match="no file in it can be read"):
-        documents_of([str(books / "empty")])
+        corpus([str(books / "empty")])

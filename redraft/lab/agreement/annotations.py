@@ -138,19 +138,14 @@ def entries_of(path: str, key: str, sentences: Mapping[str, Any]) -> tuple[Annot
 def _marks(path: str, key: str, said: Mapping[str, Any]) -> Iterator[AnnotatedSentence]:
     """Yield people's marks. Whoever marks a span finds it confusing, even if they ask nothing."""
     for name, sides, questions, types in _MARKED:
-        for one in _listed(path, key, said, name):
+        listed = said.get(name) or []
+        if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+            raise UsageError(f"{_id(key)}: {name} is not a list of marks", place=path, hint=_ANNOTATIONS)
+        for one in listed:
             span, other = (" ".join(str(one.get(side) or "").split()) for side in sides)
             entry = _entry(path, key, span, {"questions": one.get(questions), "types": one.get(types)})
             sure = entry.verdict if entry.verdict and entry.verdict.confusing else ConfusionVerdict(confusing=True)
             yield AnnotatedSentence(span, sure, other)
-
-
-def _listed(path: str, key: str, said: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """Return the marks of one kind; a missing field is an empty one."""
-    listed = said.get(name) or []
-    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        raise UsageError(f"{_id(key)}: {name} is not a list of marks", place=path, hint=_ANNOTATIONS)
-    return listed
 
 
 def lists_every_sentence(found: Sequence[Any]) -> bool:

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from redraft.agents.accounts import HIGH, LOW, calibrated, raw_cut
-from redraft.evaluators.consensus import places
 from redraft.evaluators.reference.keyfacts import share
+from redraft.lab.agreement.correlation import folds_of
 from redraft.lab.agreement.tables import basis, best_of
 from redraft.lab.agreement.trial import AgreementOutcome, Column
 from redraft.lab.experiments.experiment import Row, table
 from redraft.settings import Calibration
 
 _BINS = 10
-_FOLDS = 5
 _STEPS = 50
 # Fewer labels of either kind do not fix two numbers.
 _LEAST = 10
@@ -86,19 +85,15 @@ def fitted(pairs: Sequence[LabelledProbability]) -> Calibration | None:
 
 def cross_fitted(pairs: Sequence[LabelledProbability]) -> list[LabelledProbability] | None:
     """Return the pairs with probabilities calibrated on other documents; None where that is impossible."""
-    place = places([one.document for one in pairs])
-    count = int(place.max()) + 1 if len(place) else 0
-    folds = np.random.default_rng(0).permutation(count) % min(_FOLDS, max(count, 1))
     found: list[LabelledProbability | None] = [None] * len(pairs)
-    for fold in range(min(_FOLDS, count)):
-        inside = folds[place] == fold
+    for inside in folds_of([one.document for one in pairs]):
         own = fitted([one for one, held in zip(pairs, inside, strict=True) if not held])
         if own is None:
             return None
         for n in np.flatnonzero(inside).tolist():
             one = pairs[n]
             found[n] = LabelledProbability(calibrated(one.probability, own), one.right, one.document)
-    return [one for one in found if one is not None] if count > 1 else None
+    return [one for one in found if one is not None] or None
 
 
 def quality(pairs: Sequence[LabelledProbability]) -> Quality | None:

@@ -399,16 +399,24 @@ def verdicts_by_cut(scores: Sequence[float], people: Sequence[bool], groups: Seq
 
     None if there are too few groups, or the other folds have only one class.
     """
-    values, theirs, place = np.asarray(scores, dtype=np.float64), np.asarray(people, dtype=bool), places(groups)
-    count = int(place.max()) + 1 if len(place) else 0
-    folds = np.random.default_rng(0).permutation(count) % min(_FOLDS, max(count, 1))
+    values, theirs = np.asarray(scores, dtype=np.float64), np.asarray(people, dtype=bool)
     said = np.zeros(len(values), dtype=bool)
-    for fold in range(min(_FOLDS, count)):
-        out = folds[place] == fold
+    folds = folds_of(groups)
+    for out in folds:
         if len(set(theirs[~out].tolist())) < 2:
             return None
         said[out] = values[out] >= _cut(values[~out], theirs[~out])
-    return said.tolist() if count > 1 else None
+    return said.tolist() if folds else None
+
+
+def folds_of(groups: Sequence[str]) -> list[Flags]:
+    """Return the items of each of five folds of whole groups, as flags; none for fewer than two groups."""
+    place = places(groups)
+    count = int(place.max()) + 1 if len(place) else 0
+    if count < 2:
+        return []
+    folds = np.random.default_rng(0).permutation(count) % min(_FOLDS, count)
+    return [folds[place] == fold for fold in range(min(_FOLDS, count))]
 
 
 def _cut(scores: Floats, people: Flags) -> float:

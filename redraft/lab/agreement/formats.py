@@ -94,12 +94,7 @@ def merged(items: Sequence[HumanItem]) -> list[HumanItem]:
         said = {field: [item.people[field] for item in same if field in item.people] for field in fields}
         means = {field: fmean(values) for field, values in said.items()}
         votes = [values for values in said.values() if len(values) > 1]
-        first = same[0]
-        found.append(
-            HumanItem(
-                first.id, first.document, first.summary, means, source=first.source, system=first.system, votes=votes
-            )
-        )
+        found.append(replace(same[0], people=means, votes=votes))
     return found
 
 
@@ -342,34 +337,20 @@ def _items_of_rank19(entry: FileEntry, known: Library) -> list[HumanItem]:
     article = optional(content, "article_id")
     # The release has no articles: without them the common source sentence is the document.
     source = known.get(article) or text_at(content, "article", "article_sent")
-    two = (("correct_sent", 1.0), ("incorrect_sent", 0.0))
     return [
-        HumanItem(
-            name.removesuffix("_sent"),
-            article,
-            text_at(content, name),
-            {"consistency": value},
-            source=source,
-            pair=entry.place,
-        )
-        for name, value in two
+        HumanItem(name, article, text_at(content, f"{name}_sent"), people, source=source, pair=entry.place)
+        for name, people in (("correct", {"consistency": 1.0}), ("incorrect", {"consistency": 0.0}))
     ]
 
 
 def _items_of_realsumm(entry: FileEntry, _: Library) -> list[HumanItem]:
     content = mapping(entry.content)
     document, source = optional(content, "id", "doc_id"), text_at(content, "document", "source")
-    return [
-        HumanItem(
-            optional(one, "system"),
-            document,
-            text_at(one, "summary"),
-            {"recall": number_at(one, "litepyramid_recall")},
-            source=source,
-            system=optional(one, "system"),
-        )
-        for one in map(mapping, list_at(content, "summaries"))
-    ]
+    found: list[HumanItem] = []
+    for one in map(mapping, list_at(content, "summaries")):
+        system, people = optional(one, "system"), {"recall": number_at(one, "litepyramid_recall")}
+        found.append(HumanItem(system, document, text_at(one, "summary"), people, source=source, system=system))
+    return found
 
 
 def _items_of_summedits(entry: FileEntry, known: Library) -> list[HumanItem]:
@@ -394,8 +375,8 @@ def _items_of_summedits(entry: FileEntry, known: Library) -> list[HumanItem]:
 
 
 _FIELDS = {
-    "consistency": Field(5.0, ("consistency", "faithfulness")),
-    "relevance": Field(5.0, ("coverage", "keyfact_recall")),
+    "consistency": Field(5.0, _TRUTH.metrics),
+    "relevance": Field(5.0, _COVERED),
     "coherence": Field(5.0, ("booookscore",)),
     "fluency": Field(5.0),
 }
@@ -403,7 +384,8 @@ _FIELDS = {
 
 def _items_of_summeval(entry: FileEntry, _: Library) -> list[HumanItem]:
     content = mapping(entry.content)
-    ratings = _ratings(content)
+    experts = content.get("expert_annotations")
+    ratings = [mapping(one) for one in (experts if isinstance(experts, list) else [content.get("human") or {}])]
     people = {
         field: fmean(known)
         for field in _FIELDS
@@ -428,14 +410,9 @@ def _items_of_summeval(entry: FileEntry, _: Library) -> list[HumanItem]:
     ]
 
 
-def _ratings(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    experts = content.get("expert_annotations")
-    return [mapping(one) for one in (experts if isinstance(experts, list) else [content.get("human") or {}])]
-
-
 _FIELDS_OF_UNISUMEVAL = {
     "faithfulness_score": _TRUTH,
-    "completeness": Field(None, ("coverage", "keyfact_recall")),
+    "completeness": Field(None, _COVERED),
     "conciseness": Field(None),
 }
 
@@ -483,7 +460,8 @@ def _items_of_catalog(entry: FileEntry, known: Library) -> list[HumanItem]:
     here = "" if text in known else text
     document = optional(content, "document_id") or (content_id(here)[:12] if here else text)
     sentences, labels = _sentences_of_catalog(content)
-    people = _figures(content) or _share(labels)
+    said = [label for label in labels if label is not None]
+    people = _figures(content) or ({LABEL: fmean(said)} if said else {})
     if not people:
         raise UnreadableError("it has no annotations: no `human` with numbers, no `label`, no `sentences`")
     return [
@@ -521,17 +499,12 @@ def _sentences_of_catalog(content: Mapping[str, Any]) -> tuple[tuple[str, ...], 
     return tuple(text_at(one, "sentence", "text") for one in parts), found
 
 
-def _share(labels: tuple[bool | None, ...]) -> dict[str, float]:
-    said = [label for label in labels if label is not None]
-    return {LABEL: sum(said) / len(said)} if said else {}
-
-
 FORMATS: Mapping[str, Format] = {
     one.name: one
     for one in (
         Format("qags", "QAGS", {"consistency": _TRUTH}, _items_of_qags),
         Format("summeval", "SummEval", _FIELDS, _items_of_summeval, beside=("documents.jsonl",)),
-        Format("realsumm", "REALSumm", {"recall": Field(None, ("coverage", "keyfact_recall"))}, _items_of_realsumm),
+        Format("realsumm", "REALSumm", {"recall": Field(None, _COVERED)}, _items_of_realsumm),
         Format(
             "summedits", "SummEdits", {"consistency": _TRUTH}, _items_of_summedits, beside=("{stem}.documents.jsonl",)
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -47,7 +47,10 @@ def tau_b(one: Sequence[float], other: Sequence[float]) -> float | None:
 
 def equal_share(ratings: Ratings) -> float | None:
     """Return the share of equal ratings over all pairs of raters of an item, averaged over items."""
-    shares = [_equal(Counter(row)) for row in _paired(ratings)]
+    shares = [
+        sum(count * (count - 1) for count in Counter(row).values()) / (len(row) * (len(row) - 1))
+        for row in _paired(ratings)
+    ]
     return sum(shares) / len(shares) if shares else None
 
 
@@ -81,7 +84,7 @@ def krippendorffs_alpha(ratings: Ratings, level: Level = "nominal") -> float | N
             counts[place[rating]] += 1
         table += (np.outer(counts, counts) - np.diag(counts)) / (len(row) - 1)
     totals = table.sum(axis=1)
-    apart = _DISTANCES[level](kinds, totals)
+    apart = _distances(level, kinds, totals)
     expected = (np.outer(totals, totals) * apart).sum() / (totals.sum() - 1)
     return float(1 - (table * apart).sum() / expected) if expected else None
 
@@ -92,31 +95,13 @@ def _paired(ratings: Ratings) -> list[list[Rating]]:
     return [row for row in known if len(row) > 1]
 
 
-def _equal(counts: Counter[Rating | None]) -> float:
-    n = counts.total()
-    return sum(count * (count - 1) for count in counts.values()) / (n * (n - 1))
-
-
-def _nominal(kinds: Sequence[Rating], _: np.ndarray) -> np.ndarray:
-    return 1 - np.eye(len(kinds))
-
-
-def _ordinal(_: Sequence[Rating], totals: np.ndarray) -> np.ndarray:
-    """Return the squared number of ratings between each two kinds, each end counting half."""
-    middles = np.cumsum(totals) - totals / 2
-    return np.asarray((middles[:, None] - middles[None, :]) ** 2)
-
-
-def _interval(kinds: Sequence[Rating], _: np.ndarray) -> np.ndarray:
-    values = np.asarray([float(kind) for kind in kinds])
-    return np.asarray((values[:, None] - values[None, :]) ** 2)
-
-
-_DISTANCES: Mapping[Level, Callable[[Sequence[Rating], np.ndarray], np.ndarray]] = {
-    "nominal": _nominal,
-    "ordinal": _ordinal,
-    "interval": _interval,
-}
+def _distances(level: Level, kinds: Sequence[Rating], totals: np.ndarray) -> np.ndarray:
+    """Return the distance between each two kinds: for ordinal ones the squared number of ratings between them, each end
+    counting half."""
+    if level == "nominal":
+        return 1 - np.eye(len(kinds))
+    places = np.cumsum(totals) - totals / 2 if level == "ordinal" else np.asarray([float(kind) for kind in kinds])
+    return np.asarray((places[:, None] - places[None, :]) ** 2)
 
 
 @dataclass(frozen=True, slots=True)

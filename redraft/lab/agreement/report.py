@@ -203,10 +203,6 @@ Scorer = Callable[[Sequence[HumanItem]], list[float | None]]
 """A baseline, which scores summaries without a judge."""
 
 
-def _bigrams(items: Sequence[HumanItem]) -> list[float | None]:
-    return [bigram_share(item) for item in items]
-
-
 def _blanc(model: str) -> Scorer:
     """Return BLANC-help of the package `blanc`: how much a summary helps a masked language model to fill the document's
     gaps."""
@@ -228,7 +224,7 @@ def _blanc(model: str) -> Scorer:
 
 def baselines(named: Sequence[str]) -> dict[str, Scorer]:
     """Return the baselines by name: the share of bigrams, and those that are named, such as `blanc:MODEL`."""
-    found: dict[str, Scorer] = {BIGRAMS: _bigrams}
+    found: dict[str, Scorer] = {BIGRAMS: lambda items: [bigram_share(item) for item in items]}
     for one in dict.fromkeys(named):
         name, _, model = one.partition(":")
         if name != "blanc":
@@ -356,8 +352,11 @@ def overview_report(done: AgreementOverview) -> Report:
             "setting": dict(method.setting),
             "per": method.per,
             "set": name,
+            "n": one.n,
+            "tau": one.tau,
+            "p": one.p,
+            "p_by": one.p_by,
         }
-        | {"n": one.n, "tau": one.tau, "p": one.p, "p_by": one.p_by}
         for method, by in done.found.items()
         for name, one in by.items()
     ]

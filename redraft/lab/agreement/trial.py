@@ -34,6 +34,7 @@ from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import DraftConfig, Evaluate, JudgeConfig, Limits
 from redraft.text.languages import reading
 from redraft.text.vectors import Encoder, load_encoder
+from redraft.text.words import spaced
 
 SIMILARITY, THRESHOLD = "similarity", "threshold"
 READ = (SIMILARITY, THRESHOLD)
@@ -268,11 +269,6 @@ class AgreementOutcome:
         return self.stopped is None and made
 
 
-def spaced(name: str) -> str:
-    """Return a name with spaces instead of underscores."""
-    return name.replace("_", " ")
-
-
 def documents_of(dataset: Dataset) -> dict[str, Document]:
     """Return the documents by the names that the items use."""
     titles: dict[str, str] = {}
@@ -320,14 +316,12 @@ async def tried(dataset: Dataset, design: AgreementDesign, runner: ExperimentRun
         runs = {said[0].run for said in by_text.values() if said[0].run}
         usage = tuple(runner.store.calls.totals(run) for run in sorted(runs))
         for at, setting in enumerate(design.sweep.read):
-            judging = way.judging.model_copy(update=_settled(setting))
+            judging = way.judging.model_copy(
+                update={name: float(value) if name == THRESHOLD else value for name, value in setting}
+            )
             said = tuple(row[at] for row in rows)
             columns.append(Column(way.judge, (*way.setting, *setting), said, judging, () if at else usage))
     return AgreementOutcome(design, dataset, tuple(columns), runner.stopped)
-
-
-def _settled(setting: Setting) -> dict[str, object]:
-    return {name: float(value) if name == "threshold" else value for name, value in setting}
 
 
 async def _judged(

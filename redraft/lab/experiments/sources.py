@@ -30,15 +30,6 @@ class _Found(NamedTuple):
     summary: str = ""
 
 
-def documents_of(sources: Iterable[str]) -> list[Document]:
-    """Return the documents of some sources in order, each document once.
-
-    A source is a file, `-` for standard input, a folder of files, a pattern such as `books/*.txt`, or a dataset file in
-    a known form, such as one with `id`, `title` and `text` on each line.
-    """
-    return corpus(sources).documents
-
-
 @dataclass(slots=True)
 class Corpus:
     """The documents of an experiment, each with its dataset if these are told apart, and its reference summary."""
@@ -59,8 +50,10 @@ def corpus(
     least: int = 0,
     count: Callable[[str], int] = len,
 ) -> Corpus:
-    """Return the documents of some sources that have `least` tokens by `count`, with their references.
+    """Return the documents of some sources, each once, that have `least` tokens by `count`, with their references.
 
+    A source is a file, `-` for standard input, a folder of files, a pattern such as `books/*.txt`, or a dataset file in
+    a known form, such as one with `id`, `title` and `text` on each line.
     `reference` is a file with the summary of the only document, a folder or JSON lines with one for each, or `DATASET`.
     """
     found: dict[str, tuple[str, _Found]] = {}
@@ -206,21 +199,14 @@ def _names(documents: Sequence[Document]) -> dict[str, str]:
 
 
 def _read(place: Path) -> Iterator[FoundSummary]:
-    if place.is_dir():
-        return _of_folder(place)
     if not place.exists():
         raise UsageError("--summaries: there is no such file or folder", place=str(place))
-    return _of_lines(place)
-
-
-def _of_folder(place: Path) -> Iterator[FoundSummary]:
+    if not place.is_dir():
+        yield from (FoundSummary(*one) for one in _of_fields(place, FoundSummary._fields, _SHAPE))
+        return
     for system in sorted(one for one in place.iterdir() if one.is_dir()):
         for file in sorted(one for one in system.iterdir() if one.suffix in _SUFFIXES):
             yield FoundSummary(file.stem, system.name, read_text(str(file)).text)
-
-
-def _of_lines(place: Path) -> Iterator[FoundSummary]:
-    return (FoundSummary(*one) for one in _of_fields(place, FoundSummary._fields, _SHAPE))
 
 
 def _of_fields(place: Path, names: Sequence[str], shape: str) -> Iterator[tuple[str, ...]]:
