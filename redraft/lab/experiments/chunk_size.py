@@ -194,18 +194,15 @@ def _whole(prepared: PreparedDocument, size: int) -> list[Chunk]:
     return [chunk for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
 
 
-def _step(size: int) -> str:
-    return f"chunks of {size} tokens"
-
-
 async def _marked(
     batch: ChunkSample, order: RunSpec, design: SizeDesign, runner: ExperimentRunner
 ) -> tuple[list[MarkedChunk], str]:
     run = await runner.opened(batch.prepared, order)
     done: list[MarkedChunk] = []
+    step = f"chunks of {batch.size} tokens"
     # When the budget ends, keep what has been done.
     with suppress(BudgetError):
-        async with part_at_work(run, batch.prepared, order.judging, runner, _step(batch.size)) as pool:
+        async with part_at_work(run, batch.prepared, order.judging, runner, step) as pool:
             judges = {
                 name: Judge(one.model, one.book, runner.store.judgments, temperature=design.drawn(name))
                 for name, one in zip(design.judges, pool.judges, strict=True)

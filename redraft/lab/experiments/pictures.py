@@ -321,7 +321,8 @@ def _position_curves(table: Table) -> dict[str, Plot]:
         str(who): Curve(str(who), [number(one["density"]) for one in only(records, system=who, steps=ALL_STEPS)])
         for who in different(records, "system")
     }
-    names = [REFERENCE, *(f"{REFERENCE}, {one}" for one in _sets(records))]
+    sets = different(records, SET) if records and SET in records[0] else []
+    names = [REFERENCE, *(f"{REFERENCE}, {one}" for one in sets)]
     references = {name: curves.pop(name) for name in names if name in curves}
     title = "Where in the text read the summaries come from"
     only_one = next(iter(references.values())) if len(references) == 1 else None
@@ -333,10 +334,6 @@ def _position_curves(table: Table) -> dict[str, Plot]:
         reference = references.get(f"{REFERENCE}, {own[0][SET]}" if SET in own[0] else REFERENCE)
         drawn[f"position_densities_{at}"] = Densities(parts, reference, f"{title}: {who}", "what was read")
     return drawn
-
-
-def _sets(records: Records) -> list[Cell]:
-    return different(records, SET) if records and SET in records[0] else []
 
 
 def _position_shares(table: Table) -> dict[str, Plot]:
@@ -407,9 +404,16 @@ def _splits(records: Records) -> Iterator[ShareBar]:
 
 
 def _fact_changes(table: Table) -> dict[str, Plot]:
+    """Draw a picture for each document, for the first of them if there are many: the table has them all."""
     records = [{**one, "": _known(one)} for one in only(records_of(table), section=ANYWHERE)]
-    said = ("share of its facts that the previous one has", "How much each summary keeps of the previous one")
-    return _by_document("fact_changes", records, ["system", "measure"], "", said)
+    documents = different([one for one in records if number(one["until"]) is not None], "document")
+    shared, title = "share of its facts that the previous one has", "How much each summary keeps of the previous one"
+    drawn: dict[str, Plot] = {}
+    for at, document in enumerate(documents[:_MOST_DOCUMENTS], 1):
+        said = ("tokens read", shared, title if len(documents) == 1 else f"{title}: {document}")
+        plot = lines(only(records, document=document), ["system", "measure"], "until", "", said, ends=_SHARE)
+        drawn["fact_changes" if len(documents) == 1 else f"fact_changes_{at}"] = plot
+    return drawn
 
 
 def _known(one: Record) -> float | None:
@@ -418,20 +422,6 @@ def _known(one: Record) -> float | None:
     matching, new, lost, kept, open_ = (number(one[name]) or 0.0 for name in names)
     judged = matching + new + lost + kept
     return matching / (matching + new) if matching + new and judged >= LEAST_SHARE * (judged + open_) else None
-
-
-def _by_document(
-    name: str, records: Records, who: Sequence[str], value: str, names: tuple[str, str]
-) -> dict[str, Plot]:
-    """Draw a picture for each document, for the first of them if there are many: the table has them all."""
-    shared, title = names
-    documents = different([one for one in records if number(one["until"]) is not None], "document")
-    drawn: dict[str, Plot] = {}
-    for at, document in enumerate(documents[:_MOST_DOCUMENTS], 1):
-        said = ("tokens read", shared, title if len(documents) == 1 else f"{title}: {document}")
-        plot = lines(only(records, document=document), who, "until", value, said, ends=_SHARE)
-        drawn[name if len(documents) == 1 else f"{name}_{at}"] = plot
-    return drawn
 
 
 def _several(*draws: Draw) -> Draw:

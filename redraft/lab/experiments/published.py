@@ -51,7 +51,10 @@ def difference(found: Sequence[Both], pairs: str) -> Iterator[Cell]:
     for group, one in zip(groups, found, strict=True):
         sums[places[group]] += (*one.first, *one.second)
     first, second = (float(value[0]) if np.isfinite(value[0]) else None for value in _shares(sums.sum(axis=0)[None, :]))
-    between = _interval(sums)
+    between = None
+    if len(sums) >= FEWEST:
+        one_share, other_share = _shares(draws(len(sums)) @ sums)
+        between = interval(one_share - other_share)
     yield first
     yield second
     yield first - second if first is not None and second is not None else None
@@ -70,13 +73,6 @@ def interval_of_share(parts: Sequence[tuple[float, float]]) -> Interval | None:
     sums = np.asarray(sorted(parts), dtype=np.float64)
     found, _ = _shares(np.hstack([draws(len(sums)) @ sums] * 2))
     return interval(found)
-
-
-def _interval(sums: np.ndarray) -> Interval | None:
-    if len(sums) < FEWEST:
-        return None
-    one, other = _shares(draws(len(sums)) @ sums)
-    return interval(one - other)
 
 
 def _shares(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -106,10 +102,6 @@ def _said(text: str) -> str:
     return without_marks(one_line(text))
 
 
-def _harmless(cell: Cell) -> Cell:
-    return one_line(cell) if isinstance(cell, str) else cell
-
-
 class StoredTable(BaseModel):
     """A table as stored, each row a mapping by column name."""
 
@@ -132,7 +124,8 @@ class StoredTable(BaseModel):
 
     def table(self) -> Table:
         """Return the table; a cell missing from a row was not measured."""
-        rows = tuple(tuple(_harmless(row.get(name)) for name in self.columns) for row in self.rows)
+        cells = [[row.get(name) for name in self.columns] for row in self.rows]
+        rows = tuple(tuple(one_line(cell) if isinstance(cell, str) else cell for cell in row) for row in cells)
         name, title, caption, basis = map(_said, (self.name, self.title or self.name, self.caption, self.basis))
         return Table(name, title, caption, basis, tuple(map(one_line, self.columns)), rows)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from redraft.agents.accounts import gather_all
 from redraft.agents.judge import Judge, reply_tokens
-from redraft.agents.proofreader import CONFUSION, Proofreader, SentenceConfusion, least_window
+from redraft.agents.proofreader import CONFUSION, Proofreader, least_window
 from redraft.domain import Document, Totals, content_id
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import statements_of
@@ -236,14 +236,11 @@ def _annotated(summaries: Sequence[Summary], annotations: Annotations) -> System
         "unknown": len(unknown),
         "unclear": sum(one.unclear for one in placed.values()),
     }
-    readings = {
-        one.id: SystemJudgment(
-            *(placed[one.id].said, placed[one.id].unjudged, placed[one.id].verdicts),
-            marks=placed[one.id].marks,
-            sentences=len(one.sentences) if annotations.marked else 0,
-        )
-        for one in summaries
-    }
+    readings: dict[str, SystemJudgment] = {}
+    for one in summaries:
+        its, sentences = placed[one.id], len(one.sentences) if annotations.marked else 0
+        said = SystemJudgment(its.said, its.unjudged, its.verdicts, marks=its.marks, sentences=sentences)
+        readings[one.id] = said
     return System(annotations.name, readings, aside)
 
 
@@ -379,11 +376,10 @@ async def _read(summary: Summary, proofreader: Proofreader, runner: ExperimentRu
         found = await proofreader.read(summary.text, summary.sentences)
     if found is None:
         return SystemJudgment(unjudged=whole, failure=tried.failure, made=tried.failure is not None)
-    verdicts = {summary.sentences[n].id: _verdict(one) for n, one in sorted(found.verdicts.items())}
+    verdicts = {
+        summary.sentences[n].id: ConfusionVerdict(bool(one.confusing), one.types, questions=one.questions)
+        for n, one in sorted(found.verdicts.items())
+    }
     short = whole - len(verdicts)
     trouble = Failure(JUDGING, "unjudged", one_line(found.trouble or _CANNOT_TELL)) if short else None
     return SystemJudgment(tuple(verdicts.values()), short, verdicts, trouble)
-
-
-def _verdict(one: SentenceConfusion) -> ConfusionVerdict:
-    return ConfusionVerdict(bool(one.confusing), one.types, questions=one.questions)

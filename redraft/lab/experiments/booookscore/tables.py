@@ -337,16 +337,17 @@ def _item(system: System, summary: Summary) -> dict[str, object]:
         "words": summary.words,
         "repeated_trigrams": summary.repeated_trigrams,
         "confusing": [
-            {"number": number, "sentence": texts[number], **_said(one)}
+            {
+                "number": number,
+                "sentence": texts[number],
+                "types": [*one.types, *one.unknown],
+                "questions": list(one.questions),
+            }
             for number, one in reading.verdicts.items()
             if one.confusing
         ],
         "failure": plain_json(reading.failure),
     }
-
-
-def _said(one: ConfusionVerdict) -> dict[str, object]:
-    return {"types": [*one.types, *one.unknown], "questions": list(one.questions)}
 
 
 def _status(summary: Summary, reading: SystemJudgment) -> str:

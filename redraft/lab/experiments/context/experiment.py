@@ -44,7 +44,7 @@ from redraft.runs.job import reader_of
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.text.languages import language_of, reading
+from redraft.text.languages import ENGLISH, language_of, reading
 from redraft.text.origin_chains import SentenceSimilarity
 from redraft.text.origins import Origins
 from redraft.text.quotes import points_back
@@ -187,9 +187,10 @@ async def _all(items: Sequence[ContextItem], course: Course, bureau: Bureau) -> 
     for group in series(items):
         name = f"{group[0].contestant.name}: "
         there = [item for item in group if item.told is not None]
-        for work, what in ((_split, "taking apart"), (_verified, "verification")):
-            if bureau.runner.stopped is None:
-                there = await bureau.tried(name + what, work(there, bureau, name + what), there)
+        if bureau.runner.stopped is None:
+            there = await bureau.tried(f"{name}taking apart", _split(there, bureau, f"{name}taking apart"), there)
+        if bureau.runner.stopped is None:
+            there = await bureau.tried(f"{name}verification", _verified(there, bureau), there)
         whole = sorted([*there, *(item for item in group if item.told is None)], key=lambda item: item.step.number)
         before = {now.step.number: then for then, now in pairwise(whole)}
         done += await gather_all(_held(item, before.get(item.step.number), course, bureau) for item in whole)
@@ -201,7 +202,7 @@ async def _split(items: Sequence[ContextItem], bureau: Bureau, name: str) -> lis
     return [replace(item, facts=facts, unsplit=left) for item, (facts, left) in zip(items, found, strict=True)]
 
 
-async def _verified(items: Sequence[ContextItem], bureau: Bureau, name: str) -> list[ContextItem]:  # noqa: ARG001  (as its neighbour)
+async def _verified(items: Sequence[ContextItem], bureau: Bureau) -> list[ContextItem]:
     found = iter(await bureau.verified([one for item in items for one in item.facts or ()]))
     return [
         item if item.facts is None else replace(item, facts=tuple(next(found) for _ in item.facts)) for item in items
@@ -213,7 +214,7 @@ async def _held(item: ContextItem, before: ContextItem | None, course: Course, b
     if item.facts is None or bureau.runner.stopped is not None:
         return item
     if course.reference and course.reference.facts:
-        held = _beside(item.facts, course.reference.facts, course.reference.told, bureau)
+        held = _beside(item.facts, course.reference, bureau)
         item = replace(item, facts=await bureau.tried(f"{named(item)}: reference", held, item.facts))
     if before is not None and before.facts is not None:
         compared = _compared(item, before, bureau)
@@ -221,10 +222,8 @@ async def _held(item: ContextItem, before: ContextItem | None, course: Course, b
     return item
 
 
-async def _beside(
-    facts: tuple[AtomicFact, ...], others: Sequence[AtomicFact], told: Sequence[SummarySentencePlaces], bureau: Bureau
-) -> tuple[AtomicFact, ...]:
-    likes, stated = bureau.best(facts, others), await bureau.stated(facts, told)
+async def _beside(facts: tuple[AtomicFact, ...], reference: BaselineSummary, bureau: Bureau) -> tuple[AtomicFact, ...]:
+    likes, stated = bureau.best(facts, reference.facts or ()), await bureau.stated(facts, reference.told)
     both = zip(facts, likes, stated, strict=True)
     return tuple(replace(one, likeness=like, in_reference=said) for one, like, said in both)
 
@@ -473,15 +472,28 @@ def placed(
 
 def reference_told(document: Document, text: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
     """Return the sentences of the reference summary, with their places in the document."""
-    found: list[SummarySentencePlaces] = []
     with reading(document):
-        traced, language = Origins([document.text], encoder).trace(text), language_of(text)
-    for one in traced:
-        said = one_line(text[one.span.start : one.span.end])
-        if not is_heading(said):
-            before = found[-1].text if found and points_back(said, language) else ""
-            places = tuple((link.span, link.weight) for link in one.links)
-            found.append(SummarySentencePlaces(len(found) + 1, said, before, places))
+        traced = Origins([document.text], encoder).trace(text)
+    places = [tuple((link.span, link.weight) for link in one.links) for one in traced]
+    texts = [one_line(text[one.span.start : one.span.end]) for one in traced]
+    return _told(zip(texts, places, strict=True), language_of(text))
+
+
+def read_told(store: Store, run: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
+    """Return the sentences of a run's summary, with their places by the lineage map."""
+    sentences = read_lineage(store, run, encoder=encoder).sentences
+    return _told((one.text, tuple((origin.span, origin.weight) for origin in one.mapped)) for one in sentences)
+
+
+def _told(
+    sentences: Iterable[tuple[str, tuple[tuple[Span, float], ...]]], language: str = ENGLISH
+) -> tuple[SummarySentencePlaces, ...]:
+    """Return sentences with their places, without headings, each beside the one that it points back to."""
+    found: list[SummarySentencePlaces] = []
+    for text, places in sentences:
+        if not is_heading(text):
+            before = found[-1].text if found and points_back(text, language) else ""
+            found.append(SummarySentencePlaces(len(found) + 1, text, before, places))
     return tuple(found)
 
 
@@ -527,14 +539,3 @@ async def _drafted(
                 item = replace(item, failure=tried.failure)
     batch.tell(f"{item.title}, {named(item)}: {item.status}")
     return item
-
-
-def read_told(store: Store, run: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
-    """Return the sentences of a run's summary, without headings, with their places by the lineage map."""
-    found: list[SummarySentencePlaces] = []
-    for one in read_lineage(store, run, encoder=encoder).sentences:
-        if not is_heading(one.text):
-            before = found[-1].text if found and points_back(one.text) else ""
-            places = tuple((origin.span, origin.weight) for origin in one.mapped)
-            found.append(SummarySentencePlaces(len(found) + 1, one.text, before, places))
-    return tuple(found)

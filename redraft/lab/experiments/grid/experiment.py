@@ -297,17 +297,14 @@ class GridPreference:
 
     def to_json(self) -> dict[str, object]:
         """Return the record for `items.json`."""
+        names: Mapping[Winner, str] = {"a": self.first, "b": self.second, "tie": "tie"}
         return {
             "unit": "pair",
             **json_of(self, "document title first second judge status same"),
-            **{f"preferred_{aspect}": _named(self, vote.winner) for aspect, vote in self.votes.items()},
+            **{f"preferred_{aspect}": names[vote.winner] for aspect, vote in self.votes.items()},
             "order_decides": [aspect for aspect, vote in self.votes.items() if vote.order_decides],
             **json_of(self, "judged_in=run failure"),
         }
-
-
-def _named(pair: GridPreference, winner: Winner) -> str:
-    return {"a": pair.first, "b": pair.second, "tie": "tie"}[winner]
 
 
 @dataclass(frozen=True, slots=True)
@@ -506,13 +503,10 @@ async def drafted(
     document: Document, contestant: str, settings: DraftConfig, experiment: str, batch: RunBatch
 ) -> GridSummary:
     """Draft one summary of a document for an experiment, or record why there is none."""
-    order = RunSpec(experiment=experiment)
-    made = await batch.made(DRAFTING, f"{DRAFTING} {contestant}", document, settings, order)
-    summary, result = (
-        GridSummary(document.id, document.title, contestant, 1, run=made.run, failure=made.failure),
-        made.result,
-    )
-    if result is None:
+    step, order = f"{DRAFTING} {contestant}", RunSpec(experiment=experiment)
+    made = await batch.made(DRAFTING, step, document, settings, order)
+    summary = GridSummary(document.id, document.title, contestant, 1, run=made.run, failure=made.failure)
+    if (result := made.result) is None:
         return summary
     taken, words = await taken_by(batch.runner, [result.run.id]), result.settings.words
     return replace(summary, text=result.summary or "", limit=words, gaps=len(result.gaps), taken=taken)

@@ -540,15 +540,12 @@ async def _judged(
     with GuardedStage(VERDICTS) as tried:
         async with _at_work(subject.document, design.judging(), order, runner, VERDICTS) as (run, prepared, pool):
             subject = replace(subject, runs={**subject.runs, VERDICTS: run.id})
-            verdicts = await _verdicts(judge_of(pool.writer, prepared, runner), [one for _, one in pairs], subject)
+            questioner = Questioner(judge_of(pool.writer, prepared, runner))
+            said = await questioner.verdicts([one for _, one in pairs], subject.document)
         for n, (at, _) in enumerate(pairs):
-            items[at] = replace(items[at], verdict=verdicts.get(n))
+            items[at] = replace(items[at], verdict=said.verdicts.get(n))
     subject = replace(subject, failures=(*subject.failures, *([tried.failure] if tried.failure else ())))
     return _used(subject, runner), items
-
-
-async def _verdicts(judge: Judge, pairs: Sequence[AnswerPair], subject: QaSubject) -> dict[int, JudgedAnswer]:
-    return (await Questioner(judge).verdicts(pairs, subject.document)).verdicts
 
 
 def _used(subject: QaSubject, runner: ExperimentRunner) -> QaSubject:

@@ -75,10 +75,6 @@ def lengths(read: Mapping[tuple[str, int], int]) -> list[Length]:
     return [Length(round(fmean(read[step] for step in group)), frozenset(group)) for group in groups]
 
 
-def _lengths(items: Sequence[QaItem]) -> list[Length]:
-    return lengths({(item.document, item.step): item.tokens for item in items})
-
-
 def _counts(items: Sequence[QaItem]) -> Row:
     """Return the cells of the columns `COUNTS`."""
     known = [item.correct for item in items if item.correct is not None]
@@ -122,7 +118,8 @@ def _accuracy(
     @table(name, title, caption, ("model", *by, *COUNTS), _basis)
     def declared(items: Sequence[QaItem]) -> Iterator[Row]:
         read = where(items, place="read")
-        steps = _lengths(items) if "tokens" in by else [None]
+        read_at = {(item.document, item.step): item.tokens for item in items}
+        steps = lengths(read_at) if "tokens" in by else [None]
         for model, of_type, length, third in product(distinct(items, "model"), types, steps, thirds):
             place = "third_read" if "third read" in by else "third"
             own = where(read, model=model, type=of_type, **{place: third})
