@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -11,6 +12,7 @@ from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
 from redraft.report.pages.dossier import dossier_page
 from redraft.store.store import Store
+from tests.browser import browser, need_browser
 from tests.pages.support import refined
 
 
@@ -33,3 +35,22 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     page = folder / "dossier.html"
     page.write_text(dossier_page(dossier), "utf-8")
     return Exported(database, run, dossier, page)
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    need_browser()
+    with browser() as one:
+        yield one
+
+
+@pytest.fixture
+def page(chromium: Any) -> Iterator[Any]:
+    """A page that keeps what it asks for, and what goes wrong in it."""
+    made = chromium.new_page(viewport={"width": 1440, "height": 900})
+    made.requests, made.troubles = [], []
+    made.on("request", lambda request: made.requests.append(request.url))
+    made.on("pageerror", lambda error: made.troubles.append(str(error)))
+    made.on("console", lambda said: made.troubles.append(said.text) if said.type == "error" else None)
+    yield made
+    made.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from redraft.report.dossier.comparison.build import read_beside
 from redraft.report.dossier.comparison.contents import RunsBeside
 from redraft.report.pages.comparison import comparison_page
 from redraft.store.store import Store
-from tests.browser import browser, need_browser, serious
+from tests.browser import serious
 from tests.dossier.keepers import Shelf, stocked
 from tests.pages.support import changed
 
@@ -26,24 +25,6 @@ STRUCTURE = frozenset(
     | {"id", "document", "run"}
 )
 SHOWN = "() => [...document.querySelectorAll('[data-item]')].filter(one => one.checkVisibility()).map(one => one.id)"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    need_browser()
-    with browser() as one:
-        yield one
-
-
-@pytest.fixture
-def page(chromium: Any) -> Iterator[Any]:
-    made = chromium.new_page(viewport={"width": 1440, "height": 900})
-    made.requests, made.troubles = [], []
-    made.on("request", lambda request: made.requests.append(request.url))
-    made.on("pageerror", lambda error: made.troubles.append(str(error)))
-    made.on("console", lambda said: made.troubles.append(said.text) if said.type == "error" else None)
-    yield made
-    made.close()
 
 
 # Before the browser, in which another loop runs.

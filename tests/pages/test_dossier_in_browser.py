@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from redraft.report.dossier.contents import Dossier, SentenceEntry
 from redraft.report.pages.dossier import dossier_page
-from tests.browser import browser, need_browser, serious
+from tests.browser import serious
 from tests.pages.conftest import Exported
 from tests.pages.support import changed
 
@@ -21,24 +20,6 @@ STRUCTURE = frozenset(
     {"state", "name", "node", "made_from", "goes_on_from", "created", "updated", "draft", "level", "by", "method"}
 )
 LIT = """name => [...(CSS.highlights.get(name) ?? [])].map(String)"""
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    need_browser()
-    with browser() as one:
-        yield one
-
-
-@pytest.fixture
-def page(chromium: Any) -> Iterator[Any]:
-    made = chromium.new_page(viewport={"width": 1440, "height": 900})
-    made.requests, made.troubles = [], []
-    made.on("request", lambda request: made.requests.append(request.url))
-    made.on("pageerror", lambda error: made.troubles.append(str(error)))
-    made.on("console", lambda said: made.troubles.append(said.text) if said.type == "error" else None)
-    yield made
-    made.close()
 
 
 def opened(page: Any, path: Path, hash_: str = "") -> Any:

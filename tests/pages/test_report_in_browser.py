@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +12,13 @@ import pytest
 from redraft.lab.experiments.published import read_results
 from redraft.report.pages.report import report_page
 from redraft.report.tables import Cell, Report, Table
-from tests.browser import browser, need_browser, serious
+from tests.browser import serious
 
 pytestmark = pytest.mark.slow
 PAYLOAD = (
     "</script></style><script>window.harmed=1</script><img src=x onerror='window.harmed=1'>\"'`--><!-- \u202e{{ 7*7 }}"
 )
 COLUMNS = ("perspective", "model", "position", "root", "branch", "leaf", "whole", "facts")
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    need_browser()
-    with browser() as one:
-        yield one
-
-
-@pytest.fixture
-def page(chromium: Any) -> Iterator[Any]:
-    made = chromium.new_page(viewport={"width": 1440, "height": 900})
-    made.requests, made.troubles = [], []
-    made.on("request", lambda request: made.requests.append(request.url))
-    made.on("pageerror", lambda error: made.troubles.append(str(error)))
-    made.on("console", lambda said: made.troubles.append(said.text) if said.type == "error" else None)
-    yield made
-    made.close()
 
 
 def recall(model: str) -> Table:

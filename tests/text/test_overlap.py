@@ -1,11 +1,46 @@
+"""Measures of texts: overlap, likeness, repetition, and how evenly and from where a document is told of."""
+
 from __future__ import annotations
 
+import json
+import random
+from collections.abc import Sequence
+from itertools import combinations
+from math import log
+from statistics import fmean
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.text.overlap import ExtractiveStats, extractive, longest_matches, novel
+from redraft.domain import Span
+from redraft.text import overlap
+from redraft.text.origin_chains import EmbeddingSimilarity, TermSimilarity
+from redraft.text.origins import Link, SentenceOrigin
+from redraft.text.overlap import (
+    ExtractiveStats,
+    common_length,
+    extractive,
+    longest_matches,
+    novel,
+    redundancy,
+    repeated,
+)
+from redraft.text.positions import (
+    OriginMass,
+    bins,
+    density,
+    masses,
+    parts_of,
+    shares,
+    spread,
+    spread_by_chance,
+    uniformity,
+)
 from redraft.text.units import indexed, ngrams, units
+from redraft.text.vectors import Embeddings
+from tests.vocabularies import DATA
 
 # Few different words, so that texts share long stretches, overlapping ones too.
 TEXTS = st.integers(1, 4).flatmap(lambda size: st.lists(st.sampled_from("abcd"[:size]), max_size=40))
@@ -103,3 +138,230 @@ def test_long_texts_take_linear_time(summary: str, source: str) -> None:
     matches = longest_matches(found, indexed(source))
     assert len(matches) == len(found)
     assert novel(found, matches, 4) is not None
+
+
+def test_words_weigh_by_their_rarity_in_the_document() -> None:
+    likeness = TermSimilarity("Ann slept. Ben slept. Cleo came.")
+    # Three sentences: "slept" is in two of them, "Ann" in one, "Dora" in none.
+    slept, ann, dora = (log(4 / (1 + count)) + 1 for count in (2, 1, 0))
+    found = likeness.between(["Ann slept.", "Dora slept."], ["Ben slept.", "ANN slept!", "And then?", "Dora slept."])
+    assert found[0] == pytest.approx([slept**2 / (slept**2 + ann**2), 1.0, 0.0, found[1][1]], abs=1e-5)
+    assert found[1][0] == pytest.approx(slept**2 / ((slept**2 + ann**2) * (slept**2 + dora**2)) ** 0.5, abs=1e-5)
+    assert found[1][3] == 1.0
+    assert likeness.between([], ["Ann slept."]).shape == (0, 1)
+    assert (likeness.name, likeness.threshold) == ("TF-IDF cosine", 0.5)
+
+
+def test_meanings_are_compared_by_the_encoder_and_by_its_threshold() -> None:
+    class Four:
+        name = weights = "four"
+
+        def encode(self, texts: Sequence[str]) -> Embeddings:
+            rows = {"north": (0.0, 1.0), "east": (1.0, 0.0), "north-east": (0.6, 0.8), "south": (0.0, -1.0)}
+            return np.array([rows[text] for text in texts], dtype=np.float32)
+
+    likeness = EmbeddingSimilarity(Four())
+    assert likeness.between(["north"], ["north", "east", "north-east", "south"])[0] == pytest.approx([1, 0, 0.8, 0])
+    assert (likeness.name, likeness.threshold) == ("cosine of four", 0.7)
+
+
+WORDS = st.integers(1, 4).flatmap(lambda size: st.lists(st.sampled_from("abcd"[:size]), max_size=80))
+SUMMARIES = DATA / "booookscore" / "summaries"
+
+
+def by_the_table(one: list[str], other: list[str]) -> int:
+    """The textbook's dynamic programme."""
+    row = [0] * (len(other) + 1)
+    for word in one:
+        above = row
+        row = [0]
+        for at, another in enumerate(other):
+            row.append(above[at] + 1 if word == another else max(row[at], above[at + 1]))
+    return row[-1]
+
+
+def f1(one: list[str], other: list[str]) -> float:
+    return 2 * by_the_table(one, other) / (len(one) + len(other))
+
+
+@pytest.mark.slow
+@relaxed
+@given(WORDS, WORDS)
+def test_the_longest_common_sequence_is_the_tables(one: list[str], other: list[str]) -> None:
+    assert common_length(one, other) == by_the_table(one, other)
+
+
+@pytest.mark.slow
+@relaxed
+@given(st.lists(WORDS.filter(bool), max_size=6))
+def test_redundancy_is_the_mean_of_all_pairs(sentences: list[list[str]]) -> None:
+    pairs = [f1(one, other) for one, other in combinations(sentences, 2)]
+    assert redundancy(sentences) == (pytest.approx(fmean(pairs)) if pairs else None)
+
+
+def test_redundancy_needs_two_sentences() -> None:
+    assert redundancy([]) is None
+    assert redundancy([["a"]]) is None
+    assert redundancy([["a"], []]) is None
+    assert redundancy([["a"], ["a"]]) == 1.0
+    assert redundancy([["a"], ["b"]]) == 0.0
+
+
+def test_of_an_endless_sentence_the_beginning_is_compared() -> None:
+    assert redundancy([["a"] * 200 + ["b"], ["a"] * 200 + ["c"] * 50]) == 1.0
+
+
+def test_of_many_pairs_some_are_taken_and_their_mean_is_that_of_all() -> None:
+    sentences = [["the", f"w{n % 3}", f"v{n % 7}", f"u{n}"] for n in range(900)]
+    chosen = [(first, other) for first, others in overlap._pairs(900) for other in others]
+
+    assert len(chosen) == len(set(chosen)) == overlap._PAIRS
+    assert all(0 <= first < other < 900 for first, other in chosen)
+    assert fmean(first for first, _ in chosen) == pytest.approx(899 / 3, rel=0.01)
+    assert fmean(other for _, other in chosen) == pytest.approx(899 * 2 / 3, rel=0.01)
+    # Of the pairs a third have w in common and a seventh v, beside "the".
+    assert redundancy(sentences) == pytest.approx((1 + 1 / 3 + 1 / 7) / 4, rel=0.01)
+    assert redundancy(sentences) == redundancy(sentences)
+
+
+@pytest.mark.parametrize("count", [2, 3, 200, 201, 202, 1000, 1415])
+def test_no_pair_is_taken_twice(count: int) -> None:
+    chosen = [(first, other) for first, others in overlap._pairs(count) for other in others]
+    assert len(set(chosen)) == len(chosen) == min(count * (count - 1) // 2, overlap._PAIRS)
+    assert all(0 <= first < other < count for first, other in chosen)
+
+
+@pytest.mark.slow
+@relaxed
+@given(WORDS, st.integers(1, 5))
+def test_repeated_ngrams_are_those_that_occur_again(found: list[str], size: int) -> None:
+    all_of_them = list(ngrams(found, size))
+    more_than_once = {one for one in all_of_them if all_of_them.count(one) > 1}
+    expected = len(more_than_once) / len(set(all_of_them)) if all_of_them else None
+    assert repeated(found, size) == expected
+
+
+@pytest.mark.slow
+def test_long_texts_are_searched_for_repetitions_in_linear_time() -> None:
+    assert redundancy([["a"] * 200_000] * 3) == 1.0
+    assert redundancy([["a"]] * 200_000) == 1.0
+    assert repeated(["a"] * 300_000, 4) == 1.0
+
+
+@pytest.mark.skipif(not SUMMARIES.is_dir(), reason="needs $REDRAFT_DATA")
+@pytest.mark.parametrize(("name", "published"), [("gpt4-2048-hier", 4.2), ("gpt4-2048-inc", 3.4)])
+def test_repeated_trigrams_of_released_summaries_are_as_published(name: str, published: float) -> None:
+    summaries = json.loads((SUMMARIES / f"{name}-cleaned.json").read_text("utf-8"))
+    shares = [share for text in summaries.values() if (share := repeated(units(text), 3)) is not None]
+    assert len(shares) == 100
+    assert 100 * fmean(shares) == pytest.approx(published, abs=1)
+
+
+many = settings(max_examples=200, deadline=None)
+
+
+def measured(summary: str, source: str) -> float | None:
+    return uniformity(units(summary), indexed(source))
+
+
+def test_a_word_of_all_tenths_is_spread_evenly() -> None:
+    assert measured("The lamp.", "lamp " + "x lamp " * 9) == pytest.approx(1)
+    assert measured("The lamp.", "lamp " * 1000) == pytest.approx(1)
+
+
+def test_a_word_of_one_place_is_not_spread_at_all() -> None:
+    assert measured("The lamp.", "x " * 50 + "lamp lamp " + "x " * 48) == 0
+
+
+def test_half_in_one_tenth_and_half_in_another() -> None:
+    assert measured("A lamp", "lamp " * 5 + "x " * 90 + "lamp " * 5) == pytest.approx(log(2) / log(10))
+
+
+def test_only_words_that_say_what_it_is_about_count() -> None:
+    spread = "the and, she . ' s don t the and, she . ' s don t " * 40
+    assert measured("The lamp, and the lamp; she didn't.", f"lamp {spread}") == 0
+    assert measured("She and the, she's. Don't!", f"lamp {spread}") is None
+
+
+def test_the_twenty_most_frequent_words_count_and_of_equals_the_first() -> None:
+    many = [f"w{n}" for n in range(25)]
+    spread = " ".join(["x"] * 30 + [many[20]] + ["x"] * 30 + [many[0]] + ["x"] * 30)
+    assert measured(" ".join(many), spread) == 0
+    assert measured(" ".join([*many, many[20]]), spread) == pytest.approx(log(2) / log(10))
+
+
+@pytest.mark.parametrize(("summary", "source"), [("", "lamp"), ("lamp", ""), ("lamp", "gull"), ("…!", "…!")])
+def test_where_nothing_occurs_there_is_no_figure(summary: str, source: str) -> None:
+    assert measured(summary, source) is None
+
+
+@pytest.mark.slow
+@many
+@given(st.lists(st.sampled_from(["lamp", "gull", "salt", "the", "."]), max_size=200))
+def test_it_is_between_0_and_1_and_that_of_its_definition(source: list[str]) -> None:
+    found = measured("A lamp, a gull.", " ".join(source))
+    places = [at for at, word in enumerate(source) if word in ("lamp", "gull")]
+    counts = [sum(at * 10 // len(source) == tenth for at in places) for tenth in range(10)]
+    if not places:
+        assert found is None
+    else:
+        entropy = -sum(n / len(places) * log(n / len(places)) for n in counts if n)
+        assert found == pytest.approx(entropy / log(10))
+        assert found is not None
+        assert 0 <= found <= 1
+
+
+some = st.lists(st.builds(OriginMass, st.floats(0, 1, exclude_max=True), st.floats(0.01, 1)), min_size=1, max_size=60)
+
+
+def test_a_sentence_counts_one_however_many_places_it_has() -> None:
+    links = (Link(0, Span(0, 20), 0.6, "words"), Link(0, Span(80, 100), 0.2, "words"))
+    assert masses([SentenceOrigin(Span(0, 9), links), SentenceOrigin(Span(9, 12))], 100) == [
+        OriginMass(0.1, pytest.approx(0.75)),
+        OriginMass(0.9, pytest.approx(0.25)),
+    ]
+
+
+def test_shares_of_thirds_and_of_any_span() -> None:
+    found = [OriginMass(0.1, 1.0), OriginMass(0.2, 1.0), OriginMass(0.9, 2.0)]
+    assert shares(found, bins(3)) == [0.5, 0.0, 0.5]
+    assert shares(found, parts_of([Span(150, 300), Span(850, 1000)], 1000)) == [0.25, 0.5]
+    assert shares([], bins(3)) == [0.0, 0.0, 0.0]
+
+
+def test_spread_is_one_where_all_parts_have_as_much_and_nothing_where_one_has_all() -> None:
+    assert spread([OriginMass(at / 10, 1.0) for at in range(10)], 10) == pytest.approx(1)
+    assert spread([OriginMass(0.1, 1.0), OriginMass(0.9, 1.0)], 2) == pytest.approx(1)
+    assert spread([OriginMass(0.5, 1.0), OriginMass(0.51, 1.0)], 2) == 0
+    assert spread([OriginMass(0.05, 3.0), OriginMass(0.95, 1.0)], 10) == pytest.approx(
+        -(0.75 * log(0.75) + 0.25 * log(0.25)) / log(10)
+    )
+    assert spread([OriginMass(0.5, 1.0)], 1) is None
+
+
+def test_by_chance_it_is_the_mean_over_places_drawn_at_random() -> None:
+    chance = random.Random(1)
+    drawn = [spread([OriginMass(chance.random(), 1.0) for _ in range(12)], 10) or 0.0 for _ in range(4000)]
+    assert spread_by_chance(12, 10) == pytest.approx(sum(drawn) / len(drawn), abs=0.005)
+    assert spread_by_chance(1, 1) is None
+    assert spread_by_chance(100_000, 10) == pytest.approx(1, abs=0.001)
+
+
+@pytest.mark.slow
+@many
+@given(some, st.integers(2, 20))
+def test_all_of_it_is_somewhere(found: list[OriginMass], count: int) -> None:
+    assert sum(shares(found, bins(count))) == pytest.approx(1)
+    assert 0 <= (spread(found, count) or 0) <= 1
+    curve = density(found)
+    assert min(curve) >= 0
+    assert sum(curve) / len(curve) == pytest.approx(1)
+
+
+def test_the_curve_is_high_where_most_comes_from_and_flat_where_it_comes_from_everywhere() -> None:
+    early = density([OriginMass(0.05 + 0.01 * n, 1.0) for n in range(10)])
+    assert early.index(max(early)) < len(early) // 5
+    assert early[-1] < 0.01
+    even = density([OriginMass((n + 0.5) / 200, 1.0) for n in range(200)])
+    assert all(height == pytest.approx(1, abs=0.05) for height in even)
+    assert density([]) == []

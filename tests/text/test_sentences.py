@@ -1,6 +1,9 @@
+"""Where sentences and chunks begin and end, which lines are headings, and which are labels of speakers."""
+
 from __future__ import annotations
 
 import re
+import time
 from itertools import pairwise
 
 import pytest
@@ -8,9 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sentencex import segment
 
-from redraft.domain import Span
+from redraft.domain import Document, Span
+from redraft.readers.documents import parse
 from redraft.text import sentences as module
-from redraft.text.sentences import ends_sentence, paragraph_seams, paragraphs, sentences
+from redraft.text.chunks import chunk
+from redraft.text.document_form import body_of
+from redraft.text.sentences import ends_sentence, is_heading, paragraph_seams, paragraphs, sentences, speaker_at
+from redraft.text.tokens import EstimatingTokenizer
+from tests.support import SAMPLE
 from tests.text.hostile import EXTREMES, raw_texts
 
 relaxed = settings(max_examples=80, deadline=None)
@@ -258,3 +266,168 @@ def test_closing_marks_of_other_languages_end_a_sentence(text: str) -> None:
 def test_a_heading_with_a_number_or_two_parts_is_one() -> None:
     text = "## II. The Book\n\nShe read it.\n\n## Глава первая. Приезд\n\nОн приехал."
     assert split(text) == ["## II. The Book", "She read it.", "## Глава первая. Приезд", "Он приехал."]
+
+
+TALK = ['"Is it safe?" she asked.', '"Safe till seven," said the carrier.', '"And then?" she asked.']
+PLAIN = "The tide went out over the bank, and nobody was there to see it but the keeper and his dog. "
+
+
+def cut(text: str, budget: int, *, natural: bool = True) -> list[str]:
+    document = parse(text.encode(), name="text.md")
+    chunks = chunk(document, EstimatingTokenizer(), budget, natural=natural)
+    assert "".join(document.text[slice(*one.span)] for one in chunks) == document.text
+    assert all(one.tokens <= budget for one in chunks)
+    return [document.text[slice(*one.span)] for one in chunks]
+
+
+@pytest.mark.parametrize("mark", ["## Chapter 2: The Bank", "* * *", "Chapter Two"])
+def test_a_chunk_ends_where_a_chapter_or_a_scene_does(mark: str) -> None:
+    text = "\n\n".join([PLAIN * 3] * 3 + [mark] + [PLAIN * 3] * 3)
+    first, second = cut(text, 320)[:2]
+
+    assert first.endswith("* * *\n\n") if mark == "* * *" else second.startswith(mark)
+    assert not cut(text, 320, natural=False)[1].startswith(mark), "or else it would be no news"
+
+
+def test_a_chunk_ends_with_a_paragraph_and_never_amid_talk_where_it_need_not() -> None:
+    text = "\n\n".join([PLAIN * 4] * 2 + TALK + [PLAIN * 8])
+
+    assert cut(text, 230)[1].startswith(TALK[0])
+    assert TALK[0] in cut(text, 230, natural=False)[0], "or else it would be no news"
+
+
+def test_the_sample_book_is_cut_at_paragraphs_and_covers_all_but_the_authors_note() -> None:
+    document = parse(SAMPLE.read_bytes(), name="book.md")
+    body = body_of(document)
+    chunks = chunk(document, EstimatingTokenizer(), 2048, body.span.end, start=body.span.start, natural=True)
+
+    assert body.said == "not part of the main text, so left out: “Author's note”"
+    assert "".join(document.text[slice(*one.span)] for one in chunks) == document.text[slice(*body.span)]
+    for one in chunks:
+        assert document.text[: one.span.end].endswith("\n\n")
+        assert not document.text[: one.span.end].rstrip().split("\n")[-1].startswith("#"), "no heading is left behind"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (f"# Acknowledgements\n\nI thank Ann.\n\n# Chapter 1\n\n{PLAIN * 9}", f"# Chapter 1\n\n{PLAIN * 9}"),
+        (f"© 1924 by Ann Lee.\n\nAll rights reserved.\n\n{PLAIN * 20}", f"{PLAIN * 20}"),
+        (f"# A Tale\n\n{PLAIN * 9}\n\n## About the Author\n\nAnn Lee lives.", f"# A Tale\n\n{PLAIN * 9}\n\n"),
+        (f"# Why\n\n{PLAIN * 9}\n\n## References\n\nA. Lee. 1924.\n\nB. Lee. 1925.", f"# Why\n\n{PLAIN * 9}\n\n"),
+        (f"# Why\n\n{PLAIN * 9}\n\n## References\n\nA. Lee.\n\n## Appendix A\n\nText.", None),
+        (f"# Why\n\n{PLAIN * 2}\n\n## References\n\n{'A. Lee. 1924. ' * 90}", None),
+        (f"References\n\n{PLAIN * 9}", None),
+        (PLAIN * 9, None),
+    ],
+)
+def test_what_surrounds_a_text_is_left_out_at_its_ends_alone(text: str, left: str | None) -> None:
+    body = body_of(Document.from_text(text))
+
+    assert text[slice(*body.span)] == (text if left is None else left)
+    assert bool(body.said) is (left is not None)
+
+
+def test_of_a_beginning_nothing_is_left_out_at_its_end() -> None:
+    text = f"# Why\n\n{PLAIN * 9}\n\n## References\n\nA. Lee. 1924.\n\nB. Lee. 1925."
+    end = text.index("B. Lee")
+    assert body_of(Document.from_text(text), end).span == Span(0, end)
+
+
+@pytest.mark.slow
+def test_it_takes_time_in_proportion_to_the_text() -> None:
+    def seconds(times: int) -> float:
+        text = "\n\n".join([*TALK, "* * *", "# A Title", "References", PLAIN] * times)
+        document, began = Document.from_text(text), time.perf_counter()
+        chunk(document, EstimatingTokenizer(), 64, natural=True)
+        body_of(document)
+        return time.perf_counter() - began
+
+    small = min(seconds(300) for _ in range(3))
+    assert seconds(3_000) < 40 * small
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# A storm",
+        "### What became of the keepers.",
+        "**The second winter**",
+        "__Part two__:",
+        "Chapter One",
+        "The Keepers of the Light",
+        "PART II",
+        "The Storm: A Beginning",
+        "Der Sturm",
+        "  Epilogue  ",
+    ],
+)
+def test_titles_are_headings(line: str) -> None:
+    assert is_heading(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "Hester leaves.",
+        "HESTER LEAVES THE ISLAND AT NIGHT.",
+        "Hester leaves the island",
+        "- Hester Crane",
+        "2) Hester Crane",
+        "• The Storm",
+        "“The Storm!”",
+        "Hester Crane, Ada Quill, Tobias Wren, Matthias Crane and Isaac Thorne",
+        "12. 3",
+        "* * *",
+        "他离开了灯塔。",
+        "#hester",
+        "**Hester** leaves with **Ada**",
+    ],
+)
+def test_sentences_items_and_ornaments_are_none(line: str) -> None:
+    assert not is_heading(line)
+
+
+@given(st.text(max_size=60))
+def test_what_ends_as_a_sentence_ends_is_no_heading(line: str) -> None:
+    assert not is_heading(f"x{line}.".replace("*", "").replace("_", ""))
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "time"),
+    [
+        ("[00:24:00] MS. DOYLE: I saw it.", "MS. DOYLE", "00:24:00"),
+        ("[24:00] Ann Doyle: I saw it.", "Ann Doyle", "00:24:00"),
+        ("00:24:00 Ann Doyle: I saw it.", "Ann Doyle", "00:24:00"),
+        ("(1:24:00.5) - I saw it.", "", "01:24:00"),
+        ("MR. O’NEIL (by phone): I saw it.", "MR. O’NEIL (by phone)", ""),
+        ("SPEAKER 1: I saw it.", "SPEAKER 1", ""),
+        (">> THE CHAIRMAN: I saw it.", "THE CHAIRMAN", ""),
+        (">> I saw it.", "", ""),
+        ("Q. I saw it.", "", ""),
+        ("Ann Doyle  0:24:00\nI saw it.", "Ann Doyle", "00:24:00"),
+    ],
+)
+def test_a_label_is_no_sentence(line: str, name: str, time: str) -> None:
+    label = speaker_at(line, 0, len(line))
+    assert label is not None
+    assert (label.name, label.time, line[label.end :].strip()) == (name, time, "I saw it.")
+    said = f"{line} It was open."
+    assert [said[slice(*one)] for one in sentences(said, language="en")] == [line, "It was open."]
+
+
+@pytest.mark.parametrize(
+    "prose", ["3:16 For God so loved the world.", "10:45 P.M.", "The result: it fell.", "He said: no.", "I was there."]
+)
+def test_prose_has_no_label(prose: str) -> None:
+    assert speaker_at(prose, 0, len(prose)) is None
+
+
+def test_each_speaker_begins_a_paragraph() -> None:
+    text = "[00:23:10] MR. CRANE: Did you?\n[00:24:00] MS. DOYLE: I did.\nTHE CHAIRMAN: Thank you."
+    assert [text[slice(*one)].split(": ")[1].strip() for one in paragraphs(text)] == [
+        "Did you?",
+        "I did.",
+        "Thank you.",
+    ]
