@@ -186,7 +186,7 @@ def open_systemone(
     return DecisionModel(decide, identity, seconds=seconds, address=address, secret=key)
 
 
-def as_decision_model(given: BaseDecisionModel, seconds: float | None) -> DecisionModel:
+def as_decision_model(given: BaseDecisionModel) -> DecisionModel:
     """Return a decision model of LangChain as a judge."""
     address = str(getattr(given, "base_url", None) or "")
     where = f"@{address}" if "://" in address else ""
@@ -197,4 +197,4 @@ def as_decision_model(given: BaseDecisionModel, seconds: float | None) -> Decisi
     async def decide(state: str, questions: Mapping[str, Typed]) -> ClassifierResponse:
         return await given.ainvoke({"state": state, "questions": dict(questions)})
 
-    return DecisionModel(decide, identity, seconds=seconds, address=address, secret=secret)
+    return DecisionModel(decide, identity, seconds=None, address=address, secret=secret)

@@ -15,8 +15,6 @@ from redraft.errors import RedraftError, UsageError
 from redraft.llm.addresses import environment_keys
 from redraft.llm.base import Model
 from redraft.llm.chat import ChatModel, as_model, traits_of
-from redraft.llm.decisions import as_decision_model as as_decision_model
-from redraft.llm.decisions import open_systemone as open_systemone
 from redraft.llm.failures import redact
 from redraft.llm.http_client import disable_redirects
 from redraft.llm.structured_output import modes_for
@@ -71,19 +69,14 @@ def open_plugged(settings: DraftConfig, *, seconds: float) -> Model:
 
 
 def _asked(chat: BaseChatModel, settings: DraftConfig, seconds: float) -> ChatModel:
-    modes = modes_for(settings.replies, speaks_openai=traits_of(chat).speaks_openai)
+    traits = traits_of(chat)
     return ChatModel(
         chat,
-        identity=_identity(settings.model, chat),
-        modes=modes,
+        identity=f"{settings.model}@{traits.address}" if traits.address else settings.model,
+        modes=modes_for(settings.replies, speaks_openai=traits.speaks_openai),
         reasoning_reserve=settings.reasoning_tokens,
         seconds=seconds,
     )
-
-
-def _identity(model: str, chat: BaseChatModel) -> str:
-    address = traits_of(chat).address
-    return f"{model}@{address}" if address else model
 
 
 def _initialized(model: str, provider: str, name: str, **given: Any) -> BaseChatModel:

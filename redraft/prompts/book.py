@@ -56,8 +56,9 @@ class PromptBook:
         """`choice` is the name of a built-in set, or a directory whose files override those of the standard set."""
         self.choice = choice
         own = {} if choice in SETS else _read_directory(Path(choice).expanduser())
-        base = choice if choice in SETS else "standard"
-        self._sources = {name: own[name] if name in own else _read_builtin(base, name) for name in PROMPTS}
+        base = resources.files("redraft.prompts") / "templates" / (choice if choice in SETS else "standard")
+        builtin = {name: (base / f"{name}{SUFFIX}").read_text("utf-8") for name in PROMPTS if name not in own}
+        self._sources = {name: own[name] if name in own else builtin[name] for name in PROMPTS}
         self.overridden = tuple(sorted(own))
         # Built-in templates are compiled when first rendered; a user's own are checked at once.
         for name in own:
@@ -128,10 +129,6 @@ def _compile(prompt: Prompt[Any, Any], source: str) -> Template:
             hint=f"its variables are {', '.join(sorted(known))}; see `redraft prompts show {prompt.name}`",
         )
     return template
-
-
-def _read_builtin(set_name: str, name: str) -> str:
-    return (resources.files("redraft.prompts") / "templates" / set_name / f"{name}{SUFFIX}").read_text("utf-8")
 
 
 def _read_directory(directory: Path) -> dict[str, str]:

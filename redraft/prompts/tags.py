@@ -241,10 +241,6 @@ class Names:
         return info.context.tags.tag(self.field, number) if isinstance(info.context, Wire) else number
 
 
-def _there(numbers: list[int]) -> list[int]:
-    return [number for number in numbers if number != NOBODY]
-
-
 def _each(value: object) -> object:
     """Return a list of names, also from one text that names several, or from null."""
     if value is None:
@@ -254,7 +250,7 @@ def _each(value: object) -> object:
 
 LISTED = BeforeValidator(_each)
 """For a list of such numbers: one text may name them all."""
-ONLY_KNOWN = AfterValidator(_there)
+ONLY_KNOWN = AfterValidator(lambda numbers: [number for number in numbers if number != NOBODY])
 """For a list of such numbers: unknown names are dropped."""
 
 

@@ -20,7 +20,7 @@ from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.runs.model_names import NOBODY, as_judge, named_in, under_name
-from redraft.runs.models import decision_model, exact_tokenizer, open_model, price_of, resolve
+from redraft.runs.models import exact_tokenizer, open_model, price_of, resolve
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import (
     DECISIONS,
@@ -204,12 +204,9 @@ def under_settings(assigned: Sequence[ModelRole]) -> dict[Role, DraftConfig]:
 
 def books(assigned: Sequence[ModelRole], book: PromptBook) -> list[PromptBook]:
     """Return the prompts of each role: its own, or else the writer's."""
-    made = {assigned[0].settings.prompts: book}
-    return [made.setdefault(one.settings.prompts, _book(one, made)) for one in assigned]
-
-
-def _book(one: ModelRole, made: Mapping[str, PromptBook]) -> PromptBook:
-    return made.get(one.settings.prompts) or PromptBook(one.settings.prompts)
+    own = {one.settings.prompts for one in assigned} - {assigned[0].settings.prompts}
+    made = {assigned[0].settings.prompts: book, **{choice: PromptBook(choice) for choice in own}}
+    return [made[one.settings.prompts] for one in assigned]
 
 
 @asynccontextmanager
@@ -414,7 +411,9 @@ class ModelRoles:
 def _as_model(given: Model | BaseChatModel | BaseDecisionModel) -> Model:
     if isinstance(given, BaseChatModel) or not hasattr(given, "_classify"):
         return as_model(given)
-    return decision_model(cast("BaseDecisionModel", given))
+    from redraft.llm.decisions import as_decision_model
+
+    return as_decision_model(cast("BaseDecisionModel", given))
 
 
 def model_roles(

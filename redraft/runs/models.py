@@ -35,8 +35,6 @@ from redraft.store.batches import ByJob
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
 if TYPE_CHECKING:
-    from langchain_core.decisions import BaseDecisionModel
-
     from redraft.evaluators.base import Evaluator
 from redraft.runs.model_names import judging_under, named_in, under_name
 
@@ -180,19 +178,12 @@ def _open_decision_model(settings: DraftConfig, seconds: float, closing: AsyncEx
     key = openai_key(settings.model, url, settings.key_env, usual=usual_key and openais)
     identity = f"{settings.model}:{QUESTIONS_VERSION}@{url}"
     if not openais:
-        from redraft.llm.providers import open_systemone
+        from redraft.llm.decisions import open_systemone
 
         return open_systemone(name, url, key=key, seconds=seconds, closing=closing, identity=identity)
     from redraft.llm.openai import open_decisions
 
     return open_decisions(name, url, key=key, seconds=seconds, closing=closing, identity=identity)
-
-
-def decision_model(given: BaseDecisionModel) -> Model:
-    """Return a decision model of LangChain as a judge."""
-    from redraft.llm.providers import as_decision_model
-
-    return as_decision_model(given, None)
 
 
 def load_openai() -> None:
@@ -253,8 +244,10 @@ def check_judges(
 ) -> None:
     """Refuse what the judges that write no text do not serve. `has_facts` says whether there are key facts."""
     judges = judging_under(settings, judging)
-    if other := _in_another_role(settings, judging, refinement):
-        raise UsageError(f"{other} can only be a judge: it {_what(other)}", hint=_hint(other))
+    for role, name in named_in(judging, refinement):
+        other = under_name(name, settings, judging).model
+        if role != "judge" and _only_judges(other):
+            raise UsageError(f"{other} can only be a judge: it {_what(other)}", hint=_hint(other))
     model = next((judge.model for judge in judges if _only_judges(judge.model)), None)
     if model is None:
         return
@@ -275,10 +268,3 @@ def check_judges(
 
 def _only_judges(model: str) -> bool:
     return is_entailment(model) or is_decision(model)
-
-
-def _in_another_role(settings: DraftConfig, judging: JudgeConfig, refinement: RefineConfig | None) -> str:
-    """Return the model that only judges and is assigned another role, which it cannot fill."""
-    named = named_in(judging, refinement)
-    others = (under_name(name, settings, judging).model for role, name in named if role != "judge")
-    return next((model for model in others if _only_judges(model)), "")

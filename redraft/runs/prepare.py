@@ -277,7 +277,8 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
             )
         for judge in judges:
             window = judge.context_tokens if reads_prompts(judge.model) else None
-            one.check(book_for(judge, prepared), prepared.tokenizer, window)
+            its_own = judge.prompts != prepared.settings.prompts
+            one.check(PromptBook(judge.prompts) if its_own else prepared.book, prepared.tokenizer, window)
     if judging.pack and store.packs.get(judging.pack).document != document.id:
         raise UsageError(f"pack {judging.pack} is about another document", hint="`redraft pack list` lists them")
     if judging.keyfacts and store.keyfacts.get(judging.keyfacts).document != document.id:
@@ -301,11 +302,6 @@ def with_calibrations(order: RunSpec, settings: DraftConfig, store: Store) -> Ru
         return order
     calibrated = judging.model_copy(update={"calibrations": found})
     return replace(order, purpose=order.purpose.model_copy(update={"judging": calibrated}))
-
-
-def book_for(role: DraftConfig, prepared: PreparedDocument) -> PromptBook:
-    """Return the prompts for these settings."""
-    return prepared.book if role.prompts == prepared.settings.prompts else PromptBook(role.prompts)
 
 
 def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store) -> Run:

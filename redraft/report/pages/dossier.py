@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from redraft.domain import why_stopped
-from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, Positions, verdict
+from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, verdict
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, lasting, packed, page_data
 from redraft.report.plots.curves import Curve, Densities
@@ -54,20 +54,16 @@ def _of_rounds(dossier: Dossier) -> Iterator[Plot]:
 
 
 def _of_places(dossier: Dossier) -> Iterator[Plot]:
-    if dossier.positions is not None:
-        yield from _of_positions(dossier.positions)
+    if (found := dossier.positions) is not None:
+        this = "this summary"
+        if found.density:
+            yield Densities([Curve(this, found.density)], title="Where in the document the summary comes from")
+        yield Shares([ShareBar(this, found.thirds)], title="Which third of the document the summary comes from")
     for metric, (title, measure) in _MEASURED.items():
         judged = [one for one in dossier.items if one.metric == metric and one.place is not None]
         if judged:
             parts = list(_parts(judged, dossier.document.characters))
             yield Parts(parts, f"share of {measure}", f"{title}, by part of the document")
-
-
-def _of_positions(found: Positions) -> Iterator[Plot]:
-    if found.density:
-        yield Densities([Curve("this summary", found.density)], title="Where in the document the summary comes from")
-    splits = [ShareBar("this summary", found.thirds)]
-    yield Shares(splits, title="Which third of the document the summary comes from")
 
 
 def _parts(items: Sequence[JudgedItem], characters: int) -> Iterator[DocumentPart]:

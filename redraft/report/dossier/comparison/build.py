@@ -100,15 +100,6 @@ def shares_by_fifth(sides: Sequence[Side]) -> tuple[float, ...]:
     return tuple(fmean(sum(bins[at * each : (at + 1) * each]) for bins in told) for at in range(FIFTHS))
 
 
-def counted_by_fifth(items: Sequence[JudgedItem], metric: str, fifth: int) -> Mapping[str, float]:
-    """Return by key the values of the items in a fifth that have a verdict."""
-    return {
-        item.key: item.value
-        for item in items
-        if item.metric == metric and item.value is not None and item.place and fifth_of(item.place.percent) == fifth
-    }
-
-
 def fifth_of(percent: int) -> int:
     """Return the fifth for a percentage, from 0."""
     return min(FIFTHS - 1, percent * FIFTHS // 100)
@@ -354,7 +345,14 @@ def _scores_in(pair: RunPair, metric: str, fifth: int) -> Iterator[FifthDifferen
 
 def _values(sides: Sequence[Side], metric: str, fifth: int) -> Mapping[str, float]:
     """Return a contestant's value for each item in a fifth; items without a verdict in one of its runs are left out."""
-    told = [counted_by_fifth(side.items, metric, fifth) for side in sides]
+    told = [
+        {
+            item.key: item.value
+            for item in side.items
+            if item.metric == metric and item.value is not None and item.place and fifth_of(item.place.percent) == fifth
+        }
+        for side in sides
+    ]
     shared = set.intersection(*(set(one) for one in told))
     return {key: fmean(one[key] for one in told) for key in shared}
 
