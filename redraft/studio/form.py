@@ -71,7 +71,7 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] =
         re.compile(r"(?:--max-cost |limits=Limits\(max_cost=)(\d[\d.]*\d|\d)\)?"),
         lambda found: f"the limit of ${found[1]}",
     ),
-    (re.compile(r"a higher (?:--max-cost|`Limits\.max_cost`)"), lambda _: "a higher limit"),
+    (re.compile(r"(?:the run )?with a higher (?:--max-cost|`Limits\.max_cost`)"), lambda _: "with a higher limit"),
     (re.compile(r" \(set TIKTOKEN_CACHE_DIR[^)]*\)"), lambda _: ""),
     (re.compile(r"(, or )?context_tokens in its own table \[models\.NAME\]"), lambda one: "" if one[1] else _WINDOW),
 )

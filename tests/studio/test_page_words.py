@@ -15,7 +15,7 @@ from tests.studio.served import Served, at_rest, begin, served
 @pytest.mark.parametrize(
     ("said", "shown"),
     [
-        ("resume with a higher --max-cost", "resume with a higher limit"),
+        ("resume the run with a higher --max-cost", "resume with a higher limit"),
         ("that may exceed --max-cost 0.01", "that may exceed the limit of $0.01"),
         ("limits=Limits(max_calls=3) is used up", "“Limit of calls” 3 is used up"),
         ("use --chunk-tokens 1,024 or more", "use “Chunk tokens” 1,024 or more"),

@@ -15,7 +15,7 @@ import pytest
 from redraft.domain import NOT_FOUND
 from redraft.settings import Limits, ModelSettings
 from tests.chatserver import ChatServer
-from tests.studio.served import Served, at_rest, begin, chapter, served
+from tests.studio.served import Served, at_rest, begin, chapter, served, until
 
 pytestmark = pytest.mark.slow
 EVIL = "<script>document.title='pwned'</script>"
@@ -171,7 +171,7 @@ def test_the_refine_form_has_a_judge_and_names_its_own_fields(client: httpx.Clie
     given = begin(client, kind="evaluate", summary="Hester Vane came to Sarn.")
     at_rest(client, given)
     page = client.get(f"/runs/{given}/refine").text
-    assert "as before (extractive)" in page
+    assert "as before: extractive" in page
     reply = client.post(f"/runs/{given}/refine", data={"goal.coverage": "0.9", "judge": "extractive", "act": "plan"})
     alert = reply.text.partition('role="alert"')[2].partition("</div>")[0]
     assert "another judge (“Judge”), or allow it (“Let the built-in model judge its own text" in alert
@@ -291,7 +291,7 @@ def test_a_run_that_stops_at_its_limit_of_cost_is_resumed_under_a_higher_one(tmp
             assert (stopped["status"], stopped["error"]["code"]) == ("stopped", "budget")
             assert 0 < stopped["cost_usd"] <= 0.05
             page = client.get(f"/runs/{run}").text
-            assert "that may exceed the limit of $0.05. Resume the run with a higher limit" in page
+            assert "that may exceed the limit of $0.05. Resume with a higher limit." in page
             assert 'name="max_cost" min="0" step="any" value="0.05"' in page
             more = client.post(f"/runs/{run}/resume", data={"max_cost": "9"})
             assert (more.status_code, "spends no more than $5.00" in more.text) == (422, True)
@@ -305,9 +305,36 @@ def test_a_run_that_stops_at_its_limit_of_cost_is_resumed_under_a_higher_one(tmp
             assert 'name="max_cost"' not in client.get(f"/runs/{run}").text
 
 
+@pytest.mark.nightly
+def test_so_is_a_batch(tmp_path: Path) -> None:
+    async def reply(seen: object) -> str:
+        return "Hester Vane came to the island of Sarn."
+
+    with ChatServer(reply) as chat:
+        price = {"prompt": 10, "completion": 10}
+        dear = ModelSettings(model="openai:dear", base_url=chat.base_url, context_tokens=4000, price=price)
+        with served(tmp_path, models={"dear": dear}) as at, at.client(follow_redirects=True) as client:
+            asked = {"model": "dear", "max_cost": "0.02", "chunk_tokens": "300"}
+            upload = {"file": ("ledger.md", chapter().encode(), "text/markdown")}
+            address = f"/batches/{client.post('/api/batches', data=asked, files=upload).json()['batch']}"
+
+            def stands(status: str) -> bool:
+                return bool(client.get(f"/api{address}").json()["status"] == status)
+
+            until(lambda: stands("stopped"))
+            page = client.get(address).text
+            assert "Resume with a higher limit" in page
+            assert "<code>redraft" not in page
+            assert "waiting for your review" not in page.partition('id="documents"')[2].partition("<tbody>")[2]
+            assert 'name="max_cost" min="0" step="any" value="0.02"' in page
+            assert client.post(f"{address}/resume", data={"max_cost": "4"}).status_code == 200
+            until(lambda: stands("done"))
+            assert client.get(f"/api{address}").json()["max_cost"] == 4
+
+
 def test_other_prompts_are_chosen_for_a_refinement(client: httpx.Client, refined: str) -> None:
     page = client.get(f"/runs/{refined}/refine").text
-    assert '<option value="">as before (standard)</option>' in page
+    assert '<option value="">as before: standard</option>' in page
     asked = {"requests": "Shorter.", "prompts": "simple", "act": "start", "allow_self_check": "true"}
     run = client.post(f"/runs/{refined}/refine", data=asked).headers["location"].rpartition("/")[2]
     at_rest(client, run)
@@ -327,7 +354,7 @@ def test_another_model_revises_a_draft_and_the_judge_stays(tmp_path: Path, monke
         with served(tmp_path, models={"other": other}) as at, at.client() as client:
             run = begin(client, kind="evaluate", words=40)
             assert at_rest(client, run)["status"] == "done"
-            assert '<option value="">as before (extractive)</option>' in client.get(f"/runs/{run}/refine").text
+            assert '<option value="">as before: extractive</option>' in client.get(f"/runs/{run}/refine").text
             asked = {"model": "other", "goals": {"coverage": 1.0}, "rounds": 1, "allow_self_check": True}
             forked = client.post(f"/api/runs/{run}/fork", json=asked)
             assert forked.status_code == 201, forked.text
