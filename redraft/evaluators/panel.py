@@ -150,27 +150,22 @@ class Panel:
     _once: TaskCache = field(default_factory=TaskCache)
     _unbuilt: dict[str, Exception] = field(default_factory=dict)
     """Why a part of the pack could not be built; it is not retried for every draft."""
-    _said: set[Noted] = field(default_factory=set)
+    _said: set[str] = field(default_factory=set)
 
-    async def pack(self) -> Pack:
-        """Return the pack that drafts are judged by: the requested, the imported, a stored, or a new one."""
-        return await off_loop(self._known_pack) or await self._asked()
-
-    async def completed_pack(self) -> Pack:
-        """Return the pack after retrying its missing parts; cached answers are not asked for again."""
+    async def pack(self, *, complete: bool = False) -> Pack:
+        """Return the pack that drafts are judged by: the requested, the imported, a stored, or a new one. With
+        `complete`, the missing parts of a stored one are tried again; cached answers are not asked for again."""
         known = await off_loop(self._known_pack)
-        chosen = known is not None and (known.imported or self.judging.pack or not known.missing)
-        return known if known is not None and chosen else await self._asked()
-
-    async def outline(self) -> Outline | None:
-        """Return the outline, where the document's parts were summarized; the document is not read again for it."""
-        return await self.outliner.known() if self.outliner else None
-
-    async def _asked(self) -> Pack:
+        if known and not (complete and known.missing and not known.imported and not self.judging.pack):
+            return known
         outline = await self.outline() if shows_outline(self.reader, self._quantity) else None
         built = await build_pack(self._first, self.reader, self._quantity, self.observer, outline)
         await off_loop(self.store.packs.add, built, self._pack_key)
         return await off_loop(self.store.packs.find, self.reader.document.id, self._pack_key) or built
+
+    async def outline(self) -> Outline | None:
+        """Return the outline, where the document's parts were summarized; the document is not read again for it."""
+        return await self.outliner.known() if self.outliner else None
 
     @property
     def _quantity(self) -> Quantity:
@@ -187,17 +182,12 @@ class Panel:
             return packs.get(self.judging.pack)
         return packs.imported(document) or packs.find(document, self._pack_key)
 
-    async def keyfacts(self) -> KeyFacts:
-        """Return the key facts that drafts are judged by: the requested, the imported, stored, or new ones."""
-        return await off_loop(self._known_keyfacts) or await self._grown()
-
-    async def completed_keyfacts(self) -> KeyFacts:
-        """Return the key facts after retrying the missing parts; cached answers are not asked for again."""
+    async def keyfacts(self, *, complete: bool = False) -> KeyFacts:
+        """Return the key facts that drafts are judged by: the requested, the imported, stored, or new ones; `complete`
+        as for `pack`."""
         known = await off_loop(self._known_keyfacts)
-        chosen = known is not None and (known.imported or self.judging.keyfacts or not known.missing)
-        return known if known is not None and chosen else await self._grown()
-
-    async def _grown(self) -> KeyFacts:
+        if known and not (complete and known.missing and not known.imported and not self.judging.keyfacts):
+            return known
         gardener = self._gardener(self.perspectives)
         grown = await gardener.grow()
         await off_loop(self.store.keyfacts.add, grown, gardener.key)
@@ -290,17 +280,14 @@ class Panel:
         panel = tuple(judge for judge in self.panel if judge.reads(language))
         if evaluator.prompts and statements and not panel:
             reason = worded(_IN_ENGLISH_ALONE.format(language))
-            self._say_once(Noted(reason))
+            if reason not in self._said:
+                self._said.add(reason)
+                self.observer(Noted(reason))
             return evaluator.failed(reason, len(statements))
         yardstick = await self._yardstick(evaluator, build=bool(statements))
         case = Case(statements, panel or self.panel, self.reader, yardstick, self.query, text, self.confirmer)
         evaluation = self._advised(founded(evaluator.checked(await evaluator.evaluate(case))), evaluator.aim)
         return _resting_on(yardstick, evaluator, evaluation)
-
-    def _say_once(self, note: Noted) -> None:
-        if note not in self._said:
-            self._said.add(note)
-            self.observer(note)
 
     def _advised(self, evaluation: Evaluation, aim: MetricAim | None) -> Evaluation:
         """Return the evaluation with advice on other judges, where the built-in judge cannot give a score."""

@@ -45,10 +45,10 @@ async def build(manager: RunManager, run: Run) -> None:
         panel = job.judges
         if run.kind == "pack":
             manager.observe(StageStarted("questions about the document", 0))
-            built = {"pack": (await panel.completed_pack()).id}
+            built = {"pack": (await panel.pack(complete=True)).id}
         else:
             manager.observe(StageStarted("key facts of the document", 0))
-            built = {"keyfacts": (await panel.completed_keyfacts()).id}
+            built = {"keyfacts": (await panel.keyfacts(complete=True)).id}
         await off_loop(manager.store.runs.set_judging, run.id, run.judging.model_copy(update=built))
     await manager.finish(run.id, "", "complete")
 
@@ -143,7 +143,7 @@ async def _closed(manager: RunManager, run: Run, lacking: list[Evaluation]) -> b
         assert run.judging is not None
         panel = await off_loop(job_factory.panel, run.judging)
         for one in lacking:
-            now = await (panel.completed_pack() if "pack" in one.details else panel.completed_keyfacts())
+            now = await (panel.pack(complete=True) if "pack" in one.details else panel.keyfacts(complete=True))
             rested = (one.details.get("pack", one.details.get("keyfacts")), one.missing)
             if (now.id, now.missing) != rested:
                 return True
