@@ -80,19 +80,28 @@ class Ruling:
         return self.verdict == "supported" and self.start is not None
 
 
+def _votes(votes: tuple[int, int, int]) -> dict[str, int]:
+    return dict(zip(("first", "best", "neither"), votes, strict=True))
+
+
 @dataclass(frozen=True, slots=True)
 class FinalComparison:
     """The final comparison of the first and the best draft."""
 
-    run: str
+    run: Annotated[str, Field(exclude=True)]
     first: str
     best: str
-    first_won: bool
+    first_won: Annotated[bool, Field(exclude=True)]
     reason: str = ""
     """A judge's reason."""
-    votes: tuple[int, int, int] = (0, 0, 0)
+    votes: Annotated[tuple[int, int, int], PlainSerializer(_votes)] = (0, 0, 0)
     """How many votes prefer the first, the best, and neither."""
     document_read: bool = False
+
+    @computed
+    def preferred(self) -> str:
+        """Return the draft that is preferred: the best one, unless the first won."""
+        return self.first if self.first_won else self.best
 
     @property
     def said(self) -> str:

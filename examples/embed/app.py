@@ -103,7 +103,7 @@ async def start(request: Request) -> Response:
 async def result(request: Request) -> Response:
     """What there is of a run: its summary, its scores, what it took."""
     found: redraft.Result = await request.state.session.result(request.path_params["run"])
-    return JSONResponse(found.to_json())
+    return JSONResponse(found.model_dump(mode="json"))
 
 
 async def events(request: Request) -> Response:

@@ -194,7 +194,7 @@ class Desk:
             {"title": _short(one.title), "summary": one.result.summary if one.result else None}
             for one in found.chapters
         ]
-        told = found.to_json()
+        told = found.record().model_dump(mode="json")
         kept = ("run", "kind", "status", "stop_reason", "words", "scores", "initial_scores", "self_check", "goals")
         return {
             **{name: told[name] for name in (*kept, "unscored", "certificates", "notes", "error")},

@@ -12,6 +12,7 @@ from redraft.errors import UsageError
 from redraft.fields import checked
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
+from redraft.report.history.results import RunResult
 from redraft.runs.plans import RunPlan
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -33,7 +34,6 @@ from redraft.studio.contracts import (
     Question,
     ResumeBody,
     Review,
-    RunResult,
     SentenceEvidence,
     Start,
     Started,

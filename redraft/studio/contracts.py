@@ -74,28 +74,6 @@ class Status(RunSummary):
     """Its limit of cost."""
 
 
-class RunResult(BaseModel):
-    """The result of a run, as `redraft show --json` prints it."""
-
-    model_config = ConfigDict(extra="allow")
-
-    run: str
-    kind: str
-    status: str
-    source: dict[str, Any]
-    strategy: str
-    model: str
-    summary: str | None
-    words: int | None
-    rounds: int
-    stop_reason: str | None
-    scores: dict[str, float | None]
-    initial_scores: dict[str, float | None]
-    self_check: bool
-    goals: dict[str, dict[str, Any]]
-    usage: dict[str, Any]
-
-
 class SentenceEvidence(BaseModel):
     """A sentence with its sources, and findings with their evidence."""
 

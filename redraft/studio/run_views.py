@@ -17,7 +17,7 @@ from redraft.lab.agreement.sheets import ABOUT, What, answers, questions, writte
 from redraft.lab.doctor.checkup import probe_names
 from redraft.report.dossier.contents import Dossier
 from redraft.report.entry import Entry
-from redraft.report.history.results import read_result
+from redraft.report.history.results import RunResult, read_result
 from redraft.report.history.summaries import RunSummary, summaries, summary_of
 from redraft.report.history.trace import read_trace
 from redraft.settings import ExperimentPart
@@ -194,9 +194,9 @@ def status_of(store: Store, run: Run, *, at_work: bool) -> Status:
     return Status(**dict(row), error=error, at_work=at_work, resumable=resumable, max_cost=limit)
 
 
-def result_of(store: Store, run: str) -> dict[str, Any]:
+def result_of(store: Store, run: str) -> RunResult:
     """Return the result of a run, as `redraft show --json` prints it."""
-    return read_result(store, run).to_json()
+    return read_result(store, run).record()
 
 
 def pieces_of(store: Store, run: str) -> Pieces:

@@ -101,7 +101,7 @@ async def test_they_stand_once_beside_the_metrics_and_have_no_score(court: Court
 
     assert list(result.evaluations) == ["consistency", "statistics"]
     assert result.scores == {"consistency": 1.0}
-    assert result.to_json()["scores"] == {"consistency": 1.0}
+    assert result.record().scores == {"consistency": 1.0}
     assert scores_of(court.store, court.store.runs.get(result.run.id)) == {"consistency": 1.0}
     assessed: Any = result.assessment()
     assert assessed["metrics"]["statistics"]["details"] == result.statistics
@@ -122,7 +122,7 @@ async def test_every_draft_of_a_refinement_is_measured(tmp_path: Path) -> None:
         turn.draft.words for turn in trace.turns
     ]
     assert all(set(made["scores"]) == set(made["unjudged"]) == set(result.scores) for made in shown["rounds"])
-    assert shown["rounds"][-1]["statistics"] == result.to_json()["statistics"]
+    assert shown["rounds"][-1]["statistics"] == result.record().statistics
     court.store.close()
 
 

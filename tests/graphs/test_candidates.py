@@ -140,7 +140,7 @@ async def test_an_evaluation_judges_all_and_goes_on_with_the_best(tmp_path: Path
     async with court.session() as session:
         result = await session.summarize(court.document, settings=court.settings(DIRECT), metrics=["coverage"])
     assert result.summary == TEXTS[1]
-    shown = result.to_json()["candidates"]
+    shown = result.record().model_dump(mode="json")["candidates"]
     assert isinstance(shown, list)
     assert sorted(one["chosen"] for one in shown) == [False, False, True]
     said = [one.said(3) for one in result.candidates]
@@ -191,10 +191,10 @@ async def test_why_auto_has_drafted_as_it_has_is_told(tmp_path: Path) -> None:
     result = await desk.summarize(story(200), drafts=2, **{**SAMPLED, "strategy": "auto"})
     named = await desk.summarize(story(200), **SAMPLED)
 
-    told = result.to_json()
+    told = result.record().model_dump(mode="json")
     assert told["strategy"] == result.settings.strategy
     assert str(told["strategy_reason"]).startswith(("direct draft", "draft in parts"))
-    assert named.to_json()["strategy_reason"] == ""
+    assert named.record().strategy_reason == ""
     trace = read_trace(desk.store, result.run.id)
     assert trace.to_json()["strategy_reason"] == told["strategy_reason"]
     lines = [*trace_lines(trace, story(200), show_all=False)]

@@ -88,7 +88,7 @@ async def test_what_is_missing_is_on_record_and_what_judges_by_it_says_so(court:
     assert first.evaluations["coverage"].details["missing"] == [HOLE]
     assert first.evaluations["consistency"].missing == ()
     assert (own.evaluations["asker"].details["pack"], own.missing) == (pack.id, {"asker": [HOLE]})
-    assert first.to_json()["missing"] == first.missing
+    assert first.record().missing == first.missing
     # It is as frozen as any other: nobody was asked for it again.
     assert len(court.asked("ask_document")) == 3
 

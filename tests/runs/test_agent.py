@@ -169,7 +169,7 @@ async def test_it_may_stop_and_says_why(court: Open) -> None:
     assert not result.complete
     assert result.summary == POOR
     assert result.run.why == "Nothing more is to be had."
-    assert result.to_json()["why"] == read_trace(opened.store, result.run.id).to_json()["why"] == result.run.why
+    assert result.record().why == read_trace(opened.store, result.run.id).to_json()["why"] == result.run.why
     assert not opened.asked("revise")
 
 

@@ -165,7 +165,7 @@ async def test_a_refinement_that_is_done_shows_what_has_no_verdict_and_is_resume
     court = Court(tmp_path, script)
     result = await court.refine(SUMMARY, goals={"coverage": 0.8})
     assert (result.run.stop_reason, result.complete) == ("goals_met", True)
-    assert result.unjudged == result.to_json()["unjudged"] == {"coverage": 1}
+    assert result.unjudged == result.record().unjudged == {"coverage": 1}
 
     script.silent.clear()
     court.forget()

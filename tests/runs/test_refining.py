@@ -554,7 +554,7 @@ async def test_a_summary_is_drafted_and_refined_in_one_run(tmp_path: Path) -> No
 
 
 async def test_the_result_tells_scores_goals_and_rounds(tmp_path: Path) -> None:
-    told_of = (await Court(tmp_path, Lazy()).refine(POOR, rounds=1)).to_json()
+    told_of = (await Court(tmp_path, Lazy()).refine(POOR, rounds=1)).record().model_dump(mode="json")
 
     expected: Json = {
         "kind": "refine",

@@ -71,7 +71,7 @@ async def test_a_finding_that_is_overruled_is_withdrawn_and_the_score_corrected(
     (gone,) = withdrawn(result.evaluations["consistency"])
     assert gone["sentence"] == fact_of(3)
     assert gone["quote"] == fact_of(3)[:-1]
-    assert result.to_json()["withdrawn"] == {"consistency": [gone]}
+    assert result.record().model_dump(mode="json")["withdrawn"] == {"consistency": [gone]}
 
 
 async def test_only_what_is_not_overruled_is_revised(court: Open) -> None:
@@ -223,7 +223,7 @@ async def test_where_the_first_draft_reads_better_it_is_returned(any_court: Open
     assert [sheet.within("document")[:13] for sheet in opened.asked("prefer_summary")] == ["# The Keepers"] * 2
     assert result.compared is not None
     assert (result.compared.first_won, result.compared.votes) == (True, (1, 0, 0))
-    shown = result.to_json()["final_comparison"]
+    shown = result.record().model_dump(mode="json")["final_comparison"]
     assert isinstance(shown, dict)
     assert (shown["preferred"], shown["reason"]) == (result.draft.id if result.draft else "", "It reads better.")
 

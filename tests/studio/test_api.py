@@ -14,10 +14,11 @@ import pytest
 from redraft.fields import option_of
 from redraft.lab.agreement.sheets import read_sheets
 from redraft.report.dossier.contents import Dossier
+from redraft.report.history.results import RunResult
 from redraft.runs.plans import RunPlan
 from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, RefineConfig
 from redraft.store.store import Store
-from redraft.studio.contracts import PackList, RunResult, SentenceEvidence, Status
+from redraft.studio.contracts import PackList, SentenceEvidence, Status
 from redraft.studio.run_views import RunList
 from tests.chatserver import ChatServer
 from tests.store.support import typed as typed_questions

@@ -92,7 +92,7 @@ def show(
             if form not in (None, "json") or output:
                 raise UsageError(f"run {result.run.id} has no summary to write", hint="leave out --format and --output")
             if to.as_json:
-                render.echo_json(result.to_json() | more)
+                render.echo_json(result.record().model_dump(mode="json") | more)
                 return 0
             if result.status == "done":
                 finish(store, result, as_json=False, quiet=quiet)

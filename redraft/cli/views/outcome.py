@@ -43,7 +43,7 @@ def hand_over(
 ) -> None:
     """Write and print the result of a run, if there is a summary; `more` is added to the JSON."""
 
-    content = result.to_json() | dict(more or {})
+    content = result.record().model_dump(mode="json") | dict(more or {})
     drafted = [result.summary, *(one.result.summary for one in result.chapters if one.result)]
     if target.printed == "json" or any(text is not None for text in drafted):
         deliver(lambda notes: paper_of(result, citing(store, encoder) if notes else None), content, target, _STORED)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
+from pydantic import Field
 from pydantic_core import to_jsonable_python
 
 from redraft.domain import (
@@ -30,6 +31,7 @@ from redraft.domain import (
 )
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.metric_info import PREFERENCE, standing, withdrawn
+from redraft.report.entry import Entry
 from redraft.report.history.certificates import Certificate, certificates, self_checked
 from redraft.report.tables import data_frame, escaped, markdown_rows
 from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig
@@ -69,11 +71,6 @@ class ChapterResult:
     pages: str
     """The first and last page as printed; empty if the document has none."""
     result: Result | None
-
-    def to_json(self) -> dict[str, object]:
-        """Return the chapter as JSON, to go beside that of the whole."""
-        place = {"title": self.title, "span": list(self.span), "pages": self.pages}
-        return place | (self.result.to_json() if self.result else {"run": None, "status": "", "summary": None})
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -285,52 +282,29 @@ class Result:
         """Return what the command that makes such a run prints with `--json`; in both modes the values are JSON."""
         if mode not in ("json", "python"):
             raise UsageError(f"there is no mode {mode!r}", hint='use mode="json"')
-        return self.assessment() if self.run.kind == "evaluate" else self.to_json()
+        return self.assessment() if self.run.kind == "evaluate" else self.record().model_dump(mode="json")
 
-    def to_json(self) -> dict[str, object]:
-        """Return the `--json` contract; fields are added, never changed."""
+    def record(self) -> RunResult:
+        """Return the result as it is printed."""
         draft = self.draft
-        parts: dict[str, object] = {"chapters": [one.to_json() for one in self.chapters]} if self.chapters else {}
-        parts |= {"candidates": to_jsonable_python(self.candidates)} if self.candidates else {}
-        return {
-            "run": self.run.id,
-            "identity": self.run.identity,
-            "kind": self.run.kind,
-            "parent": self.run.parent,
-            "status": self.status,
-            "source": self.source,
-            "strategy": self.settings.strategy,
-            "strategy_reason": self.settings.chosen,
-            "model": self.settings.model,
-            "tokenizer": self.run.tokenizer,
-            "settings": self.settings.model_dump(mode="json"),
-            "summary": self.summary,
-            "words": count_words(draft.text) if draft else None,
-            "rounds": max((made.number for made in self.rounds), default=0),
-            "stop_reason": self.run.stop_reason,
-            "why": self.run.why,
-            "scores": self.scores,
-            "initial_scores": self.initial_scores,
-            "metrics": self._metrics_json(),
-            "self_check": bool(self.self_checked),
-            "goals": self.goals,
-            "unjudged": self.unjudged,
-            "unscored": self.unscored,
-            "certificates": {metric: record_json(one) for metric, one in self.certificates.items()},
-            "missing": self.missing,
-            "withdrawn": {name: found for name, one in self.evaluations.items() if (found := withdrawn(one))},
-            "final_comparison": comparison_json(self.compared),
-            "statistics": self.statistics,
-            "gaps": to_jsonable_python(self.gaps),
-            "flawed": [
-                {"level": p.level, "index": p.index, "attempts": p.attempts, "flaw": p.flaw} for p in self.flawed
-            ],
-            "notes": list(draft.notes) if draft else [],
-            "requests": list(self.requests),
-            "oddities": list(self.oddities),
-            "error": self.run.error,
-            "usage": asdict(self.usage),
-        } | parts
+        return RunResult.of(
+            self.run,
+            self,
+            self.settings,
+            run=self.run.id,
+            status=self.status,
+            strategy_reason=self.settings.chosen,
+            settings=self.settings.model_dump(mode="json"),
+            words=count_words(draft.text) if draft else None,
+            rounds=max((made.number for made in self.rounds), default=0),
+            metrics=self._metrics_json(),
+            self_check=bool(self.self_checked),
+            certificates={metric: record_json(one) for metric, one in self.certificates.items()},
+            withdrawn={name: found for name, one in self.evaluations.items() if (found := withdrawn(one))},
+            final_comparison=record_json(self.compared) if self.compared else None,
+            notes=draft.notes if draft else (),
+            chapters=tuple(map(_chapter_json, self.chapters)),
+        )
 
     def assessment(self) -> dict[str, object]:
         """Return the `evaluate --json` contract."""
@@ -354,19 +328,10 @@ class Result:
         }
 
 
-def comparison_json(compared: FinalComparison | None) -> dict[str, object] | None:
-    """Return as JSON how the first draft and the best one compare; None if they were not compared."""
-    if compared is None:
-        return None
-    first, best, neither = compared.votes
-    return {
-        "first": compared.first,
-        "best": compared.best,
-        "preferred": compared.first if compared.first_won else compared.best,
-        "votes": {"first": first, "best": best, "neither": neither},
-        "reason": compared.reason,
-        "document_read": compared.document_read,
-    }
+def _chapter_json(one: ChapterResult) -> dict[str, object]:
+    place: dict[str, object] = {"title": one.title, "span": list(one.span), "pages": one.pages}
+    none = {"run": None, "status": "", "summary": None}
+    return place | (one.result.record().model_dump(mode="json") if one.result else none)
 
 
 def _scores(evaluations: Mapping[str, Evaluation]) -> dict[str, float | None]:
@@ -541,6 +506,50 @@ class CandidateResult:
         verdict = "undecided" if self.chosen is None else "chosen" if self.chosen else "not chosen"
         told = ", ".join([self.strategy, *scores, f"{verdict}{f': {self.reason}' if self.reason else ''}"])
         return f"candidate {self.number} of {count}: {told}"
+
+
+class RunResult(Entry):
+    """The result of a run, as `redraft show --json` prints it. Fields are added, never changed."""
+
+    run: str
+    identity: str
+    kind: str
+    parent: str | None
+    status: str
+    source: dict[str, Any]
+    strategy: str
+    strategy_reason: str
+    model: str
+    tokenizer: str
+    settings: dict[str, Any]
+    summary: str | None
+    words: int | None
+    rounds: int
+    stop_reason: str | None
+    why: str
+    scores: dict[str, float | None]
+    initial_scores: dict[str, float | None]
+    metrics: dict[str, dict[str, Any]]
+    """The evaluations by metric, each with its findings and its certificate."""
+    self_check: bool
+    goals: dict[str, dict[str, Any]]
+    unjudged: dict[str, int]
+    unscored: dict[str, str]
+    certificates: dict[str, dict[str, Any]]
+    missing: dict[str, list[str]]
+    withdrawn: dict[str, list[dict[str, Any]]]
+    final_comparison: dict[str, Any] | None
+    statistics: dict[str, Any] | None
+    gaps: tuple[Gap, ...]
+    flawed: tuple[Piece, ...]
+    notes: tuple[str, ...]
+    requests: tuple[str, ...]
+    oddities: tuple[str, ...]
+    error: dict[str, str] | None
+    usage: Totals
+    chapters: Annotated[tuple[dict[str, Any], ...], Field(exclude_if=lambda some: not some)] = ()
+    """The chapters with their results, if they were summarized separately."""
+    candidates: Annotated[tuple[CandidateResult, ...], Field(exclude_if=lambda some: not some)] = ()
 
 
 def candidates_of(store: Store, run: Run) -> tuple[CandidateResult, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from pydantic_core import to_jsonable_python
@@ -26,7 +26,7 @@ from redraft.domain import (
 from redraft.errors import RunError
 from redraft.evaluators.metric_info import withdrawn
 from redraft.report.history.certificates import Certificate, certificates
-from redraft.report.history.results import Result, comparison_json, figures, finding_json, read_result
+from redraft.report.history.results import Result, figures, finding_json, read_result
 from redraft.settings import FIGURES
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -247,28 +247,12 @@ class RunTrace:
         return next((turn.made.number for turn in self.turns if turn.draft.id == draft), None)
 
     def to_json(self) -> dict[str, object]:
-        """Return the `trace --json` contract."""
-        run, own = self.run, self.result.chapters
-        parts: dict[str, object] = {"chapters": [one.to_json() for one in own]} if own else {}
-        candidates = self.result.candidates
-        parts |= {"candidates": to_jsonable_python(candidates)} if candidates else {}
-        return {
-            "run": run.id,
-            "kind": run.kind,
-            "strategy": run.settings.strategy,
-            "strategy_reason": run.settings.chosen,
-            "parent": run.parent,
-            "status": self.result.status,
-            "stop_reason": run.stop_reason,
-            "why": run.why,
-            "policy": run.refinement.policy if run.refinement else None,
-            "goals": self.result.goals,
-            "self_check": bool(self.result.self_checked),
+        """Return what `trace --json` prints: the result of the run, with its rounds."""
+        return self.result.record().model_dump(mode="json") | {
+            "policy": self.run.refinement.policy if self.run.refinement else None,
             "rounds": [_turn_json(turn, self.result.outline) for turn in self.turns],
             "lookups": to_jsonable_python(self.lookups),
-            "final_comparison": comparison_json(self.result.compared),
-            "usage": asdict(self.result.usage),
-        } | parts
+        }
 
 
 def read_trace(store: Store, key: str) -> RunTrace:
