@@ -130,11 +130,6 @@ def requests_seen(model: Machine) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if line.endswith("\n")]
 
 
-def workers_on(machine: Machine) -> int:
-    """How many workers are on a machine."""
-    return machine.run("ps", "-eo", "args", env=_ENVIRONMENT).count("ray::RedraftWorker")
-
-
 def secrets_on(machine: Machine) -> int:
     """In how many files that Ray keeps on a machine the key or the password is."""
     found = machine.run("sh", "-c", f"grep -rlaF -e {KEY} -e {PASSWORD} /tmp/ray || true", env=_ENVIRONMENT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,3 +55,13 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _copied_databases(monkeypatch: pytest.MonkeyPatch) -> None:
     copy_new_databases(monkeypatch)
+
+
+@pytest.fixture
+def court(tmp_path: Path) -> Iterator[Any]:
+    """A judge of an island of twelve keepers."""
+    from tests.judges import Court
+
+    made = Court(tmp_path)
+    yield made
+    made.store.close()

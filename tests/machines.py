@@ -100,10 +100,6 @@ class Machine:
         """Pull its cable: it goes on working, and nobody hears of it any more."""
         self._network.switch("ip", "link", "set", self._cable, "down")
 
-    def plug_in(self) -> None:
-        """Put its cable back."""
-        self._network.switch("ip", "link", "set", self._cable, "up")
-
     def kill_all(self) -> None:
         """Kill all that is at work on it at once. The machine itself says so to whoever talks to it."""
         self.start("sh", "-c", "kill -9 -1").wait()

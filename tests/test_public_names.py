@@ -1,13 +1,15 @@
-"""What `import redraft` offers: every public name, listed once."""
+"""What `import redraft` offers, listed once; and its regular expressions are made when they are used."""
 
 from __future__ import annotations
 
+import re
 from importlib.metadata import version
 
 import pytest
 
 import redraft
 import redraft.graphs
+from redraft.lazy import pattern
 
 
 def test_every_public_name_loads_and_is_completed() -> None:
@@ -21,3 +23,28 @@ def test_every_public_name_loads_and_is_completed() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'redraft' has no attribute 'Sesion'"):
         _ = redraft.Sesion  # type: ignore[attr-defined]
+
+
+def test_a_pattern_finds_what_that_of_re_finds() -> None:
+    there, here = re.compile(r"(?P<word>[a-z]+)", re.IGNORECASE), pattern(r"(?P<word>[a-z]+)", re.IGNORECASE)
+    text = "One two, THREE"
+    assert [one["word"] for one in here.finditer(text)] == [one["word"] for one in there.finditer(text)]
+    assert here.findall(text) == there.findall(text)
+    assert here.sub("-", text) == there.sub("-", text)
+    assert here.pattern == there.pattern
+
+
+def test_it_is_compiled_when_it_is_first_used_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled: list[str] = []
+    compiling = re.compile
+    monkeypatch.setattr(re, "compile", lambda written, flags: compiled.append(written) or compiling(written, flags))
+    here = pattern("a+")
+    assert compiled == []
+    assert here.search("baa")
+    assert here.search("b") is None
+    assert compiled == ["a+"]
+
+
+def test_what_is_no_pattern_is_an_error_at_its_first_use() -> None:
+    with pytest.raises(re.error):
+        pattern("(").search("a")

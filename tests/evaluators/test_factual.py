@@ -42,14 +42,6 @@ AT_FIRST = 40
 
 
 @pytest.fixture
-def court(tmp_path: Path) -> Iterator[Court]:
-    """A judge of an island of twelve keepers, which are one chunk."""
-    made = Court(tmp_path)
-    yield made
-    made.store.close()
-
-
-@pytest.fixture
 def long_court(tmp_path: Path) -> Iterator[Court]:
     """A judge of an island whose keepers take three chunks."""
     made = Court(tmp_path, document=island(LONG))

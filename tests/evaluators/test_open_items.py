@@ -1,17 +1,23 @@
-"""Items that a provider rejects have no verdict, which is shown, and are asked about again when the run is resumed.
-
-Of a judge that has names of its own for them each is asked about alone.
-"""
+"""Items without a verdict are asked about again; what is known of metrics is so; rulings; findings that conflict."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.ledger import GIVES_VERDICTS
+from redraft.domain import Evaluation, Evidence, Finding, Ruling, Span
 from redraft.errors import RejectedRequest
+from redraft.evaluators.catalog import BUILT_IN
+from redraft.evaluators.coverage import wrong_sentence
+from redraft.evaluators.metric_info import OWN, withdrawn
+from redraft.evaluators.panel import without_conflicts, without_overruled
+from redraft.prompts.qa import Statement, SummaryAnswer
 from tests.judges import Court, Keepers, Said, Sheet, island, told
 
 SUMMARY = told(1, 2, 3, 4, 5, 6)
@@ -88,3 +94,113 @@ async def test_a_judge_that_numbers_its_entries_gives_the_verdicts_of_one_that_d
     assert found.judged > 1
     sizes = [len(sheet.judged) for sheet in court.asked(GIVES_VERDICTS[metric])]
     assert sizes[0] > 1 == sizes[-1]
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_a_metric_is_as_it_is_listed(name: str) -> None:
+    metric = BUILT_IN[name]
+
+    assert (metric.name, metric.aim) == (name, OWN[name].aim)
+    assert tuple(prompt.name for prompt in metric.prompts) == OWN[name].prompts
+
+
+def test_what_is_known_by_name_needs_no_judge() -> None:
+    program = (
+        "import sys\n"
+        "from redraft.evaluators.metric_info import aim_of\n"
+        "assert aim_of('coverage') == 'content'\n"
+        "assert not {'numpy', 'redraft.evaluators.coverage', 'redraft.agents.judge'} & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+
+
+ONE = Finding("consistency", "unsupported", "remove", "The document does not say this.", sentence="Ann came.")
+OTHER = replace(ONE, sentence="Bob left.", value=0.25)
+SAID = Evaluation("consistency", 1, "scored", 0.5, judged=4, findings=(ONE, OTHER), details={"claims": 4})
+
+
+def ruling(finding: Finding, **changes: object) -> dict[str, Ruling]:
+    made = Ruling("document", finding.id, "supported", "Ann came in.", 3, 15, "It says so.", "judge")
+    return {finding.id: replace(made, **changes)}
+
+
+def test_the_score_rises_by_what_the_item_was_short_of() -> None:
+    assert without_overruled(SAID, ruling(ONE)).score == pytest.approx(0.75)
+    assert without_overruled(SAID, ruling(OTHER)).score == pytest.approx(0.6875)
+    both = without_overruled(SAID, ruling(ONE) | ruling(OTHER))
+    assert both.score == pytest.approx(0.9375)
+    assert both.findings == ()
+    assert [one["sentence"] for one in withdrawn(both)] == ["Ann came.", "Bob left."]
+    assert both.details["claims"] == 4
+
+
+def test_in_two_steps_it_comes_to_the_same() -> None:
+    steps = without_overruled(without_overruled(SAID, ruling(ONE)), ruling(ONE) | ruling(OTHER))
+    assert steps == without_overruled(SAID, ruling(ONE) | ruling(OTHER))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"verdict": "contradicted"}, {"verdict": "absent"}, {"verdict": "unclear"}, {"start": None}]
+)
+def test_any_other_ruling_leaves_it_as_it_is(changes: dict[str, object]) -> None:
+    assert without_overruled(SAID, ruling(ONE, **changes)) is SAID
+
+
+def test_no_score_is_made_of_none_and_none_is_more_than_one() -> None:
+    failed = replace(SAID, outcome="failed", score=None)
+    assert without_overruled(failed, ruling(ONE)).score is None
+    assert without_overruled(failed, ruling(ONE)).findings == (OTHER,)
+    assert without_overruled(replace(SAID, score=0.9), ruling(ONE)).score == 1.0
+
+
+QUOTE = Evidence("He hid the ledger in the lighthouse.", Span(10, 46))
+ADD = Finding(
+    "coverage", "unanswered", "add", "x", question="Where did Crane hide the ledger?", expected="in the lighthouse",
+    evidence=QUOTE,
+)  # fmt: skip
+REMOVE = Finding(
+    "consistency", "unsupported", "remove", "x", sentence="It lay in the lighthouse.",
+    question="Where did Crane hide the ledger of 1901?", found="In the lighthouse.",
+)  # fmt: skip
+
+
+def judged(*findings: Finding) -> dict[str, Evaluation]:
+    coverage = Evaluation("coverage", 1, "scored", 0.5, 2, 0, tuple(one for one in findings if one.task == "add"))
+    others = tuple(one for one in findings if one.task != "add")
+    return {"coverage": coverage, "consistency": Evaluation("consistency", 1, "scored", 0.75, 4, 0, others)}
+
+
+def test_what_one_wants_added_no_other_wants_removed() -> None:
+    other = replace(REMOVE, question="Who came?", found="Ann")
+    found = without_conflicts(judged(ADD, REMOVE, other))
+    assert list(found) == ["consistency"]
+    assert found["consistency"].findings == (other,)
+    assert found["consistency"].score == 1.0
+
+
+@pytest.mark.parametrize(
+    ("add", "remove"),
+    [
+        (replace(ADD, evidence=None), REMOVE),
+        (replace(ADD, expected="in the cellar"), REMOVE),
+        (replace(ADD, question="Who was born there?"), REMOVE),
+        (ADD, replace(REMOVE, task="correct")),
+    ],
+)
+def test_whatever_is_not_about_the_same_stays(add: Finding, remove: Finding) -> None:
+    assert without_conflicts(judged(add, remove)) == {}
+
+
+def test_a_key_fact_is_not_to_be_added_where_it_is_to_be_removed() -> None:
+    fact = Finding("keyfact_recall", "missing root", "add", "x", expected="Crane hid it.", evidence=QUOTE)
+    said = Finding("faithfulness", "out_of_article", "remove", "x", sentence="Crane hid it.", value=0.5)
+    assert without_conflicts(judged(fact, said))["consistency"].score == 0.875
+
+
+def test_a_contradiction_names_the_sentence_that_holds_the_wrong_words() -> None:
+    told = ("Ruth came to Sarn.", "She found the ledger in the brewery.")
+    statements = tuple(Statement(id=n, sentence=one) for n, one in enumerate(told, 1))
+    answer = SummaryAnswer(id=1, sentences=[1, 2], answered=True, answer="in the brewery")
+    assert wrong_sentence(statements, answer) == told[1]

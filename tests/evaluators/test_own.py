@@ -114,13 +114,6 @@ def giving(given: Any) -> Evaluator:
 
 
 @pytest.fixture
-def court(tmp_path: Path) -> Iterator[Court]:
-    made = Court(tmp_path)
-    yield made
-    made.store.close()
-
-
-@pytest.fixture
 def install(tmp_path: Path) -> Iterator[Any]:
     """Installs a package with one metric, under the name of its entry point."""
     with ExitStack() as stack:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,6 @@ from tests.judges import Court, told
 
 POOR = told(1, wrong={2: "Bob"})
 HOSTILE = "# <script>alert(1)</script> | $x^2$ & [a](http://x)"
-
-
-@pytest.fixture
-def court(tmp_path: Path) -> Iterator[Court]:
-    made = Court(tmp_path)
-    yield made
-    made.store.close()
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -15,13 +13,6 @@ from redraft.text.places import place_of
 from tests.judges import Court, Json, named, told
 
 POOR = told(1, wrong={2: "Bob"})
-
-
-@pytest.fixture
-def court(tmp_path: Path) -> Iterator[Court]:
-    made = Court(tmp_path)
-    yield made
-    made.store.close()
 
 
 async def test_the_rounds_of_a_refinement_with_what_each_was_to_mend(court: Court) -> None:

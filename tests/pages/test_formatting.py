@@ -1,7 +1,12 @@
+"""The sentence with which a run's page begins; and a page's modules are one script, in which no name stands twice."""
+
 from __future__ import annotations
+
+import re
 
 import pytest
 
+from redraft.report.pages.assets import script
 from redraft.report.pages.formatting import capitalized
 
 
@@ -17,3 +22,17 @@ from redraft.report.pages.formatting import capitalized
 )
 def test_a_sentence_begins_with_a_large_letter_but_a_file_keeps_its_name(text: str, shown: str) -> None:
     assert capitalized(text) == shown
+
+
+_NAMED = re.compile(r"^(?:async )?(?:function\*?|class|const|let) (\w+)", re.MULTILINE)
+# `const A = 1, B = 2;`
+_DECLARED = re.compile(r"^(?:const|let) .*", re.MULTILINE)
+_FURTHER = re.compile(r", (\w+) = ")
+
+
+@pytest.mark.parametrize("entry", ["dossier.js", "comparison.js", "report.js"])
+def test_every_name_is_given_once(entry: str) -> None:
+    text = script(entry).text
+    names = _NAMED.findall(text) + [name for line in _DECLARED.findall(text) for name in _FURTHER.findall(line)]
+    assert len(names) > 1
+    assert sorted(names) == sorted(set(names))

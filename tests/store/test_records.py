@@ -1,4 +1,4 @@
-"""What goes into the store comes out of it."""
+"""What goes into the store comes out of it: documents, runs, calls, what is known of models, and agreements."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from redraft.document import Mark
 from redraft.domain import Chunk, Document, Gap, Span, Totals, Usage, content_id
 from redraft.errors import RunError, StoreError
 from redraft.settings import Limits
-from redraft.store.calls import CachedAnswer
+from redraft.store.calls import CachedAnswer, ModelCapabilities
 from redraft.store.runs import new_run_id
 from redraft.store.store import Store
-from tests.store.support import TEXT, add_call, call, document, dump, piece, run
+from tests.store.support import AGREEMENT, STANDING, TEXT, add_call, call, document, dump, piece, plain, run
 
 
 @pytest.fixture
@@ -185,3 +185,60 @@ def test_totals_count_what_was_read_and_what_was_taken_from_others(store: Store)
     assert store.calls.totals("one") == Totals(3, 1, 10, 6, 8, 0.5, 4)
     add_call(store, call("f", run="one", cost_usd=None))
     assert store.calls.totals("one").cost_usd is None
+
+
+ONE, OTHER = "openai:small@http://127.0.0.1:8080/v1", "openai:small@http://127.0.0.1:9090/v1"
+
+
+def test_what_is_learned_of_a_model_is_known_in_the_next_run_and_of_no_other_model(place: Path | str) -> None:
+    with Store(place) as store:
+        assert store.capabilities.known(ONE) == ModelCapabilities(None, None)
+        store.capabilities.learn_mode(ONE, "json_schema")
+        store.capabilities.learn_reasoning(OTHER, 300)
+    with Store(place) as store:
+        assert store.capabilities.known(ONE) == ModelCapabilities("json_schema", None)
+        assert store.capabilities.known(OTHER) == ModelCapabilities(None, 300)
+
+
+def test_the_last_mode_and_the_longest_thought_are_remembered(place: Path | str) -> None:
+    with Store(place) as store:
+        for mode in ("json_schema", "plain"):
+            store.capabilities.learn_mode(ONE, mode)
+        for tokens in (300, 4_000, 20):
+            store.capabilities.learn_reasoning(ONE, tokens)
+        assert store.capabilities.known(ONE) == ModelCapabilities("plain", 4_000)
+    with plain(place) as database:
+        assert database.execute("SELECT count(*) FROM capabilities").fetchone() == (1,)
+
+
+def test_a_name_that_is_no_unicode_is_a_name(place: Path | str) -> None:
+    with Store(place) as store:
+        store.capabilities.learn_mode("model \ud800", "plain")
+        assert store.capabilities.known("model \ud800").mode == "plain"
+
+
+def test_a_database_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    with Store(tmp_path / "redraft.db") as store:
+        store._connection.raw.execute("PRAGMA query_only = ON")
+        with pytest.raises(StoreError):
+            store.capabilities.learn_mode(ONE, "plain")
+
+
+def test_a_figure_holds_for_one_standing_and_takes_the_place_of_an_earlier_one(place: Path | str) -> None:
+    with Store(place) as store:
+        store.agreements.keep(AGREEMENT)
+        again = replace(AGREEMENT, value=0.4, n=200, measured="2026-11-23")
+        store.agreements.keep(again)
+        other = replace(AGREEMENT, level="systems")
+        store.agreements.keep(other)
+        assert store.agreements.of(STANDING) == [other, again]
+        changes = ({"judge": "x"}, {"metric": "x"}, {"version": 4}, {"prompts": ""}, {"terms": ""})
+        assert [store.agreements.of(replace(STANDING, **one)) for one in changes] == [[]] * 5  # type: ignore[arg-type]
+
+
+def test_what_is_no_unicode_and_a_day_that_is_left_out(place: Path | str) -> None:
+    with Store(place) as store:
+        strange = replace(STANDING, judge="model \ud800")
+        store.agreements.keep(replace(AGREEMENT, standing=strange, measured=""))
+        [found] = store.agreements.of(strange)
+        assert len(found.measured) == len("2026-11-22")
