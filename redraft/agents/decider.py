@@ -20,7 +20,7 @@ from redraft.text.places import place_of
 from redraft.text.quotes import quoted_in
 from redraft.text.retrieval import Passages, joined
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count_words
+from redraft.text.words import count_words, is_unspaced
 
 LONGEST_READ = 4000
 """The most characters that are read at once."""
@@ -304,6 +304,7 @@ class Decider:
             rounds_left=board.rounds_left,
             length=count_words(board.summary),
             words=board.words,
+            characters=is_unspaced(board.summary),
             at_most=board.at_most,
             looks=looks,
             requests=AT_ONCE,

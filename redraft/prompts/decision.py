@@ -59,8 +59,9 @@ class DecideGiven(GivenModel):
     passages: Annotated[list[DecisionPassage], Fence("passage")]
     rounds_left: int
     length: int
-    """How long the summary is now, and how long it may be, in words or characters."""
+    """How long the summary is now, and how long it may be, in words; with `characters` in characters."""
     words: int
+    characters: bool = False
     at_most: int
     """The most findings of a revision."""
     looks: int

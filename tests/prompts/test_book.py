@@ -141,7 +141,7 @@ SAYS = {
     "at most 4 questions": ["ask_summary"],
     "6 questions": ["ask_document"],
     "at most 120 words": ["revise"],
-    "ength (of the summary )?is 97, and (at most )?123 is ": ["decide"],
+    "(it|the summary) has 97 words and may have at most 123": ["decide"],
     "first (choose what is false|take those with .task: correct)": ["decide"],
     r"correct\"? or (\"task: )?remove": ["decide"],
 }
