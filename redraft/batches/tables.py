@@ -262,7 +262,7 @@ class BatchTotals:
             for (state, code, says), n in self.troubles.most_common(_EXAMPLES)
         )
         columns = ("state", "code", "items", "such as", "which says")
-        basis = "`redraft batch results` has the message of each."
+        basis = "The message of each is in `redraft batch results`."
         return Table("troubles", "What went wrong", "By state and message.", basis, columns, rows)
 
 

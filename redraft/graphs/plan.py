@@ -23,7 +23,7 @@ from redraft.settings import ANSWER, AUTO, GIVEN_STRATEGY, LEVEL_RATIO, MERGING,
 from redraft.text.document_form import DocumentBody, body_of, kind_by_form
 from redraft.text.places import part_of
 from redraft.text.tokens import Tokenizer
-from redraft.text.words import count_words
+from redraft.text.words import count, count_words
 
 # Tokens that a chat protocol adds to a prompt, and the slack between our count and the provider's.
 MARGIN = 20
@@ -329,7 +329,7 @@ def chapter_words(words: int, of_chapter: int | None = None) -> int:
 def fitting_words(wanted: int | None, document_words: int) -> int:
     """Return the length of the summary: as wanted, or a default that shortens even a short document."""
     if document_words < _FEWEST_WORDS:
-        raise PlanError(f"the document has only {document_words} words", hint="give a longer document")
+        raise PlanError(f"the document has only {count(document_words, 'word')}", hint="give a longer document")
     if wanted is None:
         return max(10, min(DEFAULT_WORDS, document_words // 3))
     if wanted >= document_words:

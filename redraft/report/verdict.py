@@ -69,17 +69,19 @@ def verdict(experiment: str, tables: Sequence[Table]) -> str:
     apart = " and ".join(names) if len(names) == 2 else f"any two of the {len(names)} systems"
     sure = [one for one in known if one.low is not None and one.low > 0]
     if sure:
-        return f"{_listed(sure)}{_rest(len(known), len(sure))}."
+        return f"{_listed(sure, _MOST)}{_rest(len(known), len(sure))}."
     if any(one.low is not None for one in known):
         return f"No metric tells {apart} apart: no 95% interval excludes 0."
     seen = [one for one in known if (one.by or 0) >= _SEEN]
     why = f"with {known[0].over} there is no interval"
-    return f"{_listed(seen)}; {why}, so this may be chance." if seen else f"No metric tells {apart} apart; {why}."
+    # Of several systems, what may be chance is only worth its largest difference.
+    most = _MOST if len(names) == 2 else 1
+    return f"{_listed(seen, most)}; {why}, so this may be chance." if seen else f"No metric tells {apart} apart; {why}."
 
 
-def _listed(gaps: Sequence[_Gap]) -> str:
-    more = len(gaps) - _MOST
-    *told, last = [*map(str, gaps[:_MOST]), *([count(more, "more difference")] if more > 0 else [])]
+def _listed(gaps: Sequence[_Gap], most: int) -> str:
+    more = len(gaps) - most
+    *told, last = [*map(str, gaps[:most]), *([count(more, "more difference")] if more > 0 else [])]
     return f"{', '.join(told)}, and {last}" if told else last
 
 

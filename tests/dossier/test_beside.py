@@ -117,6 +117,7 @@ def test_the_difference_is_paired_by_item(pair: RunsBeside) -> None:
     assert (coverage.metric, coverage.pairs, coverage.left_out, coverage.over) == ("coverage", 10, 0, "items")
     assert coverage.difference == pytest.approx(0.1)
     assert coverage.interval == interval_of_mean([1.0, 1.0, -1.0, *[0.0] * 7])
+    assert "is 0.10 higher for A than for B" in coverage.says
     assert "includes 0, so there may be no difference" in coverage.says
     # 3 of 4 claims hold of the first, all 3 of the second. They are other claims, and cannot be paired.
     assert consistency.difference == pytest.approx(-0.25)

@@ -39,6 +39,11 @@ def said(*rows: tuple[Cell, ...]) -> str:
             "A scores 0.08 higher in coverage than B; with 3 documents there is no interval, so this may be chance.",
         ),
         (
+            [row(by, NONE, pair=pair, documents=3) for by, pair in ((0.1, "AB"), (0.3, "AC"), (0.2, "BC"))],
+            "A scores 0.30 higher in coverage than C, and 2 more differences; with 3 documents there is no interval, so"
+            " this may be chance.",
+        ),
+        (
             [row(0.0, NONE, documents=1)],
             "No metric tells A and B apart; with 1 document there is no interval.",
         ),

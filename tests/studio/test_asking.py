@@ -114,14 +114,14 @@ def test_who_only_reads_sees_answers_and_asks_nothing(at: Served, client: httpx.
 @pytest.mark.nightly
 def test_the_box_on_the_page_of_a_run_answers_and_leads_to_the_places(at: Served, run: str) -> None:
     with browser() as chrome:
-        for width in (1280, 390):
+        for width in (1280, 1024, 390):
             page: Any = chrome.new_context(viewport={"width": width, "height": 800}).new_page()
             troubles: list[str] = []
             page.on("pageerror", lambda error, troubles=troubles: troubles.append(str(error)))
             page.goto(at.entrance)
             page.goto(f"{at.url}/runs/{run}")
             page.wait_for_selector("html[data-asked=yes][data-ready=yes]", state="attached")
-            number = 7 if width > 1000 else 8
+            number = {1280: 7, 1024: 6, 390: 8}[width]
             page.fill("[name=question]", named(number))
             page.press("[name=question]", "Enter")
             first = "[data-answers] > li:first-child"

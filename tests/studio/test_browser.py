@@ -348,4 +348,7 @@ def test_every_page_is_for_everybody_and_fits(
         page.wait_for_selector("h1")
         assert serious(page) == [], path
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        if path.startswith("/compare") and width >= 1024:
+            wide = "[...document.querySelectorAll('.tables .scroll')].map((one) => one.scrollWidth > one.clientWidth)"
+            assert page.evaluate(wide) == [False, False], "tables are cut"
     context.close()

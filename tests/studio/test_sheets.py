@@ -118,7 +118,7 @@ def chrome() -> Iterator[Any]:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", [1440, 1024, 390])
 def test_a_person_marks_selected_words_and_downloads_the_sheet(
     chrome: Any, at: Served, tmp_path: Path, width: int
 ) -> None:

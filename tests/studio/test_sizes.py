@@ -77,6 +77,8 @@ def test_long_titles_hide_nothing(at: Served) -> None:
                         "[...document.querySelectorAll('.scroll')].some((one) => one.scrollWidth > one.clientWidth)"
                     )
                     assert not page.evaluate(hidden), f"columns are out of sight at {width}"
+                    days = "[...document.querySelectorAll('.day')].map((one) => one.getClientRects().length)"
+                    assert page.evaluate(days) == [1, 1], f"a date is broken at {width}"
                     continue
                 title = page.evaluate(
                     "() => { const all = document.createRange(); all.selectNodeContents(document.querySelector('h1'));"

@@ -32,6 +32,7 @@ _FILE = re.compile(r"(?:[^:\n]{0,120}?\.\w{1,9}:|\S+\.\w{1,9}\s)")
 _HALF = 0.5
 _WHOLE = 10
 _SECONDS = 90
+_SEEN = 0.005
 """Longer durations are given in the next larger unit; the same limit applies to minutes."""
 
 
@@ -78,7 +79,9 @@ def cell(value: object) -> str:
     if value is None:
         return "–"
     if isinstance(value, float):
-        return f"{value:,.3f}".rstrip("0").rstrip(".") if value == value else "–"
+        if value != value:
+            return "–"
+        return f"{value:,.2f}".rstrip("0").rstrip(".") if abs(value) >= _SEEN or not value else f"{value:.1g}"
     return f"{value:,}" if isinstance(value, int) else clean(str(value))
 
 

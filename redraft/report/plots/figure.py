@@ -87,7 +87,7 @@ class Grids:
             self._draw(canvas, top + height * (at // across), panel, shades)
         end = top + height * -(-len(panels) // across)
         caption = (
-            f"Each cell shows the {self.measure}: the darker, the higher. A dash means not measured. "
+            f"Each cell shows the {self.measure}: the stronger its colour, the higher. A dash means not measured. "
             f"Rows: {self.row_name}; columns: {self.column_name}."
         )
         told = " ".join(self._told(grid) for grid in self.grids)

@@ -35,6 +35,7 @@ from redraft.report.dossier.comparison.sides import (
     read_side,
 )
 from redraft.report.dossier.contents import JudgedItem
+from redraft.report.tables import figure
 from redraft.store.judgments import JudgeSetup as JudgeStanding
 from redraft.store.store import Store
 from redraft.text.languages import primary
@@ -301,12 +302,12 @@ def _of_scores(pair: RunPair, metric: str, difference: float, over: str = "") ->
     if abs(difference) < SEEN:
         return f"{name} is the same for {one} and {other}{over}."
     more = "higher" if difference > 0 else "lower"
-    return f"{name} is {abs(difference):.3f} {more} for {one} than for {other}{over}."
+    return f"{name} is {figure(abs(difference), 2)} {more} for {one} than for {other}{over}."
 
 
 def signed(value: float) -> str:
     """Return a difference with its sign."""
-    return "0" if abs(value) < SEEN else f"{value:+.3f}".replace("-", "−")
+    return "0" if abs(value) < SEEN else f"{'+' if value > 0 else '−'}{figure(abs(value), 2)}"
 
 
 def differences_by_fifth(pair: RunPair, metrics: Sequence[str]) -> Iterator[FifthDifference]:

@@ -13,7 +13,10 @@ export function localTimes(root) {
     if (Number.isNaN(moment.getTime())) continue;
     const two = (number) => String(number).padStart(2, "0");
     time.title = time.textContent;
-    time.textContent = `${moment.getFullYear()}-${two(moment.getMonth() + 1)}-${two(moment.getDate())} ${two(moment.getHours())}:${two(moment.getMinutes())}`;
+    const day = `${moment.getFullYear()}-${two(moment.getMonth() + 1)}-${two(moment.getDate())}`, part = document.createElement("span");
+    part.className = "day";
+    part.textContent = day;
+    time.replaceChildren(part, ` ${two(moment.getHours())}:${two(moment.getMinutes())}`);
     delete time.dataset.local;
   }
 }
