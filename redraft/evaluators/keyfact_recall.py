@@ -66,7 +66,9 @@ class KeyfactRecall(Evaluator):
             return self.not_applicable("the summary has no sentence")
         items = items_of(case.trees)
         if not items:
-            return self.not_applicable(_nothing(case))
+            asked = "no key facts answer the run's query: only a query of `redraft keyfacts` has facts of its own"
+            nothing = "the document has no key facts from this perspective"
+            return self.not_applicable(nothing if case.query is None else asked)
         aligned = await align(case, items)
         stated = {number for n in aligned.items for number in stating(aligned, n)}
         return concluded(
@@ -171,9 +173,3 @@ def _findings(items: Sequence[ListedFact], aligned: PanelVerdicts[FactAlignment]
         for n in missing
         if n in once
     ]
-
-
-def _nothing(case: Case) -> str:
-    if case.query is not None:
-        return "no key facts answer the run's query: only a query of `redraft keyfacts` has facts of its own"
-    return "the document has no key facts from this perspective"

@@ -114,18 +114,11 @@ LEAST_SHARE = 0.5
 """A score needs verdicts on at least this share of its items."""
 
 
-def judges_itself(settings: DraftConfig, judging: JudgeConfig | None) -> bool:
-    """Return whether the built-in model is both writer and only judge."""
-    if judging is None or settings.model != EXTRACTIVE:
-        return False
-    return set(judging.judges or (settings.model,)) == {EXTRACTIVE}
-
-
 def self_checks(settings: DraftConfig, judging: JudgeConfig | None, refinement: RefineConfig | None) -> frozenset[str]:
     """Return the metrics by which the built-in model judges its own summary. It has not written a summary that is only
     judged, and metrics without prompts do not ask it."""
     writes = refinement is not None or settings.strategy != GIVEN_STRATEGY
-    if judging is None or not writes or not judges_itself(settings, judging):
+    if judging is None or not writes or {settings.model, *judging.judges} != {EXTRACTIVE}:
         return frozenset()
     metrics = (*judging.metrics, *(refinement.goals if refinement else ()))
     return frozenset(name for name in metrics if (one := known(name)) is not None and one.prompts)

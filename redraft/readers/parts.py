@@ -108,7 +108,7 @@ def _roman(text: str) -> int | None:
 
 
 def _kanji(text: str) -> int | None:
-    if not text or set(text) - {*_KANJI, "百"} or "百" in text:
+    if not text or set(text) - _KANJI.keys():
         return None
     tens, mark, ones = text.partition("十")
     if not mark:

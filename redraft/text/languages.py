@@ -54,11 +54,6 @@ def shown_by(text: str) -> str:
     return language if 2 * count > len(samples) else UNKNOWN
 
 
-def shown_within(text: str) -> frozenset[str]:
-    """Return the detected languages of parts of a text."""
-    return frozenset(_told(one) for one in _samples(text)) - {UNKNOWN}
-
-
 def _samples(text: str) -> list[str]:
     """Return samples from all of a text; a short text is the only sample."""
     text_length = len(text)
@@ -172,7 +167,7 @@ _reading: ContextVar[_LanguageContext | None] = ContextVar("redraft_reading", de
 def reading(document: Document) -> Iterator[None]:
     """Process everything within the context in the language of a document, or of each of several."""
     language, language_spans = known_language(document), language_spans_of(document)
-    shown = shown_within(document.text)
+    shown = frozenset(_told(one) for one in _samples(document.text)) - {UNKNOWN}
     several = (document.text, language_spans) if len(language_spans) > 1 else ()
     about = _LanguageContext(language, frozenset() if language in shown else shown, *several)
     token = _reading.set(about if language or several else None)

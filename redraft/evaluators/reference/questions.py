@@ -99,11 +99,11 @@ async def build_pack(
     stretches = stretches_of(reader, quantity.stretch)
     wanted = questions_wanted(reader, quantity)
     misses, of = Misses(), len(stretches)
-    seen = _in_view(outline, reader, quantity)
+    # No outline where the number per stretch is fixed, as in a paper's procedure.
+    seen = outline_text(outline) if outline is not None and shows_outline(reader, quantity) else None
     counts = _counts(questions_each(reader, quantity, of), wanted, [one.tokens for one in stretches])
-    replies = await gather_all(
-        _ask(judge, reader, stretch, count, of, misses, seen) for stretch, count in zip(stretches, counts, strict=True)
-    )
+    asker = _Asker(judge, reader, misses, seen, of)
+    replies = await gather_all(_ask(asker, *one) for one in zip(stretches, counts, strict=True))
     missing = tuple(trouble for _, troubles in replies for trouble in troubles)
     for trouble in missing:
         observer(Noted(trouble))
@@ -117,12 +117,6 @@ async def build_pack(
     hashes = {prompt.name: judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)}
     document = reader.document.id
     return Pack(pack_id(document, questions), document, judge.model.identity, hashes, questions, missing)
-
-
-def _in_view(outline: Outline | None, reader: EvidenceReader, quantity: Quantity) -> str | None:
-    """Return the outline for prompts; None where it does not fit, or where the number per stretch is fixed, as in a
-    paper's procedure."""
-    return outline_text(outline) if outline is not None and shows_outline(reader, quantity) else None
 
 
 def shows_outline(reader: EvidenceReader, quantity: Quantity) -> bool:
@@ -240,32 +234,24 @@ class _StretchPart:
         return [_StretchPart(span, self.stretch, f"{self.name}, part {at}") for at, span in enumerate(spans, 1)]
 
 
-async def _ask(
-    judge: Judge,
-    reader: EvidenceReader,
-    stretch: Chunk,
-    count: tuple[int, int],
-    stretches: int,
-    misses: Misses,
-    outline: str | None,
-) -> tuple[list[_FoundQuestion], list[str]]:
-    """Return the questions about one stretch, and what went wrong; a stretch that the judge declines does not stop the
-    others. A judge with a small window is asked part by part for the same number in total."""
-    whole = _StretchPart(stretch.span, stretch.index, f"stretch {stretch.index + 1} of {stretches}")
-    parts = whole.divided(
-        [span for span in parts_of(reader, stretch, count[1], outline) if count_words(reader.text(span))]
-    )
-    return await _asked_of(_Asker(judge, reader, misses, outline), parts, count, FIRST)
-
-
 @dataclass(frozen=True, slots=True)
 class _Asker:
-    """The judge, the document and the outline for writing questions."""
+    """What questions are written with: the judge, the document, and its outline and number of stretches."""
 
     judge: Judge
     reader: EvidenceReader
     misses: Misses
     outline: str | None
+    stretches: int
+
+
+async def _ask(asker: _Asker, stretch: Chunk, count: tuple[int, int]) -> tuple[list[_FoundQuestion], list[str]]:
+    """Return the questions about one stretch, and what went wrong; a stretch that the judge declines does not stop the
+    others. A judge with a small window is asked part by part for the same number in total."""
+    whole = _StretchPart(stretch.span, stretch.index, f"stretch {stretch.index + 1} of {asker.stretches}")
+    parts = parts_of(asker.reader, stretch, count[1], asker.outline)
+    told = [span for span in parts if count_words(asker.reader.text(span))]
+    return await _asked_of(asker, whole.divided(told), count, FIRST)
 
 
 async def _asked_of(
@@ -351,15 +337,10 @@ def chosen_in(order: Sequence[int], parts: Sequence[int], wanted: int) -> list[i
     room, neighbouring parts are grouped."""
     count = max(parts, default=0) + 1
     groups = [part * min(wanted, count) // count for part in parts]
-    chosen: set[int] = set()
-    represented: set[int] = set()
-    for n in order:
-        if groups[n] not in represented and len(chosen) < wanted:
-            represented.add(groups[n])
-            chosen.add(n)
-    for n in order:
-        if len(chosen) < wanted:
-            chosen.add(n)
+    # The later ones in reversed order are the better ones.
+    best = set({groups[n]: n for n in reversed(order)}.values())
+    others = [n for n in order if n not in best]
+    chosen = best.union(others[: wanted - len(best)])
     return [n for n in order if n in chosen]
 
 
