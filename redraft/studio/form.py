@@ -34,7 +34,6 @@ _GROUPS: Mapping[Section, tuple[str, str]] = {
 }
 """The groups of a form: the title, and the kinds of runs it applies to."""
 _ENDS = ("ge", "gt", "le", "lt")
-_OPTION = re.compile(r"--((?:no-)?[a-z][a-z-]*)")
 _FIELD = re.compile(r"(?:\w+Config: )?(\w+)(?:\.(\w+))?: ")
 # A setting with its value, as the command line and as Python name it.
 _SETTING = re.compile(
@@ -51,6 +50,7 @@ _PAGES = {
     "batch results": "the list of its documents",
     "batch resume": "“Resume”",
     "batch status": "the page “Batches”",
+    "experiment": "the experiment on the page “Experiments”",
     "evaluate": "“Judge a summary” in “New run”",
     "export": "“Download”",
     "forget": "“Delete” on its page",
@@ -75,7 +75,6 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] =
     (re.compile(r" \(set TIKTOKEN_CACHE_DIR[^)]*\)"), lambda _: ""),
     (re.compile(r"(, or )?context_tokens in its own table \[models\.NAME\]"), lambda one: "" if one[1] else _WINDOW),
 )
-_MENTIONED = re.compile(r"`redraft [a-z ]+`")
 V = TypeVar("V", bound=BaseModel)
 _COST = "Stop before it costs more than"
 _CALLS = "Limit of calls"
@@ -150,11 +149,11 @@ def groups(models: Sequence[str] = ()) -> tuple[ControlGroup, ...]:
 def _control(model: type[BaseModel], name: str, models: tuple[str, ...]) -> FormField:
     field, option = model.model_fields[name], option_of(model, name)
     assert option is not None
-    label, text = _NAMES.get(name, name.replace("_", " ")), _in_words(field.description or "")
+    label, text = _NAMES.get(name, name.replace("_", " ")), on_page(field.description or "")
     annotation: Any = field.annotation
     ends = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     kind = next(one for one in ends if one is not type(None))
-    default = _default(field) if kind is bool else _in_words(option.default or _default(field))
+    default = _default(field) if kind is bool else on_page(option.default or _default(field))
     if get_origin(kind) is Literal:
         return FormField(name, label, text, "choice", default, tuple(map(str, get_args(kind))))
     if kind is bool:
@@ -275,9 +274,3 @@ def _default(field: FieldInfo) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _in_words(text: str) -> str:
-    """Adapt a help text of the command line for a form."""
-    text = _MENTIONED.sub(lambda found: found[0].strip("`"), text)
-    return _OPTION.sub(lambda found: found[1].replace("-", " "), text)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from redraft.lab.experiments.experiment import AGAIN, table
-from redraft.studio.form import on_page
+from redraft.studio.form import groups, on_page
 from tests.studio.served import Served, at_rest, begin, served
 
 
@@ -36,6 +36,12 @@ from tests.studio.served import Served, at_rest, begin, served
 )
 def test_settings_and_next_steps_are_worded_as_pages_have_them(said: str, shown: str) -> None:
     assert on_page(said) == shown
+
+
+def test_the_help_of_every_field_names_fields_and_pages() -> None:
+    said = [f"{one.help} {one.default}" for group in groups() for one in group.controls]
+    assert len(said) > 30
+    assert [one for one in said if "--" in one or "`" in one or "redraft " in one] == []
 
 
 @pytest.fixture(scope="module")
