@@ -87,18 +87,15 @@ def annotation_rows(file: Summaries, annotations: Sequence[Annotations]) -> list
     found: dict[str, SheetRow] = {}
     for key, text in file.texts.items():
         flat = " ".join(text.split())
-        known = [one for each in annotations for one in each.entries.get(key) or () if _is_error(one)]
-        for one in sorted(known, key=lambda it: (flat.find(it.sentence), it.sentence, it.other)):
-            assert one.verdict is not None
+        listed = [one for each in annotations for one in each.entries.get(key) or ()]
+        for one in sorted(listed, key=lambda it: (flat.find(it.sentence), it.sentence, it.other)):
+            if one.verdict is None or not one.verdict.confusing:
+                continue
             span = f"{one.sentence} […] {one.other}" if one.other else one.sentence
             shown = {"of": key, "summary": text, "span": span, "questions": " ".join(one.verdict.questions)}
             row = _row(_id("annotations", key, one), shown, "annotations")
             found.setdefault(row.id, row)
     return list(found.values())
-
-
-def _is_error(one: AnnotatedSentence) -> bool:
-    return one.verdict is not None and one.verdict.confusing
 
 
 def _row(name: str, shown: Mapping[str, str], question: str) -> SheetRow:

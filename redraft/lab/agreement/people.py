@@ -178,8 +178,8 @@ class FileEntry(NamedTuple):
     content: Any
 
 
-class Library(dict[str, str]):
-    """Texts by id: documents, and summaries for some formats."""
+Library = dict[str, str]
+"""Texts by id: documents, and summaries for some formats."""
 
 
 def entries(path: str) -> Iterator[FileEntry | FileProblem]:

@@ -239,7 +239,7 @@ def questions(store: Store, runs: Sequence[str], what: What) -> list[SheetRow]:
     if not found:
         raise UsageError(
             f"there is nothing to ask about {what} of {'these runs' if len(runs) > 1 else 'this run'}",
-            hint=_NEEDS[what],
+            hint=_SOURCES[what].needs,
         )
     return list(found.values())
 
@@ -247,7 +247,7 @@ def questions(store: Store, runs: Sequence[str], what: What) -> list[SheetRow]:
 def rows_of(store: Store, run: str, what: What) -> Iterator[SheetRow]:
     """Yield the rows of one run, with its judge's verdicts."""
     result = read_result(store, run)
-    yield from _READ[what](store, result, document_read(store, result.run))
+    yield from _SOURCES[what].rows(store, result, document_read(store, result.run))
 
 
 class Around:
@@ -395,7 +395,7 @@ def _keyfacts(store: Store, result: Result) -> KeyFacts:
     """Return the key facts that a run built, or that it judges by; raise if it has none."""
     key = _keyfacts_of(result)
     if key is None:
-        raise RunError(f"run {result.run.id} has no key facts", hint=_NEEDS["facts"])
+        raise RunError(f"run {result.run.id} has no key facts", hint=_KEYFACTS)
     return store.keyfacts.get(key)
 
 
@@ -415,23 +415,22 @@ def _passage(document: Document, tree: Tree) -> str:
     return document.text[tree.span.start : tree.span.end]
 
 
-_READ: Mapping[What, Callable[[Store, Result, Document], Iterator[SheetRow]]] = {
-    "facts": _facts,
-    "queries": _queries,
-    "alignment": _alignment,
-    "verification": _verification,
-    "claims": _claims,
-    "questions": _questions,
-    "answers": _answers,
-}
-_NEEDS: Mapping[What, str] = {
-    "facts": "name a run of `redraft keyfacts`, or one that was judged by keyfact_recall",
-    "queries": "name a run of `redraft keyfacts`, or one that was judged by keyfact_recall",
-    "alignment": "name a run that was judged by keyfact_recall",
-    "verification": "name a run that was judged by faithfulness",
-    "claims": "name a run that was judged by consistency",
-    "questions": "name a run that was judged by coverage",
-    "answers": "name a run that was judged by coverage or consistency",
+class _Source(NamedTuple):
+    """Where the rows of a kind of sheet are from, and what to name if there are none."""
+
+    rows: Callable[[Store, Result, Document], Iterator[SheetRow]]
+    needs: str
+
+
+_KEYFACTS = "name a run of `redraft keyfacts`, or one that was judged by keyfact_recall"
+_SOURCES: Mapping[What, _Source] = {
+    "facts": _Source(_facts, _KEYFACTS),
+    "queries": _Source(_queries, _KEYFACTS),
+    "alignment": _Source(_alignment, "name a run that was judged by keyfact_recall"),
+    "verification": _Source(_verification, "name a run that was judged by faithfulness"),
+    "claims": _Source(_claims, "name a run that was judged by consistency"),
+    "questions": _Source(_questions, "name a run that was judged by coverage"),
+    "answers": _Source(_answers, "name a run that was judged by coverage or consistency"),
 }
 
 

@@ -72,11 +72,8 @@ class Heat:
             Grid(self.panels.format(name), [[known.get((name, one, other)) for other in columns] for one in rows])
             for name in each
         ]
-        return Grids(grids, [str(one) for one in rows], [_head(one) for one in columns], *self.said)
-
-
-def _head(cell: Cell) -> str:
-    return f"{cell:,}" if isinstance(cell, int) else str(cell)
+        heads_shown = [f"{one:,}" if isinstance(one, int) else str(one) for one in columns]
+        return Grids(grids, [str(one) for one in rows], heads_shown, *self.said)
 
 
 def lines(

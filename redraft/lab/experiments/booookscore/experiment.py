@@ -17,10 +17,8 @@ from redraft.evaluators.booookscore import Booookscore, sentences_of
 from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.events import StageStarted
 from redraft.lab.agreement.annotations import (
-    AnnotatedSentence,
     Annotations,
     ConfusionVerdict,
-    PlacedAnnotations,
     Summaries,
     place,
     place_marks,
@@ -217,7 +215,12 @@ def _annotated(summaries: Sequence[Summary], annotations: Annotations) -> System
             place=annotations.name,
             hint="give the annotations of these summaries",
         )
-    placed = {one.id: _placed(one, entries.get(one.id) or (), annotations) for one in summaries}
+    placed = {
+        one.id: place_marks(entries.get(one.id) or (), one.statements)
+        if annotations.marked
+        else place(entries.get(one.id) or (), one.statements, every=annotations.every)
+        for one in summaries
+    }
     known = [entry for one in summaries for entry in entries.get(one.id) or ()]
     lost = sum(one.lost for one in placed.values())
     if 2 * lost > len(known):
@@ -242,12 +245,6 @@ def _annotated(summaries: Sequence[Summary], annotations: Annotations) -> System
         said = SystemJudgment(its.said, its.unjudged, its.verdicts, marks=its.marks, sentences=sentences)
         readings[one.id] = said
     return System(annotations.name, readings, aside)
-
-
-def _placed(summary: Summary, entries: Sequence[AnnotatedSentence], annotations: Annotations) -> PlacedAnnotations:
-    if annotations.marked:
-        return place_marks(entries, summary.statements)
-    return place(entries, summary.statements, every=annotations.every)
 
 
 @dataclass(frozen=True, slots=True)

@@ -221,10 +221,10 @@ class ContextItem:
             **json_of(self, "unsplit usage failure"),
         }
         sentences = [{**head, "kind": "sentence", **_sentence_json(one)} for one in self.told or ()]
-        facts = [
-            {**head, "kind": "fact", **json_of(one, _FACT), **_fate(self, before, at)}
-            for at, one in enumerate(self.facts or ())
-        ]
+        facts = []
+        for at, one in enumerate(self.facts or ()):
+            known = {f"known ({by.measure})": by.known[at] for by in self.compared} if before else {}
+            facts.append({**head, "kind": "fact", **json_of(one, _FACT), **known})
         return [summary, *sentences, *facts]
 
 
@@ -235,11 +235,6 @@ def _sentence_json(one: SummarySentencePlaces) -> dict[str, object]:
 
 
 _FACT = "number=sentence text place supported category likeness in_reference"
-
-
-def _fate(item: ContextItem, before: ContextItem | None, at: int) -> dict[str, object]:
-    """Return whether the fact was there at the step before, by each measure."""
-    return {f"known ({one.measure})": one.known[at] for one in item.compared} if before else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -462,7 +462,11 @@ def failure_table(subjects: Sequence[HamletSubject], items: Sequence[HamletItem]
 )
 def judge_table(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -> Iterator[Row]:
     everyone = [{"": (item.recall, item.faithfulness), **item.second} for item in items]
-    whole = [one for one in everyone if all(name in one and _both(one[name]) for name in names)]
+    whole = [
+        one
+        for one in everyone
+        if all(name in one and all(each and each.score is not None for each in one[name]) for name in names)
+    ]
     for name in names:
         means = [
             mean([score.score if score else None for score in column])
@@ -471,10 +475,6 @@ def judge_table(items: Sequence[HamletItem], judge: str, names: Sequence[str]) -
         full = name.endswith(f", {FULL_TEXT}")
         who = name.removesuffix(f", {FULL_TEXT}") or judge
         yield (who, FULL_TEXT if full else "chunk", *(means or (None, None)), len(whole), len(items))
-
-
-def _both(scores: tuple[HamletScore | None, HamletScore | None]) -> bool:
-    return all(one is not None and one.score is not None for one in scores)
 
 
 @table(
