@@ -58,7 +58,8 @@ def test_annotations_are_scored_without_a_model_and_without_a_database(inside: I
     inside.environment["REDRAFT_JUDGE"] = "openai:x"
     done = inside.run(*GIVEN, "--json")
     assert (done.code, done.err) == (0, "")
-    assert set(done.json) == {"experiment", "settings", "tables", "items"}
+    told = {"title", "about", "verdict", "headline"}
+    assert set(done.json) == {"experiment", "settings", "tables", "items", *told}
     [row] = done.json["tables"][0]["rows"]
     assert row["system"] == "annotations.json"
     assert row["BooookScore"] == pytest.approx(100 * (2 / 3 + 1) / 2)
@@ -78,7 +79,7 @@ def test_it_prints_the_report_and_writes_it_with_its_tables(inside: Inside, serv
     assert done.out.startswith("# BooookScore: how confusing summaries are")
     assert "openai:x: BooookScore 83.333 (95% from" in done.out
     assert "6 of 6 done: " in done.err
-    assert "14 files written to" in done.err
+    assert "13 files written to" in done.err
     tables = json.loads((results / "tables.json").read_text("utf-8"))["tables"]
     assert {path.stem for path in results.glob("*.csv")} - {"items"} == {table["name"] for table in tables}
     for table in tables:

@@ -136,7 +136,8 @@ def test_hamlet_as_json(inside: Inside) -> None:
     done = inside.run(*HAMLET, "--json", "-q")
     assert done.code == 0
     found = done.json
-    assert set(found) == {"experiment", "settings", "tables", "items"}
+    told = {"title", "about", "verdict", "headline"}
+    assert set(found) == {"experiment", "settings", "tables", "items", *told}
     assert found["settings"]["models"] == ["openai:whole", "openai:half"]
     assert len(found["items"]) == 2
     assert not (inside.folder / "report.md").exists(), "without -o nothing is written"
