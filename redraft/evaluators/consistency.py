@@ -17,6 +17,7 @@ from redraft.domain import Evaluation, Finding, PackQuestion, Span
 from redraft.evaluators.base import Case, Evaluator, concluded, panel_verdicts
 from redraft.evaluators.consensus import JudgeVerdicts, PanelVerdicts, objected
 from redraft.evaluators.metric_info import UNSUPPORTED
+from redraft.evaluators.reference.questions import evenly
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
 from redraft.llm.claim_judge import SUPPORTED
 from redraft.prompts.book import PromptBook
@@ -117,7 +118,7 @@ class Consistency(Evaluator):
         """Score the draft, and find each claim that the document contradicts or does not make."""
         if not case.statements:
             return self.not_applicable("the summary has no sentence")
-        examined = case.statements if isinstance(self.claims, tuple) else _spread(case.statements, self.claims)
+        examined = case.statements if isinstance(self.claims, tuple) else evenly(case.statements, self.claims)
         asked = await Examiner(case.panel[0]).questions_about(examined, case.statements, A_SENTENCE, case.reader)
         most = A_SENTENCE if isinstance(self.claims, tuple) else max(1, min(A_SENTENCE, self.claims // len(examined)))
         claims, empty = _claims(examined, asked, most, self.claims, self.top_k), _without_answer(asked, most)
@@ -210,13 +211,6 @@ class Consistency(Evaluator):
 def _is_settled(answer: RememberedAnswer) -> bool:
     """Return whether an answer is a verdict: "not in the document" is one only after the whole document was read."""
     return answer.answered is True or (answer.scope is not None and answer.scope.passages is None)
-
-
-def _spread(statements: Sequence[Statement], most: int) -> list[Statement]:
-    """Return all statements, or an evenly spread selection that stays within the limit."""
-    if len(statements) <= most:
-        return list(statements)
-    return [statements[at * len(statements) // most] for at in range(most)]
 
 
 def _claims(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import zip_longest
 from math import ceil, sqrt
+from typing import TypeVar
 
 import numpy as np
 
@@ -70,6 +71,8 @@ _PLACES = 12
 _PROMPT_TOKENS = 600
 # A window of this size has room for an outline beside a stretch and the reply.
 _OUTLINE_WINDOW = 16_384
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +265,7 @@ async def _asked_of(
     replies = await gather_all(_asked(asker, part, share, attempt) for part, share in zip(parts, shares, strict=True))
     found: list[_FoundQuestion] = []
     for row in zip_longest(*(asked for asked, _ in replies)):
-        found += _spread([one for one in row if one is not None], count[1] - len(found))
+        found += evenly([one for one in row if one is not None], count[1] - len(found))
     return found, [trouble for _, troubles in replies for trouble in troubles]
 
 
@@ -322,12 +325,12 @@ def _trimmed(asked: Sequence[Sequence[_FoundQuestion]], most: int) -> list[_Foun
             if found is not None and (key := one_line(found.asked.question).casefold()) not in seen:
                 seen.add(key)
                 fresh.append(found)
-        kept += _spread(fresh, most - len(kept))
+        kept += evenly(fresh, most - len(kept))
     return sorted(kept, key=lambda found: found.stretch)
 
 
-def _spread(found: Sequence[_FoundQuestion], most: int) -> list[_FoundQuestion]:
-    """Return an evenly spread selection of at most this many, including the first and the last."""
+def evenly(found: Sequence[T], most: int) -> list[T]:
+    """Return an evenly spread selection of at most this many."""
     room = min(most, len(found))
     return [found[at * len(found) // room] for at in range(room)]
 

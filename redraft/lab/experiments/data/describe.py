@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from redraft.evaluators.base import statements_of
+from redraft.evaluators.reference.questions import evenly
 from redraft.evaluators.statistics import measures
-from redraft.lab.experiments.data.read import Contents, Example, sets_of_form
+from redraft.lab.experiments.data.read import Contents, sets_of_form
 from redraft.lab.experiments.experiment import Row, number, records_of, table
 from redraft.report.tables import Report, Table, figure, mean, plain
 from redraft.text.tokens import Tokenizer, tokenizer_named
@@ -66,7 +67,7 @@ def description(found: Sequence[Contents], sample: int | None) -> Report:
 
 
 def _measured(one: Contents, sample: int | None, tokenizer: Tokenizer) -> Iterator[dict[str, Any]]:
-    for example in _spread(one.examples, sample):
+    for example in evenly(one.examples, sample or len(one.examples)):
         if not has_words(example.text):
             continue
         long = tokenizer.count(example.text)
@@ -77,13 +78,6 @@ def _measured(one: Contents, sample: int | None, tokenizer: Tokenizer) -> Iterat
             said = measures(example.text, summary.text, texts, (long, tokenizer.count(summary.text)))
             head = {"file": one.path, "place": example.place, "id": example.id, "summary": place}
             yield {**head, **{name: read(said) for name, read in _FIGURES}}
-
-
-def _spread(examples: Sequence[Example], sample: int | None) -> list[Example]:
-    """Return a sample of this size, evenly spread; all examples if there are no more."""
-    if sample is None or sample >= len(examples):
-        return list(examples)
-    return [examples[at * len(examples) // sample] for at in range(sample)]
 
 
 @table(
