@@ -360,7 +360,7 @@ def write_folder(store: Store, standing: BatchStanding, report: Report, told: On
     write(folder / "items.jsonl", "".join(map(_item_line, items_of(store, name))), _ELSEWHERE)
 
 
-def fill_folder(store: Store, name: str, folder: Path, told: OnWritten = ignore_count) -> None:
+def fill_folder(store: Store, name: str, folder: Path, told: OnWritten) -> None:
     """Write what is done and not there, or not true any more: after the folder was changed, or a file of it removed."""
     for item in store.batches.items(name):
         if item.state == "done" and not (folder / f"{item.file}{SUMMARY}").exists():

@@ -143,7 +143,7 @@ def hand_over(text: str, holds: str, output: str | None, *, quiet: bool) -> None
         say(f"written to {output}: {len(text.encode()) / 1000:,.0f} KB. {holds}")
 
 
-def citing(store: Store, encoder: Encoder | None = None) -> Callable[[str], Citations]:
+def citing(store: Store, encoder: Encoder | None) -> Callable[[str], Citations]:
     """Return a function that returns the citations of a run."""
 
     def citations(run: str) -> Citations:

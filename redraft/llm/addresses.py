@@ -181,7 +181,7 @@ def key_server(urls: Sequence[str]) -> Server | None:
     return next((one for one in (*usual, *wanting) if one in wanting), None)
 
 
-def openai_key(model: str, url: str, variable: str | None = None, *, usual: bool = True) -> str:
+def openai_key(model: str, url: str, variable: str | None, *, usual: bool) -> str:
     """Return the key for an OpenAI-compatible model, from its own variable or the usual one. Raises `UsageError` if
     OpenAI's own server would be asked without a key."""
     key = os.environ.get(variable or _KEY_VARIABLE, "").strip() if variable or usual else ""

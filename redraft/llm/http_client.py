@@ -22,7 +22,7 @@ def time_limit(seconds: float) -> httpx2.Timeout:
     return httpx2.Timeout(seconds, connect=min(seconds, _CONNECTING))
 
 
-def limit_response(client: httpx2.AsyncClient, most: int = MOST_BYTES) -> None:
+def limit_response(client: httpx2.AsyncClient) -> None:
     """Let the client abort a response as soon as it exceeds the limit."""
 
     async def limit(response: httpx2.Response) -> None:
@@ -31,7 +31,7 @@ def limit_response(client: httpx2.AsyncClient, most: int = MOST_BYTES) -> None:
         )
         # It is unpacked here, piece by piece, so that the unpacked size is counted.
         response.headers.pop("content-encoding", None)
-        response.stream = _Bounded(whole, most)
+        response.stream = _Bounded(whole)
 
     client.event_hooks = {**client.event_hooks, "response": [*client.event_hooks["response"], limit]}
 
@@ -39,16 +39,15 @@ def limit_response(client: httpx2.AsyncClient, most: int = MOST_BYTES) -> None:
 class _Bounded(httpx2.AsyncByteStream):
     """An unpacked response stream with a size limit."""
 
-    def __init__(self, response: httpx2.Response, most: int) -> None:
+    def __init__(self, response: httpx2.Response) -> None:
         self._response = response
-        self._most = most
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         async for part in self._response.aiter_bytes():
             size += len(part)
-            if size > self._most:
-                raise OversizeReply(f"the server's answer is longer than {self._most / 2**20:.0f} MB, and was cut off")
+            if size > MOST_BYTES:
+                raise OversizeReply(f"the server's answer is longer than {MOST_BYTES / 2**20:.0f} MB, and was cut off")
             yield part
 
     async def aclose(self) -> None:

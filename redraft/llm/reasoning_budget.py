@@ -60,7 +60,7 @@ def _last_part(name: str) -> str:
 class ThinkingRoom:
     """The room for one model's reasoning in each call; a `given` room is fixed, otherwise it grows with the need."""
 
-    def __init__(self, start: int, given: int | None = None) -> None:
+    def __init__(self, start: int, given: int | None) -> None:
         self._start = start
         self._given = given
         self._small: dict[Hashable, int] = {}

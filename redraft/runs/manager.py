@@ -36,25 +36,18 @@ WAITING = "review"
 """The stop reason of a run that waits for a person."""
 
 
-@dataclass(slots=True)
-class EndRecord:
-    """Why a run ended."""
-
-    reason: str = "complete"
-
-
 @asynccontextmanager
-async def on_record(store: Store, run: str) -> AsyncIterator[EndRecord]:
+async def on_record(store: Store, run: str) -> AsyncIterator[None]:
     """Mark a run as running, then record how it ended and how long it took."""
-    record, began = EndRecord(), time.monotonic()
+    began = time.monotonic()
     await off_loop(store.runs.set_status, run, "running")
     try:
-        yield record
+        yield
     except BaseException as error:
         await record_stop(store, run, error)
         raise
     else:
-        await off_loop(store.runs.set_status, run, "done", stop_reason=record.reason)
+        await off_loop(store.runs.set_status, run, "done", stop_reason="complete")
     finally:
         await off_loop(store.runs.add_seconds, run, time.monotonic() - began)
 

@@ -380,7 +380,7 @@ def prompts_used(
     book: PromptBook,
     settings: DraftConfig,
     purpose: Purpose,
-    own: Sequence[Evaluator] = (),
+    own: Sequence[Evaluator],
     of_part: Sequence[Prompt[Any, Any]] = (),
 ) -> dict[str, PromptRecord]:
     """Return the prompts of a run by name, or those `of_part` for a part of an experiment."""

@@ -73,7 +73,7 @@ def windowed(
     judging: JudgeConfig | None,
     refinement: RefineConfig | None,
     find: Windows,
-    objects: Mapping[str, Model] = NOBODY,
+    objects: Mapping[str, Model],
 ) -> tuple[DraftConfig, JudgeConfig | None, list[str]]:
     """Return settings and judging configuration with windows. A window in the settings is the writer's, and that of an
     object about which nothing is known. Another model's unknown window is assumed to equal the writer's."""
@@ -171,7 +171,7 @@ def roster(
     tables: Mapping[str, ModelSettings],
     prices: PriceTable,
     store: Store,
-    writes_as: str | None = None,
+    writes_as: str | None,
 ) -> list[RosterEntry]:
     """Return all models with a role, and the models of the settings file without one. Asks servers for windows.
     `writes_as` is the writer's name in the settings file."""

@@ -121,7 +121,7 @@ def title(store: Store, name: str) -> str:
     if not _MADE.fullmatch(name):
         return name
     found = store.batches.some(name, "", "", 0, _MOST_NAMED)
-    more = store.batches.how_many(name, "", "") - len(found)
+    more = store.batches.how_many(name) - len(found)
     said = ", ".join(PurePath(one.source).name.partition("#")[0] or one.source for one in found)
     return f"{said} and {more:,} more" if more else said or name
 

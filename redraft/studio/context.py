@@ -130,7 +130,7 @@ class Work:
         """Return the batches that this studio is running."""
         return frozenset(name for name, task in self._batches.items() if not task.done())
 
-    async def start_batch(self, wanted: WantedRuns, asked: BatchRequest, name: str = "") -> str:
+    async def start_batch(self, wanted: WantedRuns, asked: BatchRequest, name: str) -> str:
         """Start a batch, or continue the same one, and return its name."""
         return self._at_work_on(await off_loop(self._opened, wanted, asked, name))
 

@@ -345,7 +345,7 @@ def _with_dossiers(store: Store, name: str, output: str | None, *, quiet: bool) 
     from redraft.batches.tables import add_dossiers
     from redraft.cli.views.batches import counting
 
-    folder = add_dossiers(store, name, Path(output).expanduser() if output else None, counting("dossiers", quiet=quiet))
+    folder = add_dossiers(store, name, Path(output).expanduser() if output else None, counting(quiet=quiet))
     if not quiet:
         say(f"dossiers in {Path(folder) / 'dossiers'}")
     return folder

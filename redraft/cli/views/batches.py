@@ -72,13 +72,13 @@ def _plain() -> BatchProgressView:
     return BatchProgressView(see, first_notes(say))
 
 
-def counting(what: str, *, quiet: bool) -> Callable[[int], None]:
-    """Return a function that occasionally reports how many items have been written."""
+def counting(*, quiet: bool) -> Callable[[int], None]:
+    """Return a function that occasionally reports how many dossiers have been written."""
     interval = LineTimer()
 
     def tell(written: int) -> None:
         if not quiet and interval.is_over():
-            say(f"{written:,} {what} written")
+            say(f"{written:,} dossiers written")
 
     return tell
 
@@ -114,7 +114,7 @@ def finish(store: Store, standing: BatchStanding, *, as_json: bool, quiet: bool)
     report = show(store, standing, as_json=True) if as_json else report_on(store, standing)
     for line in () if as_json else _outcome(standing, report):
         click.echo(line)
-    write_folder(store, standing, report, counting("dossiers", quiet=quiet))
+    write_folder(store, standing, report, counting(quiet=quiet))
     if not quiet:
         _close(standing)
     return _code(standing)

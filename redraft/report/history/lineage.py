@@ -273,7 +273,7 @@ class Tracer:
         read = self.family.read(member.run) if member else None
         return Parent("excerpt", self.document.id, read or Span(0, len(self.document.text)))
 
-    def linked(self, child: str, parents: Sequence[Parent], said: Said = NOTHING_SAID) -> tuple[SentenceOrigin, ...]:
+    def linked(self, child: str, parents: Sequence[Parent], said: Said) -> tuple[SentenceOrigin, ...]:
         """Return where the sentences of a text come from in its sources; computed once."""
         key = self.key(child, parents)
         known = self._store.ancestry.links(key)

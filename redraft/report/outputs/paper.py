@@ -108,7 +108,7 @@ def notes_of(blocks: Sequence[Block]) -> list[Note]:
     return [one for block in blocks for one in block.pieces if isinstance(one, Note)]
 
 
-def paper_of(result: Result, cite: Callable[[str], Citations] | None = None) -> Paper:
+def paper_of(result: Result, cite: Callable[[str], Citations] | None) -> Paper:
     """Return the summary of a run and of its chapters, with citations if `cite` is given.
 
     `cite` returns the citations of a run by its id.

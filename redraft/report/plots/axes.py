@@ -417,10 +417,10 @@ def whisker(canvas: Canvas, x: Scale, y: float, low: Number, high: Number, kind:
         _drawn(canvas, (x.place(known[0]), y), (x.place(known[1]), y), (0, _CAP), kind)
 
 
-def upright(canvas: Canvas, x: float, y: Scale, low: Number, high: Number, kind: str = "rule") -> None:
+def upright(canvas: Canvas, x: float, y: Scale, low: Number, high: Number) -> None:
     """Draw a vertical interval at a place, if both ends are known."""
     if known := ends(low, high):
-        _drawn(canvas, (x, y.place(known[0])), (x, y.place(known[1])), (_CAP, 0), kind)
+        _drawn(canvas, (x, y.place(known[0])), (x, y.place(known[1])), (_CAP, 0), "axis")
 
 
 def _drawn(canvas: Canvas, start: Point, end: Point, cap: Point, kind: str) -> None:

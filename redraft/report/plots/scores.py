@@ -331,7 +331,7 @@ class ScoreAgainstCost:
         taken = []
         for one, (x, y) in zip(drawn, places, strict=True):
             whisker(canvas, made.x, y, one.cost_low, one.cost_high, "axis")
-            upright(canvas, x, made.y, one.low, one.high, "axis")
+            upright(canvas, x, made.y, one.low, one.high)
             taken += [Box(x - 6, y - 6, x + 6, y + 6), *_lines(made, one, (x, y))]
         for at, (one, place) in enumerate(zip(drawn, places, strict=True)):
             canvas.marker(series(at), place, tip=_told(one), radius=5)
