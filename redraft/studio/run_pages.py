@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -48,7 +47,7 @@ async def run(request: Request) -> Response:
     if status.status == "running":
         return page(request, "live", "runs", run=status)
     if status.kind not in run_views.DRAFTED:
-        shown = json.dumps(await read(request, run_views.result_of, status.run), ensure_ascii=False, indent=2)
+        shown = (await read(request, run_views.result_of, status.run)).model_dump_json(indent=2)
         built = "/packs" if status.kind in ("pack", "keyfacts") else ""
         return page(request, "plain", "runs", run=status, result=shown, yardstick=built)
     others = await off_loop(_comparable, context.rows.all, status)
