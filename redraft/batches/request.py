@@ -18,6 +18,7 @@ from redraft.evaluators.metric_info import refuse_self_check
 from redraft.llm.budget import PriceTable
 from redraft.readers.documents import load
 from redraft.readers.parts import Choice
+from redraft.report.entry import Entry
 from redraft.report.tables import Cell, Table
 from redraft.runs.dry_run import CostEstimate, SampledDryRuns, planned
 from redraft.runs.prepare import PreparedDocument, RunSpec
@@ -126,23 +127,40 @@ def _called(source: str | NewItem) -> str:
     return source if isinstance(source, str) else source.document or source.source
 
 
-@dataclass(frozen=True, slots=True)
-class BatchEstimate:
+class BatchEstimate(Entry):
     """The estimated cost of all documents of a batch."""
 
-    sums: Mapping[str, int]
+    documents: int
+    words: int
+    chunks: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    reasoning_tokens: int
+    """The most tokens that models may use for reasoning, besides the replies."""
     cost_usd: float | None
     """Without reasoning; None if a price is unknown."""
     max_cost_usd: float | None
     """With as much reasoning as there is room for."""
-    troubles: Mapping[str, int]
-    """Why documents cannot be read, and how many."""
-    unpriced: tuple[str, ...] = ()
+    unpriced: tuple[str, ...]
     """The models whose price is unknown."""
+    troubles: dict[str, int]
+    """Why documents cannot be read, and how many."""
+    left_out: tuple[str, ...] = ()
+    """The files that cannot be read, and why."""
 
     def table(self) -> Table:
         """Return the estimate as a table."""
-        rows: list[tuple[Cell, ...]] = [*self.sums.items(), ("USD, without reasoning", self.cost_usd)]
+        rows: list[tuple[Cell, ...]] = [
+            ("documents", self.documents),
+            ("words", self.words),
+            ("chunks", self.chunks),
+            ("calls", self.calls),
+            ("prompt tokens", self.prompt_tokens),
+            ("reply tokens", self.completion_tokens),
+            ("reasoning tokens, at most", self.reasoning_tokens),
+            ("USD, without reasoning", self.cost_usd),
+        ]
         rows += [("USD, at most", self.max_cost_usd)]
         rows += [(f"cannot be read: {message}", n) for message, n in self.troubles.items()]
         return Table(
@@ -155,10 +173,33 @@ class BatchEstimate:
         )
 
 
+@dataclass(slots=True)
+class _EstimateSums:
+    """The figures of all documents so far."""
+
+    documents: int = 0
+    words: int = 0
+    chunks: int = 0
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    def add(self, prepared: PreparedDocument, like: CostEstimate, share: float) -> None:
+        """Add a document, whose figures are a share of those of one of similar size."""
+        self.documents += 1
+        self.words += prepared.plan.document_words
+        self.chunks += prepared.plan.chunks
+        self.calls += round(share * like.calls)
+        self.prompt_tokens += round(share * like.prompt_tokens)
+        self.completion_tokens += round(share * like.completion_tokens)
+        self.reasoning_tokens += round(share * like.reasoning_tokens)
+
+
 def estimate(sources: Sequence[str | Document], asked: BatchRequest, prices: PriceTable) -> BatchEstimate:
     """Return the estimated cost of all documents, read one after the other. Of documents of similar size, one is
     planned by a dry run, and the others count in proportion to their tokens."""
-    sums: Counter[str] = Counter()
+    sums = _EstimateSums()
     costs: list[tuple[float, float | None, float | None]] = []
     sampled = SampledDryRuns(prices)
     troubles: Counter[str] = Counter()
@@ -173,23 +214,12 @@ def estimate(sources: Sequence[str | Document], asked: BatchRequest, prices: Pri
         except RedraftError as error:
             troubles[error.message] += 1
             continue
-        sums.update(_numbers(prepared, like, share))
+        sums.add(prepared, like, share)
         costs.append((share, like.cost_usd, like.max_cost_usd))
         unpriced |= dict.fromkeys(like.unpriced)
     cost, most = (
         None if unpriced else sum(share * (one[whole] or 0.0) for share, *one in costs) for whole in (False, True)
     )
-    return BatchEstimate(sums, cost, most, dict(troubles.most_common()), tuple(unpriced))
-
-
-def _numbers(prepared: PreparedDocument, like: CostEstimate, share: float) -> dict[str, int]:
-    """Return the figures of a document as a share of those of one of similar size."""
-    return {
-        "documents": 1,
-        "words": prepared.plan.document_words,
-        "chunks": prepared.plan.chunks,
-        "calls": round(share * like.calls),
-        "prompt tokens": round(share * like.prompt_tokens),
-        "reply tokens": round(share * like.completion_tokens),
-        "reasoning tokens, at most": round(share * like.reasoning_tokens),
-    }
+    return BatchEstimate.of(
+        sums, cost_usd=cost, max_cost_usd=most, unpriced=tuple(unpriced), troubles=dict(troubles.most_common())
+    )

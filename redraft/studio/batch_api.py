@@ -8,6 +8,7 @@ from functools import partial
 from starlette.requests import Request
 from starlette.responses import Response
 
+from redraft.batches.request import BatchEstimate
 from redraft.errors import RunError
 from redraft.store.batches import Status
 from redraft.store.connection import off_loop
@@ -16,7 +17,6 @@ from redraft.studio.context import context_of, read, streamed, work_of
 from redraft.studio.contracts import (
     BatchList,
     BatchOrder,
-    BatchPlan,
     BatchStart,
     BatchStatus,
     BatchTables,
@@ -113,7 +113,7 @@ BATCHES = (
         BatchStatus,
         BatchStart,
         201,
-        plans=BatchPlan,
+        plans=BatchEstimate,
         forms=True,
     ),
     Endpoint("GET", f"{_BATCH}/items", "A page of the documents of a batch.", items, ItemList, query=WantedItems),

@@ -37,24 +37,6 @@ class BatchStart(BatchBody):
     """Only return the plan: no model is called and nothing is stored."""
 
 
-class BatchPlan(BaseModel):
-    """The estimated calls, tokens and cost of a batch."""
-
-    documents: int
-    words: int
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    cost_usd: float | None
-    """Without reasoning; None if a price is unknown."""
-    max_cost_usd: float | None
-    """With as much reasoning as there is room for."""
-    unpriced: tuple[str, ...]
-    """The models whose price is unknown."""
-    left_out: tuple[str, ...]
-    """The files that cannot be read, and why."""
-
-
 class Started(BaseModel):
     """A run that has started."""
 

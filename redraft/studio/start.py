@@ -29,7 +29,6 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of, read
 from redraft.studio.contracts import (
-    BatchPlan,
     BatchStart,
     ChapterLine,
     ChapterList,
@@ -220,21 +219,10 @@ def _planned(context: StudioContext, wanted: WantedRuns) -> CostEstimate:
     return spending
 
 
-async def plan_of_batch(context: StudioContext, wanted: WantedRuns) -> BatchPlan:
+async def plan_of_batch(context: StudioContext, wanted: WantedRuns) -> BatchEstimate:
     """Return the plan of a batch. No model is called, and nothing is stored."""
     found = await off_loop(_estimated, context, wanted)
-    sums = {name.replace(" ", "_"): n for name, n in found.sums.items()}
-    return BatchPlan(
-        documents=sums.get("documents", 0),
-        words=sums.get("words", 0),
-        calls=sums.get("calls", 0),
-        prompt_tokens=sums.get("prompt_tokens", 0),
-        completion_tokens=sums.get("reply_tokens", 0),
-        cost_usd=found.cost_usd,
-        max_cost_usd=found.max_cost_usd,
-        unpriced=found.unpriced,
-        left_out=(*wanted.left_out, *found.troubles),
-    )
+    return found.model_copy(update={"left_out": (*wanted.left_out, *found.troubles)})
 
 
 def _estimated(context: StudioContext, wanted: WantedRuns) -> BatchEstimate:
