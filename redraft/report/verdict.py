@@ -17,7 +17,7 @@ _MANY = 10
 _FACTS = ("supported", "in reference")
 
 
-class _Source(NamedTuple):
+class _PairedTable(NamedTuple):
     """A table of paired differences: which of its rows count, and what they measure."""
 
     table: str
@@ -30,11 +30,11 @@ class _Source(NamedTuple):
     """A column, and those of its cells that count."""
 
 
-_SOURCES: Mapping[str, tuple[_Source, ...]] = {
-    "grid": (_Source("differences", by="metric", over="documents"),),
-    "hamlet": (_Source("differences", by="metric", only=("level", ("all",))),),
-    "qa": (_Source("differences", "accuracy", over="questions", only=("type", ("all",))),),
-    "context": (_Source("fact_differences", "the share of facts", "figure", only=("figure", _FACTS)),),
+_SOURCES: Mapping[str, tuple[_PairedTable, ...]] = {
+    "grid": (_PairedTable("differences", by="metric", over="documents"),),
+    "hamlet": (_PairedTable("differences", by="metric", only=("level", ("all",))),),
+    "qa": (_PairedTable("differences", "accuracy", over="questions", only=("type", ("all",))),),
+    "context": (_PairedTable("fact_differences", "the share of facts", "figure", only=("figure", _FACTS)),),
 }
 
 
@@ -92,7 +92,7 @@ def _rest(known: int, sure: int) -> str:
     return f"{told}; of {known} such intervals, one in twenty excludes 0 by chance" if known >= _MANY else told
 
 
-def _gaps(source: _Source, table: Table) -> Iterator[_Gap]:
+def _gaps(source: _PairedTable, table: Table) -> Iterator[_Gap]:
     if table.name != source.table or not {"first", "second", "difference"} <= {*table.columns}:
         return
     records = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
@@ -104,7 +104,7 @@ def _gaps(source: _Source, table: Table) -> Iterator[_Gap]:
             yield _gap(source, one)
 
 
-def _gap(source: _Source, one: Mapping[str, Cell]) -> _Gap:
+def _gap(source: _PairedTable, one: Mapping[str, Cell]) -> _Gap:
     by, low, high = (_number(one.get(name)) for name in ("difference", "95% from", "95% to"))
     first, second = (_name(one[name]) for name in ("first", "second"))
     unit = source.over or one_line(str(one.get("drawn")), _NAME)
