@@ -11,10 +11,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, Literal, NamedTuple
 
-from pydantic import computed_field
 from pydantic.dataclasses import dataclass as record
 
-from redraft.domain import DEFERRED
+from redraft.domain import DEFERRED, computed
 from redraft.errors import RunError, UsageError
 from redraft.store.calls import GATHERED
 from redraft.store.connection import Connection, Raw, Repository, Row, json_text, record_in, storable
@@ -250,8 +249,7 @@ class ItemStates:
     short: int = 0
     """How many of the done items have gaps or missed a goal."""
 
-    @computed_field  # type: ignore[prop-decorator]
-    @property
+    @computed
     def all(self) -> int:
         return self.left + self.ended
 
