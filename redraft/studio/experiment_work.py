@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, field_validator
 
 from redraft.domain import Document
 from redraft.errors import RedraftError, RunError, UsageError
@@ -57,6 +57,14 @@ class ExperimentOrder(BaseModel):
     created: str
     status: State = "running"
     error: dict[str, str] | None = None
+
+    @field_validator("asked", mode="before")
+    @classmethod
+    def _without_old_fields(cls, stored: Any) -> Any:
+        """Leave out what an earlier version stored, no request has any more, and this one did not use."""
+        if not isinstance(stored, dict):
+            return stored
+        return {name: value for name, value in stored.items() if value or name in ExperimentBody.model_fields}
 
 
 class ExperimentProgress(BaseModel):

@@ -26,7 +26,7 @@ from redraft.store.store import Store
 from redraft.studio.contracts import ExperimentDetails, ExperimentList
 from redraft.studio.designs import designed, plan_asked
 from redraft.studio.experiment_orders import KINDS, ExperimentBody
-from redraft.studio.experiment_work import ExperimentProgress
+from redraft.studio.experiment_work import ORDER, ExperimentProgress, order_in
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer, Seen
 from tests.experiments.grids import design, judged, outcome
@@ -405,3 +405,13 @@ def test_the_coherence_of_summaries_is_measured_from_two_files(client: httpx.Cli
     assert "Your files are kept" in kept
     assert client.post("/api/experiments/coherent/resume").status_code == 200
     assert ended(client, "coherent").calls == 0, "nothing is asked again"
+
+
+def test_the_order_of_an_earlier_version_is_read_unless_it_uses_what_is_gone(tmp_path: Path) -> None:
+    asked = ExperimentBody(kind="grid").model_dump(mode="json") | {"gone": False}
+    order = {"asked": asked, "documents": ["d"], "created": "now"}
+    (tmp_path / ORDER).write_text(json.dumps(order))
+    assert (read := order_in(tmp_path)) is not None
+    assert read.asked.kind == "grid"
+    (tmp_path / ORDER).write_text(json.dumps(order | {"asked": asked | {"gone": True}}))
+    assert order_in(tmp_path) is None

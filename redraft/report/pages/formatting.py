@@ -32,8 +32,9 @@ _FILE = re.compile(r"(?:[^:\n]{0,120}?\.\w{1,9}:|\S+\.\w{1,9}\s)")
 _HALF = 0.5
 _WHOLE = 10
 _SECONDS = 90
-_SEEN = 0.005
 """Longer durations are given in the next larger unit; the same limit applies to minutes."""
+# A smaller number would be shown as zero at two decimals.
+_SEEN = 0.005
 
 
 def score(value: float | None) -> str:
