@@ -34,7 +34,8 @@ _GROUPS: Mapping[Section, tuple[str, str]] = {
 }
 """The groups of a form: the title, and the kinds of runs it applies to."""
 _ENDS = ("ge", "gt", "le", "lt")
-_FIELD = re.compile(r"(?:\w+Config: )?(\w+)(?:\.(\w+))?: ")
+# A field, with an entry of it; what looks like another is the name of a file, such as chapters.txt.
+_FIELD = re.compile(r"(?:\w+Config: )?(\w+)(?:(?:(?<=goals)|(?<=rubrics)|(?=\.\d))\.(\w+))?: ")
 # A setting with its value, as the command line and as Python name it.
 _SETTING = re.compile(
     r"--(?P<option>(?:no-)?[a-z][a-z-]*)(?: (?:[a-z]+:[\w.-]+|[A-Z]+\b))?"
@@ -177,14 +178,15 @@ def on_page(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
         text = f"{labels[found[1]]}{f' ({found[2]})' if found[2] else ''}: {text[found.end() :]}"
     for pattern, said in _SENTENCES:
         text = pattern.sub(said, text)
-    for name, shown in names.items():
-        if name != shown:
-            text = re.sub(rf"(?<![\w:.-]){re.escape(name)}(?![\w:/-]|\.\w)", shown, text)
+    if others := sorted((name for name, shown in names.items() if name != shown), key=len, reverse=True):
+        # In one pass: a name for people may have another model's name in it.
+        any_of_them = rf"(?<![\w:.-])(?:{'|'.join(map(re.escape, others))})(?![\w:/-]|\.\w)"
+        text = re.sub(any_of_them, lambda found: names[found[0]], text)
     return _SETTING.sub(_label, _COMMAND.sub(_next_step, text))
 
 
 _SAID = frozenset(
-    ("cautions", "error", "judges", "label", "left_out", "missing", "model", "notes", "reason", "stands_on", "warnings")
+    ("cautions", "error", "judges", "left_out", "missing", "model", "notes", "reason", "stands_on", "warnings")
 )
 """The fields of a dossier or a comparison in which redraft speaks, not a document, a model or a person."""
 _SAYING = frozenset({"calls", "contestants", "rounds", "run", "runs", "scores"})
@@ -199,6 +201,9 @@ def in_page_words(value: V, names: Mapping[str, str]) -> V:
         one = getattr(value, name)
         if name in _SAID and isinstance(one, str):
             said[name] = on_page(one, names)
+        elif name == "label":
+            # It begins with the model, and may go on with words of a summary or a question.
+            said[name] = next((f"{names[own]}{one[len(own) :]}" for own in _begun_by(one, names)), one)
         elif name in _SAID and isinstance(one, tuple):
             said[name] = tuple(on_page(each, names) for each in one)
         elif name in _SAYING and isinstance(one, tuple):
@@ -206,6 +211,10 @@ def in_page_words(value: V, names: Mapping[str, str]) -> V:
         elif name in _SAYING and isinstance(one, BaseModel):
             said[name] = in_page_words(one, names)
     return value.model_copy(update=said)
+
+
+def _begun_by(label: str, names: Mapping[str, str]) -> list[str]:
+    return [name for name in names if f"{label}, ".startswith((f"{name}, ", f"{name}: ", f"{name} ("))]
 
 
 def error_on_page(error: Mapping[str, str] | None) -> dict[str, str] | None:

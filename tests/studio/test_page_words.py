@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from redraft.lab.experiments.experiment import AGAIN, table
-from redraft.studio.form import groups, on_page
+from redraft.report.dossier.comparison.contents import ComparedRuns
+from redraft.studio.form import groups, in_page_words, on_page
 from tests.studio.served import Served, at_rest, begin, served
 
 
@@ -31,11 +32,36 @@ from tests.studio.served import Served, at_rest, begin, served
         ("`redraft runs --kind ask` lists them", "the page “Runs” lists them"),
         ("Repeat the command to try it again", "Resume it to try it again"),
         ("name another database with --db", "name another database with --db"),
+        ("goals.coverage: must be at most 1", "Goals (coverage): must be at most 1"),
+        ("judges.0: must be text", "Judge (0): must be text"),
+        ("chapters.txt: it is empty", "chapters.txt: it is empty"),
         ("an en--dash, x=3 and redraft itself stay", "an en--dash, x=3 and redraft itself stay"),
     ],
 )
 def test_settings_and_next_steps_are_worded_as_pages_have_them(said: str, shown: str) -> None:
     assert on_page(said) == shown
+
+
+def test_a_name_for_people_that_has_another_models_name_in_it_is_not_changed_again() -> None:
+    names = {"big": "q (port 8002)", "openai:q": "q (port 8000)", "q": "other (port 8001)", "fixed": "fixed"}
+    assert on_page("openai:q, q and big", names) == "q (port 8000), other (port 8001) and q (port 8002)"
+
+
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [
+        ("openai:q, direct: “Use --judge openai:q.”", "q (port 8000), direct: “Use --judge openai:q.”"),
+        ("openai:q", "q (port 8000)"),
+        ("openai:q2, query What is `words`?", "openai:q2, query What is `words`?"),
+    ],
+)
+def test_a_label_has_the_models_name_for_people_and_the_words_of_summaries_and_questions(
+    label: str, shown: str
+) -> None:
+    own = ComparedRuns(
+        letter="A", label=label, runs=(), scores=(), cost_usd=None, tokens=0, seconds=0, words=0, fifths=()
+    )
+    assert in_page_words(own, {"openai:q": "q (port 8000)"}).label == shown
 
 
 def test_the_help_of_every_field_names_fields_and_pages() -> None:
