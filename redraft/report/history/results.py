@@ -302,6 +302,7 @@ class Result:
             certificates={metric: record_json(one) for metric, one in self.certificates.items()},
             withdrawn={name: found for name, one in self.evaluations.items() if (found := withdrawn(one))},
             final_comparison=record_json(self.compared) if self.compared else None,
+            flawed=tuple(map(FlawedPiece.of, self.flawed)),
             notes=draft.notes if draft else (),
             chapters=tuple(map(_chapter_json, self.chapters)),
         )
@@ -508,6 +509,15 @@ class CandidateResult:
         return f"candidate {self.number} of {count}: {told}"
 
 
+class FlawedPiece(Entry):
+    """A partial summary that was kept although it is invalid; its text is in the dossier."""
+
+    level: int
+    index: int
+    attempts: int
+    flaw: str
+
+
 class RunResult(Entry):
     """The result of a run, as `redraft show --json` prints it. Fields are added, never changed."""
 
@@ -541,7 +551,7 @@ class RunResult(Entry):
     final_comparison: dict[str, Any] | None
     statistics: dict[str, Any] | None
     gaps: tuple[Gap, ...]
-    flawed: tuple[Piece, ...]
+    flawed: tuple[FlawedPiece, ...]
     notes: tuple[str, ...]
     requests: tuple[str, ...]
     oddities: tuple[str, ...]
