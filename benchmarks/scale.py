@@ -38,7 +38,7 @@ _TIMES = 41
 _CALL = Call(
     *("r0", "", "openai:m", "merge", "h", "chunk 1", 0, 0.0, 512, 1, SENT, "2026", 0.0),
     usage=Usage(1000, 200),
-    most_tokens=1512,
+    lost_tokens=1512,
     booked_usd=0.001,
 )
 _LIKE_THE_FIRST = """
