@@ -156,7 +156,7 @@ def is_here(url: str) -> bool:
 
 def shown_name(model: str, url: str | None) -> str:
     """Return a model's name for people: one on this machine by its port, not by the company whose protocol it has."""
-    if not url or not is_here(url):
+    if not url or not is_here(url) or not name_of(model):
         return model
     port = urlsplit(url).port
     return f"{name_of(model)} (on this machine{f', port {port}' if port else ''})"

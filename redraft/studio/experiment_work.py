@@ -30,7 +30,7 @@ from redraft.store.store import Store
 from redraft.studio.designs import designed
 from redraft.studio.experiment_orders import ExperimentBody, ExperimentPlan
 from redraft.studio.feeds import Progress
-from redraft.studio.form import error_on_page
+from redraft.studio.form import error_on_page, on_page
 from redraft.studio.orders import Models, limits_of
 
 _log = logging.getLogger("redraft")
@@ -162,7 +162,7 @@ class ExperimentJob:
             self.done, self.of = max(self.done, event.number), event.of
             self.log.appendleft(event.name)
         elif isinstance(event, Noted):
-            self.log.appendleft(event.message)
+            self.log.appendleft(on_page(event.message))
         elif not isinstance(event, StageStarted):
             self.calls.note(event)
 

@@ -141,7 +141,9 @@ class Guard:
         return reply
 
 
-_SAY_TOKEN = "open the address that `redraft studio` printed, or send Authorization: Bearer TOKEN"  # noqa: S105
+_SAY_TOKEN = (
+    "open the address that `redraft studio` printed at its last start; programs send Authorization: Bearer TOKEN"  # noqa: S105
+)
 _SAY_HOST = "open the address that `redraft studio` printed"
 
 

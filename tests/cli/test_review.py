@@ -89,7 +89,7 @@ def test_a_request_in_words_reaches_the_reviser_and_the_trace_says_what_it_repor
     done = review(command, "d 1 2", "a Say how the story ends.", "", "s")
 
     second = done.err.partition("Before revision 2:")[2].partition("This revision is to fix")[0]
-    assert "\nrequest sent, but the reviser says nothing: “Say how the story ends.”\n" in second
+    assert "\nrequest sent, but the reviser did not say whether it is met: “Say how the story ends.”\n" in second
     said = " ".join(command.run("trace", done.json["run"]).out.split())
     assert "request: Say how the story ends. · the reviser did not say whether it met this" in said
 
@@ -107,7 +107,7 @@ def test_a_request_in_words_reaches_the_reviser_and_the_trace_says_what_it_repor
         ("left", True, "not met: no room", "not met: “Say how it ends.” in revision 1: no room"),
         (
             *("", True, "the reviser did not say whether it met this"),
-            "sent, but the reviser says nothing: “Say how it ends.”",
+            "sent, but the reviser did not say whether it is met: “Say how it ends.”",
         ),
     ],
 )
@@ -253,7 +253,7 @@ def test_a_request_on_the_command_line_reaches_the_reviser(tmp_path: Path) -> No
         empty = court.run(*asked, "--request", " ")
         refused = court.run(*asked, "-m", "extractive", "--allow-self-check")
     assert "request: Say how the story ends. · the reviser did not say whether it met this" in said
-    outcome = "request sent, but the reviser says nothing: “Say how the story ends.”"
+    outcome = "request sent, but the reviser did not say whether it is met: “Say how the story ends.”"
     assert outcome in done.err.splitlines()
     assert done.json["requests"] == [outcome]
     assert (empty.code, "--request is empty" in empty.err) == (2, True)

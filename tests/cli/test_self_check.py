@@ -43,7 +43,7 @@ def test_it_is_one_where_the_built_in_model_alone_judges_what_it_writes(
     if refinement is None or not checked:
         refuse_self_check(settings, judging, refinement)
         return
-    with pytest.raises(UsageError, match="consistency and coverage cannot be a goal"):
+    with pytest.raises(UsageError, match="consistency and coverage cannot be goals"):
         refuse_self_check(settings, judging, refinement)
     refuse_self_check(settings, judging, refinement.model_copy(update={"allow_self_check": True}))
     # Nobody is asked for how evenly a document is told of.

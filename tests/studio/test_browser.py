@@ -254,6 +254,20 @@ def test_a_finding_is_agreed_with_by_the_keyboard_and_stays_so(page: Any, at: Se
     assert page.title() != "pwned"
 
 
+@pytest.mark.nightly
+def test_the_sentence_that_is_clicked_stays_under_the_pointer(page: Any, at: Served, client: httpx.Client) -> None:
+    run = begin(client, words=60, text="\n\n".join(chapter() for _ in range(4)))
+    at_rest(client, run)
+    page.goto(f"{at.url}/runs/{run}")
+    ready(page)
+    page.locator(".prose .mark").last.scroll_into_view_if_needed()
+    before = page.evaluate("scrollY")
+    page.locator(".prose .mark").last.click()
+    page.wait_for_selector(".prose .mark[aria-pressed=true]")
+    assert page.evaluate("scrollY") == before
+    assert page.evaluate("document.querySelector('[data-text]').scrollTop") > 0
+
+
 @pytest.mark.slow
 def test_no_text_is_ever_markup(page: Any, at: Served, client: httpx.Client) -> None:
     """The title, the text, the query, the summary, the run's own note and error, and the address of a page."""

@@ -9,6 +9,8 @@ import pytest
 
 from redraft.lab.experiments.experiment import AGAIN, table
 from redraft.report.dossier.comparison.contents import ComparedRuns
+from redraft.report.history.summaries import shown_names
+from redraft.settings import DraftConfig, JudgeConfig
 from redraft.studio.form import groups, in_page_words, on_page
 from tests.studio.served import Served, at_rest, begin, served
 
@@ -45,6 +47,12 @@ def test_settings_and_next_steps_are_worded_as_pages_have_them(said: str, shown:
 def test_a_name_for_people_that_has_another_models_name_in_it_is_not_changed_again() -> None:
     names = {"big": "q (port 8002)", "openai:q": "q (port 8000)", "q": "other (port 8001)", "fixed": "fixed"}
     assert on_page("openai:q, q and big", names) == "q (port 8000), other (port 8001) and q (port 8002)"
+
+
+def test_the_built_in_judge_of_a_writer_on_this_machine_keeps_its_name() -> None:
+    writer = DraftConfig(model="openai:q", base_url="http://127.0.0.1:8000/v1")
+    shown = shown_names(writer, JudgeConfig(judges=("extractive",)))
+    assert shown == {"openai:q": "q (on this machine, port 8000)", "extractive": "extractive"}
 
 
 @pytest.mark.parametrize(

@@ -396,6 +396,8 @@ class Dossier(DossierModel):
     rounds: tuple[RoundEntry, ...]
     compared: str = ""
     """How the first and the best draft compare at the end, with the votes; empty if they were not compared."""
+    requests: tuple[Scrubbed, ...] = ()
+    """What became of a person's requests, in a line each."""
     items: tuple[JudgedItem, ...]
     trees: tuple[KeyFactTree, ...]
     positions: Positions | None

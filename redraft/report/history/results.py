@@ -454,7 +454,8 @@ def told_of_requests(store: Store, rounds: Sequence[Round]) -> Iterator[str]:
             if why := not_met(answer, made):
                 said[wanted] = f"request not met: “{wanted}” in revision {made.number}: {one_line(why, 200)}"
             else:
-                known = "met (as far as the reviser reports)" if answer.became else "sent, but the reviser says nothing"
+                unsaid = "sent, but the reviser did not say whether it is met"
+                known = "met (as far as the reviser reports)" if answer.became else unsaid
                 said[wanted] = f"request {known}: “{wanted}”"
     yield from said.values()
 

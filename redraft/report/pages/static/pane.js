@@ -4,6 +4,7 @@ import { Offsets } from "./offsets.js";
 
 const PARAGRAPHS = 40; // in a stretch that is laid out together
 const LONGEST = 6000; // units of a paragraph; what is longer is cut, for the browser's sake
+const LEAST = 120; // pixels of the pane that are seen, for the page to stay where it is
 
 export class Pane {
   constructor(root, text, sections, links) {
@@ -93,10 +94,14 @@ export class Pane {
     return this.showUnits(this.offsets.units(start), this.offsets.units(end));
   }
 
+  /** The page stays where it is, unless nothing of the document is in view. */
   showUnits(from, to) {
     const block = this.blocks[this.at(from)];
-    block.scrollIntoView({ block: "start" });
-    const box = this.rangeOf(from, to).getBoundingClientRect(), mine = this.root.getBoundingClientRect();
+    let mine = this.root.getBoundingClientRect();
+    if (mine.top < innerHeight - LEAST && mine.bottom > LEAST) this.root.scrollTop += block.getBoundingClientRect().top - mine.top;
+    else block.scrollIntoView({ block: "start" });
+    const box = this.rangeOf(from, to).getBoundingClientRect();
+    mine = this.root.getBoundingClientRect();
     this.root.scrollTop += box.top - mine.top - mine.height / 3;
     return block;
   }

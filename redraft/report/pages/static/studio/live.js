@@ -34,8 +34,10 @@ source.addEventListener("open", () => {
   // After a break everything is told again from the beginning.
   log.replaceChildren();
   scores.replaceChildren(element("li", "No scores yet.", "empty"));
+  stage.textContent = "…";
   document.documentElement.dataset.listening = "yes";
 });
+source.addEventListener("error", () => { stage.textContent = "The studio does not answer. Is it still running?"; });
 refresh();
 
 function line(words) {
@@ -90,6 +92,7 @@ function piece(head, text) {
 
 function leave(words, address) {
   source.close();
+  find("status").textContent = "";
   stage.textContent = words;
   say(words);
   const link = element("a", words.startsWith("Waiting") ? "Review" : "Show the result", "button go");
