@@ -49,10 +49,7 @@ RANKS: tuple[frozenset[str], ...] = (
 LATE_IMPORTS = {
     ("evaluators/similarity.py", "redraft.evaluators.rouge"),  # brings NLTK
     ("builtin/facade.py", "redraft.builtin.model"),  # is not needed where every answer is known
-    ("runs/models.py", "redraft.llm.openai"),
-    ("runs/models.py", "redraft.llm.decisions"),  # brings LangChain
-    ("runs/model_pool.py", "redraft.llm.decisions"),  # the same
-    ("runs/models.py", "redraft.llm.providers"),  # brings LangChain, which only its own models need
+    ("runs/models.py", "redraft.llm"),  # the clients of providers bring LangChain, which only their own models need
     ("runs/driver.py", "redraft.store.postgres"),  # an extra, which may not be there
     ("store/store.py", "redraft.store.postgres"),  # the same
     ("store/sqlite.py", "sqlite_utils"),  # brings NumPy, and a database is seldom out of date

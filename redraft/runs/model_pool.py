@@ -16,6 +16,7 @@ from redraft.llm.addresses import OPENAI, address_in, has_usual_key, is_here, ke
 from redraft.llm.base import Model
 from redraft.llm.budget import FREE, Budget, PriceTable, builtin_prices
 from redraft.llm.chat import as_model
+from redraft.llm.decisions import as_decision_model
 from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
@@ -411,8 +412,6 @@ class ModelRoles:
 def _as_model(given: Model | BaseChatModel | BaseDecisionModel) -> Model:
     if isinstance(given, BaseChatModel) or not hasattr(given, "_classify"):
         return as_model(given)
-    from redraft.llm.decisions import as_decision_model
-
     return as_decision_model(cast("BaseDecisionModel", given))
 
 

@@ -454,7 +454,7 @@ class Flood:
 @pytest.mark.slow
 @pytest.mark.parametrize("layers", [0, 1, 2], ids=["endless", "packed", "packed twice"])
 async def test_an_answer_that_is_too_long_is_cut_off(desk: Desk, layers: int) -> None:
-    desk.monkeypatch.setattr(http_client.limit_response, "__defaults__", (LIMIT,))
+    desk.monkeypatch.setattr(http_client, "MOST_BYTES", LIMIT)
     flood = Flood(bomb(layers) if layers else b"", layers)
     with flood.serving() as url:
         server = ChatServer()

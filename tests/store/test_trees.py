@@ -61,7 +61,7 @@ _trees = st.builds(
 )
 _keyfacts = st.builds(
     lambda trees, missing, imported: keyfacts(unused(), trees=trees, missing=missing, imported=imported),
-    st.lists(_trees, max_size=3).map(tuple),
+    st.lists(_trees, min_size=1, max_size=3).map(tuple),
     st.lists(_texts, max_size=2).map(tuple),
     st.booleans(),
 )
