@@ -224,10 +224,7 @@ class ExperimentOutcome(Protocol):
         """The error that stopped the experiment early, if any."""
 
 
-_COUNTED = (
-    "Counted by running the experiment with models that answer at once, so each number is approximate. Refining goes"
-    " through all its rounds; the expected columns count one revision, and 60% of the reasoning budget."
-)
+_COUNTED = "Counted by running the experiment with models that answer at once, so each number is approximate."
 D = TypeVar("D")
 O = TypeVar("O", bound=ExperimentOutcome)  # noqa: E741
 

@@ -199,12 +199,15 @@ def table_of(steps: Sequence[PlanStep], about: str, prices: PriceTable, skipped:
         for one in steps
     ]
     sums = [_total(column) for column in zip(*(row[4:] for row in rows), strict=True)] or [0, 0, 0, 0.0]
+    if any(step.expected_calls not in (None, step.calls) for step in steps):
+        about += " Refining goes through all its rounds; the expected columns count one revision."
+    if any(reasoning_reserve(step.model) for step in steps):
+        about += f" Costs include the whole reasoning budget, expected costs {USUAL_THOUGHT:.0%} of it."
     left_out = "; ".join((*skipped[:_MOST_SKIPPED], *(["and more"] if len(skipped) > _MOST_SKIPPED else [])))
     return Table(
         "plan",
         "Estimated cost",
-        f"{about} Repeated requests after unusable replies are not included. Prices are in USD, with the full"
-        " reasoning budget.",
+        f"{about} Repeated requests after unusable replies are not included. Prices are in USD.",
         "No model was called and nothing was stored; cached answers cost nothing."
         + (f" Not possible, and left out: {left_out}." if skipped else ""),
         (
