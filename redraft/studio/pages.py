@@ -125,8 +125,11 @@ async def _review(request: Request, given: Review | None = None, problem: str = 
 
 
 def _earlier(store: Store, run: str) -> list[str]:
-    """Return what became of the requests of earlier rounds."""
-    return list(told_of_requests(store, store.judgments.rounds(run)))
+    """Return what became of the requests of earlier rounds, and of the last revision if it was rejected."""
+    rounds = store.judgments.rounds(run)
+    last = rounds[-1] if rounds else None
+    rejected = [f"revision {last.number} was rejected: {last.reason}"] if last and last.accepted is False else []
+    return [*rejected, *told_of_requests(store, rounds)]
 
 
 def _title(store: Store, document: str) -> str:

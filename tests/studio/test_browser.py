@@ -20,6 +20,13 @@ from tests.studio.served import Served, at_rest, begin, chapter, served, until
 EVIL = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
 # Playwright has functions that it waits for evaluated in the page, whose policy forbids that. Selectors need none.
 _READY = "html[data-ready=yes]"
+_OF_THE_SOURCE = """(() => {
+  const source = [...CSS.highlights.get("source-1")][0], range = document.createRange();
+  range.setStart(source.startContainer, source.startOffset);
+  range.setEnd(source.endContainer, source.endOffset);
+  const box = range.getBoundingClientRect();
+  return [box.top, box.bottom];
+})()"""
 
 
 class Slow:
@@ -255,17 +262,23 @@ def test_a_finding_is_agreed_with_by_the_keyboard_and_stays_so(page: Any, at: Se
 
 
 @pytest.mark.nightly
-def test_the_sentence_that_is_clicked_stays_under_the_pointer(page: Any, at: Served, client: httpx.Client) -> None:
-    run = begin(client, words=60, text="\n\n".join(chapter() for _ in range(4)))
+def test_a_click_on_a_sentence_shows_its_source_and_moves_the_page_no_further_than_that_takes(
+    page: Any, at: Served, client: httpx.Client
+) -> None:
+    text = "\n\n".join(f"{chapter()[:400]} On day {number} the bell rang." for number in range(45))
+    given = "On day 0 the bell rang. On day 20 the bell rang. On day 44 the bell rang."
+    run = begin(client, kind="evaluate", metrics=["consistency"], summary=given, text=text)
     at_rest(client, run)
     page.goto(f"{at.url}/runs/{run}")
     ready(page)
-    page.locator(".prose .mark").last.scroll_into_view_if_needed()
-    before = page.evaluate("scrollY")
-    page.locator(".prose .mark").last.click()
+    page.locator(".prose .mark").first.click()
     page.wait_for_selector(".prose .mark[aria-pressed=true]")
-    assert page.evaluate("scrollY") == before
-    assert page.evaluate("document.querySelector('[data-text]').scrollTop") > 0
+    assert page.evaluate("scrollY") == 0
+    for mark in reversed(page.locator(".prose .mark").all()):
+        mark.click()
+        top, bottom = page.evaluate(_OF_THE_SOURCE)
+        pane = page.locator("[data-text]").bounding_box()
+        assert max(0, pane["y"]) <= top < bottom <= min(800, pane["y"] + pane["height"])
 
 
 @pytest.mark.slow

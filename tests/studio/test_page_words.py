@@ -52,7 +52,9 @@ def test_a_name_for_people_that_has_another_models_name_in_it_is_not_changed_aga
 def test_the_built_in_judge_of_a_writer_on_this_machine_keeps_its_name() -> None:
     writer = DraftConfig(model="openai:q", base_url="http://127.0.0.1:8000/v1")
     shown = shown_names(writer, JudgeConfig(judges=("extractive",)))
-    assert shown == {"openai:q": "q (on this machine, port 8000)", "extractive": "extractive"}
+    name = "q (on this machine, port 8000)"
+    assert shown == {"openai:q": name, "openai:q@http://127.0.0.1:8000/v1": name, "extractive": "extractive"}
+    assert on_page("openai:q@http://127.0.0.1:8000/v1", shown) == name
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,9 @@ def test_a_run_says_which_chapters_it_read(client: httpx.Client) -> None:
     )
     run = begin(client, text=text, chapters="2")
     assert at_rest(client, run)["status"] == "done"
-    assert "Document: reading chapter 2 only." in client.get(f"/runs/{run}").text
+    page = client.get(f"/runs/{run}").text
+    assert "words (only chapter 2) · " in page
+    assert "Document: reading chapter 2 only." in page
     assert '<span class="line">chapter 2, 6' in client.get("/runs/new").text, "the list of documents says so, too"
 
 
@@ -273,6 +275,7 @@ def test_the_review_of_the_second_round_says_what_became_of_the_requests_of_the_
     client.post(page, data={"act": "go", "add": "Say how the story ends.\nName the auditor."})
     assert at_rest(client, run)["status"] == "waiting"
     text = client.get(page).text
+    assert "Revision 1 was rejected: " in text
     for wanted in ("Say how the story ends.", "Name the auditor."):
         assert f"Request not met: “{wanted}” in revision 1: the built-in model cannot follow requests in words" in text
 

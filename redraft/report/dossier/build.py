@@ -9,6 +9,7 @@ from datetime import datetime
 from redraft.domain import Document, Evaluation, KeyFact, KeyFacts, Pack, Parent, Span, record_json
 from redraft.errors import RunError
 from redraft.evaluators.metric_info import withdrawn
+from redraft.readers.parts import part_read
 from redraft.report.dossier.contents import (
     CallDetails,
     CallEntry,
@@ -278,6 +279,7 @@ def _put_together(
             ),
             text=document.text if source else None,
             language=primary(document.language),
+            part=part_read(result.outline.notes),
         ),
         draft=result.run.draft,
         summary=lineage.text if lineage else None,

@@ -351,6 +351,8 @@ class DocumentEntry(DossierModel):
     """None if it is left out."""
     language: str = ""
     """The language of the document, such as `de`; empty if unknown."""
+    part: str = ""
+    """The chapters and pages that were read; empty if all were."""
 
 
 class RunEntry(DossierModel):

@@ -170,13 +170,19 @@ class RunSummary(Entry):
 
 def shown_names(settings: DraftConfig, judging: JudgeConfig | None) -> dict[str, str]:
     """Return the names of a run's models for people."""
-    found = {settings.model: shown_name(settings.model, settings.base_url)}
+    found = _shown(settings.model, settings.base_url)
     for judge in judging.judges if judging else ():
         own = judging.models.get(judge) if judging else None
         address = (own and own.base_url) or (judging and judging.base_url) or settings.base_url
-        shown = shown_name(own.model if own else judge, address)
-        found = {judge: shown, own.model if own else judge: shown} | found
+        its = _shown(own.model if own else judge, address)
+        found = {judge: its[own.model if own else judge]} | its | found
     return found
+
+
+def _shown(model: str, address: str | None) -> dict[str, str]:
+    """Return a model's name for people, by its name without and with the address."""
+    shown = shown_name(model, address)
+    return {model: shown} if shown == model else {model: shown, f"{model}@{address}": shown}
 
 
 def summary_of(store: Store, run: Run) -> RunSummary:

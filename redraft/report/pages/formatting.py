@@ -27,7 +27,7 @@ from redraft.text.places import on_pages
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import count, dollars, rounded, spaced
 
-_QUOTE, _OPENING = 320, 70
+_QUOTE, _OPENING = 320, 110
 _FILE = re.compile(r"(?:[^:\n]{0,120}?\.\w{1,9}:|\S+\.\w{1,9}\s)")
 _HALF = 0.5
 _WHOLE = 10

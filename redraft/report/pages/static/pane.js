@@ -4,7 +4,7 @@ import { Offsets } from "./offsets.js";
 
 const PARAGRAPHS = 40; // in a stretch that is laid out together
 const LONGEST = 6000; // units of a paragraph; what is longer is cut, for the browser's sake
-const LEAST = 120; // pixels of the pane that are seen, for the page to stay where it is
+const MARGIN = 16, MOST_SEEN = 240; // pixels around a place that is shown, and of it
 
 export class Pane {
   constructor(root, text, sections, links) {
@@ -94,15 +94,17 @@ export class Pane {
     return this.showUnits(this.offsets.units(start), this.offsets.units(end));
   }
 
-  /** The page stays where it is, unless nothing of the document is in view. */
+  /** The page moves only as far as it takes to see the place. */
   showUnits(from, to) {
-    const block = this.blocks[this.at(from)];
-    let mine = this.root.getBoundingClientRect();
-    if (mine.top < innerHeight - LEAST && mine.bottom > LEAST) this.root.scrollTop += block.getBoundingClientRect().top - mine.top;
-    else block.scrollIntoView({ block: "start" });
-    const box = this.rangeOf(from, to).getBoundingClientRect();
-    mine = this.root.getBoundingClientRect();
-    this.root.scrollTop += box.top - mine.top - mine.height / 3;
+    const block = this.blocks[this.at(from)], at = this.rangeOf(from, to), left = scrollY;
+    // Only this lays the block out where it will be.
+    block.scrollIntoView({ block: "start" });
+    scrollTo({ top: left, behavior: "instant" });
+    const mine = this.root.getBoundingClientRect();
+    this.root.scrollTop += at.getBoundingClientRect().top - mine.top - mine.height / 3;
+    const box = at.getBoundingClientRect(), below = Math.min(box.bottom, box.top + MOST_SEEN) + MARGIN - innerHeight;
+    if (below > 0) scrollBy(0, below);
+    else if (box.top < MARGIN) scrollBy(0, box.top - MARGIN);
     return block;
   }
 
