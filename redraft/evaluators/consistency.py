@@ -91,7 +91,7 @@ class Consistency(Evaluator):
     """Whether the judge compares differing answers in words and reads more before calling them different."""
     encoder: Encoder | None = None
     name = "consistency"
-    version = 7
+    version = 8
     prompts = (ASK_SUMMARY, ANSWER_FROM_DOCUMENT, COMPARE_ANSWERS)
     aim = "truth"
     uses = "questions"

@@ -57,7 +57,7 @@ class Coverage(Evaluator):
     second_look: bool = True
     """Whether more of the document is read before an answer counts as contradicting it."""
     name = "coverage"
-    version = 6
+    version = 7
     prompts = (ASK_DOCUMENT, RANK_QUESTIONS, ANSWER_FROM_SUMMARY, COMPARE_ANSWERS, ANSWER_FROM_DOCUMENT)
     aim = "content"
     needs = uses = "questions"

@@ -41,7 +41,7 @@ class Faithfulness(Evaluator):
     not built for it; if available, the score is also given by level of the facts in each sentence."""
 
     name = "faithfulness"
-    version = 4
+    version = 5
     prompts = FACTUAL
     aim = "truth"
     uses = "keyfacts"

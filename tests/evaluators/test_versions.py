@@ -16,9 +16,9 @@ from redraft.text.sentences import sentences
 from redraft.text.tokens import EstimatingTokenizer
 
 SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "the-salt-ledger.md"
-READ = "cae3168cb55b"
+READ = "64a60198d169"
 """What is read for the sentences below. Whoever has to write another one here makes the versions beside it higher."""
-VERSIONS = {"coverage": 6, "consistency": 7, "faithfulness": 4}
+VERSIONS = {"coverage": 7, "consistency": 8, "faithfulness": 5}
 
 
 @pytest.mark.nightly
