@@ -164,7 +164,9 @@ async def test_a_fit_is_stored_and_applied_to_later_scores(tmp_path: Path) -> No
         counted = [[row[name] for name in ("wrong", "found", "missed", "open", "accused")] for row in places]
         assert counted == [[0, 0, 0, 0, 20], [40, 20, 20, 0, 0], [40, 40, 0, 0, 0]]
         with Store(db) as store:
-            found = store.agreements.calibration(f"systemone:small@{server.address}", "faithfulness", Faithfulness.version)
+            found = store.agreements.calibration(
+                f"systemone:small@{server.address}", "faithfulness", Faithfulness.version
+            )
         assert found is not None
 
         settings = redraft.ModelSettings(model="systemone:small", base_url=server.address)
