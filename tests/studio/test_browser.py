@@ -131,7 +131,7 @@ def test_what_is_wrong_with_a_form_is_said_in_it(page: Any, at: Served) -> None:
     page.click("text=Show the plan")
     page.wait_for_selector("[role=alert]")
     assert ".png files cannot be read" in page.inner_text("[role=alert]")
-    assert page.evaluate("document.activeElement.id") == "problem"
+    page.wait_for_selector("#problem:focus")
     assert page.input_value("[name=query]") == "Who kept it?"
 
 
