@@ -87,7 +87,7 @@ def test_a_metric_can_be_chosen(page: Any, two: RunsBeside, tmp_path: Path) -> N
 
 def test_addresses_lead_to_what_is_folded_away_or_filtered_out(page: Any, two: RunsBeside, tmp_path: Path) -> None:
     opened(page, two, tmp_path, "#i9")
-    assert page.evaluate("document.activeElement.id") == "i9"
+    page.wait_for_selector("#i9:focus")
     assert page.locator("#i9").is_visible()
     page.get_by_label("flipped only").check()
     assert not page.locator("#i9").is_visible()
