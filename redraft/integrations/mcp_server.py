@@ -215,12 +215,11 @@ class Desk:
 
     async def cite(self, of: RunArguments) -> dict[str, Any]:
         """Return the sentences of a run's summary with the places of the document that they come from."""
-        lineage = await self.session.lineage(of.run)
-        citations = await off_loop(cited, lineage)
+        citations = await off_loop(cited, await self.session.lineage(of.run))
         places = [
             {"number": one.number, "place": one.place, "quote": one.quote, "by": one.by} for one in citations.places
         ]
-        sentences = [{"text": _short(one.text), "cites": list(citations.of(one))} for one in lineage.sentences]
+        sentences = [{"text": _short(one.text), "cites": list(one.cites)} for one in citations.sentences]
         return {"sentences": _fitting(sentences), "places": _fitting(places), "basis": citations.basis}
 
     async def aclose(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redraft import Session, cited, read_lineage
-from redraft.domain import Document, Parent, Span
+from redraft.domain import Document, Parent, Span, record_json
 from redraft.errors import RunError, UsageError
 from redraft.llm.base import Line, Request
 from redraft.readers.documents import parse
@@ -264,9 +264,9 @@ async def test_citations_in_every_form(tmp_path: Path) -> None:
     assert f"{KEEPERS[0]}[^1] " in found.text("markdown")
     assert f'{KEEPERS[0]}<sup>[<a href="#cite-1">1</a>]</sup>' in found.text("html")
     assert f'<li id="cite-1"><a href="{first.url}">' in found.text("html")
-    told_json = json.loads(json.dumps(found.to_json()))
+    told_json = json.loads(json.dumps(record_json(found)))
     assert [one["cites"] for one in told_json["sentences"]] == [[n] for n in range(1, 7)]
-    assert told_json["places"][0]["span"] == [at, at + len(quoted)]
+    assert told_json["places"][0]["origin"]["span"] == [at, at + len(quoted)]
 
 
 @pytest.mark.parametrize("template", ["{nothing}", "{start", "{start:>9}", "{start!r}", "{}", "{start.real}"])

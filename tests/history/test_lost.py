@@ -24,6 +24,7 @@ from redraft.domain import (
     Span,
     Tree,
     Usage,
+    record_json,
 )
 from redraft.errors import RefusedReply, RunError
 from redraft.llm.base import Line, Request
@@ -219,14 +220,13 @@ async def test_a_reviser_is_told_of_the_passage_and_of_the_step(tmp_path: Path) 
     assert "no matching wording in the sources (level 1 summary of chunks 15 to 16)" in invented.explanation
     assert found.by_step == {"never extracted": [0, 1, 0]}
     assert found.invented_by_step == {"first appeared in a merge of level 1": [0, 0, 1]}
-    assert found.to_json()["invented_by_step"] == found.invented_by_step
+    assert record_json(found)["invented_by_step"] == found.invented_by_step
     head, row = [
         one for one in lines(found) if "first third of the summary" in one or "first appeared in a merge" in one
     ][:2]
     assert (head.split("  ")[-1], row.split()[-4:]) == ("all", ["0", "0", "1", "1"])
-    assert found.to_json()["invented"] == [
-        {"sentence": INVENTED, "node": "1/1/0", "said": found.lineage.invented[0].invented, "doubtful": False}
-    ]
+    unplaced = [one for one in record_json(found)["lineage"]["sentences"] if one["unplaced"]]
+    assert [(one["text"], one["invented_in"], one["doubtful"]) for one in unplaced] == [(INVENTED, "1/1/0", False)]
     assert any(line.endswith("lost, 1 invented") for line in lines(found))
     assert not any("other words" in line for line in lines(found))
 
@@ -255,9 +255,9 @@ async def test_of_a_given_summary_nothing_is_called_invented_by_words_alone(tmp_
     assert shown.endswith(f"+  {OTHERWISE}\n      no matching wording in the document")
     assert "invented" not in shown
     assert "never extracted" not in shown
-    assert found.to_json()["invented"] == [
-        {"sentence": OTHERWISE, "node": found.lineage.draft, "said": "your summary", "doubtful": True}
-    ]
+    (one,) = [one for one in record_json(found)["lineage"]["sentences"] if one["unplaced"]]
+    place = (one["text"], one["invented_in"], one["invented"], one["doubtful"])
+    assert place == (OTHERWISE, found.lineage.draft, "your summary", True)
     assert read_lineage(desk.store, run, encoder=Counting()).embedded
     hints = [" ".join(lines(replace(found.lineage, embedded=embedded))) for embedded in (False, True)]
     assert [("--embeddings" in one, "--trace" in one) for one in hints] == [(True, True), (False, True)]
@@ -286,4 +286,4 @@ async def test_a_query_has_the_facts_of_its_tree_alone(tmp_path: Path) -> None:
     desk = Desk(tmp_path, faithful)
     known(desk.store)
     result = await desk.summarize(chronicle(), words=70, chunk_tokens=128, context_tokens=WINDOW, query="Who sang?")
-    assert read_losses(desk.store, result.run.id).to_json()["facts"] == 0
+    assert len((found := read_losses(desk.store, result.run.id)).kept) == len(found.lost) == 0

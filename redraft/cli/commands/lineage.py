@@ -62,7 +62,7 @@ def lineage(
     """
     from redraft.cli.views import lineages
     from redraft.cli.views.render import show
-    from redraft.report.history.lineage import Lineage, read_lineage
+    from redraft.report.history.lineage import read_lineage
     from redraft.report.history.lost import read_losses
 
     if dry_run and not trace_by:
@@ -74,8 +74,7 @@ def lineage(
     with asked.store_to_read(db) as store:
         read = read_losses if lost else read_lineage
         found: Lineage | Losses = read(store, run_id, encoder=asked.encoder(given["embeddings"]))
-    content = record_json(found) if isinstance(found, Lineage) else found.to_json()
-    show(content, lineages.lines(found), as_json=as_json)
+    show(record_json(found), lineages.lines(found), as_json=as_json)
     return 0
 
 

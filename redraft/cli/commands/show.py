@@ -11,6 +11,7 @@ from redraft.cli import given as asked
 from redraft.cli import hints, options, terminal
 from redraft.cli.output_files import target
 from redraft.cli.sections import command
+from redraft.domain import record_json
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ def _cite(
 
     found = citations_of(store, run, encoder=encoder, link=link, draft=draft)
     if form == "json":
-        render.echo_json(found.to_json())
+        render.echo_json(record_json(found))
     else:
         click.echo(terminal.prose(found.text(form)) if form in ("footnotes", "inline") else found.text(form))
         if without := len(found.without):

@@ -158,8 +158,9 @@ def sentences(lineage: Lineage, places: Places, findings: Sequence[FindingEntry]
 
 
 def _sources(sentence: TracedSentence, places: Places) -> Iterator[SourceEntry]:
+    by = sentence.by or "words"
     for one in sentence.places:
-        yield SourceEntry(place=places.known(one.span), weight=round(one.weight, 3), way=one.way, by=sentence.by)
+        yield SourceEntry(place=places.known(one.span), weight=round(one.weight, 3), way=one.way, by=by)
 
 
 def positions(lineage: Lineage) -> Positions:

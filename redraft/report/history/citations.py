@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from typing import Literal
 from urllib.parse import quote
 
-from pydantic_core import to_jsonable_python
-
 from redraft.domain import Span
 from redraft.errors import UsageError
-from redraft.report.history.lineage import Lineage, Origin, TracedSentence, read_lineage
+from redraft.report.history.lineage import DocumentRead, Lineage, Origin, read_lineage
 from redraft.report.history.quotes import By, basis
 from redraft.store.store import Store
 from redraft.text.languages import language_spans_of
@@ -44,10 +42,10 @@ class Cited:
 
     number: int
     origin: Origin
-    url: str = ""
-    language: str = ""
+    url: str
+    language: str
     """The language of the document there, such as `de`; empty if unknown."""
-    by: By = "words"
+    by: By
     """Whether a judge quoted it for a sentence, or it was matched by wording."""
 
     @property
@@ -70,36 +68,29 @@ class Cited:
 
 
 @dataclass(frozen=True, slots=True)
+class CitedSentence:
+    """A sentence of a summary, and the numbers that it cites."""
+
+    number: int
+    text: str
+    span: Span
+    cites: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Citations:
     """A summary, the numbers that its sentences cite, and the cited places in order of their numbers."""
 
-    lineage: Lineage
+    run: str
+    draft: str
+    document: DocumentRead
+    summary: str
+    sentences: tuple[CitedSentence, ...]
     places: tuple[Cited, ...]
-    by_sentence: Mapping[int, tuple[int, ...]]
 
     def text(self, form: CitationForm) -> str:
         """Return the summary with its citations in one of the text forms."""
         return _FORMS[form](self)
-
-    def to_json(self) -> dict[str, object]:
-        """Return the `show --cite json` contract; fields are added, never changed."""
-        return {
-            "run": self.lineage.run,
-            "draft": self.lineage.draft,
-            "source": {"id": self.lineage.document.id, "title": self.lineage.document.title},
-            "sentences": [
-                {"number": one.number, "text": one.text, "span": list(one.span), "cites": list(self.of(one))}
-                for one in self.lineage.sentences
-            ],
-            "places": [
-                {"number": one.number, **to_jsonable_python(one.origin), "url": one.url, "by": one.by}
-                for one in self.places
-            ],
-        }
-
-    def of(self, sentence: TracedSentence) -> tuple[int, ...]:
-        """Return the numbers that a sentence cites."""
-        return self.by_sentence.get(sentence.number, ())
 
     @property
     def basis(self) -> str:
@@ -108,21 +99,19 @@ class Citations:
         return basis({one.number: one.by for one in self.places}, "citation")
 
     @property
-    def without(self) -> tuple[TracedSentence, ...]:
+    def without(self) -> tuple[CitedSentence, ...]:
         """The sentences without a place in the document; headings need none."""
-        return tuple(
-            one for one in self.lineage.sentences if one.number in self.by_sentence and not self.by_sentence[one.number]
-        )
+        return tuple(one for one in self.sentences if not (one.cites or is_heading(one.text)))
 
     def filled(self, mark: Callable[[tuple[int, ...]], str], between: Callable[[str], str] = str) -> str:
         """Return the summary with `mark` of the citations after each sentence, and `between` applied to its text."""
-        text, made, end = self.lineage.text, "", 0
-        for one in self.lineage.sentences:
-            made += between(clean(text[end : one.span.end]))
-            if cites := self.of(one):
-                made += mark(cites)
+        made, end = "", 0
+        for one in self.sentences:
+            made += between(clean(self.summary[end : one.span.end]))
+            if one.cites:
+                made += mark(one.cites)
             end = one.span.end
-        return made + between(clean(text[end:]))
+        return made + between(clean(self.summary[end:]))
 
 
 def citations_of(
@@ -135,25 +124,21 @@ def citations_of(
 
 def cited(lineage: Lineage, link: str = "") -> Citations:
     """Return the citations of a draft. `link` is a template for the URL of a place, such as "book.html#c{start}"."""
-    places: list[Cited] = []
-    numbers: dict[tuple[Span, By], int] = {}
-    by_sentence: dict[int, tuple[int, ...]] = {}
+    places: dict[tuple[Span, By], Cited] = {}
+    sentences = []
     address, tongues = _Template(link), language_spans_of(lineage.document)
     for sentence in lineage.sentences:
-        if is_heading(sentence.text):
-            continue
-        mine = []
-        for origin in sentence.places:
-            key = origin.span, sentence.by
-            if key not in numbers:
-                numbers[key] = len(places) + 1
+        cites = []
+        for origin in () if is_heading(sentence.text) else sentence.places:
+            key = origin.span, sentence.by or "words"
+            if key not in places:
                 its = next(language for span, language in tongues if origin.span.start < span.end)
                 language = lineage.document.language or its
-                url = address.of(lineage, origin)
-                places.append(Cited(len(places) + 1, origin, url, language, sentence.by))
-            mine.append(numbers[key])
-        by_sentence[sentence.number] = tuple(dict.fromkeys(mine))
-    return Citations(lineage, tuple(places), by_sentence)
+                places[key] = Cited(len(places) + 1, origin, address.of(lineage, origin), language, key[1])
+            cites.append(places[key].number)
+        sentences.append(CitedSentence(sentence.number, sentence.text, sentence.span, tuple(dict.fromkeys(cites))))
+    made = (lineage.run, lineage.draft, lineage.document, lineage.text)
+    return Citations(*made, tuple(sentences), tuple(places.values()))
 
 
 class _Template:
@@ -199,7 +184,7 @@ def _footnotes(found: Citations) -> str:
 
 def _gap(found: Citations) -> str:
     """Return the text before a citation: empty if the summary has no spaces between words."""
-    return "" if is_unspaced(found.lineage.text) else " "
+    return "" if is_unspaced(found.summary) else " "
 
 
 def _inline(found: Citations) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field, PlainSerializer, computed_field
+from pydantic import Field, PlainSerializer
 from pydantic.dataclasses import dataclass as record
 
 from redraft.domain import DEFERRED, Document, Parent, Rounded, Span, computed
@@ -157,21 +157,20 @@ class TracedSentence:
         """The places to show a reader: those quoted by judges, or else those found by wording."""
         return self.judged or self.mapped
 
-    @property
-    def by(self) -> By:
-        """Whether a judge or the wording gives its places."""
-        return "judge" if self.judged else "words"
+    @computed
+    def by(self) -> By | None:
+        """Whether a judge or the wording gives its places; None without places."""
+        return "judge" if self.judged else "words" if self.mapped else None
 
-    @computed_field(alias="by")  # type: ignore[prop-decorator]
-    @property
-    def placed_by(self) -> By | None:
-        """The same; None without places."""
-        return self.by if self.places else None
+    @computed
+    def unplaced(self) -> bool:
+        """Whether it has no place in the intermediate texts and in the document. Headings need none."""
+        return not (self.places or is_heading(self.text))
 
     @computed
     def doubtful(self) -> bool:
         """Whether it may only paraphrase the document: it has no place, and no judge read all of it for that."""
-        return not (self.read or self.places or is_heading(self.text))
+        return self.unplaced and not self.read
 
 
 def came_up(said: str) -> str:
@@ -182,8 +181,12 @@ def came_up(said: str) -> str:
     return f"no matching wording in {'the document' if said == GIVEN_SAID else f'the sources ({said})'}"
 
 
-def _source(document: Document) -> dict[str, str]:
-    return {"id": document.id, "title": document.title}
+def _source(document: Document) -> dict[str, object]:
+    return {"id": document.id, "title": document.title, "notes": document.notes}
+
+
+DocumentRead = Annotated[Document, Field(serialization_alias="source"), PlainSerializer(_source)]
+"""The document behind a record, of which JSON has the id, the title and the notes on reading it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +195,7 @@ class Lineage:
 
     run: str
     draft: str
-    document: Annotated[Document, Field(serialization_alias="source"), PlainSerializer(_source)]
+    document: DocumentRead
     sentences: tuple[TracedSentence, ...]
     members: Annotated[tuple[Member, ...], Field(exclude=True)]
     """All intermediate texts, each after its sources; the draft is the last."""
@@ -212,7 +215,7 @@ class Lineage:
     @property
     def unplaced(self) -> tuple[TracedSentence, ...]:
         """The sentences without a place in the intermediate texts and in the document."""
-        return tuple(one for one in self.sentences if not one.places and not is_heading(one.text))
+        return tuple(one for one in self.sentences if one.unplaced)
 
     @property
     def doubtful(self) -> tuple[TracedSentence, ...]:

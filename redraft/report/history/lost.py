@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
-from redraft.domain import Evaluation, Evidence, Finding, KeyFact, KeyFacts, Pack, PackQuestion, Parent, Span
+from pydantic import Field
+
+from redraft.domain import Evaluation, Evidence, Finding, KeyFact, KeyFacts, Pack, PackQuestion, Parent, Span, computed
 from redraft.errors import RunError
 from redraft.report.history.lineage import NEAR, Lineage, Tracer, came_up
 from redraft.report.history.quotes import FactKey, StatedFact, held_of, yardstick_of
-from redraft.report.history.results import document_read, finding_json
+from redraft.report.history.results import document_read
 from redraft.report.history.trace import GIVEN_SAID, Member
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -30,7 +32,7 @@ class DocumentFact:
     evidence: Evidence
     places: tuple[Span, ...]
     """Where the document says it."""
-    keys: tuple[FactKey, ...] = ()
+    keys: Annotated[tuple[FactKey, ...], Field(exclude=True)] = ()
     """The keys of the document's questions or key facts under which judges know it."""
 
 
@@ -162,7 +164,7 @@ class Losses:
     judged: Mapping[str, StatedFact] = field(default_factory=dict)
     """What the judges of the summary say about facts, by their text. The others are matched by wording."""
 
-    @property
+    @computed
     def by_step(self) -> dict[str, list[int]]:
         """The number of facts lost in each third of the document, by step, and by level for merges."""
         found: dict[str, list[int]] = {}
@@ -171,7 +173,7 @@ class Losses:
             found.setdefault(step_said(loss), [0] * _THIRDS)[loss.third - 1] += 1
         return found
 
-    @property
+    @computed
     def invented_by_step(self) -> dict[str, list[int]]:
         """The number of unplaced sentences in each third of the summary, by the text where they first appeared."""
         levels = {one.name: one.level for one in self.lineage.members}
@@ -185,7 +187,7 @@ class Losses:
             found.setdefault(said, [0] * _THIRDS)[one.span.start * _THIRDS // length] += 1
         return found
 
-    @property
+    @computed
     def findings(self) -> tuple[Finding, ...]:
         """The losses as findings that a reviser can act on: a fact with its passage, an invented sentence with its
         step.
@@ -214,45 +216,6 @@ class Losses:
             for one in self.lineage.invented
         )
         return (*lost, *invented)
-
-    def to_json(self) -> dict[str, object]:
-        """Return the `lineage --lost --json` contract; fields are added, never changed."""
-        return {
-            "run": self.lineage.run,
-            "draft": self.lineage.draft,
-            "by": self.by,
-            "facts": len(self.kept) + len(self.lost),
-            "kept": [fact.text for fact in self.kept],
-            "judged": [
-                {"fact": text, "kept": held.holds, "sentences": list(held.sentences)}
-                for text, held in self.judged.items()
-            ],
-            "lost": [
-                {
-                    "fact": loss.fact.text,
-                    "kind": loss.fact.kind,
-                    "step": loss.step,
-                    "level": loss.level,
-                    "node": loss.node,
-                    "said": loss.said,
-                    "evidence": loss.fact.evidence.text,
-                    "span": list(loss.fact.places[0]) if loss.fact.places else None,
-                    "document": loss.document,
-                    "chapter": loss.chapter,
-                    "pages": loss.pages,
-                    "percent": loss.percent,
-                    "by": "judge" if loss.fact.text in self.judged else "words",
-                }
-                for loss in self.lost
-            ],
-            "invented": [
-                {"sentence": one.text, "node": one.invented_in, "said": one.invented, "doubtful": not one.read}
-                for one in self.lineage.unplaced
-            ],
-            "by_step": self.by_step,
-            "invented_by_step": self.invented_by_step,
-            "findings": [finding_json(one, self.lineage.document) for one in self.findings],
-        }
 
 
 def step_said(loss: Loss) -> str:

@@ -209,9 +209,7 @@ def _marks(citations: Citations | None) -> list[tuple[int, tuple[Cited, ...]]]:
         return []
     by_number = {one.number: one for one in citations.places}
     return [
-        (sentence.span.end, tuple(by_number[number] for number in cites))
-        for sentence in citations.lineage.sentences
-        if (cites := citations.of(sentence))
+        (one.span.end, tuple(by_number[number] for number in one.cites)) for one in citations.sentences if one.cites
     ]
 
 
