@@ -19,6 +19,7 @@ PAYLOAD = "</script><script>window.harmed=1</script><img src=x onerror='window.h
 STRUCTURE = frozenset(
     {"state", "name", "node", "made_from", "goes_on_from", "created", "updated", "draft", "level", "by", "method"}
 )
+SHOWN = "(one) => one.selectedOptions[0].text"
 LIT = """name => [...(CSS.highlights.get(name) ?? [])].map(String)"""
 
 
@@ -90,6 +91,28 @@ def test_a_button_beside_the_paragraph_leads_to_the_sentence_too(page: Any, expo
     button.focus()
     page.keyboard.press("Enter")
     assert page.locator(f"#s{one.number}.chosen").count() == 1
+
+
+def test_the_chapter_field_follows_every_jump_and_still_leads_to_the_start_of_the_chapter(
+    page: Any, exported: Exported
+) -> None:
+    opened(page, exported.page)
+    document, one = exported.dossier.document, traced(exported.dossier)
+    assert document.text is not None
+    field = page.locator("select[data-chapters]")
+    page.click(f"[data-choose='{one.number}']")
+    place = one.sources[0].place.start
+    around = [section["title"] for section in document.sections if section["start"] <= place][-1]
+    assert field.evaluate(SHOWN) == around
+    last = document.sections[-1]
+    page.fill("[data-find] input", document.text[last["end"] - 60 : last["end"]].strip())
+    assert page.inner_text("[data-find-count]") == "1 of 1"
+    assert field.evaluate(SHOWN) == last["title"] != around
+    top = "document.querySelector('[data-text]').scrollTop"
+    within = page.evaluate(top)
+    field.select_option(str(last["start"]))
+    assert page.evaluate(top) < within, "the chapter in which one reads can be chosen, and leads to its start"
+    assert field.evaluate(SHOWN).strip() == last["title"]
 
 
 @pytest.mark.nightly

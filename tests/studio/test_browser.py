@@ -274,11 +274,21 @@ def test_a_click_on_a_sentence_shows_its_source_and_moves_the_page_no_further_th
     page.locator(".prose .mark").first.click()
     page.wait_for_selector(".prose .mark[aria-pressed=true]")
     assert page.evaluate("scrollY") == 0
-    for mark in reversed(page.locator(".prose .mark").all()):
-        mark.click()
+
+    def is_seen() -> bool:
         top, bottom = page.evaluate(_OF_THE_SOURCE)
         pane = page.locator("[data-text]").bounding_box()
-        assert max(0, pane["y"]) <= top < bottom <= min(800, pane["y"] + pane["height"])
+        return bool(max(0, pane["y"]) <= top < bottom <= min(800, pane["y"] + pane["height"]))
+
+    # The last source is at the end of the document, which its pane cannot scroll up to a third of its height.
+    for mark in reversed(page.locator(".prose .mark").all()):
+        mark.click()
+        assert is_seen()
+    for key in "jjk":
+        page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
+        assert page.evaluate("document.querySelector('[data-text]').getBoundingClientRect().bottom") < 0
+        page.keyboard.press(key)
+        assert is_seen(), "the page moves up, too"
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ export class Pane {
     this.offsets = new Offsets(text);
     this.starts = [];
     this.blocks = [];
+    this.onShow = null;
     this.titles = new Map(sections.map(([start, level]) => [this.offsets.units(start), level]));
     this.links = [...links].map((one) => ({ ...one, from: this.offsets.units(one.start), to: this.offsets.units(one.end) }))
       .sort((one, other) => one.from - other.from);
@@ -105,6 +106,7 @@ export class Pane {
     const box = at.getBoundingClientRect(), below = Math.min(box.bottom, box.top + MOST_SEEN) + MARGIN - innerHeight;
     if (below > 0) scrollBy(0, below);
     else if (box.top < MARGIN) scrollBy(0, box.top - MARGIN);
+    this.onShow?.(this.offsets.characters(from));
     return block;
   }
 

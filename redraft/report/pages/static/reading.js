@@ -37,10 +37,23 @@ export class Reading {
   }
 
   chapters(select) {
-    for (const [start, level, title] of this.data.sections) {
+    const sections = this.data.sections, within = new Option();
+    for (const [start, level, title] of sections) {
       select.append(new Option("\u2003".repeat(Math.max(0, level - 1)) + title, start));
     }
-    select.addEventListener("change", () => this.goTo(Number(select.value)));
+    // Shown within a chapter: the chapter itself stays among the choices, and leads to its start.
+    within.hidden = true;
+    select.append(within);
+    select.addEventListener("change", () => {
+      const chosen = select.selectedIndex;
+      this.goTo(Number(select.value));
+      select.selectedIndex = chosen;
+    });
+    this.pane.onShow = (place) => {
+      const around = sections.filter(([start]) => start <= place).at(-1);
+      if (around) within.text = around[2];
+      (around ? within : select.options[0]).selected = true;
+    };
   }
 
   light(name, spans) {
