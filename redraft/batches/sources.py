@@ -11,7 +11,7 @@ from functools import partial
 from glob import glob
 from itertools import islice
 from os.path import exists
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from redraft.batches.dossiers import FOLDER, is_true, page_in, wanted_in
@@ -325,6 +325,16 @@ def _beside(lines: Path, entry: Mapping[str, Any]) -> Path:
 def allow_paths(allowed: bool = True) -> None:
     """Let files of lines name any file of this machine."""
     _paths_allowed.set(allowed)
+
+
+_OF_TEXT = re.compile(r"#[0-9a-f]{8}$")
+"""What a source without a file has, to be told from others of its name."""
+
+
+def source_name(source: str) -> str:
+    """Return a source as people call it: the name of its file or text, or its id in a file of lines."""
+    path, _, line = source.partition(f"{LINES}#")
+    return line or PurePath(_OF_TEXT.sub("", path)).name or source
 
 
 def _kept(store: Store, document: Document) -> str:

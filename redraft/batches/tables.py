@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from math import sqrt
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import quote
 
@@ -18,7 +18,7 @@ from pydantic import Field, computed_field
 from redraft.batches.dossiers import FOLDER, OnWritten, ignore_count, write_pages
 from redraft.batches.engine import Engine, WorkerPool
 from redraft.batches.request import budget_key_of
-from redraft.batches.sources import SUMMARY, BatchItem, items_of, result_of
+from redraft.batches.sources import SUMMARY, BatchItem, items_of, result_of, source_name
 from redraft.batches.worker import Tell, WorkerTerms, deliver
 from redraft.domain import computed
 from redraft.errors import UsageError
@@ -209,7 +209,7 @@ class BatchTotals:
             self.troubles[which] += 1
             named = self.examples.setdefault(which, [])
             if len(named) < NAMED:
-                named.append(item.source)
+                named.append(source_name(item.source))
         if item.state != "done" or item.title is None:
             return
         told = {WORDS: item.words, "calls": item.calls, "USD": item.cost_usd}
@@ -391,7 +391,7 @@ def listed(store: Store, standing: BatchStanding) -> str:
 
 
 def _entry(item: BatchItem) -> str:
-    name = plain(PurePath(item.source).name or item.source)
+    name = plain(source_name(item.source))
     shown = f"[{name}]({quote(item.file)})" if item.file and item.state == "done" else name
     parts = [f"- {shown}: {item.state}"]
     parts += [f"[dossier]({quote(item.dossier)})"] if item.dossier else []

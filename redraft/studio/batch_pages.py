@@ -48,7 +48,6 @@ async def batch(request: Request) -> Response:
         "wanted": wanted,
         "items": await batch_api.items(request),
         "to": _BatchLinks(status.batch, wanted),
-        "title": await read(request, batches.title, status.batch),
         "failures": await read(request, batches.failures, status.batch),
     }
     return page(request, "batch", "batches", batch=status, ended=ended, lines=lines, moves=moves, **values)

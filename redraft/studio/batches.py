@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
+from collections import Counter
 from collections.abc import AsyncIterator
 from math import ceil
 from pathlib import PurePath
 
+from redraft.batches.sources import source_name
 from redraft.batches.tables import BatchStanding, pace_of, report_on, standing_of
 from redraft.domain import record_json
 from redraft.errors import RunError
@@ -35,6 +37,7 @@ from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.feeds import Message
 from redraft.studio.form import error_on_page, on_page, table_on_page
 from redraft.text.sanitizer import scrubbed
+from redraft.text.words import count, count_words
 
 _PAUSE = 1.0
 _USUAL = DraftConfig().model_dump(include={"model", "strategy", "words"})
@@ -73,6 +76,7 @@ def _status(store: Store, standing: BatchStanding, at_work: frozenset[str]) -> B
     return BatchStatus.of(
         standing,
         batch=batch.name,
+        title=_title(store, batch.name),
         items=standing.counts,
         a_minute=pace.a_minute if pace else None,
         seconds_left=pace.seconds_left if pace else None,
@@ -111,18 +115,19 @@ def items(store: Store, name: str, wanted: WantedItems) -> ItemList:
     pages = max(1, ceil(total / wanted.per))
     page = min(wanted.page, pages)
     found = store.batches.some(name, wanted.state, wanted.q, (page - 1) * wanted.per, wanted.per)
-    rows = tuple(_row(store, item) for item in found)
+    names = Counter(source_name(item.source) for item in found)
+    rows = tuple(_row(store, item, is_named_alone=names[source_name(item.source)] == 1) for item in found)
     metrics = tuple(dict.fromkeys(metric for row in rows for metric in row.scores))
     return ItemList(rows=rows, total=total, page=page, pages=pages, metrics=metrics)
 
 
-def title(store: Store, name: str) -> str:
+def _title(store: Store, name: str) -> str:
     """Return the name of a batch, or its first documents if it was given none."""
     if not _MADE.fullmatch(name):
         return name
     found = store.batches.some(name, "", "", 0, _MOST_NAMED)
     more = store.batches.how_many(name) - len(found)
-    said = ", ".join(PurePath(one.source).name.partition("#")[0] or one.source for one in found)
+    said = ", ".join(source_name(one.source) for one in found)
     return f"{said} and {more:,} more" if more else said or name
 
 
@@ -132,7 +137,14 @@ def failures(store: Store, name: str) -> tuple[ItemRow, ...]:
     return tuple(_row(store, one) for one in found[:_MOST_NAMED])
 
 
-def _row(store: Store, item: BatchItemRow) -> ItemRow:
+def _apart(store: Store, item: BatchItemRow) -> str:
+    """Return what tells a document from another of its name: its folder, or its length."""
+    if folder := PurePath(item.source.partition("#")[0]).parent.name:
+        return f"in {folder}"
+    return count(count_words(store.documents.get(item.document).text), "word") if item.document else ""
+
+
+def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True) -> ItemRow:
     run = store.runs.get(item.run) if item.run else None
     draft = store.runs.draft(run.draft) if run and run.draft else None
     used = store.calls.totals(run.id) if run else None
@@ -140,7 +152,8 @@ def _row(store: Store, item: BatchItemRow) -> ItemRow:
     return ItemRow.of(
         item,
         number=item.idx + 1,
-        name=PurePath(item.source).name or item.source,
+        name=source_name(item.source),
+        apart="" if is_named_alone else _apart(store, item),
         title=store.documents.title(document) if document else "",
         words=draft.words if draft else None,
         scores=scores_of(store, run) if run else {},

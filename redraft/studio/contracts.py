@@ -281,6 +281,8 @@ class BatchStatus(Entry):
     """The status of a batch."""
 
     batch: str
+    title: Line
+    """Its name, or its first documents if it was given none."""
     status: BatchStage
     created: str
     items: ItemStates
@@ -333,7 +335,9 @@ class ItemRow(Entry):
     """Its number in the batch, from 1."""
     source: Line
     name: Line
-    """The file name, or the id within a JSONL file."""
+    """The name of its file or text, or the id within a JSONL file."""
+    apart: Line
+    """What tells it from others of its name on this page: the folder, or the number of words."""
     title: Line
     state: State
     short: bool

@@ -59,7 +59,6 @@ def _of_paper(name: str) -> Mapping[str, Any]:
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
     status, said = problem_of(problem, on_page) if problem else (200, None)
     offered = await offer_of(request)
-    batches = [one.batch for one in (await read(request, all_batches, frozenset())).batches]
     settings = [
         group._replace(controls=tuple(one for one in group.controls if one.name not in _SHOWN))
         for group in groups(tuple(offered.models))
@@ -70,7 +69,7 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
         "offer": offered,
         "kinds": KINDS,
         "presets": presets(),
-        "batches": batches,
+        "batches": (await read(request, all_batches, frozenset())).batches,
         "groups": settings,
     }
     return page(request, "experiment_new", "experiments", status, given=values, problem=said, **shared)

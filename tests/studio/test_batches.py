@@ -23,8 +23,9 @@ from redraft.domain import record_json
 from redraft.report.tables import Table
 from redraft.store.batches import Batch, NewItem
 from redraft.store.store import Store
+from redraft.studio import batches
 from redraft.studio.batches import Tables
-from redraft.studio.contracts import BatchList, BatchStatus, BatchTables, ItemList
+from redraft.studio.contracts import BatchList, BatchStatus, BatchTables, ItemList, WantedItems
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer, Seen, summarizer
 from tests.judges import KEY
@@ -123,6 +124,15 @@ def items(client: httpx.Client, batch: str, **wanted: str | int) -> ItemList:
 
 def standing(client: httpx.Client, batch: str = "b") -> BatchStatus:
     return BatchStatus.model_validate(client.get(f"/api/batches/{batch}").json())
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    with Store(tmp_path / "redraft.db") as store:
+        store.batches.open(Batch("b", record_json(BatchRequest(DraftConfig())), {}))
+        paths = ["/in/1901/alpha.txt", "/in/1902/alpha.txt", "/in/1902/beta.txt", "/in/lines.jsonl#a/1"]
+        store.batches.add("b", (NewItem(one, "alpha") for one in paths))
+        shown = [(one.name, one.apart) for one in batches.items(store, "b", WantedItems()).rows]
+        assert shown == [("alpha.txt", "in 1901"), ("alpha.txt", "in 1902"), ("beta.txt", ""), ("a/1", "")]
 
 
 def test_the_list_has_every_batch_with_how_it_stands(client: httpx.Client) -> None:

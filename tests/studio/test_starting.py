@@ -72,7 +72,7 @@ def test_several_files_are_a_batch_with_one_plan(client: httpx.Client) -> None:
     done = ended(client, "two-reports")
     assert (done["items"]["done"], done["words"]) == (2, 40)
     names = [one["name"] for one in client.get("/api/batches/two-reports/items").json()["rows"]]
-    assert [one.partition("#")[0] for one in names] == ["first.md", "second.md"]
+    assert names == ["first.md", "second.md"]
     assert ">two-reports<" in client.get("/batches").text
     shown = client.get("/batches/two-reports").text
     assert "2 of 2 documents done; 1 file was left out" in shown
@@ -82,6 +82,25 @@ def test_several_files_are_a_batch_with_one_plan(client: httpx.Client) -> None:
     assert '<h1 dir="auto">first.md, second.md</h1>' in client.get(f"/batches/{unnamed}").text
     again = client.post("/api/batches", files=files[:2], data={"words": "40", "name": "two/reports"})
     assert (again.status_code, again.json()["left_out"]) == (201, []), "the same settings, without the broken file"
+
+
+def test_a_batch_without_a_name_and_its_documents_are_called_by_their_files(client: httpx.Client) -> None:
+    texts = {"alpha": "The lamp burned all night. " * 30, "beta": "The bell rang. " * 40, "./alpha": "It rained. " * 50}
+    files = [("file", (f"{name}.txt", text.encode(), "text/plain")) for name, text in texts.items()]
+    batch = client.post("/api/batches", files=files, data={"words": "40"}).json()["batch"]
+    assert ended(client, batch)["title"] == "alpha.txt, beta.txt, alpha.txt"
+    rows = client.get(f"/api/batches/{batch}/items").json()["rows"]
+    told = [("alpha.txt", "150 words"), ("beta.txt", ""), ("alpha.txt", "100 words")]
+    assert [(one["name"], one["apart"]) for one in rows] == told
+    shown = client.get(f"/batches/{batch}").text
+    assert ">alpha.txt</bdi>, 100 words</span>" in shown
+    assert ">beta.txt</bdi></span>" in shown
+    named = f'href="/batches/{batch}"><bdi>alpha.txt, beta.txt, alpha.txt</bdi></a> <span class="line">{batch} · '
+    assert named in client.get("/batches").text
+    assert (
+        f'<option value="{batch}">alpha.txt, beta.txt, alpha.txt ({batch})</option>'
+        in client.get("/experiments/new").text
+    )
 
 
 def test_programs_start_batches_of_stored_documents(client: httpx.Client) -> None:
