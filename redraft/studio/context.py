@@ -227,6 +227,8 @@ class StudioContext:
     pending: Pending[WantedRuns]
     planned: Pending[ExperimentPlan] = field(default_factory=Pending)
     """The experiments waiting for confirmation."""
+    notices: Pending[str] = field(default_factory=Pending)
+    """What an action did, for the page that is shown after it."""
     local: dict[str, ModelSettings] = field(default_factory=dict)
     """The models found on this machine, by name."""
     closing: asyncio.Event = field(default_factory=asyncio.Event)

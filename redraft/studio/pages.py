@@ -70,7 +70,11 @@ async def home(request: Request) -> Response:
 async def runs(request: Request) -> Response:
     """Show the list of runs."""
     wanted, listed = query_of(request, RunFilter), await studio_api.runs(request)
-    return page(request, "runs", "runs", listed=listed, wanted=wanted, to=_RunListLinks(wanted, listed))
+    try:
+        said = context_of(request).notices.look(request.query_params.get("said", ""))
+    except UsageError:
+        said = ""
+    return page(request, "runs", "runs", listed=listed, wanted=wanted, to=_RunListLinks(wanted, listed), said=said)
 
 
 class _RunListLinks:

@@ -169,9 +169,13 @@ def _to_refine(store: Store, run: Run, asked: Fork) -> Mapping[str, Any]:
 
 
 async def deleted(request: Request) -> Response:
-    """Delete a run, and show the list."""
-    await delete(request)
-    return RedirectResponse("/runs", 303)
+    """Delete a run, and show the list, which says what was deleted."""
+    found = await run_of(request)
+    title = await read(request, lambda store: store.documents.title(found.document))
+    gone = await delete(request)
+    with_it = ", and its document with it" if gone["documents"] else ""
+    said = f"Run {found.id} of “{title or 'Untitled'}” was deleted{with_it}."
+    return RedirectResponse(f"/runs?said={context_of(request).notices.keep(said)}", 303)
 
 
 WORKING = (

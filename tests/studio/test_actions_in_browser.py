@@ -236,7 +236,9 @@ def test_a_run_is_compared_run_again_and_deleted(page: Any, at: Served, client: 
     page.goto(f"{at.url}/runs/{other}")
     page.click("summary:has-text('Delete')")
     page.click("text=Delete this run")
-    page.wait_for_url("**/runs")
+    page.wait_for_selector(f"[role=status][data-said=yes]:text-is('Run {other} of “The Salt Ledger” was deleted.')")
+    assert page.url == f"{at.url}/runs", "who loads the page again is not told again"
+    assert serious(page) == []
     assert client.get(f"/api/runs/{other}").status_code == 404
 
 

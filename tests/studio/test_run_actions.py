@@ -142,7 +142,10 @@ def test_a_run_is_deleted_for_good(client: httpx.Client) -> None:
     first, second = (begin(client, words=words, text=f"{chapter()} Deleted.") for words in (30, 40))
     for run in (first, second):
         at_rest(client, run)
-    assert client.post(f"/runs/{first}/delete").headers["location"] == "/runs"
+    address = client.post(f"/runs/{first}/delete").headers["location"]
+    said = f'role="status" data-notice>Run {first} of “The Salt Ledger” was deleted.</p>'
+    assert said in client.get(address).text
+    assert "data-notice" not in client.get("/runs?said=made-up").text
     assert client.delete(f"/api/runs/{second}").json()["runs"] == [second]
     assert [client.get(f"/api/runs/{run}").status_code for run in (first, second)] == [404, 404]
 

@@ -3,8 +3,19 @@ import { themed } from "../theme.js";
 
 themed();
 document.getElementById("problem")?.focus();
+announce(document.querySelector("[data-notice]"));
 localTimes(document);
 document.documentElement.dataset.ready = "yes";
+
+/** Screen readers say what changes in a status, not what it began with. Who comes back is not told again. */
+function announce(notice) {
+  if (!notice) return;
+  const words = notice.textContent, address = new URL(location.href);
+  address.searchParams.delete("said");
+  history.replaceState(null, "", address);
+  notice.textContent = "";
+  setTimeout(() => { notice.textContent = words; notice.dataset.said = "yes"; }, 100);
+}
 
 /** Times in the reader's own time zone; the title keeps UTC. */
 export function localTimes(root) {
