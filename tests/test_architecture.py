@@ -47,7 +47,7 @@ RANKS: tuple[frozenset[str], ...] = (
 )
 # Imports within functions, which hide what a module needs. This list may only become shorter.
 LATE_IMPORTS = {
-    ("evaluators/similarity.py", "redraft.evaluators.rouge"),  # brings NLTK
+    ("evaluators/similarity.py", "rouge_score"),  # brings NLTK
     ("builtin/facade.py", "redraft.builtin.model"),  # is not needed where every answer is known
     ("runs/models.py", "redraft.llm"),  # the clients of providers bring LangChain, which only their own models need
     ("runs/driver.py", "redraft.store.postgres"),  # an extra, which may not be there

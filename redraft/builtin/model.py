@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from redraft.builtin import answers, draft, facts, questions, revise
+from redraft.builtin import draft, facts, questions, revise
 from redraft.builtin.identity import IDENTITY
 from redraft.builtin.support import ground_of, reason
 from redraft.domain import Usage
@@ -148,13 +148,13 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(qa.ASK_DOCUMENT, questions.ask_document),
         _bound(qa.RANK_QUESTIONS, questions.rank_questions),
         _bound(qa.ASK_SUMMARY, questions.ask_summary),
-        _bound(qa.ANSWER_FROM_SUMMARY, answers.answer_from_summary),
-        _bound(qa.ANSWER_FROM_DOCUMENT, answers.answer_from_document),
-        _bound(asking.WRITE_ANSWER, answers.write_answer),
-        _bound(qa.COMPARE_ANSWERS, answers.compare_answers),
+        _bound(qa.ANSWER_FROM_SUMMARY, questions.answer_from_summary),
+        _bound(qa.ANSWER_FROM_DOCUMENT, questions.answer_from_document),
+        _bound(asking.WRITE_ANSWER, questions.write_answer),
+        _bound(qa.COMPARE_ANSWERS, questions.compare_answers),
         _bound(qa.ASK_TYPED, questions.ask_typed),
-        _bound(qa.ANSWER_QUESTIONS, answers.answer_questions),
-        _bound(qa.JUDGE_ANSWERS, answers.judge_answers),
+        _bound(qa.ANSWER_QUESTIONS, questions.answer_questions),
+        _bound(qa.JUDGE_ANSWERS, questions.judge_answers),
         _bound(factual.KEYFACTS_ANALYTICAL, facts.grow),
         _bound(factual.KEYFACTS_NARRATIVE, facts.grow),
         _bound(factual.FACTS_FAITHFUL, facts.facts_faithful),

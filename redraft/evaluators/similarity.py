@@ -1,18 +1,23 @@
-"""The similarity of two short answers, from 0 to 1."""
+"""The similarity of two short answers, from 0 to 1, and ROUGE in any language."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 
 from redraft.errors import UsageError
 from redraft.settings import SimilarityName
+from redraft.text import units
 from redraft.text.languages import is_foreign, language_of
+from redraft.text.overlap import common_length
 from redraft.text.vectors import Encoder
+from redraft.text.words import stemmer
 
 Similarity = Callable[[str, str], float]
 """Symmetric; 1 for identical answers, 0 where either is empty."""
@@ -64,10 +69,12 @@ def rouge1(one: str, other: str) -> float:
 
     A text too short to detect its language is read in the document's.
     """
-    # rouge-score imports NLTK, which is slow, and only ROUGE needs it.
-    from redraft.evaluators.rouge import f1
-
     return f1(words(one), words(other), language_of("\n".join(sorted((one, other)))))
+
+
+def f1(one: Sequence[str], other: Sequence[str], language: str) -> float:
+    """Return ROUGE-1 F1 of two texts, given as words, in a language."""
+    return float(_scorer().score(stems(one, language), stems(other, language))["rouge1"].fmeasure)
 
 
 def _same(one: str, other: str) -> float:
@@ -122,3 +129,47 @@ def _in_order(text: str) -> list[str]:
     found = words(_THOUSANDS.sub("", text))
     articles = frozenset[str]() if is_foreign(language_of(text)) else _ARTICLES
     return [word for word in found if word not in articles] or found
+
+
+def rouge_l(text: str, other: str) -> float:
+    """Return ROUGE-L F1 of two texts; for English exactly that of rouge-score with its stemmer."""
+    one, two = map(_stems_of, (text, other))
+    return 2 * common_length(one, two) / (len(one) + len(two)) if one and two else 0.0
+
+
+def _stems_of(text: str) -> list[str]:
+    language = language_of(text)
+    found: list[str] = stems(units.words(text), language) if is_foreign(language) else _english().tokenize(text)
+    return found
+
+
+def stems(words: Sequence[str], language: str) -> list[str]:
+    """Return the stems of lower-case words; for English those of rouge-score's tokenizer, which knows only a to z and 0
+    to 9."""
+    if is_foreign(language):
+        stem = stemmer(language)
+        return [stem(word) or word for word in words]
+    return [token for word in words for token in (_english().tokenize(word) if word.isascii() else [word])]
+
+
+@cache
+def _english() -> Any:
+    # rouge-score imports NLTK, which is slow, and only ROUGE needs it.
+    from rouge_score.tokenizers import DefaultTokenizer
+
+    return DefaultTokenizer(use_stemmer=True)
+
+
+@cache
+def _scorer() -> Any:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    return RougeScorer(["rouge1"], tokenizer=_AsTheyAre())
+
+
+class _AsTheyAre:
+    """A tokenizer for text that is already split into words."""
+
+    def tokenize(self, found: list[str]) -> list[str]:
+        """Return the words."""
+        return found

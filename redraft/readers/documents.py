@@ -20,7 +20,6 @@ from pydantic import TypeAdapter
 from redraft.document import Document, DocumentSection, Mark, Span, content_id
 from redraft.errors import DocumentError, UsageError
 from redraft.readers.builder import TITLE_WIDTH, ReadText
-from redraft.readers.encoding import decode, without_nul
 from redraft.readers.formats import (
     BY_SUFFIX,
     MOST_SECONDS,
@@ -35,7 +34,7 @@ from redraft.readers.formats import (
 )
 from redraft.readers.matter import check, recognised
 from redraft.readers.parts import Choice, chosen
-from redraft.readers.plain import headings, separated, title_of
+from redraft.readers.plain import decode, headings, separated, title_of, without_nul
 from redraft.sources import STDIN, is_no_path, read_file, read_stdin
 from redraft.text.languages import own_language, primary, settled, with_language
 from redraft.text.sanitizer import clean_with_notes, one_line

@@ -7,9 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from redraft.errors import DocumentError
-from redraft.readers.archive import Archive, beside
 from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run, cell_text
-from redraft.readers.markup import Element, child, elements, local, outermost, part, tag, text_in, texts_by_name, xml
+from redraft.readers.markup import (
+    Archive,
+    Element,
+    beside,
+    child,
+    elements,
+    local,
+    outermost,
+    part,
+    tag,
+    text_in,
+    texts_by_name,
+    xml,
+)
 from redraft.readers.matter import Extent
 from redraft.readers.recovery import size
 from redraft.text.sanitizer import one_line

@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from redraft.errors import DocumentError
-from redraft.readers.archive import Archive
 from redraft.readers.builder import BREAK, Builder, ReadText, cell_text
-from redraft.readers.markup import Element, elements, local, outermost, part, tag, text_in, text_of, texts_by_name, xml
+from redraft.readers.markup import (
+    Archive,
+    Element,
+    elements,
+    local,
+    outermost,
+    part,
+    tag,
+    text_in,
+    text_of,
+    texts_by_name,
+    xml,
+)
 from redraft.readers.matter import Extent
 from redraft.readers.recovery import size
 from redraft.text.sanitizer import one_line

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from redraft.document import Mark
 from redraft.errors import DocumentError
 from redraft.readers.builder import ReadText, tidy
-from redraft.readers.encoding import decode
+from redraft.readers.plain import decode
 from redraft.text.sentences import clock, ends_sentence, speaker_at
 
 _CLOCK = r"(?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{1,3}"

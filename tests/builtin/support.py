@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.builtin.answers import answer_from_document, answer_from_summary, compare_answers
-from redraft.builtin.questions import ask_document, ask_summary
+from redraft.builtin.questions import (
+    answer_from_document,
+    answer_from_summary,
+    ask_document,
+    ask_summary,
+    compare_answers,
+)
 from redraft.evaluators.similarity import is_same
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.qa import (

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from benchmarks.common import stories
 from benchmarks.trust_swaps import swaps
-from redraft.builtin.answers import answer_from_document
-from redraft.builtin.questions import ask_summary, ask_whether, read_claim
+from redraft.builtin.questions import answer_from_document, ask_summary, ask_whether, read_claim
 from redraft.prompts.qa import AnswerFromDocumentGiven, AskSummaryGiven, QuestionItem, SummaryLine
 from redraft.text.words import count_words
 from tests.builtin.support import STORY, UNANSWERABLE, UNDECIDED, consistency, found_in, judge, said, sample, split

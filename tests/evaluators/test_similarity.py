@@ -15,8 +15,7 @@ from rouge_score.tokenizers import DefaultTokenizer
 
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.evaluators.rouge import f1, stems
-from redraft.evaluators.similarity import similarity, words
+from redraft.evaluators.similarity import f1, similarity, stems, words
 from redraft.settings import JudgeConfig, SimilarityName
 from redraft.text.languages import language_of, reading
 from redraft.text.sentences import worded

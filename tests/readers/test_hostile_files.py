@@ -12,7 +12,7 @@ import pytest
 
 from redraft.domain import Document
 from redraft.errors import DocumentError
-from redraft.readers import archive, child, documents
+from redraft.readers import child, documents, markup
 from redraft.readers.documents import load_bytes, read_apart
 from redraft.readers.formats import too_large
 from redraft.readers.matter import check
@@ -115,7 +115,7 @@ def test_a_reading_process_has_none_of_our_secrets(monkeypatch: pytest.MonkeyPat
 
 def test_archives_that_unpack_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     bomb = makers.zipped({"[Content_Types].xml": "<Types/>", "word/document.xml": b"<a>" + b" " * 3_000_000})
-    monkeypatch.setattr(archive, "_MOST_OF_ONE", 2_000_000)
+    monkeypatch.setattr(markup, "_MOST_OF_ONE", 2_000_000)
     with pytest.raises(DocumentError, match="larger than 200 MB"):
         child.READERS["docx"](bomb, "a.docx")
 

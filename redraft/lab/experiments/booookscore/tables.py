@@ -11,7 +11,7 @@ from redraft.domain import record_json
 from redraft.evaluators.booookscore import UNTYPED
 from redraft.evaluators.consensus import RESAMPLES, SEED, spread_of_mean
 from redraft.evaluators.reference.keyfacts import ALL
-from redraft.evaluators.rouge import rouge_l
+from redraft.evaluators.similarity import rouge_l
 from redraft.lab.agreement.annotations import Annotations, ConfusionVerdict
 from redraft.lab.agreement.correlation import correlate, of_class
 from redraft.lab.agreement.people import cohens_kappa, equal_share
