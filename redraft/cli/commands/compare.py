@@ -1,20 +1,27 @@
-"""`redraft compare`: which of two summaries of a document is better."""
+"""`redraft compare`, `compare-runs` and `diff`: two summaries by a judge, finished runs, and two drafts of a run."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from redraft.cli import given as asked
-from redraft.cli import options
+from redraft.cli import hints, options
+from redraft.cli.given import store_to_read
+from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over, in_form
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
-from redraft.errors import UsageError
+from redraft.domain import record_json
+from redraft.errors import RunError, UsageError
 from redraft.settings import Compare
 from redraft.sources import STDIN
 
-_EPILOG = """\b
+if TYPE_CHECKING:
+    from redraft.report.history.trace import RunTrace
+
+
+_COMPARE_EPILOG = """\b
 Examples:
   redraft compare book.txt one.md other.md
   redraft compare book.txt one.md other.md -m openai:gpt-5-mini --repeat 3
@@ -30,7 +37,7 @@ in both orders, or the budget is used up.
 
 
 @command(
-    epilog=_EPILOG,
+    epilog=_COMPARE_EPILOG,
     first=("model", "base-url", "context-tokens", "judge", "repeat", "max-cost", "dry-run", "db", "json", "quiet"),
 )
 @options.sources
@@ -58,3 +65,87 @@ def compare(sources: tuple[str, ...], first: str, second: str, **given: Any) -> 
     a, b = asked.text(first, quiet=quiet), asked.text(second, quiet=quiet)
     check_summaries(a, b)
     return carry_out(asked.document_at(sources, given), settings, RunSpec(purpose, given=a, other=b), given)
+
+
+_COMPARE_RUNS_EPILOG = """\b
+Examples:
+  redraft compare-runs 3fa2 9b1c -o compare.html
+  redraft compare-runs first=3fa2 refined=9b1c --format json
+  redraft compare-runs 3fa2 9b1c 77d0 e41a 05cc 6a8e -o models.html
+
+Runs on one document are compared item by item. Runs on several documents are
+grouped by model, strategy and settings, or by the NAME that is given, and paired
+by document. No model is called.
+"""
+
+
+@command("compare-runs", epilog=_COMPARE_RUNS_EPILOG)
+@click.argument("runs", metavar="[NAME=]RUN...", nargs=-1, required=True)
+@form_options("html", "json")
+@options.embeddings
+@options.db
+@options.quiet
+def compare_runs(
+    runs: tuple[str, ...], output: str | None, form: Form | None, embeddings: str | None, db: str | None, quiet: bool
+) -> int:
+    """Compare two runs or more: scores with intervals, the questions and facts on which they differ, paired
+    differences, score against cost, and where in the document they differ.
+    """
+    from redraft.report.dossier.comparison.build import read_beside
+    from redraft.report.pages.comparison import comparison_page
+
+    check_output(output)
+    wanted = form_of(form, output, "add -o compare.html, or --format json")
+    if wanted == "markdown":
+        raise UsageError("a comparison is a page or JSON, not Markdown", hint="name a .html or .json file with -o")
+    encoder = asked.encoder(embeddings)
+    with asked.store_to_read(db) as store:
+        beside = read_beside(store, runs, encoder=encoder)
+    hand_over(in_form(beside, wanted, comparison_page), beside.holds, output, quiet=quiet)
+    return 0
+
+
+_DIFF_EPILOG = """\b
+Examples:
+  redraft diff 3fa2c1d0
+  redraft diff 3fa2 0 2
+"""
+
+
+@command(epilog=_DIFF_EPILOG)
+@click.argument("run_id", metavar="RUN")
+@click.argument("rounds", metavar="[A B]", type=click.IntRange(min=0), nargs=-1)
+@options.db
+@options.as_json
+def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) -> int:
+    """Show what changed between the drafts of rounds A and B of RUN, and which findings each change fixed.
+
+    Without A and B these are the first draft and the run's result.
+    """
+    from redraft.cli.views import history
+    from redraft.cli.views.render import show
+    from redraft.report.history.changes import difference
+    from redraft.report.history.results import document_read
+    from redraft.report.history.trace import read_trace
+    from redraft.text import languages
+
+    if len(rounds) not in {0, 2}:
+        raise UsageError("give two rounds or none", hint="see `redraft diff --help`")
+    with store_to_read(db) as store:
+        read = read_trace(store, run_id)
+        document = document_read(store, read.run)
+    before, after = (read.turn(number) for number in rounds or _ends(read))
+    with languages.reading(document):
+        found = difference(before, after)
+    content = {"run": read.run.id, "from": before.heading(), "to": after.heading(), **record_json(found)}
+    show(content, history.diff_lines(found, before, after, document), as_json=as_json)
+    return 0
+
+
+def _ends(read: RunTrace) -> tuple[int, int]:
+    """The rounds of the first draft and of the run's result."""
+    if read.run.kind == "compare":
+        raise RunError(f"run {read.run.id} compares two summaries, and has no rounds", hint="see `redraft show`")
+    if not read.turns:
+        raise RunError(f"run {read.run.id} has no draft yet", hint=hints.about("resume", read.run.id))
+    return 0, read.number(read.run.draft) or 0

@@ -1,4 +1,4 @@
-"""`redraft pack`: build, export, import and list what the summaries of a document are judged by."""
+"""`redraft pack` and `redraft keyfacts`: build, show, export and import what summaries of a document are judged by."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from redraft.cli import given as asked
 from redraft.cli import options
 from redraft.cli.output_files import check_output, put
 from redraft.cli.presets import preset_option
-from redraft.cli.sections import CommandGroup
+from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import json_text, reading, say
 from redraft.errors import UsageError
-from redraft.settings import BuildQuestions
+from redraft.settings import BuildKeyfacts, BuildQuestions
 from redraft.text.sanitizer import one_line
 
 if TYPE_CHECKING:
     from redraft.domain import KeyFacts, Pack, TypedQuestions
     from redraft.evaluators.reference.pack_file import PackContents
     from redraft.store.store import Store
+
 
 _GROUP_EPILOG = """\b
 Examples:
@@ -223,3 +224,41 @@ def _listed(store: Store) -> list[dict[str, Any]]:
 def _entry(store: Store, one: Pack | KeyFacts | TypedQuestions, created: str, **what: object) -> dict[str, Any]:
     about = {"document": one.document, "title": store.documents.title(one.document), "imported": one.imported}
     return {"pack": one.id, "created": created, **about, **what}
+
+
+_KEYFACTS_EPILOG = """\b
+Examples:
+  redraft keyfacts book.txt
+  redraft keyfacts book.txt --perspective narrative --pruned
+  redraft keyfacts book.txt -m openai:gpt-5-mini --validator openai:gpt-5
+  redraft keyfacts book.txt --json > trees.json
+
+`redraft evaluate --metric keyfact_recall` judges by them, and
+`redraft evaluate --query TEXT` by one tree, when TEXT is its query.
+`redraft pack export` shares them.
+"""
+
+
+@command(
+    epilog=_KEYFACTS_EPILOG,
+    first=("model", "judge", "validator", "perspective", "max-cost", "dry-run", "pruned", "db", "json", "quiet"),
+)
+@options.sources
+@options.keyfact_options
+@options.typed_option("--pruned", section="output", is_flag=True, help="Also show pruned facts, and why.")
+@options.judge_options
+@preset_option
+@options.asking_options
+@options.store_options
+def keyfacts(sources: tuple[str, ...], pruned: bool, **given: Any) -> int:
+    """Find the key facts of SOURCE, unless they are stored already, and show them as trees.
+
+    Each chunk has main facts (roots), supporting facts (branches) and details (leaves). A validator prunes facts that
+    the text does not support, opinions and trivia. Key facts are built once and then kept.
+    """
+    reading(*sources, quiet=given["quiet"])
+    from redraft.cli.runner import carry_out
+    from redraft.runs.prepare import RunSpec
+
+    order = RunSpec(BuildKeyfacts(judging=asked.judging_no_draft(given)))
+    return carry_out(asked.document_at(sources, given), asked.settings(given), order, given, pruned=pruned)

@@ -1,15 +1,26 @@
-"""`redraft read`: what redraft reads of a file."""
+"""`redraft read` and `redraft ask`: what redraft reads of a document, and the answer to a question about it."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from redraft.cli import given as asked
 from redraft.cli import options
+from redraft.cli.output_files import Target, check_output
 from redraft.cli.sections import command
 from redraft.cli.terminal import prose, reading
+from redraft.errors import UsageError
+from redraft.settings import DraftConfig, RefineConfig
 
-_EPILOG = """\b
+if TYPE_CHECKING:
+    from redraft.domain import Document
+    from redraft.report.outputs.formats import Format
+
+
+_READ_EPILOG = """\b
 Examples:
   redraft read report.pdf
   redraft read book.epub --chapters 3-12 --text
@@ -17,7 +28,7 @@ Examples:
 """
 
 
-@command(epilog=_EPILOG)
+@command(epilog=_READ_EPILOG)
 @options.sources
 @options.typed_option("--text", "as_text", section="output", is_flag=True, help="Print the text.")
 @options.part_options
@@ -38,3 +49,70 @@ def read(sources: tuple[str, ...], as_text: bool, as_json: bool, quiet: bool, **
     content = document_json(document) | ({"text": document.text} if as_text else {})
     show(content, [prose(document.text)] if as_text else lines(document), as_json=as_json)
     return 0
+
+
+_ASK_EPILOG = """\b
+Examples:
+  redraft ask book.txt "Why did Crane ring the bell?"
+  redraft ask book.epub "Who is Jem?" -m openai:gpt-5-mini
+  redraft ask report.pdf "What does it cost?" --judge openai:gpt-5 --json
+  redraft ask 3fa2c1d0 "Who wrote the letter?"
+
+SOURCE is a file, or the id of a document or of a run on it. The answer uses
+nothing but the document; if that does not answer the question, the answer is
+"The document does not say." The built-in model can only say that it found no
+sentence with such words. With --judge, the sentences of an answer are judged
+for consistency, like those of a summary.
+"""
+_TEXTS = (".txt", ".md", ".markdown", ".json", "")
+
+
+@command(
+    epilog=_ASK_EPILOG,
+    first=("model", "base-url", "judge", "allow-self-check", "max-cost", "dry-run", "output", "db", "json", "quiet"),
+)
+@options.sources
+@click.argument("question")
+@options.writing_language
+@options.panel_options
+@options.of_field(
+    RefineConfig, "allow_self_check", section="judging", help="Let the model that answers judge its own answer."
+)
+@options.of_field(
+    DraftConfig,
+    "model",
+    help="Model that answers: extractive (built in), openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in"
+    " redraft.toml.",
+)
+@options.reading_options
+@options.typed_option("--output", "-o", section="output", metavar="FILE", help="Write the answer to a file.")
+@options.show_all
+@options.store_options
+def ask(sources: tuple[str, ...], question: str, output: str | None, allow_self_check: bool, **given: Any) -> int:
+    """Answer QUESTION from SOURCE, or several, with citations."""
+    reading(*sources, quiet=given["quiet"])
+    from redraft.cli.runner import carry_out
+    from redraft.runs.request import asking
+
+    check_output(output)
+    if output and Path(output).suffix.lower() not in _TEXTS:
+        raise UsageError("an answer is written as text or JSON", place=output, hint="name a .txt, .md or .json file")
+    form: Format = "json" if output and output.lower().endswith(".json") else "text"
+    target = Target(output, form, given["as_json"])
+    settings, order = asking(
+        asked.settings(given), asked.judging_no_draft(given), question, allow_self_check=bool(allow_self_check)
+    )
+    return carry_out(_source(sources, given), settings, order, given, target=target)
+
+
+def _source(sources: tuple[str, ...], given: dict[str, Any]) -> Document:
+    """The document that is meant: by its path, by its id, or by that of a run."""
+    from redraft.domain import Document
+    from redraft.runs.inputs import document_asked_about
+
+    if len(sources) == 1 and not Path(sources[0]).exists():
+        with asked.store_to_read(given["db"]) as store:
+            found = document_asked_about(store, sources[0])
+        if isinstance(found, Document):
+            return found
+    return asked.document_at(sources, given)

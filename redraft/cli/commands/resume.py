@@ -1,7 +1,8 @@
-"""`redraft resume`: a run that stopped goes on."""
+"""`redraft resume` and `redraft fork`: continue a run that stopped, and refine a draft of one again in another way."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,8 +16,10 @@ from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.report.outputs.formats import Format
+    from redraft.store.runs import Run
 
-_EPILOG = """\b
+
+_RESUME_EPILOG = """\b
 Examples:
   redraft resume 3fa2c1d0
   redraft resume 3fa2 --max-cost 2
@@ -24,7 +27,7 @@ Examples:
 """
 
 
-@command(epilog=_EPILOG)
+@command(epilog=_RESUME_EPILOG)
 @click.argument("run_id", metavar="RUN")
 @options.limit_options
 @options.prices
@@ -52,3 +55,88 @@ def resume(run_id: str, output: str | None, form: Format | None, quiet: bool, **
             store, lambda session: session.resume(run_id, limits=limits), limits=limits, prices=table, quiet=quiet
         )
         return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
+
+
+_FORK_EPILOG = """\b
+Examples:
+  redraft fork 3fa2c1d0 --round 1 -g consistency=0.9
+  redraft fork 3fa2c1d0 --round 0 --policy all --rounds 8
+  redraft fork 3fa2c1d0 --round 2 --findings lost.json
+  redraft fork 3fa2c1d0 --round 0 -m openai:gpt-5 -w 300
+
+`redraft trace RUN` shows the rounds.
+"""
+
+
+@command(
+    epilog=_FORK_EPILOG,
+    first=("round", "model", "words", "goal", "request", "policy", "review", "max-cost", "output", "json"),
+)
+@click.argument("run_id", metavar="RUN")
+@options.typed_option(
+    "--round",
+    "number",
+    section="refining",
+    type=click.IntRange(min=0),
+    required=True,
+    metavar="N",
+    help="The round whose draft to begin with.",
+)
+@options.words
+@options.model
+@options.findings
+@options.requests
+@options.refining_options
+@options.limit_options
+@options.prices
+@options.summary_output
+@options.store_options
+def fork(
+    run_id: str,
+    number: int,
+    findings: str | None,
+    requests: tuple[str, ...],
+    output: str | None,
+    form: Format | None,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Refine the draft of a round of RUN again, as a new run.
+
+    Goals given here are added to those of RUN or replace them. Everything else stays as it was, judges included, unless
+    it is given on the command line. Drafts that are judged already are not judged again.
+    """
+    reading(f"run {run_id}", quiet=quiet)
+    from redraft.cli.runner import work
+    from redraft.cli.views.outcome import finish
+
+    to = target(output, form, as_json=given["as_json"])
+    table = asked.prices(given)
+    with asked.store_to_read(given["db"]) as store:
+        before = store.runs.get(run_id)
+        # What a settings file says is meant for new runs; this one has its settings from the other.
+        refinement = asked.refinement(asked.typed(given), before)
+        changed = _changed(given, before)
+        limits, writer = asked.limits(given, before.limits), changed.get("model", before.settings.model)
+        wanted = asked.findings(findings, requests, writer, review=refinement.review)
+        result = work(
+            store,
+            lambda session: session.fork(run_id, number, refinement=refinement, findings=wanted, **changed),
+            limits=limits,
+            prices=table,
+            quiet=quiet,
+            # The run that it is forked from knows nothing of who is named only now.
+            decider=asked.models_named(asked.typed(given)).get(refinement.decider or ""),
+        )
+        return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
+
+
+def _changed(given: Mapping[str, Any], before: Run) -> Any:
+    """What a fork has otherwise: its length, and another writer with its address. Whoever judged goes on judging."""
+    typed = asked.typed(given, ("words", "model", "base_url", "key_env", "context_tokens"))
+    if typed.keys() <= {"words"}:
+        return typed
+    made = asked.settings({"model": before.settings.model, **typed})
+    changed = {name: getattr(made, name) for name in ("model", "base_url", "key_env", *made.model_fields_set)}
+    judging = before.judging
+    return changed if judging is None or judging.judges else {**changed, "judges": (before.settings.model,)}

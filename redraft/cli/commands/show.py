@@ -1,4 +1,4 @@
-"""`redraft show`: what came of a run."""
+"""`redraft show` and `redraft export`: the result of a run, and everything about it in one file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import hints, options, terminal
-from redraft.cli.output_files import target
+from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over, in_form, target
 from redraft.cli.sections import command
 from redraft.domain import record_json
 from redraft.errors import UsageError
@@ -70,8 +70,7 @@ def show(
     `redraft trace RUN` shows its findings. For a run that built questions or key facts, compared two summaries, or
     asked a question, it shows these, the verdict, or the answer with its citations.
     """
-    from redraft.cli.views import render
-    from redraft.cli.views.outcome import finish, hand_over
+    from redraft.cli.views import outcome, render
     from redraft.report.history.results import read_result
     from redraft.report.history.trace import at_round
 
@@ -96,12 +95,12 @@ def show(
                 render.echo_json(result.record().model_dump(mode="json") | more)
                 return 0
             if result.status == "done":
-                finish(store, result, as_json=False, quiet=quiet)
+                outcome.finish(store, result, as_json=False, quiet=quiet)
                 return 0
         else:
             for piece in () if to.as_json else parts:
                 click.echo(render.piece_text(piece))
-            hand_over(store, result, to, encoder=encoder, more=more)
+            outcome.hand_over(store, result, to, encoder=encoder, more=more)
     if not quiet and not to.as_json:
         _tell(result, output)
         for line in render.chapter_lines(result):
@@ -159,3 +158,49 @@ def _comparison(store: Store, result: Result) -> dict[str, object]:
         return {"answer": read_answer(store, result.run.id).to_json()}
     done = result.run.kind == "compare" and result.status == "done"
     return {"comparison": compared(store, result).to_json()} if done else {}
+
+
+_EXPORT_EPILOG = """\b
+Examples:
+  redraft export 3fa2c1d0 -o dossier.html
+  redraft export 3fa2 --no-source -o to-send.html
+  redraft export 3fa2 --format markdown | less
+  redraft export 3fa2 --format json > run.json
+
+The HTML file is self-contained: it works offline, and includes the document's
+text unless --no-source is given.
+"""
+
+
+@command(epilog=_EXPORT_EPILOG)
+@click.argument("run_id", metavar="RUN")
+@form_options("html", "markdown", "json")
+@options.typed_option(
+    "--no-source", section="output", is_flag=True, help="Leave out the document's text, except for cited passages."
+)
+@options.embeddings
+@options.db
+@options.quiet
+def export(
+    run_id: str,
+    output: str | None,
+    form: Form | None,
+    no_source: bool,
+    embeddings: str | None,
+    db: str | None,
+    quiet: bool,
+) -> int:
+    """Export RUN as one file: the summary beside the document, the sources of each sentence, findings, rounds, key
+    facts, partial summaries, calls, settings and prompts.
+    """
+    from redraft.report.dossier.build import read_dossier
+    from redraft.report.pages.comparison import dossier_markdown
+    from redraft.report.pages.dossier import dossier_page
+
+    check_output(output)
+    wanted = form_of(form, output, f"redraft export {run_id} -o dossier.html")
+    encoder = asked.encoder(embeddings)
+    with asked.store_to_read(db) as store:
+        dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
+    hand_over(in_form(dossier, wanted, dossier_page, dossier_markdown), dossier.holds, output, quiet=quiet)
+    return 0
