@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import count
+from typing import Annotated
+
+from pydantic import InstanceOf, PlainSerializer
 
 from redraft.agents.accounts import gather_all
-from redraft.domain import Document, Totals
+from redraft.domain import Document, Totals, computed
 from redraft.errors import BudgetError, NothingSaidError, PromptError, StoreError, UsageError
 from redraft.events import Noted, PartDone
 from redraft.llm.budget import PriceTable
 from redraft.report.history.citations import citations_of
+from redraft.report.history.lineage import DocumentRead
 from redraft.report.history.results import Result, read_result
 from redraft.report.outputs.formats import Template, TemplateSection
 from redraft.report.outputs.paper import Paper, PaperPart, lacks, with_basis, writer_of
@@ -27,7 +31,6 @@ from redraft.runs.request import with_places
 from redraft.settings import EXTRACTIVE, DraftConfig, Purpose
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.text.words import count_words
 
 FORM = "form"
 NOTHING = "The document says nothing about this."
@@ -49,7 +52,7 @@ class FilledSection:
     silent: bool = False
     """Whether the document says nothing about it."""
 
-    @property
+    @computed
     def status(self) -> str:
         """Return its status as one word."""
         if self.result is not None and self.result.draft is not None:
@@ -70,49 +73,21 @@ class FilledSection:
             return f"Not drafted: {self.failure.message}."
         return NOTHING if self.silent else _NOT_MADE
 
-    def to_json(self) -> dict[str, object]:
-        """Return the section as JSON."""
-        drafted = self.result is not None and self.result.draft is not None
-        return {
-            "title": self.section.title,
-            "level": self.section.level,
-            "limit": self.section.words,
-            "query": self.section.query,
-            "status": self.status,
-            "run": self.run,
-            "text": self.text if drafted else None,
-            "words": count_words(self.text) if drafted else None,
-            "scores": self.result.scores if self.result else {},
-            "self_check": bool(self.result and self.result.self_checked),
-            "gaps": [asdict(gap) for gap in self.result.gaps] if self.result else [],
-            "error": asdict(self.failure) if self.failure else None,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class FilledForm:
     """A template filled from a document."""
 
     template: Template
-    document: Document
-    filled: tuple[FilledSection, ...]
+    document: DocumentRead
+    sections: tuple[FilledSection, ...]
     usage: Totals
-    stopped: BudgetError | None = None
+    stopped: Annotated[InstanceOf[BudgetError], PlainSerializer(str)] | None = None
 
-    @property
+    @computed
     def complete(self) -> bool:
         """Return whether all sections are complete."""
-        return all(one.complete for one in self.filled)
-
-    def to_json(self) -> dict[str, object]:
-        """Return the JSON of `summarize --template --json`. Fields may be added but never changed."""
-        return {
-            "template": self.template.name,
-            "source": {"id": self.document.id, "title": self.document.title, "notes": list(self.document.notes)},
-            "complete": self.complete,
-            "sections": [one.to_json() for one in self.filled],
-            "usage": asdict(self.usage),
-        }
+        return all(one.complete for one in self.sections)
 
 
 async def fill(
@@ -171,7 +146,7 @@ def _settings(settings: DraftConfig, section: TemplateSection) -> DraftConfig:
 
 def form_paper(store: Store, form: FilledForm, *, notes: bool) -> Paper:
     """Return the form with its headings; with `notes`, sentences cite the document."""
-    by_section = {made.section: made for made in form.filled}
+    by_section = {made.section: made for made in form.sections}
     sections = form.template.sections
     first = sections[0]
     has_title = first.level == 1 and first.words is None
@@ -180,7 +155,7 @@ def form_paper(store: Store, form: FilledForm, *, notes: bool) -> Paper:
         for one in sections[has_title:]
     ]
     title = first.title if has_title else form.document.title or "Summary"
-    translated = next((made.result.settings.language for made in form.filled if made.result), None)
+    translated = next((made.result.settings.language for made in form.sections if made.result), None)
     language = "" if translated else form.document.language
     return with_basis(Paper(title, tuple(parts), about=tuple(_about(form)), language=language, is_titled=has_title))
 
@@ -192,10 +167,10 @@ def _part(store: Store, section: TemplateSection, made: FilledSection, *, notes:
 
 
 def _about(form: FilledForm) -> Iterator[str]:
-    writer = next((made.result.settings.model for made in form.filled if made.result), "")
+    writer = next((made.result.settings.model for made in form.sections if made.result), "")
     by = f", by {writer_of(writer)}" if writer else ""
-    yield f"From {form.document.title}{by}; redraft, {len(form.filled)} sections."
-    for made in form.filled:
+    yield f"From {form.document.title}{by}; redraft, {len(form.sections)} sections."
+    for made in form.sections:
         yield from (f"{made.section.title}: {said}" for said in (lacks(made.result) if made.result else ()))
     for note in form.document.notes:
         yield f"The document: {note}."

@@ -238,7 +238,7 @@ def opinions_of(store: Store, run: str) -> OpinionList:
 
 def say(store: Store, run: str, given: OpinionGiven) -> OpinionList:
     """Store an opinion on a finding of a run, or withdraw it, and return all opinions."""
-    turns = read_trace(store, run).turns
+    turns = read_trace(store, run).rounds
     drafts = [turn.draft.id for turn in turns if any(one.id == given.finding for one in turn.findings)]
     if not drafts:
         result = read_result(store, run)

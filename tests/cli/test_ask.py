@@ -67,16 +67,17 @@ def test_the_json_and_the_file_have_the_same_and_the_run_is_listed_and_shown(com
     done = command.run("ask", "book.md", named(5), "--judge", "openai:j", "--json", "-q", "-o", "answer.json")
     told = done.json
     assert (command.folder / "answer.json").read_text("utf-8") == done.out
-    assert (told["answered"], told["answer"], told["question"]) == (True, ANSWER, named(5))
-    assert told["sentences"] == [{"text": ANSWER, "citation": 1}]
-    (cited,) = told["citations"]
+    answer = told["answer"]
+    assert (answer["answered"], told["summary"], answer["question"]) == (True, ANSWER, named(5))
+    assert answer["sentences"] == [{"text": ANSWER, "citation": 1}]
+    (cited,) = answer["citations"]
     assert set(cited) == {"number", "quote", "span", "place", "chapter", "pages", "document"}
-    assert told["consistency"]["score"] == 1.0
+    assert told["metrics"]["consistency"]["score"] == 1.0
     assert told["judges"] == ["openai:j"]
 
     listed = command.run("runs", "--json").json["runs"][0]
     assert (listed["run"], listed["kind"], listed["scores"]) == (told["run"], "ask", {"consistency": 1.0})
-    assert command.run("show", told["run"], "--json").json["answer"]["citations"] == told["citations"]
+    assert command.run("show", told["run"], "--json").json == told
     shown = command.run("show", told["run"])
     assert shown.out.startswith(f"{ANSWER} [1]\n\n[1] ")
     assert "consistency  1.00" in command.run("trace", told["run"]).out
@@ -84,7 +85,7 @@ def test_the_json_and_the_file_have_the_same_and_the_run_is_listed_and_shown(com
     assert (again.code, again.out) == (0, "")
     assert (command.folder / "answer.txt").read_text("utf-8") == shown.out
     (latest, *_) = command.run("runs", "--json", "--kind", "ask").json["runs"]
-    assert command.run("resume", latest["run"], "--json").json["answer"] == ANSWER
+    assert command.run("resume", latest["run"], "--json").json["summary"] == ANSWER
 
 
 def test_a_dry_run_tells_the_price_and_asks_nobody(command: Inside) -> None:

@@ -38,9 +38,9 @@ def test_each_chapter_has_a_summary_of_its_own_and_all_have_one(command: Inside)
     assert [one["title"] for one in chapters] == [title for title, _ in trees("alder", 3)]
     assert chapters[0]["pages"].startswith("1")
     for number, one in enumerate(chapters, 1):
-        assert f"In chapter {number} the alder" in one["summary"]
-        assert one["words"] <= 30
-        assert one["source"]["title"] == f"All about the alder: Chapter {number}: The alder"
+        assert f"In chapter {number} the alder" in one["result"]["summary"]
+        assert one["result"]["words"] <= 30
+        assert one["result"]["source"]["title"] == f"All about the alder: Chapter {number}: The alder"
     assert made["words"] <= 60
     # A draft of each chapter and one of them all, which happens to be tidied.
     assert made["usage"]["calls"] + made["usage"]["cached"] == plan["calls"] + 1 > 3
@@ -62,13 +62,13 @@ def test_they_are_printed_written_listed_and_traced(command: Inside) -> None:
     assert "Chapter 3: The alder" in shown.err
     assert "the summary of “Chapter 1: The alder”" in " ".join(command.run("lineage", run["run"]).out.split())
     assert "3 chapters, each with a run of its own:" in command.run("trace", run["run"]).out
-    chapters = command.run("trace", run["run"], "--json").json["chapters"]
-    chapter = command.run("show", run["run"], "--json").json["chapters"][1]["run"]
+    chapters = command.run("trace", run["run"], "--json").json["result"]["chapters"]
+    chapter = command.run("show", run["run"], "--json").json["chapters"][1]["result"]["run"]
     assert [one["title"] for one in chapters] == [title for title, _ in trees("alder", 3)]
-    assert chapters[1]["run"] == chapter
+    assert chapters[1]["result"]["run"] == chapter
     dossier = command.run("export", run["run"], "--format", "json").json["chapters"]
     assert [(one["title"], one["run"], one["summary"]) for one in dossier] == [
-        (one["title"], one["run"], one["summary"]) for one in chapters
+        (one["title"], one["result"]["run"], one["result"]["summary"]) for one in chapters
     ]
     assert all(one["pages"] and one["end"] > one["start"] and one["words"] for one in dossier)
     markdown = command.run("export", run["run"], "--format", "markdown").out
@@ -94,10 +94,10 @@ def _exported(command: Inside, run: str) -> str:
 def test_a_forgotten_chapter_is_made_again_by_who_goes_on(command: Inside) -> None:
     name = in_markdown(command.folder)
     made = command.run("summarize", name, *SMALL, "--json").json
-    command.run("forget", made["chapters"][0]["run"], "--yes", "-q")
-    assert command.run("show", made["run"], "--json").json["chapters"][0]["run"] is None
+    command.run("forget", made["chapters"][0]["result"]["run"], "--yes", "-q")
+    assert command.run("show", made["run"], "--json").json["chapters"][0]["result"] is None
     again = command.run("resume", made["run"], "--json", "-q").json
-    assert again["chapters"][0]["summary"] == made["chapters"][0]["summary"]
+    assert again["chapters"][0]["result"]["summary"] == made["chapters"][0]["result"]["summary"]
     assert again["summary"] == made["summary"]
 
 
@@ -108,7 +108,7 @@ def test_chapters_are_judged_and_refined_by_themselves(command: Inside) -> None:
     done = command.run("summarize", name, *SMALL, *options)
     made = done.json
     assert done.code == 3
-    for one in (made, *made["chapters"]):
+    for one in (made, *(chapter["result"] for chapter in made["chapters"])):
         assert one["kind"] == "refine"
         assert set(one["scores"]) == {"booookscore"}
         assert one["goals"]["booookscore"]["at_least"] == 0.9
@@ -127,7 +127,7 @@ def test_one_budget_is_for_all_and_what_there_is_is_shown(command: Inside) -> No
     again = command.run("resume", made["run"], "--max-calls", "20", "--json", "-q").json
     assert again["status"] == "done"
     assert again["usage"]["calls"] == 5
-    assert {one["status"] for one in again["chapters"]} == {"done"}
+    assert {one["result"]["status"] for one in again["chapters"]} == {"done"}
 
 
 @pytest.mark.nightly
@@ -147,7 +147,7 @@ def test_killed_and_resumed_nothing_is_paid_twice(tmp_path: Path) -> None:
         done = command.run("resume", run["run"], "--json")
         again = [seen for seen in server.seen[before:] if str(seen.messages) in answered]
     assert done.code == 0, done.err
-    assert {one["status"] for one in done.json["chapters"]} == {"done"}
+    assert {one["result"]["status"] for one in done.json["chapters"]} == {"done"}
     # What was answered and not yet stored when the process died is asked for again: no more than was under way.
     assert len(again) <= 2
     assert (tmp_path / "out.md").read_text("utf-8").count("\n## ") == 5
@@ -166,7 +166,7 @@ def test_a_chapter_that_nothing_comes_of_is_named_and_left_out(tmp_path: Path) -
     made = done.json
     assert done.code == 3
     assert [gap["chunk"] for gap in made["gaps"]] == [1]
-    assert [bool(one["summary"]) for one in made["chapters"]] == [True, False, True]
+    assert [bool(one["result"]["summary"]) for one in made["chapters"]] == [True, False, True]
     assert "chapter 2 of 3 is left out" in done.err
 
 

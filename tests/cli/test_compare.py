@@ -80,21 +80,23 @@ def test_the_json_keeps_the_contract(command: Inside, done: Done) -> None:
 
     assert made.err == ""
     said = made.json
-    assert set(said) == {
-        "run", "source", "model", "judges", "summaries", "outcome", "judged", "unjudged", "same", "document_read",
-        "preference", "agreement", "judgings", "certificate", "usage",
-    }  # fmt: skip
+    assert set(said) >= {"run", "kind", "source", "model", "judges", "metrics", "comparison", "usage"}
     assert set(said["source"]) == {"id", "title", "language", "tokens", "chunks", "notes"}
-    assert (said["summaries"]["a"]["words"], said["summaries"]["b"]["sentences"]) == (28, 5)
-    assert set(said["preference"]) == set(ASPECTS)
-    assert said["preference"]["structure"] == {
+    assert set(said["comparison"]) == {"a", "b", "winner"}
+    assert (said["comparison"]["a"]["words"], said["comparison"]["b"]["sentences"]) == (28, 5)
+    preference = said["metrics"]["preference"]
+    details = preference["details"]
+    assert set(details["aspects"]) == set(ASPECTS)
+    assert said["comparison"]["winner"] == details["aspects"]["overall"]["winner"]
+    assert details["aspects"]["structure"] == {
         "winner": "tie", "a": 0, "b": 0, "tie": 2, "leaning_a": 0, "leaning_b": 0, "order_decides": 2, "unjudged": 0,
     }  # fmt: skip
-    assert (said["document_read"], said["judged"], said["unjudged"], said["agreement"]) == (True, 2, 0, 1.0)
-    assert len(said["judgings"]) == 2
-    assert set(said["judgings"][0]) == {"judge", "document_read", "verdicts", "a_first", "b_first", "trouble"}
-    assert said["judgings"][0]["a_first"]["reason"] == "They tell of 3 and 5 keepers."
-    behind = said["certificate"]
+    assert (preference["judged"], preference["unjudged"]) == (2, 0)
+    assert (details["document_read"], details["agreement"]) == (True, 1.0)
+    assert len(details["judgings"]) == 2
+    assert set(details["judgings"][0]) == {"judge", "document_read", "verdicts", "a_first", "b_first", "trouble"}
+    assert details["judgings"][0]["a_first"]["reason"] == "They tell of 3 and 5 keepers."
+    behind = preference["certificate"]
     assert (behind["judges"], behind["metric"], behind["agrees"]) == (["openai:m"], "preference", UNCHECKED)
     assert command.run("resume", said["run"], "--json").json == said
 
@@ -103,7 +105,7 @@ def test_show_runs_and_trace_know_a_comparison(command: Inside, done: Done) -> N
     run = command.run("compare", "book.md", "poor.md", "good.md", "--repeat", "2", "--json").json["run"]
 
     assert command.run("show", run).out == done.out
-    assert command.run("show", run, "--json").json["comparison"] == command.run("resume", run, "--json").json
+    assert command.run("show", run, "--json").json == command.run("resume", run, "--json").json
     listed = command.run("runs", "--json").json["runs"]
     assert [(one["kind"], one["preferred"], one["scores"]) for one in listed if one["run"] == run] == [
         ("compare", "b", {})
@@ -177,9 +179,8 @@ def test_what_a_judge_says_is_harmless_on_a_terminal(tmp_path: Path) -> None:
     with keepers_court(tmp_path, Evil()) as court:
         (tmp_path / "good.md").write_text(GOOD, "utf-8")
         done = court.run("compare", "book.md", "poor.md", "good.md")
-        reason = court.run("compare", "book.md", "poor.md", "good.md", "--json").json["judgings"][0]["a_first"][
-            "reason"
-        ]
+        shown = court.run("compare", "book.md", "poor.md", "good.md", "--json").json
+    reason = shown["metrics"]["preference"]["details"]["judgings"][0]["a_first"]["reason"]
 
     assert done.code == 0, done.err
     assert reason.startswith("It is red warning: nothing so so")
@@ -198,13 +199,14 @@ def test_the_built_in_model_prefers_what_nothing_contradicts_and_knows_no_order(
     there = command.run("compare", str(SAMPLE), "good.md", "poor.md", "--json").json
     back = command.run("compare", str(SAMPLE), "poor.md", "good.md", "--json").json
 
-    assert there["document_read"]
+    details, turned = (one["metrics"]["preference"]["details"] for one in (there, back))
+    assert details["document_read"]
     for aspect in ASPECTS:
-        one, other = there["preference"][aspect], back["preference"][aspect]
+        one, other = details["aspects"][aspect], turned["aspects"][aspect]
         assert one["order_decides"] == one["leaning_a"] == one["leaning_b"] == 0
         assert (other["a"], other["b"], other["tie"]) == (one["b"], one["a"], one["tie"])
-    assert there["preference"]["overall"]["winner"] == "a"
-    assert there["preference"]["detail"]["winner"] is None
+    assert there["comparison"]["winner"] == "a"
+    assert details["aspects"]["detail"]["winner"] is None
 
 
 @pytest.mark.slow

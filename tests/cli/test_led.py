@@ -58,7 +58,7 @@ def test_the_decider_is_asked_and_nobody_else_decides(command: Inside, leading: 
     assert leading.decisions
     asked = command.run("trace", done.json["run"], "--json").json
     assert asked["policy"] == "agent"
-    assert [made["accepted"] for made in asked["rounds"]] == [True] * len(asked["rounds"])
+    assert [made["round"]["accepted"] for made in asked["rounds"]] == [True] * len(asked["rounds"])
     assert models_asked(command, done.json["run"])["decide"] == {"openai:lead"}
     assert models_asked(command, done.json["run"])["revise"] == {"openai:m"}
 

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -44,8 +45,8 @@ def review(command: Inside, *lines: str) -> Done:
     return command.run(*REFINE, "--review", "--json", stdin="".join(f"{line}\n" for line in lines).encode())
 
 
-def traced(command: Inside, done: Done) -> list[dict[str, object]]:
-    rounds: list[dict[str, object]] = command.run("trace", done.json["run"], "--json").json["rounds"]
+def traced(command: Inside, done: Done) -> list[Any]:
+    rounds: list[Any] = command.run("trace", done.json["run"], "--json").json["rounds"]
     return rounds
 
 
@@ -78,10 +79,10 @@ def test_findings_are_dropped_and_requests_are_added(command: Inside) -> None:
     assert "what to change: " in done.err
     first = traced(command, done)[0]
     made = traced(command, done)[1]
-    assert made["aims"] == ["review"]
-    requests = [one for one in first["findings"] if one["metric"] == "review"]  # type: ignore[attr-defined]
+    assert made["round"]["aims"] == ["review"]
+    requests = first["metrics"]["review"]["findings"]
     assert [one["explanation"] for one in requests] == ["Say more about the station."]
-    assert made["to_fix"] == [requests[0]["id"]]
+    assert made["round"]["findings"] == [requests[0]["id"]]
 
 
 @pytest.mark.slow
@@ -155,8 +156,8 @@ def test_a_request_beside_an_edited_draft_is_for_the_next_revision(command: Insi
     done = review(command, "a Say how the story ends.", "e", "", "", "s")
 
     rounds = traced(command, done)
-    assert [one["reason"] for one in rounds][1] == "edited by hand"
-    assert rounds[2]["aims"] == ["review"]
+    assert [one["round"]["reason"] for one in rounds][1] == "edited by hand"
+    assert rounds[2]["round"]["aims"] == ["review"]
 
 
 @pytest.mark.slow
@@ -166,7 +167,10 @@ def test_the_draft_is_edited_and_judged_instead_of_a_revision(command: Inside) -
     assert "edited (28 words); enter judges it" in done.err
     assert done.json["summary"] == told(1, 2, 3, 4)
     assert done.json["scores"]["consistency"] == 1
-    assert [(one["reason"], one["accepted"]) for one in traced(command, done)][1] == ("edited by hand", True)
+    assert [(one["round"]["reason"], one["round"]["accepted"]) for one in traced(command, done)][1] == (
+        "edited by hand",
+        True,
+    )
 
 
 @pytest.mark.slow

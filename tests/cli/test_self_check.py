@@ -70,7 +70,7 @@ def test_it_is_said_beside_every_figure(command: Inside) -> None:
     for words in (("show", run), ("trace", run), ("runs",)):
         shown = command.run(*words)
         assert "self-check" in shown.out + shown.err, words
-    assert command.run("trace", run, "--json").json["self_check"] is True
+    assert command.run("trace", run, "--json").json["result"]["self_check"] is True
     assert command.run("runs", "--json").json["runs"][0]["self_check"] is True
     assert command.run("export", run, "-o", "page.html", "-q").code == 0
     assert "<small>self-check</small>" in (command.folder / "page.html").read_text("utf-8")

@@ -54,9 +54,9 @@ def test_the_sentences_come_from_where_lineage_has_them_from(dossier: Dossier, s
 
 def test_the_rounds_are_those_of_the_trace(dossier: Dossier, shelf: tuple[Store, str]) -> None:
     trace = read_trace(*shelf)
-    assert [one.draft for one in dossier.rounds] == [turn.draft.id for turn in trace.turns]
-    assert [one.scores for one in dossier.rounds] == [turn.scores for turn in trace.turns]
-    assert [one.taken for one in dossier.rounds] == [turn.made.accepted for turn in trace.turns]
+    assert [one.draft for one in dossier.rounds] == [turn.draft.id for turn in trace.rounds]
+    assert [one.scores for one in dossier.rounds] == [turn.scores for turn in trace.rounds]
+    assert [one.taken for one in dossier.rounds] == [turn.round.accepted for turn in trace.rounds]
     assert [one.number for one in dossier.rounds if one.result] == [trace.number(trace.run.draft)]
     assert len(dossier.rounds) > 1
 

@@ -340,7 +340,7 @@ async def test_an_installed_metric_is_a_goal_under_every_policy(
     (Path(court.store.path).parent / "site" / "wordy-1.0.dist-info" / "entry_points.txt").unlink()
     plugins.names.cache_clear()
     assert aim_of("mentions") is None
-    assert [turn.evaluations["mentions"].score for turn in read_trace(court.store, result.run.id).turns][-1] == 1.0
+    assert [turn.evaluations["mentions"].score for turn in read_trace(court.store, result.run.id).rounds][-1] == 1.0
 
 
 def test_what_is_not_there_is_told_with_what_is(install: Any) -> None:

@@ -295,7 +295,7 @@ async def test_both_summaries_are_kept_even_where_one_could_pass_for_the_other(b
     posing = OTHER.removeprefix(GIVEN) + B
     one = await bench.compare(posing, B)
 
-    assert (one.first.draft.text, one.second.draft.text) == (posing, B)
-    assert one.first.draft.id != one.second.draft.id
+    assert (one.a.draft.text, one.b.draft.text) == (posing, B)
+    assert one.a.draft.id != one.b.draft.id
     assert one.result.run.document == content_id(bench.court.document.text)
-    assert one.second.statistics["summary"]["words"] == one.second.draft.words == 14
+    assert one.b.statistics["summary"]["words"] == one.b.draft.words == 14

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from redraft import JudgeConfig
-from redraft.domain import Document, Evaluation
+from redraft.domain import Document, Evaluation, record_json
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import evaluators
 from redraft.evaluators.statistics import Statistics
@@ -103,7 +103,7 @@ async def test_they_stand_once_beside_the_metrics_and_have_no_score(court: Court
     assert result.scores == {"consistency": 1.0}
     assert result.record().scores == {"consistency": 1.0}
     assert scores_of(court.store, court.store.runs.get(result.run.id)) == {"consistency": 1.0}
-    assessed: Any = result.assessment()
+    assessed: Any = result.model_dump()
     assert assessed["metrics"]["statistics"]["details"] == result.statistics
     assert result.complete
 
@@ -113,16 +113,17 @@ async def test_every_draft_of_a_refinement_is_measured(tmp_path: Path) -> None:
     court = Court(tmp_path)
     result: Result = await court.refine(told(1, wrong={2: "Bob"}))
     trace = read_trace(court.store, result.run.id)
-    shown: Any = trace.to_json()
+    shown: Any = record_json(trace)
 
-    assert len(trace.turns) > 1
+    assert len(trace.rounds) > 1
     assert set(result.initial_scores) == set(result.scores) == {"coverage", "consistency"}
     assert result.initial["statistics"].outcome == "measured"
-    assert [made["statistics"]["summary"]["words"] for made in shown["rounds"]] == [
-        turn.draft.words for turn in trace.turns
+    assert [made["metrics"]["statistics"]["details"]["summary"]["words"] for made in shown["rounds"]] == [
+        turn.draft.words for turn in trace.rounds
     ]
-    assert all(set(made["scores"]) == set(made["unjudged"]) == set(result.scores) for made in shown["rounds"])
-    assert shown["rounds"][-1]["statistics"] == result.record().statistics
+    assert all(set(made["scores"]) == set(result.scores) for made in shown["rounds"])
+    assert all(set(made["metrics"]) == {*result.scores, "statistics"} for made in shown["rounds"])
+    assert shown["rounds"][-1]["metrics"]["statistics"]["details"] == result.record().statistics
     court.store.close()
 
 

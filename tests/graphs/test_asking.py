@@ -301,7 +301,7 @@ async def test_it_goes_on_from_a_checkpoint_with_other_aims(bench: Bench) -> Non
     assert [aims for _, aims, _ in stories(after)] == [(), ("coverage",), ("consistency",)]
     assert after.rounds[1].findings == tuple(missing)
     assert after.scores == {"coverage": 1.0, "consistency": 1.0}
-    assert [turn.made.number for turn in read_trace(bench.store, after.run.id).turns] == [0, 1, 2]
+    assert [turn.round.number for turn in read_trace(bench.store, after.run.id).rounds] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("number", [0, 1])

@@ -12,6 +12,7 @@ import pytest
 
 from redraft import DraftConfig, JudgeConfig, RefineConfig
 from redraft.cli.views.history import trace_lines
+from redraft.domain import record_json
 from redraft.errors import ProviderError, UsageError
 from redraft.graphs.evaluation import attainment
 from redraft.llm.base import Line, Request
@@ -196,7 +197,7 @@ async def test_why_auto_has_drafted_as_it_has_is_told(tmp_path: Path) -> None:
     assert str(told["strategy_reason"]).startswith(("direct draft", "draft in parts"))
     assert named.record().strategy_reason == ""
     trace = read_trace(desk.store, result.run.id)
-    assert trace.to_json()["strategy_reason"] == told["strategy_reason"]
+    assert record_json(trace)["result"]["strategy_reason"] == told["strategy_reason"]
     lines = [*trace_lines(trace, story(200), show_all=False)]
     assert any(line.startswith(("direct draft", "draft in parts")) for line in lines)
     assert any(line.startswith("candidate 2 of 2: ") for line in lines)

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from redraft.domain import Document, DocumentSection, ReviewQuestion, Span
+from redraft.domain import Document, DocumentSection, ReviewQuestion, Span, record_json
 from redraft.errors import RunError
 from redraft.report.history.trace import read_trace
 from redraft.text.places import place_of
@@ -19,8 +19,8 @@ async def test_the_rounds_of_a_refinement_with_what_each_was_to_mend(court: Cour
     result = await court.refine(POOR)
     trace = read_trace(court.store, result.run.id)
 
-    assert [turn.made.number for turn in trace.turns] == list(range(len(result.rounds)))
-    first, second = trace.turns[:2]
+    assert [turn.round.number for turn in trace.rounds] == list(range(len(result.rounds)))
+    first, second = trace.rounds[:2]
     assert first.scores["consistency"] == 0.5
     # The consistency is to be mended, and there is room for every question that is open.
     open_questions = [named(number) for number in range(3, 7)]
@@ -44,7 +44,7 @@ async def test_a_run_whose_reviewer_has_left_waits_and_shows_its_draft(court: Co
     run = court.store.runs.latest(1)[0]
     trace = read_trace(court.store, run.id)
     assert trace.result.status == "waiting"
-    assert [turn.scores["coverage"] for turn in trace.turns] == [pytest.approx(1 / 3)]
+    assert [turn.scores["coverage"] for turn in trace.rounds] == [pytest.approx(1 / 3)]
 
     court.store.runs.set_status(run.id, "running")
     assert read_trace(court.store, run.id).result.status == "killed"
@@ -62,21 +62,20 @@ async def test_a_persons_requests_are_findings_and_no_scores(court: Court) -> No
 
     result = await court.refine(POOR, reviewer=once, review=True)
     trace = read_trace(court.store, result.run.id)
-    rounds = trace.to_json()["rounds"]
-    assert isinstance(rounds, list)
-    assert set(trace.turns[0].scores) == {"coverage", "consistency"}
-    assert "Be kind." in [finding["explanation"] for finding in rounds[0]["findings"]]
-    assert trace.turns[1].to_fix[0].explanation == "Be kind."
+    rounds = record_json(trace)["rounds"]
+    assert set(trace.rounds[0].scores) == {"coverage", "consistency"}
+    assert "Be kind." in [finding["explanation"] for finding in rounds[0]["metrics"]["review"]["findings"]]
+    assert trace.rounds[1].to_fix[0].explanation == "Be kind."
 
 
 async def test_an_evaluation_is_a_trace_of_one_round(court: Court) -> None:
     result = await court.evaluate(POOR, metrics=("consistency",))
     trace = read_trace(court.store, result.run.id)
 
-    assert [(turn.made.number, turn.made.base, turn.scores) for turn in trace.turns] == [
+    assert [(turn.round.number, turn.round.base, turn.scores) for turn in trace.rounds] == [
         (0, None, {"consistency": 0.5})
     ]
-    assert trace.to_json()["policy"] is None
+    assert trace.policy is record_json(trace)["policy"] is None
 
 
 def test_a_place_is_named_by_its_innermost_chapter() -> None:

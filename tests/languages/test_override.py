@@ -108,13 +108,13 @@ def test_it_holds_for_what_is_counted_and_judged(command: Inside) -> None:
 def test_it_holds_for_the_sentences_that_are_counted_of_a_summary(command: Inside) -> None:
     def judged(*more: str) -> int:
         done = command.run("evaluate", "low.txt", "low.txt", "--metric", "statistics", "--json", *more)
-        return int(json.loads(done.out)["summary"]["sentences"])
+        return int(json.loads(done.out)["sentences"])
 
     assert (judged(), judged("--source-language", "de"), judged()) == (6, 5, 6)
 
     def compared(*more: str) -> list[int]:
         done = json.loads(command.run("compare", "low.txt", "low.txt", "of-latin.txt", "--json", *more).out)
-        return [done["summaries"][one]["sentences"] for one in ("a", "b")]
+        return [done["comparison"][one]["sentences"] for one in ("a", "b")]
 
     assert (compared(), compared("--source-language", "de")) == ([6, 2], [5, 2])
 
@@ -217,7 +217,7 @@ def test_of_several_documents_the_built_in_model_judges_those_in_english_alone(t
     assert "in another language (de)" in told.err
     asked = ("summarize", "a.md", "b.md", "--by-chapter", "-w", "80", "--refine", "--rounds", "1", "--json", "-q")
     done = json.loads(command.run(*asked, "--allow-self-check").out)
-    judged = {one["title"]: one["unscored"] for one in done["chapters"]}
+    judged = {one["title"]: one["result"]["unscored"] for one in done["chapters"]}
     assert "English only" not in str(judged["a.md"])
     assert "English only" in str(judged["b.md"])
 

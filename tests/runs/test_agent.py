@@ -17,7 +17,7 @@ from langchain_openai import ChatOpenAI
 
 from redraft import Case, Document, Evaluation, Evaluator, Finding, Limits, Lookup, RefineConfig, Result, Session, tools
 from redraft.cli.views.history import trace_lines
-from redraft.domain import ReviewQuestion
+from redraft.domain import ReviewQuestion, record_json
 from redraft.errors import ProviderError
 from redraft.events import Event, Noted
 from redraft.llm.chat import ChatModel
@@ -155,9 +155,8 @@ async def test_what_it_decides_is_done_and_on_record(court: Open) -> None:
         "  why: It will do.",
     ]
     assert any("the deciding model saw nothing more to gain" in line for line in lines)
-    shown = trace.to_json()
-    assert isinstance(shown["rounds"], list)
-    assert [(one["why"], one["instruction"]) for one in shown["rounds"]] == [("", ""), (made.why, made.instruction)]
+    rounds = [one["round"] for one in record_json(trace)["rounds"]]
+    assert [(one["why"], one["instruction"]) for one in rounds] == [("", ""), (made.why, made.instruction)]
 
 
 @pytest.mark.slow
@@ -169,7 +168,7 @@ async def test_it_may_stop_and_says_why(court: Open) -> None:
     assert not result.complete
     assert result.summary == POOR
     assert result.run.why == "Nothing more is to be had."
-    assert result.record().why == read_trace(opened.store, result.run.id).to_json()["why"] == result.run.why
+    assert result.record().why == read_trace(opened.store, result.run.id).run.why == result.run.why
     assert not opened.asked("revise")
 
 
@@ -339,12 +338,12 @@ async def test_what_it_has_looked_up_stands_in_the_trace(court: Open) -> None:
 
     trace = read_trace(opened.store, result.run.id)
     search = Lookup("search: keeper number 9", 4)
-    refused_ = trace.turns[1].lookups[1]
-    assert trace.turns[0].lookups == ()
-    assert trace.turns[1].lookups == (search, refused_)
+    refused_ = trace.rounds[1].lookups[1]
+    assert trace.rounds[0].lookups == ()
+    assert trace.rounds[1].lookups == (search, refused_)
     assert (refused_.asked, refused_.found, refused_.said[:19]) == ("read: nowhere", 0, "that is not a place")
     assert trace.lookups == (Lookup("read: 40%", 1),)
-    shown = trace.to_json()
+    shown = record_json(trace)
     assert shown["lookups"] == [{"asked": "read: 40%", "found": 1, "said": ""}]
     lines = list(trace_lines(trace, opened.document, show_all=False))
     at = lines.index("  looked up first:")
@@ -364,7 +363,7 @@ async def test_a_look_is_answered_once_and_on_the_ledger(court: Open) -> None:
     assert len(opened.sheets) == asked
     assert again.usage.calls == 0
     traces = [read_trace(opened.store, one.run.id) for one in (first, again)]
-    assert traces[0].turns[1].lookups == traces[1].turns[1].lookups != ()
+    assert traces[0].rounds[1].lookups == traces[1].rounds[1].lookups != ()
     with plain(opened.store.path) as database:
         rows = database.execute("SELECT label FROM calls WHERE prompt = 'decide'").fetchall()
     assert [row[0] for row in rows] == ["decision before revision 1"] * 2

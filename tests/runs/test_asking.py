@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from redraft import Answer, DraftConfig, Limits, RunError, Session, UsageError, read_answer
-from redraft.domain import NOT_SAID, Document
+from redraft.domain import NOT_SAID, Document, record_json
 from redraft.errors import IncompleteError
 from redraft.events import CallAnswered, Event
 from redraft.readers.documents import parse
@@ -60,7 +60,7 @@ async def test_an_answer_cites_the_place_that_it_rests_on_and_is_judged_like_a_s
     assert (answer.consistency.score, answer.consistency.findings) == (1.0, ())
     assert answer.usage.calls > 1
     stored = read_answer(court.store, answer.run)
-    assert stored.to_json() == answer.to_json()
+    assert record_json(stored) == record_json(answer)
     run = stored.result.run
     assert (run.kind, run.status, run.settings.query) == ("ask", "done", named(3))
     assert {"write_answer", "ask_summary"} <= run.prompt_hashes.keys()

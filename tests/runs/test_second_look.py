@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from redraft import Limits
+from redraft.domain import record_json
 from redraft.errors import ModelError, ProviderError
 from redraft.evaluators.metric_info import withdrawn
 from redraft.report.history.trace import read_trace
@@ -135,7 +136,7 @@ async def test_a_finding_that_is_contested_with_words_of_the_document_is_heard(a
     assert (result.run.stop_reason, result.summary) == ("goals_met", TOLD)
     (answer,) = result.rounds[1].answers
     assert (answer.became, answer.said) == ("kept", fact_of(3)[:-1])
-    (shown,) = read_trace(opened.store, result.run.id).to_json()["rounds"][1]["answers"]  # type: ignore[index]
+    (shown,) = record_json(read_trace(opened.store, result.run.id))["rounds"][1]["round"]["answers"]
     assert shown == {"finding": answer.finding, "became": "kept", "said": fact_of(3)[:-1]}
 
 

@@ -157,11 +157,11 @@ async def test_a_revision_is_a_round_on_record(hands: Hands) -> None:
 
     assert (first.accepted, second.accepted, second.round) == (True, False, 2)
     trace = read_trace(hands.court.store, run)
-    assert [(turn.made.number, turn.made.accepted) for turn in trace.turns] == [(0, True), (1, True), (2, False)]
-    assert trace.turns[1].made.findings == tuple(missing[:1])
-    assert trace.turns[1].made.aims == ("coverage",)
-    assert trace.turns[2].made.reason == second.reason
-    assert (await hands.session.result(run)).summary == trace.turns[1].draft.text
+    assert [(turn.round.number, turn.round.accepted) for turn in trace.rounds] == [(0, True), (1, True), (2, False)]
+    assert trace.rounds[1].round.findings == tuple(missing[:1])
+    assert trace.rounds[1].round.aims == ("coverage",)
+    assert trace.rounds[2].round.reason == second.reason
+    assert (await hands.session.result(run)).summary == trace.rounds[1].draft.text
     assert "Call it an island." in hands.court.asked("revise")[0].text
 
 
@@ -309,7 +309,7 @@ async def test_calls_side_by_side_each_have_their_turn(hands: Hands) -> None:
     )
 
     assert answers[1].round in (1, 2), "who comes first is not said"
-    rounds = [turn.made.number for turn in read_trace(hands.court.store, run).turns]
+    rounds = [turn.round.number for turn in read_trace(hands.court.store, run).rounds]
     assert rounds == [*range(len(rounds))]
     assert not hands.court.store.is_claimed(run)
     assert hands.court.store.runs.get(run).status == "done"

@@ -146,6 +146,6 @@ def _ends(read: RunTrace) -> tuple[int, int]:
     """The rounds of the first draft and of the run's result."""
     if read.run.kind == "compare":
         raise RunError(f"run {read.run.id} compares two summaries, and has no rounds", hint="see `redraft show`")
-    if not read.turns:
+    if not read.rounds:
         raise RunError(f"run {read.run.id} has no draft yet", hint=hints.about("resume", read.run.id))
     return 0, read.number(read.run.draft) or 0

@@ -87,12 +87,11 @@ def show(
             return 0
         parts = store.runs.pieces(result.run.id) if pieces else []
         listed = {"pieces": [asdict(piece) for piece in parts]} if pieces else {}
-        more = _comparison(store, result) | listed
         if result.run.kind in render.OTHERWISE:
             if form not in (None, "json") or output:
                 raise UsageError(f"run {result.run.id} has no summary to write", hint="leave out --format and --output")
             if to.as_json:
-                render.echo_json(result.record().model_dump(mode="json") | more)
+                render.echo_json(outcome.run_json(store, result) | listed)
                 return 0
             if result.status == "done":
                 outcome.finish(store, result, as_json=False, quiet=quiet)
@@ -100,7 +99,7 @@ def show(
         else:
             for piece in () if to.as_json else parts:
                 click.echo(render.piece_text(piece))
-            outcome.hand_over(store, result, to, encoder=encoder, more=more)
+            outcome.hand_over(store, result, to, encoder=encoder, more=listed)
     if not quiet and not to.as_json:
         _tell(result, output)
         for line in render.chapter_lines(result):
@@ -147,17 +146,6 @@ def _cite(
         if without := len(found.without):
             whose = f"no place in the document for {render.count(without, 'sentence')}"
             terminal.say(f"{whose}: {hints.about('lineage', run)}")
-
-
-def _comparison(store: Store, result: Result) -> dict[str, object]:
-    from redraft.report.history.summaries import compared
-
-    if result.run.kind == "ask" and result.draft:
-        from redraft.report.history.answers import read_answer
-
-        return {"answer": read_answer(store, result.run.id).to_json()}
-    done = result.run.kind == "compare" and result.status == "done"
-    return {"comparison": compared(store, result).to_json()} if done else {}
 
 
 _EXPORT_EPILOG = """\b

@@ -11,6 +11,7 @@ from redraft.cli.output_files import target
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
+from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.settings import with_draft
 
@@ -46,10 +47,10 @@ def fill_form(
         return show_form_plan(template, spendings(*wanted, prices), as_json=to.as_json)
     with Store(given["db"]) as store:
         form = work(lambda runner: fill(runner, *wanted), store, limits, prices, quiet=quiet)
-        deliver(lambda notes: form_paper(store, form, notes=notes), form.to_json(), to, _STORED)
+        deliver(lambda notes: form_paper(store, form, notes=notes), record_json(form), to, _STORED)
     if not quiet:
         close_form(form, to.output)
-    return closed(form.complete, form.stopped, done=any(one.run for one in form.filled), quiet=quiet)
+    return closed(form.complete, form.stopped, done=any(one.run for one in form.sections), quiet=quiet)
 
 
 def _template(given: Mapping[str, Any], settings: DraftConfig, purpose: Purpose) -> Template:

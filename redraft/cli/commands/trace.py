@@ -7,6 +7,7 @@ import click
 from redraft.cli import options
 from redraft.cli.given import store_to_read
 from redraft.cli.sections import command
+from redraft.domain import record_json
 from redraft.errors import RunError
 
 _EPILOG = """\b
@@ -50,7 +51,7 @@ def trace(run_id: str, show_all: bool, listed: bool, number: int | None, db: str
         parts = [*render.chapter_lines(read_result(store, read.run.id))] if read.run.settings.by_chapter else []
     with reading(document):
         lines = [*history.trace_lines(read, document, show_all=show_all)]
-    render.show(read.to_json(), (*lines, *(("", *parts) if parts else ())), as_json=as_json)
+    render.show(record_json(read), (*lines, *(("", *parts) if parts else ())), as_json=as_json)
     return 0
 
 

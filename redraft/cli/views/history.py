@@ -33,11 +33,11 @@ def trace_lines(trace: RunTrace, document: Document, *, show_all: bool) -> Itera
         yield f"goals {goals} · policy {run.refinement.policy} · at most {render.count(run.refinement.rounds, 'round')}"
     for line in render.drafting(result):
         yield from terminal.wrapped(line)
-    by_draft = {turn.draft.id: turn for turn in trace.turns}
-    for turn in trace.turns:
+    by_draft = {turn.draft.id: turn for turn in trace.rounds}
+    for turn in trace.rounds:
         yield ""
         yield from terminal.wrapped(_heading(turn, by_draft, forked=bool(run.parent)))
-        yield from _round(turn, by_draft.get(turn.made.base or ""), document, result, show_all=show_all)
+        yield from _round(turn, by_draft.get(turn.round.base or ""), document, result, show_all=show_all)
     yield ""
     yield from _end(trace)
     if result.usage.calls or result.usage.cached:
@@ -45,13 +45,13 @@ def trace_lines(trace: RunTrace, document: Document, *, show_all: bool) -> Itera
 
 
 def _heading(turn: Turn, by_draft: dict[str, Turn], *, forked: bool) -> str:
-    made = turn.made
+    made = turn.round
     words = render.count(turn.draft.words, "word")
     if made.base is None:
         given = turn.draft.node == GIVEN and not forked
         return f"round {made.number} · {'your summary' if given else 'the first draft'} · {words}"
     base = by_draft.get(made.base)
-    origin = f"from round {base.made.number}" if base else ""
+    origin = f"from round {base.round.number}" if base else ""
     aims = f", for {' and '.join(made.aims)}" if made.aims else ""
     if made.accepted is None:
         verdict = "not judged yet"
@@ -63,9 +63,9 @@ def _heading(turn: Turn, by_draft: dict[str, Turn], *, forked: bool) -> str:
 def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *, show_all: bool) -> Iterator[str]:
     few = None if show_all else _FEW
     yield from _looked_up(turn.lookups)
-    yield from _reasons(turn.made)
+    yield from _reasons(turn.round)
     if base is not None:
-        told = {one.finding for one in turn.made.answers}
+        told = {one.finding for one in turn.round.answers}
         yield from _listed("to fix", [one for one in turn.to_fix if not (_is_request(one) and one.id in told)], few)
         yield from _answered(turn)
         if turn.draft.text == base.draft.text:
@@ -92,9 +92,9 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
 def _answered(turn: Turn) -> Iterator[str]:
     """Yield the findings that were not simply fixed, with the reviser's reason."""
     known = {finding.id: finding for finding in turn.to_fix}
-    for one in turn.made.answers:
+    for one in turn.round.answers:
         if one.finding in known and _is_request(known[one.finding]):
-            yield from _request(known[one.finding], one, turn.made)
+            yield from _request(known[one.finding], one, turn.round)
             continue
         if one.became in ("fixed", "") or one.finding not in known:
             continue
@@ -208,7 +208,7 @@ def _end(trace: RunTrace) -> Iterator[str]:
         yield f"this run compared two summaries: see {hints.about('show', run.id)}"
     elif run.judging is None:
         yield "this draft was not judged"
-        if trace.turns:
+        if trace.rounds:
             yield f"Refine it: {hints.about('fork', run.id, '--round', '0')}"
     elif run.refinement and result.status == "done":
         best = trace.number(run.draft)
@@ -222,13 +222,13 @@ def _end(trace: RunTrace) -> Iterator[str]:
         if result.status != "running":
             yield f"Resume: {hints.resuming(run.id, run.limits, (run.error or {}).get('message', ''))}"
     yield from render.besides(result.usage)
-    if len(trace.turns) > 1:
+    if len(trace.rounds) > 1:
         yield f"Changes by sentence: {hints.about('diff', run.id)}"
 
 
 def diff_lines(found: DraftDiff, before: Turn, after: Turn, document: Document) -> Iterator[str]:
     """Yield the differences of two drafts, sentence by sentence."""
-    one, other = before.made.number, after.made.number
+    one, other = before.round.number, after.round.number
     yield f"round {one} ({render.count(before.draft.words, 'word')}) -> round {other} ({after.draft.words:,})"
     checked = [name for name, one in after.certificates.items() if one.self_check]
     for line in render.score_lines(after.scores, before.scores, {}, checked):

@@ -12,7 +12,7 @@ from redraft.cli import hints
 from redraft.cli.output_files import Target, citing
 from redraft.cli.terminal import DONE, SHORT, json_text, prose, say, wrapped
 from redraft.cli.views import figures, history, render
-from redraft.domain import Document, Pack
+from redraft.domain import Document, Pack, record_json
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.evaluators.reference.pack_file import keyfacts_json, pack_json
 from redraft.report.history.results import Result, built, built_keyfacts, document_read
@@ -33,6 +33,19 @@ from redraft.cli.views.preferences import comparison_lines
 _STORED = "it is stored with the run: see `redraft runs` and `redraft show`"
 
 
+def run_json(store: Store, result: Result) -> dict[str, object]:
+    """Return a run as JSON: its result, and its answer or its comparison of two summaries."""
+    content = result.model_dump(mode="json")
+    if result.run.kind == "ask" and result.draft:
+        # Imports NumPy, which would slow down commands that only read.
+        from redraft.report.history.answers import read_answer
+
+        content["answer"] = record_json(read_answer(store, result.run.id))
+    elif result.run.kind == "compare" and result.status == "done":
+        content["comparison"] = record_json(compared(store, result))
+    return content
+
+
 def hand_over(
     store: Store,
     result: Result,
@@ -43,7 +56,7 @@ def hand_over(
 ) -> None:
     """Write and print the result of a run, if there is a summary; `more` is added to the JSON."""
 
-    content = result.record().model_dump(mode="json") | dict(more or {})
+    content = run_json(store, result) | dict(more or {})
     drafted = [result.summary, *(one.result.summary for one in result.chapters if one.result)]
     if target.printed == "json" or any(text is not None for text in drafted):
         deliver(lambda notes: paper_of(result, citing(store, encoder) if notes else None), content, target, _STORED)
@@ -103,16 +116,15 @@ def _summary(store: Store, result: Result, target: Target, *, quiet: bool) -> No
 
 
 def _answer(store: Store, result: Result, target: Target, *, quiet: bool, show_all: bool) -> None:
-    # Imports NumPy, which would slow down commands that only read.
     from redraft.report.history.answers import read_answer
 
     answer = read_answer(store, result.run.id)
     text = prose(answer.text) + "\n"
     if target.output:
-        said = json_text(answer.to_json()) + "\n" if target.form == "json" else text
+        said = json_text(run_json(store, result)) + "\n" if target.form == "json" else text
         write(Path(target.output).expanduser(), said, _STORED)
     if target.printed == "json":
-        render.echo_json(answer.to_json())
+        render.echo_json(run_json(store, result))
     elif target.printed:
         click.echo(text, nl=False)
     if quiet:
@@ -158,8 +170,8 @@ def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_
 
 
 def _preference(store: Store, result: Result, *, as_json: bool, quiet: bool) -> None:
-    comparison = compared(store, result)
-    render.show(comparison.to_json(), comparison_lines(comparison), as_json=as_json)
+    lines = () if as_json else comparison_lines(compared(store, result))
+    render.show(run_json(store, result), lines, as_json=as_json)
     if not quiet:
         render.closing(result, None, scores=False)
 
@@ -201,9 +213,9 @@ def close_form(form: FilledForm, output: str | None) -> None:
     say("")
     if output:
         say(f"written to {output}")
-    for one in form.filled:
+    for one in form.sections:
         say(f"{one_line(one.section.title, _TITLE)}: {_section_line(one)}")
-    sections, title = render.count(len(form.filled), "section"), one_line(form.document.title, _TITLE)
+    sections, title = render.count(len(form.sections), "section"), one_line(form.document.title, _TITLE)
     say(f"{sections} of {title} · {render.usage(form.usage)}")
 
 

@@ -54,7 +54,7 @@ def _votes(votes: Mapping[str, Any]) -> str:
 
 def _figures(comparison: SummaryComparison) -> list[tuple[str, ...]]:
     """Return the rows of a table of both summaries' statistics."""
-    both = (comparison.first, comparison.second)
+    both = (comparison.a, comparison.b)
     rows = [("", "A", "B"), ("words", *(f"{one.words:,}" for one in both))]
     rows.append(("sentences", *(f"{one.sentences:,}" for one in both)))
     measured = [one.statistics for one in both]

@@ -327,8 +327,8 @@ def _run(trace: RunTrace) -> RunEntry:
 
 
 def _rounds(trace: RunTrace, record: FindingRecord) -> Iterator[RoundEntry]:
-    for turn in trace.turns:
-        made = turn.made
+    for turn in trace.rounds:
+        made = turn.round
         yield RoundEntry.of(
             made,
             base=trace.number(made.base),

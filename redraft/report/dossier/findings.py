@@ -42,7 +42,7 @@ class FindingRecord:
         self._trace = trace
         self._sentences = numbers
         self._places = places
-        self._result = next((turn for turn in trace.turns if turn.draft.id == trace.run.draft), None)
+        self._result = next((turn for turn in trace.rounds if turn.draft.id == trace.run.draft), None)
         self._line = _line_of_descent(trace, self._result)
         known = self._gathered()
         ordered = sorted(known.values(), key=lambda one: (_ORDER.index(self._state(one)), self._about(one) or 10**9))
@@ -55,21 +55,21 @@ class FindingRecord:
 
     def _gathered(self) -> dict[str, _FindingHistory]:
         known: dict[str, _FindingHistory] = {}
-        by_draft = {turn.draft.id: turn for turn in self._trace.turns}
-        for turn in self._trace.turns:
+        by_draft = {turn.draft.id: turn for turn in self._trace.rounds}
+        for turn in self._trace.rounds:
             for finding in turn.findings:
-                known.setdefault(finding.id, _FindingHistory(finding)).rounds.append(turn.made.number)
-            base = by_draft.get(turn.made.base or "")
+                known.setdefault(finding.id, _FindingHistory(finding)).rounds.append(turn.round.number)
+            base = by_draft.get(turn.round.base or "")
             if base is None:
                 continue
             answers = _answers(difference(base, turn))
             for finding in turn.to_fix:
                 one = known.setdefault(finding.id, _FindingHistory(finding))
-                said = {one.finding: one for one in turn.made.answers}.get(finding.id)
+                said = {one.finding: one for one in turn.round.answers}.get(finding.id)
                 change = answers.get(finding.id)
                 outcome = FindingOutcome(
-                    round=turn.made.number,
-                    taken=turn.made.accepted,
+                    round=turn.round.number,
+                    taken=turn.round.accepted,
                     gone=finding.id in answers,
                     before=change.before if change else "",
                     after=change.after if change else "",
@@ -86,7 +86,7 @@ class FindingRecord:
         came_up = any(number in self._line for number in one.rounds)
         # No metric looks for a request again: it is met only if an accepted round tried it, and did not leave it.
         unmet = one.finding.metric == REVIEW and came_up and (not tried or tried[-1].became == "left")
-        if self._result is None or self._result.made.number in one.rounds or unmet:
+        if self._result is None or self._result.round.number in one.rounds or unmet:
             return "open"
         return "fixed" if came_up else "set aside"
 
@@ -113,11 +113,11 @@ class FindingRecord:
 
 def _line_of_descent(trace: RunTrace, result: Turn | None) -> set[int]:
     """Return the round of the result and those of its ancestors."""
-    by_draft = {turn.draft.id: turn for turn in trace.turns}
+    by_draft = {turn.draft.id: turn for turn in trace.rounds}
     line: set[int] = set()
-    while result is not None and result.made.number not in line:
-        line.add(result.made.number)
-        result = by_draft.get(result.made.base or "")
+    while result is not None and result.round.number not in line:
+        line.add(result.round.number)
+        result = by_draft.get(result.round.base or "")
     return line
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from redraft.agents.answerer import FoundAnswer
-from redraft.domain import Document, Evaluation, Span, Totals, record_json
+from redraft.domain import Document, Evaluation, Span, Totals
 from redraft.errors import RunError
-from redraft.report.history.results import Result, document_read, evaluation_json, read_result
+from redraft.report.history.results import Result, document_read, read_result
 from redraft.settings import ANSWER
 from redraft.store.store import Store
 from redraft.text.places import chapter_of, document_of, pages_of, place_of
@@ -44,7 +47,7 @@ class NumberedSentence:
 class Answer:
     """The answer to a question about a document."""
 
-    result: Result
+    result: Annotated[Result, Field(exclude=True)]
     question: str
     answered: bool
     """Whether the document answers the question."""
@@ -85,27 +88,6 @@ class Answer:
         marked = (f"{one.text}{gap}[{one.citation}]" if one.citation else one.text for one in self.sentences)
         rows = [f"[{one.number}] {one.place}: “{one.quote}”" for one in self.citations]
         return "\n\n".join([gap.join(marked), "\n".join(rows)])
-
-    def to_json(self) -> dict[str, object]:
-        """Return the `ask --json` contract; fields are added, never changed."""
-        judged, certificate = self.consistency, self.result.certificates.get("consistency")
-        return {
-            "run": self.run,
-            "status": self.result.status,
-            "source": self.result.source,
-            "model": self.result.settings.model,
-            "judges": self.result.judges if self.result.run.judging else [],
-            "question": self.question,
-            "answered": self.answered,
-            "answer": self.answer,
-            "sentences": [asdict(one) for one in self.sentences],
-            "citations": [asdict(one) | {"span": list(one.span)} for one in self.citations],
-            "consistency": evaluation_json(judged, self.result.outline) if judged else None,
-            "certificate": record_json(certificate) if certificate else None,
-            "self_check": bool(self.result.self_checked),
-            "notes": list(self.notes),
-            "usage": asdict(self.usage),
-        }
 
 
 def read_answer(store: Store, key: str) -> Answer:

@@ -68,7 +68,7 @@ class Cited:
 
 
 @dataclass(frozen=True, slots=True)
-class CitedSentence:
+class SentenceCitations:
     """A sentence of a summary, and the numbers that it cites."""
 
     number: int
@@ -85,7 +85,7 @@ class Citations:
     draft: str
     document: DocumentRead
     summary: str
-    sentences: tuple[CitedSentence, ...]
+    sentences: tuple[SentenceCitations, ...]
     places: tuple[Cited, ...]
 
     def text(self, form: CitationForm) -> str:
@@ -99,7 +99,7 @@ class Citations:
         return basis({one.number: one.by for one in self.places}, "citation")
 
     @property
-    def without(self) -> tuple[CitedSentence, ...]:
+    def without(self) -> tuple[SentenceCitations, ...]:
         """The sentences without a place in the document; headings need none."""
         return tuple(one for one in self.sentences if not (one.cites or is_heading(one.text)))
 
@@ -136,7 +136,7 @@ def cited(lineage: Lineage, link: str = "") -> Citations:
                 language = lineage.document.language or its
                 places[key] = Cited(len(places) + 1, origin, address.of(lineage, origin), language, key[1])
             cites.append(places[key].number)
-        sentences.append(CitedSentence(sentence.number, sentence.text, sentence.span, tuple(dict.fromkeys(cites))))
+        sentences.append(SentenceCitations(sentence.number, sentence.text, sentence.span, tuple(dict.fromkeys(cites))))
     made = (lineage.run, lineage.draft, lineage.document, lineage.text)
     return Citations(*made, tuple(sentences), tuple(places.values()))
 

@@ -8,7 +8,7 @@ from functools import reduce
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field
-from pydantic_core import to_jsonable_python
+from pydantic_core import core_schema, to_jsonable_python
 
 from redraft.domain import (
     NO_REVISION_OF,
@@ -282,7 +282,7 @@ class Result:
         """Return what the command that makes such a run prints with `--json`; in both modes the values are JSON."""
         if mode not in ("json", "python"):
             raise UsageError(f"there is no mode {mode!r}", hint='use mode="json"')
-        return self.assessment() if self.run.kind == "evaluate" else self.record().model_dump(mode="json")
+        return self.record().model_dump(mode="json")
 
     def record(self) -> RunResult:
         """Return the result as it is printed."""
@@ -297,42 +297,32 @@ class Result:
             settings=self.settings.model_dump(mode="json"),
             words=count_words(draft.text) if draft else None,
             rounds=max((made.number for made in self.rounds), default=0),
-            metrics=self._metrics_json(),
+            judges=self.run.judging.judges if self.run.judging else (),
+            metrics=metrics_json(self.evaluations, self.certificates, self.outline),
             self_check=bool(self.self_checked),
             certificates={metric: record_json(one) for metric, one in self.certificates.items()},
             withdrawn={name: found for name, one in self.evaluations.items() if (found := withdrawn(one))},
             final_comparison=record_json(self.compared) if self.compared else None,
             flawed=tuple(map(FlawedPiece.of, self.flawed)),
             notes=draft.notes if draft else (),
-            chapters=tuple(map(_chapter_json, self.chapters)),
         )
 
-    def assessment(self) -> dict[str, object]:
-        """Return the `evaluate --json` contract."""
-        text = self.summary or ""
-        return {
-            "run": self.run.id,
-            "source": self.source,
-            "model": self.settings.model,
-            "judges": self.judges,
-            "summary": {"words": count_words(text), "sentences": self.sentences or 0},
-            "metrics": self._metrics_json(),
-            "self_check": bool(self.self_checked),
-            "usage": asdict(self.usage),
-        }
-
-    def _metrics_json(self) -> dict[str, object]:
-        return {
-            name: evaluation_json(one, self.outline)
-            | ({"certificate": record_json(self.certificates[name])} if name in self.certificates else {})
-            for name, one in self.evaluations.items()
-        }
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> core_schema.CoreSchema:
+        """Show a result within another record as its `record()`."""
+        shown = core_schema.plain_serializer_function_ser_schema(cls.record)
+        return core_schema.is_instance_schema(cls, serialization=shown)
 
 
-def _chapter_json(one: ChapterResult) -> dict[str, object]:
-    place: dict[str, object] = {"title": one.title, "span": list(one.span), "pages": one.pages}
-    none = {"run": None, "status": "", "summary": None}
-    return place | (one.result.record().model_dump(mode="json") if one.result else none)
+def metrics_json(
+    evaluations: Mapping[str, Evaluation], certificates: Mapping[str, Certificate], outline: Document
+) -> dict[str, dict[str, Any]]:
+    """Return the evaluations of a draft by metric as JSON, each with its findings and its certificate."""
+    return {
+        name: evaluation_json(one, outline)
+        | ({"certificate": record_json(certificates[name])} if name in certificates else {})
+        for name, one in evaluations.items()
+    }
 
 
 def _scores(evaluations: Mapping[str, Evaluation]) -> dict[str, float | None]:
@@ -531,10 +521,14 @@ class RunResult(Entry):
     strategy: str
     strategy_reason: str
     model: str
+    judges: tuple[str, ...]
+    """The models that judge; empty for the writer's, or if nothing is judged."""
     tokenizer: str
     settings: dict[str, Any]
     summary: str | None
     words: int | None
+    sentences: int | None
+    """The number of sentences of a summary that was given to be judged; None for others."""
     rounds: int
     stop_reason: str | None
     why: str
@@ -558,7 +552,7 @@ class RunResult(Entry):
     oddities: tuple[str, ...]
     error: dict[str, str] | None
     usage: Totals
-    chapters: Annotated[tuple[dict[str, Any], ...], Field(exclude_if=lambda some: not some)] = ()
+    chapters: Annotated[tuple[ChapterResult, ...], Field(exclude_if=lambda some: not some)] = ()
     """The chapters with their results, if they were summarized separately."""
     candidates: Annotated[tuple[CandidateResult, ...], Field(exclude_if=lambda some: not some)] = ()
 

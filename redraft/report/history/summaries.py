@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 from pydantic import Field
 
-from redraft.domain import GIVEN, OTHER, Draft, Evaluation, record_json
+from redraft.domain import GIVEN, OTHER, Draft, Evaluation, computed
 from redraft.errors import RunError
 from redraft.evaluators.metric_info import PREFERENCE
 from redraft.llm.addresses import shown_name
@@ -36,10 +36,11 @@ class ComparedSummary:
 class SummaryComparison:
     """Two summaries, A and B, and the verdicts on them. The run and its usage are in `result`."""
 
-    result: Result
-    first: ComparedSummary
-    second: ComparedSummary
-    preference: Evaluation
+    result: Annotated[Result, Field(exclude=True)]
+    a: ComparedSummary
+    b: ComparedSummary
+    preference: Annotated[Evaluation, Field(exclude=True)]
+    """Its JSON is among the metrics of the result."""
 
     @property
     def aspects(self) -> Mapping[str, Mapping[str, Any]]:
@@ -61,7 +62,7 @@ class SummaryComparison:
         """Whether both are the same text, so that no judge was asked."""
         return bool(self.preference.details["same"])
 
-    @property
+    @computed
     def winner(self) -> str | None:
         """The better one overall: `a`, `b` or `tie`; None without a verdict."""
         return winner_in(self.preference)
@@ -70,28 +71,6 @@ class SummaryComparison:
     def certificate(self) -> Certificate:
         """The certificate of the verdict."""
         return self.result.certificates[PREFERENCE]
-
-    def to_json(self) -> dict[str, object]:
-        """Return the `compare --json` contract; fields are added, never changed."""
-        result, preference = self.result, self.preference
-        shown: dict[str, object] = {
-            "run": result.run.id,
-            "source": result.source,
-            "model": result.settings.model,
-            "judges": result.judges,
-            "summaries": {"a": record_json(self.first), "b": record_json(self.second)},
-            "outcome": preference.outcome,
-            "judged": preference.judged,
-            "unjudged": preference.unjudged,
-            "same": self.same,
-            "document_read": self.document_read,
-            "preference": self.aspects,
-            "agreement": preference.details["agreement"],
-            "judgings": self.judgings,
-            "certificate": record_json(self.certificate),
-        }
-        reason = {"reason": preference.reason} if preference.reason else {}
-        return shown | reason | {"usage": asdict(result.usage)}
 
 
 def compared(store: Store, result: Result) -> SummaryComparison:

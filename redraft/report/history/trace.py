@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic_core import to_jsonable_python
+from pydantic import Field
 
 from redraft.domain import (
     GIVEN,
@@ -20,13 +20,12 @@ from redraft.domain import (
     Piece,
     Round,
     Span,
+    computed,
     content_id,
-    record_json,
 )
 from redraft.errors import RunError
-from redraft.evaluators.metric_info import withdrawn
 from redraft.report.history.certificates import Certificate, certificates
-from redraft.report.history.results import Result, figures, finding_json, read_result
+from redraft.report.history.results import Result, metrics_json, read_result
 from redraft.settings import FIGURES
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -195,19 +194,26 @@ _UNSCORED = {REVIEW, *FIGURES}
 class Turn:
     """One round: its draft, the evaluations of it, and the findings on its base that it was to fix."""
 
-    made: Round
+    round: Round
     draft: Draft
-    evaluations: Mapping[str, Evaluation]
+    evaluations: Annotated[Mapping[str, Evaluation], Field(exclude=True)]
     to_fix: tuple[Finding, ...]
-    certificates: Mapping[str, Certificate] = field(default_factory=dict)
+    outline: Annotated[Document, Field(exclude=True)]
+    """The document without its text."""
+    certificates: Annotated[Mapping[str, Certificate], Field(exclude=True)] = field(default_factory=dict)
     """The certificates of the draft's scores by metric."""
     lookups: tuple[Lookup, ...] = ()
     """What a model looked up before it decided on this round."""
 
-    @property
+    @computed
     def scores(self) -> dict[str, float | None]:
         """The draft's scores by metric; None if it could not be scored."""
         return {name: one.score for name, one in self.evaluations.items() if name not in _UNSCORED}
+
+    @computed
+    def metrics(self) -> dict[str, dict[str, Any]]:
+        """The evaluations by metric as JSON, each with its findings and its certificate."""
+        return metrics_json(self.evaluations, self.certificates, self.outline)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -216,7 +222,7 @@ class Turn:
 
     def heading(self) -> dict[str, object]:
         """Return the round, the draft, its length and its scores as JSON."""
-        return {"round": self.made.number, "draft": self.made.draft, "words": self.draft.words, "scores": self.scores}
+        return {"round": self.round.number, "draft": self.round.draft, "words": self.draft.words, "scores": self.scores}
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +231,7 @@ class RunTrace:
     has none."""
 
     result: Result
-    turns: tuple[Turn, ...]
+    rounds: tuple[Turn, ...]
     lookups: tuple[Lookup, ...] = ()
     """What a model looked up after the last round, for example before it stopped."""
 
@@ -234,25 +240,22 @@ class RunTrace:
         """The run."""
         return self.result.run
 
+    @computed
+    def policy(self) -> str | None:
+        """The policy that chose what each round was to fix; None without refinement."""
+        return self.run.refinement.policy if self.run.refinement else None
+
     def turn(self, number: int) -> Turn:
         """Return the round with this number. Raises a `RunError` that lists the rounds if there is none."""
-        for turn in self.turns:
-            if turn.made.number == number:
+        for turn in self.rounds:
+            if turn.round.number == number:
                 return turn
-        there = ", ".join(str(turn.made.number) for turn in self.turns) or "none yet"
+        there = ", ".join(str(turn.round.number) for turn in self.rounds) or "none yet"
         raise RunError(f"run {self.run.id} has no round {number}", hint=f"its rounds are: {there}")
 
     def number(self, draft: str | None) -> int | None:
         """Return the number of the round that made a draft; None if no round did."""
-        return next((turn.made.number for turn in self.turns if turn.draft.id == draft), None)
-
-    def to_json(self) -> dict[str, object]:
-        """Return what `trace --json` prints: the result of the run, with its rounds."""
-        return self.result.record().model_dump(mode="json") | {
-            "policy": self.run.refinement.policy if self.run.refinement else None,
-            "rounds": [_turn_json(turn, self.result.outline) for turn in self.turns],
-            "lookups": to_jsonable_python(self.lookups),
-        }
+        return next((turn.round.number for turn in self.rounds if turn.draft.id == draft), None)
 
 
 def read_trace(store: Store, key: str) -> RunTrace:
@@ -269,6 +272,7 @@ def read_trace(store: Store, key: str) -> RunTrace:
             store.runs.draft(made.draft),
             _in_order(run, judged[made.draft]),
             tuple(_to_fix(made, judged.get(made.base or "", {}))),
+            result.outline,
             certificates(store, run, {name: one for name, one in judged[made.draft].items() if name not in _UNSCORED}),
             tuple(looked_up.pop(made.number, ())),
         )
@@ -280,7 +284,7 @@ def read_trace(store: Store, key: str) -> RunTrace:
 def at_round(store: Store, result: Result, number: int) -> Result:
     """Return the result as it would be with the draft of a round. Raises a `RunError` if there is no such round."""
     trace = read_trace(store, result.run.id)
-    there = [turn.made.number for turn in trace.turns]
+    there = [turn.round.number for turn in trace.rounds]
     if number not in there:
         several = f"has rounds {there[0]} to {there[-1]}" if len(there) > 1 else "has only round 0"
         which = several if there else "has no rounds"
@@ -309,26 +313,3 @@ def _in_order(run: Run, judged: Mapping[str, T]) -> dict[str, T]:
 def _to_fix(made: Round, judged: Mapping[str, Evaluation]) -> Iterator[Finding]:
     known = {finding.id: finding for one in judged.values() for finding in one.findings}
     return (known[key] for key in made.findings if key in known)
-
-
-def _turn_json(turn: Turn, document: Document) -> dict[str, object]:
-    made = turn.made
-    return {
-        **turn.heading(),
-        "base": made.base,
-        "text": turn.draft.text,
-        "aims": list(made.aims),
-        "to_fix": list(made.findings),
-        "accepted": made.accepted,
-        "reason": made.reason,
-        "why": made.why,
-        "instruction": made.instruction,
-        "answers": to_jsonable_python(made.answers),
-        "lookups": to_jsonable_python(turn.lookups),
-        "unjudged": {name: one.unjudged for name, one in turn.evaluations.items() if name not in _UNSCORED},
-        "certificates": {name: record_json(one) for name, one in turn.certificates.items()},
-        "missing": {name: list(one.missing) for name, one in turn.evaluations.items() if one.missing},
-        "withdrawn": {name: found for name, one in turn.evaluations.items() if (found := withdrawn(one))},
-        "statistics": figures(turn.evaluations),
-        "findings": [finding_json(finding, document) for finding in turn.findings],
-    }
