@@ -194,10 +194,10 @@ class Desk:
             {"title": _short(one.title), "summary": one.result.summary if one.result else None}
             for one in found.chapters
         ]
-        told = found.record().model_dump(mode="json")
-        kept = ("run", "kind", "status", "stop_reason", "words", "scores", "initial_scores", "self_check", "goals")
+        kept = {"run", "kind", "status", "stop_reason", "words", "scores", "initial_scores", "self_check", "goals"}
+        kept |= {"unscored", "certificates", "notes", "error"}
         return {
-            **{name: told[name] for name in (*kept, "unscored", "certificates", "notes", "error")},
+            **found.record().model_dump(mode="json", include=kept),
             "gaps": _fitting(to_jsonable_python(found.gaps)),
             "complete": found.complete,
             "summary": _shortened(found.summary),

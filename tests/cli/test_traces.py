@@ -109,6 +109,7 @@ def test_a_difference_tells_which_findings_each_change_answered(command: Inside,
     ]
 
     backwards = command.run("diff", refined["run"], "1", "0", "--json").json
+    assert (backwards["from"]["round"], backwards["to"]["round"]) == (1, 0)
     assert [(change["kind"], change["before"], change["after"]) for change in backwards["changes"]] == [
         ("changed", "The keeper number 2 is called Tom2.", "The keeper number 2 is called Bob.")
     ]

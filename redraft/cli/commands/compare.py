@@ -137,8 +137,12 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     before, after = (read.turn(number) for number in rounds or _ends(read))
     with languages.reading(document):
         found = difference(before, after)
-    content = {"run": read.run.id, "from": before.heading(), "to": after.heading(), **record_json(found)}
-    show(content, history.diff_lines(found, before, after, document), as_json=as_json)
+    ends = {"from": record_json(before.draft), "to": record_json(after.draft)}
+    show(
+        {"run": read.run.id, **ends, **record_json(found)},
+        history.diff_lines(found, before, after, document),
+        as_json=as_json,
+    )
     return 0
 
 

@@ -220,10 +220,6 @@ class Turn:
         """All findings on the draft."""
         return tuple(finding for one in self.evaluations.values() for finding in one.findings)
 
-    def heading(self) -> dict[str, object]:
-        """Return the round, the draft, its length and its scores as JSON."""
-        return {"round": self.round.number, "draft": self.round.draft, "words": self.draft.words, "scores": self.scores}
-
 
 @dataclass(frozen=True, slots=True)
 class RunTrace:
