@@ -316,9 +316,9 @@ def doctor_rows(found: Sequence[Named]) -> Iterator[list[object]]:
         with TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
             examined = asyncio.run(examine_all([subject], ExperimentRunner(store, Limits(concurrency=2))))
         for metric in metrics:
-            checks = [its for its in examined.judges[0].checks if its.metric == metric.name]
-            said = [its.heard.verdict for its in checks]
-            kept = [its.heard.verdict for its in checks if its.control.endswith(f", {KEPT}")]
+            checks = [its for its in examined.judges[0].controls if its.metric == metric.name]
+            said = [its.verdict for its in checks]
+            kept = [its.verdict for its in checks if its.control.endswith(f", {KEPT}")]
             told = ", ".join(f"{kept.count(verdict)} {verdict}" for verdict in sorted(set(kept)))
             yield [one.title, metric.name, *(said.count(one) for one in ("pass", "fail", "cannot tell")), told]
 

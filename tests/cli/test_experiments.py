@@ -101,7 +101,7 @@ def test_hamlet_prints_the_report_and_writes_it_with_its_tables(inside: Inside, 
         assert len(found) == len(table["rows"])
     items = json.loads((results / "items.json").read_text("utf-8"))
     assert [item["model"] for item in items] == ["openai:whole", "openai:half"]
-    assert items[0]["keyfact_recall"]["levels"]["all"]["value"] == 1.0
+    assert items[0]["recall"]["levels"]["all"]["value"] == 1.0
     assert "2 of 2 done: The Keepers, chunk" in done.err
     notes = [line for line in done.err.splitlines() if line.startswith("note: ") and "token counts" in line]
     assert notes, "nobody knows how these models count"
@@ -138,7 +138,7 @@ def test_hamlet_as_json(inside: Inside) -> None:
     found = done.json
     told = {"title", "about", "verdict", "headline"}
     assert set(found) == {"experiment", "settings", "tables", "items", *told}
-    assert found["settings"]["models"] == ["openai:whole", "openai:half"]
+    assert [one["name"] for one in found["settings"]["models"]] == ["openai:whole", "openai:half"]
     assert len(found["items"]) == 2
     assert not (inside.folder / "report.md").exists(), "without -o nothing is written"
 

@@ -24,7 +24,7 @@ def test_drafts_may_answer_a_question_and_read_a_beginning_and_are_judged_by_the
     words = ("--query", "Who keeps the lamp?", "--language", "English", "--until", "300", "--metric", "coverage")
     done = inside.run(*GRID, *words, "--json", "-q")
     assert done.code == 0, done.err
-    (contestant,) = done.json["settings"]["systems"]
+    (contestant,) = done.json["settings"]["contestants"]
     asked = {name: contestant["settings"][name] for name in ("query", "language", "until")}
     assert asked == {"query": "Who keeps the lamp?", "language": "English", "until": 300}
     (score,) = (row for row in table(done.json, "scores") if row["metric"] == "spread")

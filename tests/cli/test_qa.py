@@ -55,8 +55,8 @@ def test_two_settings_of_one_model_take_part_by_their_names(tmp_path: Path) -> N
         done = command.run("experiment", "qa", "valley.txt", *named, "--until", "5000", "--json", "-q")
         assert done.code == 0, done.err
         context = command.run("experiment", "context", "valley.txt", *named, "--until", "300", "--dry-run", "--json")
-    assert done.json["settings"]["models"] == ["calm", "warm"]
-    assert done.json["settings"]["judge"] == "fair"
+    assert [one["name"] for one in done.json["settings"]["models"]] == ["calm", "warm"]
+    assert done.json["settings"]["judge"]["name"] == "fair"
     accuracy = next(table for table in done.json["tables"] if table["name"] == "accuracy")
     assert {row["model"]: row["accuracy"] for row in accuracy["rows"] if row["type"] == "all"} == {"calm": 1, "warm": 1}
     drawn = {(seen.model, seen.body["temperature"]) for seen in server.answered}

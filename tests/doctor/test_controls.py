@@ -39,7 +39,7 @@ async def checked(
     """What comes of the controls of some metrics."""
     with Store(folder / "redraft.db") as store:
         subject = DoctorSubject(model.identity, (*metrics, *own), objects={model.identity: model}, own=own)
-        return list((await examine(subject, ExperimentRunner(store, Limits()))).checks)
+        return list((await examine(subject, ExperimentRunner(store, Limits()))).controls)
 
 
 def by_aim(aim: MetricAim) -> list[Evaluator]:
@@ -61,7 +61,7 @@ class Eager(Evaluator):
 @pytest.mark.slow
 async def test_a_judge_without_a_fault_passes_every_control(tmp_path: Path) -> None:
     checks = await checked(tmp_path, Oracle().model, *(BUILT_IN[name] for name in SCORING))
-    assert [(one.control, one.metric, one.heard) for one in checks if one.heard.verdict != "pass"] == []
+    assert [(one.control, one.metric, one.verdict) for one in checks if one.verdict != "pass"] == []
     assert [(one.control, one.metric) for one in checks] == CASES
     assert {control for control, _ in CASES} == {one.name for one in controls()}
 
@@ -74,16 +74,16 @@ _TOGETHER = {(HOLLOW, "content"): {("order in the summary", "coverage")}}
 @pytest.mark.parametrize(("control", "aim"), FAULTS)
 async def test_a_judge_with_one_fault_fails_in_one_control(control: str, aim: MetricAim, tmp_path: Path) -> None:
     checks = await checked(tmp_path, Oracle(control).model, *by_aim(aim))
-    failed = {(one.control, one.metric) for one in checks if one.heard.verdict == "fail"}
+    failed = {(one.control, one.metric) for one in checks if one.verdict == "fail"}
     assert failed - _TOGETHER.get((control, aim), set()) == {(control, one.name) for one in by_aim(aim)}
-    others = [one for one in checks if one.heard.verdict != "pass" and (one.control, one.metric) not in failed]
+    others = [one for one in checks if one.verdict != "pass" and (one.control, one.metric) not in failed]
     assert not [one for one in others if one.control != control]
 
 
 @pytest.mark.nightly
 async def test_a_judge_who_believes_every_error_fails_in_the_controls_of_all_kinds(tmp_path: Path) -> None:
     checks = await checked(tmp_path, Oracle(ANY_ERROR).model, *by_aim("truth"))
-    failed = {(one.control, one.metric) for one in checks if one.heard.verdict == "fail"}
+    failed = {(one.control, one.metric) for one in checks if one.verdict == "fail"}
     assert failed >= {(control, one.name) for control in ERRORS for one in by_aim("truth")}
     assert not failed & {(f"right, {wording}", one.name) for wording in WORDINGS for one in by_aim("truth")}
 
@@ -91,8 +91,8 @@ async def test_a_judge_who_believes_every_error_fails_in_the_controls_of_all_kin
 @pytest.mark.slow
 async def test_a_metric_that_scores_nothing_at_all_fails_in_the_empty_summary(tmp_path: Path) -> None:
     checks = await checked(tmp_path, Oracle().model, own=(Eager(),))
-    failed = [one for one in checks if one.heard.verdict == "fail"]
-    assert [(one.control, one.heard.said) for one in failed] == [(EMPTY, "1.00")]
+    failed = [one for one in checks if one.verdict == "fail"]
+    assert [(one.control, one.said) for one in failed] == [(EMPTY, "1.00")]
     assert all(one.runs for one in failed)
 
 
@@ -103,7 +103,7 @@ async def test_a_judge_that_never_answers_passes_for_none_and_fails_where_it_has
 ) -> None:
     silent = FunctionModel(lambda request: UnreadableReply("nothing", text="Hm."), "silent")
     checks = await checked(tmp_path, silent, BUILT_IN[metric])
-    verdicts = {one.control: one.heard.verdict for one in checks}
+    verdicts = {one.control: one.verdict for one in checks}
     assert verdicts.pop(EMPTY) == "pass"
     assert verdicts.pop(ITSELF) == "fail"
     assert set(verdicts.values()) == {"cannot tell"}

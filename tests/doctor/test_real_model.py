@@ -41,9 +41,9 @@ async def test_a_real_model_is_examined_by_coverage(url: str, tmp_path: Path, mo
         subject = DoctorSubject(NAME, (coverage,), settings, url)
         runner = ExperimentRunner(store, Limits(concurrency=2, timeout=1800))
         found = await examine(subject, runner)
-    verdicts = {one.control: one.heard for one in found.checks}
+    verdicts = {one.control: one for one in found.controls}
     assert verdicts.keys() == expected(coverage).keys()
     assert len(verdicts) == 3
-    assert {heard.verdict for heard in verdicts.values()} <= {"pass", "fail", "cannot tell"}
+    assert {one.verdict for one in verdicts.values()} <= {"pass", "fail", "cannot tell"}
     assert verdicts[EMPTY].verdict == "pass"
     assert found.usage.calls > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from redraft.domain import Totals
@@ -16,6 +17,7 @@ from redraft.lab.experiments.grid.experiment import (
     GridSummary,
     GridSystem,
     Lengths,
+    PreferredSide,
 )
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
 from redraft.lab.experiments.longsumeval import Refined, RefinedOutcome, RefineSetting, Stand
@@ -53,21 +55,22 @@ def judged(document: str, name: str, scores: Scores, judge: str = "j", **more: A
         metric: GridScore("failed", None, 1, 3, "too few") if score is None else GridScore("scored", score, 4, 0)
         for metric, score in scores.items()
     }
-    return GridJudgment(summary, judge, found, lengths)
+    return replace(GridJudgment.of(summary, judge), scores=found, lengths=lengths)
 
 
 def outcome(
     made: GridDesign, some: Sequence[GridJudgment], preferred: Sequence[GridPreference] = (), **more: Any
 ) -> GridOutcome:
     """All that came of a grid."""
-    documents = dict.fromkeys((one.summary.document, one.summary.title) for one in some)
+    documents = dict.fromkeys((one.document, one.title) for one in some)
     return GridOutcome(made, tuple(documents), tuple(some), tuple(preferred), **more)
 
 
 def voted(document: str, winner: str, judge: str = "j", **more: Any) -> GridPreference:
     """A pair of summaries by a and b, with one verdict on every aspect; with an empty one a judge that cannot tell."""
-    vote = AspectVotes(winner, more.pop("leaning", None), more.pop("order_decides", False)) if winner else None  # type: ignore[arg-type]
-    votes = dict.fromkeys(ASPECTS, vote) if vote else {}
+    sides: Mapping[str, PreferredSide] = {"a": "first", "b": "second", "tie": "tie"}
+    leaning, split = sides.get(more.pop("leaning", "")), more.pop("order_decides", False)
+    votes = dict.fromkeys(ASPECTS, AspectVotes(sides[winner], leaning, split)) if winner else {}
     return GridPreference(document, document.upper(), "a", "b", judge, votes, **more)
 
 

@@ -262,7 +262,8 @@ def test_the_curve_of_a_summary_from_the_middle_is_even_to_both_sides_of_it() ->
 
 def test_what_it_took_is_added_up_and_what_failed_is_named() -> None:
     first = replace(FIRST, usage=Totals(3, 1, 300, 0, 30, 0.5))
-    lost = replace(SECOND, told=None, usage=Totals(2, 0, 200, 0, 20, None), failure=Failure("drafting", "model", "No."))
+    used = Totals(2, 0, 200, 0, 20, None)
+    lost = replace(SECOND, sentences=None, usage=used, failure=Failure("drafting", "model", "No."))
     course = replace(
         COURSES[0], usage=Totals(4, 0, 80, 0, 8, 0.25), failures={"a: taking apart": Failure("facts", "x", "y")}
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from redraft.lab.experiments.grid.experiment import GridOutcome, GridSummary, Lengths
+from redraft.lab.experiments.grid.experiment import GridOutcome, Lengths
 from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
 from redraft.lab.experiments.grid.tables import (
     agreement_table,
@@ -183,7 +183,7 @@ def test_what_it_takes_is_by_summary_and_in_all_and_unknown_where_a_price_is() -
 def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None:
     lost = Failure("summaries", "missing", "it has no summary of this document")
     hole = judged("d2", "people", {})
-    hole = type(hole)(GridSummary("d2", "D2", "people", failure=lost), "j")
+    hole = replace(hole, text=None, failure=lost)
     made = design("a", prefers=True, ready=Ready({"people": {"d1": ("x",)}}))
     made = type(made)((*made.contestants, type(made.contestants[0])("people")), made.judges, made.judging, prefers=True)
     some = [judged(one, "a", {"coverage": 0.5}, taken=totals(1, 9, 1)) for one in ("d1", "d2")]

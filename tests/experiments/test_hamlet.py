@@ -18,7 +18,7 @@ import pytest
 from redraft import Limits, Store
 from redraft.errors import PlanError, UsageError
 from redraft.events import CallAnswered, Event, PartDone
-from redraft.lab.experiments.hamlet.experiment import HamletOutcome
+from redraft.lab.experiments.hamlet.experiment import HamletOutcome, PooledShare
 from redraft.lab.experiments.hamlet.tables import EXPERIMENT
 from redraft.llm.budget import PriceTable
 from redraft.settings import Price
@@ -82,8 +82,8 @@ async def test_every_query_is_put_to_every_model_and_judged_by_its_own_tree(tmp_
             rightly = numbers[2::2]
             stated = [fact for fact in facts[item.query] if set(keepers_in(fact)) <= set(rightly)]
             assert item.recall.levels["all"].part == len(stated)
-            assert item.faithfulness.levels["all"] == (len(rightly), len(rightly) + 1)
-            assert item.faithfulness.levels["none"] == (0, 1), "the wrong one carries no key fact"
+            assert item.faithfulness.levels["all"] == PooledShare(len(rightly), len(rightly) + 1)
+            assert item.faithfulness.levels["none"] == PooledShare(0, 1), "the wrong one carries no key fact"
             assert item.faithfulness.errors == {"entity": 1}
         assert item.words == 7 * item.faithfulness.levels["all"].whole
 

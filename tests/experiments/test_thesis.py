@@ -73,8 +73,8 @@ def test_the_places_of_both_are_held_side_by_side() -> None:
 
     # Read to 1,200: the first comes from the first third by both, the second from the second and by lineage from the
     # first, the third has no place by lineage, the fourth has one in the first third by both.
-    told = SECOND.told or ()
-    item = replace(SECOND, told=(both(told[0], 50), both(told[1], 50), both(told[2]), both(told[3], 380)))
+    told = SECOND.sentences or ()
+    item = replace(SECOND, sentences=(both(told[0], 50), both(told[1], 50), both(told[2]), both(told[3], 380)))
     table = places_table((), [item])
     assert rows(table, "sentences", "located", "by lineage", "both", "same third") == [(4, 4, 3, 3, 2)]
 

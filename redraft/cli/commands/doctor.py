@@ -82,7 +82,7 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     show(found, as_json=as_json)
     if found.stopped is not None:
         return delivery.closed(False, found.stopped, done=True, quiet=quiet)
-    return SHORT if any(one.count("fail") for one in found.judges) else DONE
+    return SHORT if any(one.failed for one in found.judges) else DONE
 
 
 def _patients(given: Mapping[str, Any]) -> list[DoctorSubject]:

@@ -8,7 +8,7 @@ import click
 
 from redraft.cli.terminal import DONE, indented, say, wrapped
 from redraft.cli.views.render import aligned, cost_line, count, echo_json, in_words, usage
-from redraft.domain import Document
+from redraft.domain import Document, record_json
 from redraft.lab.doctor.checkup import Check, CheckUp, Examined
 from redraft.lab.doctor.expectations import controls
 from redraft.llm.addresses import DEFAULT_BASE_URL
@@ -288,24 +288,23 @@ _HEARD = 100
 def show(examined: Examined, *, as_json: bool) -> None:
     """Print the results of all judges to stdout."""
     if as_json:
-        echo_json(examined.to_json())
+        echo_json(record_json(examined))
     else:
         click.echo("\n\n".join("\n".join(_lines(one)) for one in examined.judges))
 
 
 def _lines(judge: CheckUp) -> Iterator[str]:
-    counts = [f"{count(judge.count('pass'), 'control')} passed", f"{judge.count('fail')} failed"]
-    counts += [f"{judge.count('cannot tell')} cannot tell"]
-    counts += [f"{missing} not made"] if (missing := judge.count("not made")) else []
+    counts = [f"{count(judge.passed, 'control')} passed", f"{judge.failed} failed", f"{judge.cannot_tell} cannot tell"]
+    counts += [f"{judge.not_made} not made"] if judge.not_made else []
     yield f"{one_line(judge.judge)}, on English texts: {', '.join(counts)} · {usage(judge.usage)}"
     yield ""
-    metrics = tuple(dict.fromkeys(one.metric for one in judge.checks))
-    found = {(one.control, one.metric): one.heard.verdict for one in judge.checks}
+    metrics = tuple(dict.fromkeys(one.metric for one in judge.controls))
+    found = {(one.control, one.metric): one.verdict for one in judge.controls}
     there = [one.name for one in controls() if any((one.name, metric) in found for metric in metrics)]
     rows = [(control, *(found.get((control, metric), "") for metric in metrics)) for control in there]
     yield from aligned([("", *metrics), *rows])
     for verdict, title in (("fail", "failed"), ("cannot tell", "cannot tell")):
-        some = [one for one in judge.checks if one.heard.verdict == verdict]
+        some = [one for one in judge.controls if one.verdict == verdict]
         if some:
             yield ""
             yield f"{title}:"
@@ -316,4 +315,4 @@ def _lines(judge: CheckUp) -> Iterator[str]:
 def _said(check: Check) -> str:
     """Return a judge's statement, with the runs that show more of it."""
     runs = f" ({', '.join(check.runs[:2])})" if check.runs else ""
-    return f"said: {one_line(check.heard.said, _HEARD)}{runs}"
+    return f"said: {one_line(check.said, _HEARD)}{runs}"

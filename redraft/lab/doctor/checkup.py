@@ -7,10 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import count
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import InstanceOf, PlainSerializer
 
 from redraft.agents.accounts import gather_all
-from redraft.domain import Document, Evaluation, Totals, Usage
+from redraft.domain import Document, Evaluation, Totals, Usage, computed
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import BUILT_IN
@@ -18,7 +20,6 @@ from redraft.events import PartDone, StageStarted
 from redraft.lab.doctor.expectations import ControlResult, Verdict, expected, probed
 from redraft.lab.doctor.probes import HOLLOW, SHUFFLED, SUMMARY, WRONG, Probe, in_summary, probes, texts
 from redraft.lab.experiments.plan import PlanStep, table_of
-from redraft.lab.experiments.runner import json_of
 from redraft.llm.base import Model
 from redraft.llm.budget import PriceTable
 from redraft.report.tables import Table
@@ -85,7 +86,9 @@ class Check:
     control: str
     metric: str
     should: str
-    heard: ControlResult
+    said: str
+    """What the metric said."""
+    verdict: Verdict
     runs: tuple[str, ...] = ()
     """The runs that it is based on."""
 
@@ -95,42 +98,40 @@ class CheckUp:
     """The results of one judge."""
 
     judge: str
-    checks: tuple[Check, ...]
+    controls: tuple[Check, ...]
     usage: Totals
 
-    def count(self, verdict: Verdict) -> int:
-        """Return the number of controls with this verdict."""
-        return sum(one.heard.verdict == verdict for one in self.checks)
+    @computed
+    def passed(self) -> int:
+        """Return the number of controls that it passed."""
+        return self._count("pass")
 
-    def to_json(self) -> dict[str, object]:
-        """Return a judge in the form of `doctor --json`."""
-        return {
-            "judge": self.judge,
-            "passed": self.count("pass"),
-            "failed": self.count("fail"),
-            "cannot_tell": self.count("cannot tell"),
-            "not_made": self.count("not made"),
-            "controls": [
-                json_of(one, "control metric should said=heard.said verdict=heard.verdict runs") for one in self.checks
-            ],
-            "usage": asdict(self.usage),
-        }
+    @computed
+    def failed(self) -> int:
+        """Return the number of controls that it failed."""
+        return self._count("fail")
+
+    @computed
+    def cannot_tell(self) -> int:
+        """Return the number of controls that cannot tell."""
+        return self._count("cannot tell")
+
+    @computed
+    def not_made(self) -> int:
+        """Return the number of controls that the budget did not reach."""
+        return self._count("not made")
+
+    def _count(self, verdict: Verdict) -> int:
+        return sum(one.verdict == verdict for one in self.controls)
 
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """The results of all judges."""
+    """The results of all judges, as `doctor --json` prints them."""
 
     judges: tuple[CheckUp, ...]
-    stopped: BudgetError | None = None
+    stopped: Annotated[InstanceOf[BudgetError] | None, PlainSerializer(lambda it: it and it.message)] = None
     """Why some controls were not run."""
-
-    def to_json(self) -> dict[str, object]:
-        """Return the output of `doctor --json`."""
-        return {
-            "judges": [one.to_json() for one in self.judges],
-            "stopped": self.stopped.message if self.stopped else None,
-        }
 
 
 def check_aims(metrics: Sequence[Evaluator]) -> None:
@@ -258,7 +259,7 @@ def _checks(subject: DoctorSubject, done: Sequence[_ProbeVerdicts]) -> list[Chec
             its = {name: said[name] for name in expectation.uses} if made else {}
             heard = expectation.heard(its) if made else _UNMADE
             where = tuple(runs[name] for name in expectation.uses if name in runs)
-            checks.append(Check(control, metric.name, expectation.should, heard, where))
+            checks.append(Check(control, metric.name, expectation.should, heard.said, heard.verdict, where))
     return checks
 
 

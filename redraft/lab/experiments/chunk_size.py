@@ -10,12 +10,10 @@ from math import ceil
 from operator import attrgetter
 from random import Random
 
-from pydantic_core import to_jsonable_python
-
 from redraft.agents.accounts import gather_all
 from redraft.agents.fact_checker import FactChecker
 from redraft.agents.judge import Judge
-from redraft.domain import Chunk, Document, Totals, record_json
+from redraft.domain import Chunk, Document, Totals, computed, record_json
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.events import StageStarted
@@ -27,7 +25,6 @@ from redraft.lab.experiments.runner import (
     by_status,
     certified,
     failed,
-    json_of,
     part_at_work,
     status_of,
 )
@@ -94,7 +91,7 @@ class MarkedChunk:
     marks: ChunkMarks | None = None
     failure: Failure | None = None
 
-    @property
+    @computed
     def status(self) -> str:
         """The status: `done`, `failed` or `not made`."""
         return status_of(self.failure, done=self.marks is not None)
@@ -295,7 +292,7 @@ def failure_table(outcome: SizeOutcome) -> Iterator[Row]:
 
 def _settings(outcome: SizeOutcome) -> Mapping[str, object]:
     return {
-        **json_of(outcome.design, "judges sizes sample seed"),
+        **record_json(outcome.design),
         "documents": [{"id": document.id, "title": document.title} for document in outcome.documents],
         "certificates": [record_json(one) for one in outcome.certificates],
     }
@@ -330,6 +327,6 @@ EXPERIMENT: Experiment[SizeDesign, SizeOutcome] = Experiment(
     about=_about,
     settings=_settings,
     tables=lambda outcome: (mark_table(outcome), cost_table(outcome), failure_table(outcome)),
-    items=lambda outcome: to_jsonable_python(outcome.marked),
+    items=lambda outcome: outcome.marked,
     headline=_headline,
 )

@@ -9,7 +9,7 @@ from operator import attrgetter
 from statistics import fmean, stdev
 from typing import Any, Generic, Protocol, TypeVar, TypeVarTuple
 
-from redraft.domain import Document, Totals
+from redraft.domain import Document, Totals, record_json
 from redraft.errors import BudgetError
 from redraft.evaluators.consensus import RESAMPLES
 from redraft.evaluators.metric_info import NOT_QUALITY
@@ -251,7 +251,8 @@ class Experiment(Generic[D, O]):
     """Returns lines that say what was compared and how far it got."""
     settings: Callable[[O], Mapping[str, object]]
     tables: Callable[[O], Iterable[Table]]
-    items: Callable[[O], Iterable[Mapping[str, object]]]
+    items: Callable[[O], Iterable[object]]
+    """Returns the records for `items.json`."""
     headline: Callable[[O, Sequence[Table]], Iterable[str]]
     """Returns the main results, in at most ten lines."""
     who: Callable[[O], tuple[Iterable[str], Iterable[str]]] = lambda _: ((), ())
@@ -277,6 +278,6 @@ class Experiment(Generic[D, O]):
             about.append(
                 f"{headline[-1]}; partial results are below, and the same command with a higher limit continues"
             )
-        settings, items = self.settings(outcome), list(self.items(outcome))
+        settings, items = self.settings(outcome), [record_json(one) for one in self.items(outcome)]
         said = verdict(self.name, tables)
         return Report(self.name, self.title, tuple(about), settings, tables, items, tuple(headline), said)

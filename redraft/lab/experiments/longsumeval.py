@@ -6,9 +6,12 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import Annotated
+
+from pydantic import Field, PlainSerializer
 
 from redraft.agents.accounts import gather_all
-from redraft.domain import Document, Totals
+from redraft.domain import Document, Totals, computed, record_json
 from redraft.errors import BudgetError
 from redraft.evaluators.catalog import check_goals, metrics
 from redraft.events import StageStarted
@@ -31,15 +34,16 @@ from redraft.lab.experiments.experiment import (
     where,
 )
 from redraft.lab.experiments.grid.experiment import GridSummary, drafted
-from redraft.lab.experiments.plan import NamedModel, building, check_models, keyed
+from redraft.lab.experiments.plan import NamedModel, PublicJudging, building, check_models, keyed
 from redraft.lab.experiments.runner import (
     JudgingPack,
     RunBatch,
+    Used,
     failed,
-    json_of,
     parts_for,
     status_of,
     taken_by,
+    untimed,
     yardstick,
 )
 from redraft.lab.experiments.sources import Ready
@@ -48,20 +52,21 @@ from redraft.report.tables import Table, figure, mean, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.model_pool import located
 from redraft.runs.prepare import RunSpec
-from redraft.settings import DraftConfig, FeedbackName, JudgeConfig, PackPart, PolicyName, Refine, RefineConfig
+from redraft.settings import DraftConfig, FeedbackName, PackPart, PolicyName, Refine, RefineConfig
 from redraft.store.store import Store
 from redraft.text.words import count_words
 
 LONGSUMEVAL = "longsumeval"
 """The experiment's name in its runs, and the command that repeats it."""
-Goals = Mapping[str, float]
+Goals = Annotated[tuple[tuple[str, float], ...], PlainSerializer(dict)]
+"""Scores by metric."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefineSetting:
     """One way to refine: the thresholds to reach, the order, and what the reviser is told."""
 
-    goals: tuple[tuple[str, float], ...]
+    goals: Goals
     policy: PolicyName
     feedback: FeedbackName
 
@@ -78,14 +83,14 @@ class LongSumEvalDesign:
     writers: tuple[NamedModel, ...]
     judge: NamedModel
     """The model that judges summaries, and builds what they are judged by."""
-    judging: JudgeConfig
+    judging: PublicJudging
     """The judging of summaries, with the judge by name."""
-    thresholds: tuple[tuple[tuple[str, float], ...], ...]
+    thresholds: tuple[Goals, ...]
     orders: tuple[PolicyName, ...]
     rounds: int | None = None
-    low: tuple[tuple[str, float], ...] = ()
+    low: Goals = ()
     """The scores below which a first draft is low, by metric; if empty, the first thresholds."""
-    ready: Ready = field(default_factory=Ready)
+    ready: Annotated[Ready, Field(exclude=True)] = field(default_factory=Ready)
     feedbacks: tuple[FeedbackName, ...] = ()
     """What the reviser is told; by default what the order's policy says."""
     free_length: bool = False
@@ -171,28 +176,38 @@ class Refined:
     writer: str
     """The model that refines it."""
     way: RefineSetting
-    stands: tuple[Stand, ...] = ()
+    rounds: tuple[Stand, ...] = ()
     """The stands from the first draft on; empty if it is not done."""
     stop: str | None = None
     words: tuple[int, int] | None = None
     """The words of the first and the last draft."""
     run: str | None = None
-    taken: Totals | None = None
+    taken: Used | None = None
     failure: Failure | None = None
 
-    @property
+    @computed
     def status(self) -> str:
         """The status: `done`, `failed` or `not made`."""
-        return status_of(self.failure, done=bool(self.stands))
+        return status_of(self.failure, done=bool(self.rounds))
 
-    @property
+    @computed
+    def initial(self) -> Mapping[str, float | None] | None:
+        """The scores of the first draft."""
+        return self.rounds[0].scores if self.rounds else None
+
+    @computed
+    def final(self) -> Mapping[str, float | None] | None:
+        """The scores of the last draft."""
+        return self.rounds[-1].scores if self.rounds else None
+
+    @computed
     def revisions(self) -> int:
         """The number of revisions."""
-        return sum(one.revised for one in self.stands)
+        return sum(one.revised for one in self.rounds)
 
     def score(self, metric: str, after: int | None = None) -> float | None:
         """Return the score after a round or at the end; a round after the last has the final score."""
-        known = [one for one in self.stands if after is None or one.round <= after]
+        known = [one for one in self.rounds if after is None or one.round <= after]
         return known[-1].scores.get(metric) if known else None
 
     def meets(self, after: int | None = None) -> bool | None:
@@ -200,17 +215,6 @@ class Refined:
         scores = [(self.score(metric, after), least) for metric, least in self.way.goals]
         met = [None if score is None else score >= least for score, least in scores]
         return None if None in met else all(met)
-
-    def to_json(self) -> dict[str, object]:
-        """Return the record for `items.json`."""
-        return json_of(
-            self,
-            "document title system number refined_by=writer thresholds=way.thresholds order=way.policy"
-            " feedback=way.feedback status stop"
-            " revisions initial: final: rounds=stands words run taken failure",
-            initial=self.stands[0].scores if self.stands else None,
-            final=self.stands[-1].scores if self.stands else None,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,12 +298,12 @@ class _RefineWork:
                 for number, text in enumerate(texts.get(document.id, ()), 1)
             ]
         draft = await drafted(document, writer.name, self.design.configured(writer), LONGSUMEVAL, self.batch)
-        self.by.runs += [draft.run] if draft.run else []
+        self.by.runs += [draft.made_in] if draft.made_in else []
         return [draft]
 
     async def _refined(self, writer: NamedModel, start: GridSummary, way: RefineSetting) -> Refined:
         document, design, batch = self.document, self.design, self.batch
-        system = start.contestant
+        system = start.system
         one = Refined(document.id, document.title, system, start.number, writer.name, way, failure=start.failure)
         if start.text is None:
             return one
@@ -314,7 +318,7 @@ class _RefineWork:
         stands = await asyncio.to_thread(_stands, store, result)
         taken = await taken_by(batch.runner, [result.run.id])
         lengths = (count_words(start.text), count_words(result.summary or ""))
-        return replace(one, stands=tuple(stands), stop=result.run.stop_reason, words=lengths, taken=taken)
+        return replace(one, rounds=tuple(stands), stop=result.run.stop_reason, words=lengths, taken=taken)
 
 
 async def _on_document(
@@ -355,7 +359,7 @@ def basis(outcome: RefinedOutcome) -> str:
     silent = sum(
         any(score is None for metric in metrics for score in (one.score(metric, 0), one.score(metric)))
         for one in outcome.refined
-        if one.stands
+        if one.rounds
     )
     return (
         f"Based on {status.count('done')} of {len(status)} refined summaries of {len(outcome.documents)}"
@@ -451,8 +455,8 @@ def initial_table(outcome: RefinedOutcome) -> Iterator[Row]:
 )  # fmt: skip
 def round_table(outcome: RefinedOutcome) -> Iterator[Row]:
     for head, found in _cells(outcome):
-        refined = [one for one in found if one.stands]
-        last = max((stand.round for one in refined for stand in one.stands), default=-1)
+        refined = [one for one in found if one.rounds]
+        last = max((stand.round for one in refined for stand in one.rounds), default=-1)
         for metric in outcome.design.metrics:
             for done in range(last + 1):
                 yield (*head, metric, done, *_after(refined, metric, done))
@@ -464,7 +468,7 @@ def _after(refined: Sequence[Refined], metric: str, after: int) -> Row:
     scores = list(by_document((document, then) for document, _, then in pairs).values())
     (_, then), (_, earlier) = _means(pairs), _means(before)
     step = then - earlier if then is not None and earlier is not None else None
-    here = [stand for one in refined for stand in one.stands if stand.round == after]
+    here = [stand for one in refined for stand in one.rounds if stand.round == after]
     return (
         *(*_over_documents(scores), *_over_documents(_gains(pairs)), step),
         *(sum(stand.revised for stand in here), sum(stand.accepted for stand in here)),
@@ -487,7 +491,7 @@ def _after(refined: Sequence[Refined], metric: str, after: int) -> Row:
 )
 def threshold_table(outcome: RefinedOutcome) -> Iterator[Row]:
     for head, found in _cells(outcome):
-        refined = [one for one in found if one.stands]
+        refined = [one for one in found if one.rounds]
         start, end = [one.meets(0) for one in refined], [one.meets() for one in refined]
         taken = [one.taken for one in refined]
         yield (
@@ -543,20 +547,8 @@ def _tables(outcome: RefinedOutcome) -> Iterable[Table]:
 
 
 def _settings(outcome: RefinedOutcome) -> Mapping[str, object]:
-    design, used = outcome.design, outcome.whole
-    return {
-        "writers": {one.name: one.to_json() for one in design.writers},
-        "judge": design.judge.name,
-        "judging": design.judging.model_dump(mode="json", exclude={"judges", "models", "base_url"}),
-        "thresholds": [dict(goals) for goals in design.thresholds],
-        "orders": list(design.orders),
-        "feedback": list(dict.fromkeys(way.feedback for way in design.ways)),
-        "free_length": design.free_length,
-        "rounds": design.rounds,
-        "low": design.lows,
-        "documents": [{"id": document, "title": title} for document, title in outcome.documents],
-        "taken": {name: getattr(used, name) for name in ("calls", "prompt_tokens", "completion_tokens", "cost_usd")},
-    }
+    documents = [{"id": document, "title": title} for document, title in outcome.documents]
+    return {**record_json(outcome.design), "documents": documents, "taken": untimed(outcome.whole)}
 
 
 def _about(outcome: RefinedOutcome) -> Iterator[str]:
@@ -594,7 +586,7 @@ EXPERIMENT: Experiment[LongSumEvalDesign, RefinedOutcome] = Experiment(
     about=_about,
     settings=_settings,
     tables=_tables,
-    items=lambda outcome: [one.to_json() for one in outcome.refined],
+    items=lambda outcome: outcome.refined,
     headline=_headline,
     who=lambda outcome: ([one.name for one in outcome.design.writers], [outcome.design.judge.name]),
 )

@@ -7,7 +7,9 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import KW_ONLY, dataclass, field, replace
 from math import ceil, log
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
+
+from pydantic import Field, PlainSerializer
 
 from redraft.domain import Document, Usage
 from redraft.events import unobserved
@@ -50,6 +52,13 @@ _STEPS_OF_PROMPTS = {
 
 
 _OF_ITS_PLACE = {"base_url", "key_env", "price"}
+PublicSettings = Annotated[DraftConfig, PlainSerializer(lambda it: it.model_dump(mode="json", exclude=_OF_ITS_PLACE))]
+"""A model's settings. Their JSON is without its server, key and price."""
+_OF_JUDGES = {"judges", "models", "base_url"}
+PublicJudging = Annotated[JudgeConfig, PlainSerializer(lambda it: it.model_dump(mode="json", exclude=_OF_JUDGES))]
+"""How summaries are judged. Its JSON is without the judges, which designs name themselves."""
+TitledDocument = Annotated[Document, PlainSerializer(lambda it: {"id": it.id, "title": it.title})]
+"""A document of an experiment. Its JSON is its id and title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +66,7 @@ class NamedModel:
     """A model by its given name, and its settings."""
 
     name: str
-    settings: DraftConfig
-
-    def to_json(self) -> dict[str, object]:
-        """Return the settings as JSON, without the model's server, key and price."""
-        return self.settings.model_dump(mode="json", exclude=_OF_ITS_PLACE)
+    settings: PublicSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +75,12 @@ class JudgesDesign:
 
     judges: tuple[str, ...] = ()
     _: KW_ONLY
-    base_url: str | None = None
+    base_url: Annotated[str | None, Field(exclude=True)] = None
     context_tokens: int | None = None
     temperature: float | None = None
     prompts: str = "standard"
     replies: ReplyForm | None = None
-    own: Mapping[str, ModelSettings] = field(default_factory=dict)
+    own: Annotated[Mapping[str, ModelSettings], Field(exclude=True)] = field(default_factory=dict)
     """The judges' own settings from the settings file, by name."""
 
     def reading(self, judge: str, window: int, **more: Any) -> DraftConfig:

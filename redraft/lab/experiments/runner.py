@@ -6,10 +6,11 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import count
-from operator import attrgetter
-from typing import Protocol, TypeVar
+from typing import Annotated, Protocol, TypeVar
+
+from pydantic import PlainSerializer
 
 from redraft.agents.judge import Judge, longest_reply, reply_tokens
 from redraft.domain import Document, Evaluation, Totals
@@ -50,32 +51,13 @@ def by_status(records: Iterable[HasStatus]) -> str:
     return ", ".join(f"{found[status]} {status}" for status in ("done", "failed", "not made"))
 
 
-def json_of(record: object, keys: str, **more: object) -> dict[str, object]:
-    """Return a record as JSON: its attributes by name or under another one (`order=way.policy`).
-
-    A key `name:` stands for a value given in `more`.
-    """
-    found: dict[str, object] = {}
-    for key in keys.split():
-        name, _, path = key.partition("=")
-        if key.endswith(":"):
-            found[key[:-1]] = more[key[:-1]]
-        else:
-            found[name] = plain_json(attrgetter(path or name)(record))
-    return found
+def untimed(used: Totals) -> dict[str, object]:
+    """Return what an experiment used as JSON, without the time, which differs between machines."""
+    return {name: one for name, one in asdict(used).items() if name != "seconds"}
 
 
-def plain_json(value: object) -> object:
-    """Return a value of a record as JSON. Usage is written without its time, which differs between machines."""
-    if isinstance(value, Totals):
-        return {name: one for name, one in asdict(value).items() if name != "seconds"}
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if isinstance(value, Mapping):
-        return {key: plain_json(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain_json(one) for one in value]
-    return value
+Used = Annotated[Totals, PlainSerializer(untimed)]
+"""Totals of which JSON has no time."""
 
 
 def failed(failure: Failure) -> tuple[str, str, str]:

@@ -24,7 +24,6 @@ from redraft.lab.experiments.booookscore.experiment import (
     judged,
 )
 from redraft.lab.experiments.experiment import AGAIN, ENDS, Experiment, Row, table
-from redraft.lab.experiments.runner import plain_json
 from redraft.prompts.coherence import ERROR_TYPES
 from redraft.report.tables import Table, figure, mean, plain, unmarked
 from redraft.store.connection import storable
@@ -346,7 +345,7 @@ def _item(system: System, summary: Summary) -> dict[str, object]:
             for number, one in reading.verdicts.items()
             if one.confusing
         ],
-        "failure": plain_json(reading.failure),
+        "failure": reading.failure,
     }
 
 

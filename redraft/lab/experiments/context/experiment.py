@@ -177,7 +177,7 @@ async def _with_reference(course: Course, bureau: Bureau) -> Course:
         return course
     reference: BaselineSummary = course.reference
     nothing: list[tuple[tuple[AtomicFact, ...], int]] = []
-    found = await bureau.tried("the reference", bureau.split([reference.told], "the reference"), nothing)
+    found = await bureau.tried("the reference", bureau.split([reference.sentences], "the reference"), nothing)
     return replace(course, reference=replace(reference, facts=found[0][0] if found else None))
 
 
@@ -186,19 +186,19 @@ async def _all(items: Sequence[ContextItem], course: Course, bureau: Bureau) -> 
     done: list[ContextItem] = []
     for group in series(items):
         name = f"{group[0].contestant.name}: "
-        there = [item for item in group if item.told is not None]
+        there = [item for item in group if item.sentences is not None]
         if bureau.runner.stopped is None:
             there = await bureau.tried(f"{name}taking apart", _split(there, bureau, f"{name}taking apart"), there)
         if bureau.runner.stopped is None:
             there = await bureau.tried(f"{name}verification", _verified(there, bureau), there)
-        whole = sorted([*there, *(item for item in group if item.told is None)], key=lambda item: item.step.number)
+        whole = sorted([*there, *(item for item in group if item.sentences is None)], key=lambda item: item.step.number)
         before = {now.step.number: then for then, now in pairwise(whole)}
         done += await gather_all(_held(item, before.get(item.step.number), course, bureau) for item in whole)
     return done
 
 
 async def _split(items: Sequence[ContextItem], bureau: Bureau, name: str) -> list[ContextItem]:
-    found = await bureau.split([item.told or () for item in items], name)
+    found = await bureau.split([item.sentences or () for item in items], name)
     return [replace(item, facts=facts, unsplit=left) for item, (facts, left) in zip(items, found, strict=True)]
 
 
@@ -223,7 +223,7 @@ async def _held(item: ContextItem, before: ContextItem | None, course: Course, b
 
 
 async def _beside(facts: tuple[AtomicFact, ...], reference: BaselineSummary, bureau: Bureau) -> tuple[AtomicFact, ...]:
-    likes, stated = bureau.best(facts, reference.facts or ()), await bureau.stated(facts, reference.told)
+    likes, stated = bureau.best(facts, reference.facts or ()), await bureau.stated(facts, reference.sentences)
     both = zip(facts, likes, stated, strict=True)
     return tuple(replace(one, likeness=like, in_reference=said) for one, like, said in both)
 
@@ -234,7 +234,8 @@ async def _compared(item: ContextItem, before: ContextItem, bureau: Bureau) -> t
     kept = bureau.alike(then, now, whole=not item.unsplit)
     known = bureau.alike(now, then, whole=not before.unsplit)
     by_likeness = FactComparison(bureau.likeness.name, bureau.least, kept, known)
-    kept, known = await gather_all([bureau.stated(then, item.told or ()), bureau.stated(now, before.told or ())])
+    sides = ((then, item), (now, before))
+    kept, known = await gather_all(bureau.stated(facts, side.sentences or ()) for facts, side in sides)
     return by_likeness, FactComparison(ALIGNMENT, None, kept, known)
 
 
@@ -535,7 +536,7 @@ async def _drafted(
                     told = await off_loop(read_told, runner.store, result.run.id, design.encoder())
                     told = await asyncio.to_thread(placed, told, document.text[: item.end], placing)
                     words = result.draft.words if result.draft else None
-                    item = replace(item, told=told, words=words, gaps=len(result.gaps))
+                    item = replace(item, sentences=told, words=words, gaps=len(result.gaps))
                 item = replace(item, failure=tried.failure)
     batch.tell(f"{item.title}, {named(item)}: {item.status}")
     return item

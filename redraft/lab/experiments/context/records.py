@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal
 
-from redraft.domain import Document, Span, Totals
+from pydantic import Field, PlainSerializer
+
+from redraft.domain import Document, Rounded, Span, computed
 from redraft.errors import UsageError
 from redraft.graphs.plan import fitting_words
 from redraft.lab.experiments.experiment import group_by
 from redraft.lab.experiments.plan import ModelsDesign, check_models
-from redraft.lab.experiments.runner import json_of, status_of
+from redraft.lab.experiments.runner import Used, status_of
 from redraft.prompts.factual import FACTUAL, SPLIT_FACTS
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.models import resolve, tokenizer_of
@@ -101,7 +103,8 @@ PlacesName = Literal["lineage", "tfidf", "embeddings"]
 """How the place of a sentence is found: by the lineage map, or as the most similar paragraph."""
 
 
-class ContextContestant(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ContextContestant:
     """A model with a strategy."""
 
     model: str
@@ -120,9 +123,9 @@ class SummarySentencePlaces:
     number: int
     text: str
     before: str
-    places: tuple[tuple[Span, float], ...]
+    places: tuple[tuple[Span, Rounded], ...]
     """The places with their weights, the best first; empty if the sentence has no source."""
-    traced: tuple[tuple[Span, float], ...] | None = None
+    traced: tuple[tuple[Span, Rounded], ...] | None = None
     """Its places by the lineage map, where `places` has the most similar paragraph instead."""
 
     def masses(self, length: int) -> list[OriginMass]:
@@ -178,10 +181,10 @@ class ContextItem:
     end: int
     """The end of what is read, in characters of the document."""
     run: str | None = None
-    usage: Totals | None = None
+    usage: Used | None = None
     words: int | None = None
     gaps: int = 0
-    told: tuple[SummarySentencePlaces, ...] | None = None
+    sentences: tuple[SummarySentencePlaces, ...] | None = None
     facts: tuple[AtomicFact, ...] | None = None
     unsplit: int = 0
     """The number of sentences that were not split into facts."""
@@ -193,48 +196,20 @@ class ContextItem:
         """The share of the document that is read."""
         return self.end / self.length
 
-    @property
+    @computed
     def status(self) -> str:
         """The status of its summary: `done`, `failed` or `not made`."""
-        return status_of(self.failure, done=self.told is not None)
+        return status_of(self.failure, done=self.sentences is not None)
 
     @property
     def located(self) -> list[SummarySentencePlaces]:
         """The sentences that have a source place."""
-        return [one for one in self.told or () if one.places]
+        return [one for one in self.sentences or () if one.places]
 
     def masses(self, *, of_read: bool = False) -> list[OriginMass]:
         """Return the places of the summary, as shares of the document or of what was read of it."""
         length = self.end if of_read else self.length
         return [mass for one in self.located for mass in one.masses(length)]
-
-    def to_json(self, before: ContextItem | None) -> list[dict[str, object]]:
-        """Return the records for `items.json`: the summary, each of its sentences, and each of its facts."""
-        head = json_of(self, "document title model=contestant.model strategy=contestant.strategy step=step.number")
-        summary = {
-            **head,
-            "kind": "summary",
-            **json_of(self, "until=step.tokens end length status run words gaps"),
-            "sentences": None if self.told is None else len(self.told),
-            "located": None if self.told is None else len(self.located),
-            "facts": None if self.facts is None else len(self.facts),
-            **json_of(self, "unsplit usage failure"),
-        }
-        sentences = [{**head, "kind": "sentence", **_sentence_json(one)} for one in self.told or ()]
-        facts = []
-        for at, one in enumerate(self.facts or ()):
-            known = {f"known ({by.measure})": by.known[at] for by in self.compared} if before else {}
-            facts.append({**head, "kind": "fact", **json_of(one, _FACT), **known})
-        return [summary, *sentences, *facts]
-
-
-def _sentence_json(one: SummarySentencePlaces) -> dict[str, object]:
-    places = {"places": one.places, **({} if one.traced is None else {"lineage": one.traced})}
-    told = {name: [[*span, round(weight, 3)] for span, weight in found] for name, found in places.items()}
-    return {"number": one.number, "text": one.text, **told}
-
-
-_FACT = "number=sentence text place supported category likeness in_reference"
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +217,7 @@ class BaselineSummary:
     """The reference summary of a document, used as the baseline."""
 
     words: int
-    told: tuple[SummarySentencePlaces, ...]
+    sentences: tuple[SummarySentencePlaces, ...]
     length: int
     facts: tuple[AtomicFact, ...] | None = None
 
@@ -257,18 +232,13 @@ class Course:
     steps: tuple[ReadingStep, ...]
     words: int
     note: str = ""
-    reference: BaselineSummary | None = None
+    reference: Annotated[BaselineSummary | None, PlainSerializer(bool)] = None
+    """The reference summary; JSON says whether there is one."""
     run: str | None = None
     """The run that judged the facts."""
-    usage: Totals | None = None
+    usage: Used | None = None
     failures: Mapping[str, Failure] = field(default_factory=dict)
     """The failures of judging facts, by what was asked."""
-
-    def to_json(self) -> dict[str, object]:
-        """Return the document as JSON."""
-        steps, reference = [step.tokens for step in self.steps], self.reference is not None
-        keys = "id=document title tokens words steps: note reference: run"
-        return json_of(self, keys, steps=steps, reference=reference)
 
 
 def half_of(item: ContextItem, items: Sequence[ContextItem]) -> str:
@@ -315,7 +285,7 @@ class ContextDesign(ModelsDesign):
     """Overrides the threshold of the measure."""
     embeddings: str | None = None
     places: PlacesName = "lineage"
-    references: Mapping[str, str] = field(default_factory=dict)
+    references: Annotated[Mapping[str, str], Field(exclude=True)] = field(default_factory=dict)
     """The texts of the reference summaries by document id: the length of its summaries, and the baseline."""
     sets: Mapping[str, str] = field(default_factory=dict)
     """The dataset of each document, by id, where tables tell datasets apart."""

@@ -89,7 +89,7 @@ def fact_basis(items: Sequence[ContextItem], measure: str) -> str:
     """Return what the tables of facts are based on."""
     known = [item for item in items if item.facts is not None]
     facts, unsplit = sum(len(item.facts or ()) for item in known), sum(item.unsplit for item in known)
-    sentences = sum(len(item.told or ()) for item in known)
+    sentences = sum(len(item.sentences or ()) for item in known)
     return (
         f"Based on {facts} facts in {len(known)} of {len(items)} summaries; {unsplit} of {sentences} sentences"
         f" were not split into facts. Likeness: {measure}; alignment: a judge decides whether the other summary"
@@ -261,9 +261,9 @@ _LIKE = {
 
 
 def _basis(courses: Sequence[Course], items: Sequence[ContextItem]) -> str:  # noqa: ARG001 - as its tables
-    done = [item for item in items if item.told is not None]
+    done = [item for item in items if item.sentences is not None]
     lost = sum(item.failure is not None for item in items)
-    told, located = sum(len(item.told or ()) for item in done), sum(len(item.located) for item in done)
+    told, located = sum(len(item.sentences or ()) for item in done), sum(len(item.located) for item in done)
     return (
         f"Based on {len(done)} of {len(items)} summaries; {lost} failed. {told - located} of {told} sentences"
         " could not be traced to a place and count in no share."
@@ -276,7 +276,7 @@ def _shares_of_tables(found: Sequence[OriginMass]) -> list[float | None]:
 
 def _of_references(courses: Sequence[Course]) -> list[OriginMass]:
     known = [course.reference for course in courses if course.reference]
-    return [mass for reference in known for one in reference.told for mass in one.masses(reference.length)]
+    return [mass for reference in known for one in reference.sentences for mass in one.masses(reference.length)]
 
 
 def _masses(items: Sequence[ContextItem], contestant: ContextContestant, part: str) -> list[OriginMass]:
@@ -305,7 +305,7 @@ def halves_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Ite
         )
         own = where(items, contestant=contestant)
         changes = map(change, lower, upper)
-        done = sum(item.told is not None for item in own)
+        done = sum(item.sentences is not None for item in own)
         yield (contestant.name, *whole, *lower, *upper, *changes, done, len(own))
     if found := _of_references(courses):
         known = sum(1 for course in courses if course.reference)
@@ -330,15 +330,15 @@ def halves_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Ite
 def positions_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
     for item in items:
         head = (item.title, item.contestant.name, item.step.number, item.step.tokens, item.read, item.words)
-        if item.told is None:
+        if item.sentences is None:
             yield (*head, None, None, *[None] * 6, *expected_thirds(item.read), None, None)
         else:
-            of_read, told = item.masses(of_read=True), (len(item.told), len(item.located))
+            of_read, told = item.masses(of_read=True), (len(item.sentences), len(item.located))
             yield (*head, *told, *_placed(len(item.located), of_read, item.masses(), item.read))
     for course in courses:
         if (it := course.reference) is not None:
-            found, count = _of_references([course]), sum(1 for one in it.told if one.places)
-            known = (len(it.told), count, *_placed(count, found, found, 1.0))
+            found, count = _of_references([course]), sum(1 for one in it.sentences if one.places)
+            known = (len(it.sentences), count, *_placed(count, found, found, 1.0))
             yield (course.title, REFERENCE, None, None, 1.0, it.words, *known)
 
 
@@ -352,9 +352,9 @@ def positions_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> 
     _basis,
 )
 def places_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
-    known = {name.name: [(one, item.end) for item in own for one in item.told or ()]
+    known = {name.name: [(one, item.end) for item in own for one in item.sentences or ()]
              for name, own in group_by(items, "contestant").items()}  # fmt: skip
-    told = [(one, it.length) for course in courses if (it := course.reference) for one in it.told]
+    told = [(one, it.length) for course in courses if (it := course.reference) for one in it.sentences]
     for who, own in {**known, **({REFERENCE: told} if told else {})}.items():
         thirds = [[_third(found, end) for found in (one.places, one.traced)] for one, end in own]
         both = [one == other for one, other in thirds if one is not None and other is not None]
@@ -444,17 +444,10 @@ def _tables(outcome: ContextOutcome) -> Iterator[Table]:
 
 
 def _settings(outcome: ContextOutcome) -> Mapping[str, object]:
-    design = outcome.design
     return {
-        "models": [one.name for one in design.models],
-        "strategies": list(design.strategies),
-        "judge": design.judge.name if design.facts else None,
+        **record_json(outcome.design),
         "measure": outcome.measure,
-        "embeddings": design.embeddings,
-        "places": design.places,
-        "sets": dict(design.sets),
-        "drafting": {one.name: one.to_json() for one in design.models},
-        "documents": [course.to_json() for course in outcome.courses],
+        "documents": [record_json(course) for course in outcome.courses],
         "certificates": [record_json(one) for one in outcome.certificates],
     }
 
@@ -525,7 +518,7 @@ EXPERIMENT: Experiment[ContextDesign, ContextOutcome] = Experiment(
     about=_about,
     settings=_settings,
     tables=_tables,
-    items=lambda outcome: [one for item, before in with_before(outcome.items) for one in item.to_json(before)],
+    items=lambda outcome: outcome.items,
     headline=_headline,
     who=lambda outcome: models_and_judge(outcome) if outcome.design.facts else ((), ()),
 )

@@ -9,26 +9,36 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import combinations, product
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from redraft.agents.accounts import gather_all
-from redraft.domain import Document, Evaluation, Outcome, Totals
+from redraft.domain import Document, Evaluation, Outcome, Totals, computed
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.catalog import metrics, with_rubrics
 from redraft.evaluators.metric_info import PREFERENCE, is_unheard
-from redraft.evaluators.preference import Winner
 from redraft.events import StageStarted
 from redraft.lab.experiments.experiment import UNDECIDED, where
-from redraft.lab.experiments.plan import DRAFTING, JUDGING, NamedModel, building, check_models, judged_by, keyed
+from redraft.lab.experiments.plan import (
+    DRAFTING,
+    JUDGING,
+    NamedModel,
+    PublicJudging,
+    PublicSettings,
+    building,
+    check_models,
+    judged_by,
+    keyed,
+)
 from redraft.lab.experiments.runner import (
     JudgingPack,
     RunBatch,
-    json_of,
+    Used,
     parts_for,
-    plain_json,
     refuse_if_none_fits,
     status_of,
     taken_by,
@@ -52,7 +62,7 @@ class GridSystem:
     """A source of summaries: a model with settings, or existing summaries."""
 
     name: str
-    settings: DraftConfig | None = None
+    settings: PublicSettings | None = None
     """The settings for drafting; None if its summaries already exist."""
     model: str = ""
     """The model's name as given."""
@@ -64,8 +74,8 @@ class GridDesign:
 
     contestants: tuple[GridSystem, ...]
     judges: tuple[NamedModel, ...]
-    judging: JudgeConfig
-    ready: Ready = field(default_factory=Ready)
+    judging: PublicJudging
+    ready: Annotated[Ready, Field(exclude=True)] = field(default_factory=Ready)
     prefers: bool = False
     """True if the judges also compare summaries in pairs."""
 
@@ -180,28 +190,29 @@ class GridSummary:
 
     document: str
     title: str
-    contestant: str
+    system: str
     number: int = 1
-    """Its number among several of the same document by the same contestant, from 1."""
-    text: str | None = None
+    """Its number among several of the same document by the same system, from 1."""
+    text: Annotated[str | None, Field(exclude=True)] = None
     limit: int | None = None
     """The word limit."""
     gaps: int = 0
     """The number of chunks left out because they could not be summarized."""
-    run: str | None = None
-    taken: Totals | None = None
+    made_in: str | None = None
+    """The run that made it."""
+    taken: Used | None = None
     """The usage of making it, as if nothing had been cached; None for an existing summary."""
     failure: Failure | None = None
 
-    @property
+    @computed
     def words(self) -> int | None:
         """The number of words; None without a text."""
         return None if self.text is None else count_words(self.text)
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """The key: document, contestant and number."""
-        return (self.document, self.contestant, self.number)
+        """The key: document, system and number."""
+        return (self.document, self.system, self.number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,21 +234,25 @@ class Lengths:
 
 
 @dataclass(frozen=True, slots=True)
-class GridJudgment:
-    """One summary judged by one judge."""
+class GridJudgment(GridSummary):
+    """One summary judged by one judge. Its failure is that of the summary, or else of the judging."""
 
-    summary: GridSummary
-    judge: str
+    judge: str = ""
     scores: Mapping[str, GridScore] = field(default_factory=dict)
     lengths: Lengths = field(default_factory=Lengths)
-    run: str | None = None
-    failure: Failure | None = None
+    judged_in: str | None = None
+    """The run that judged it."""
 
-    @property
+    @classmethod
+    def of(cls, summary: GridSummary, judge: str) -> GridJudgment:
+        """Return a summary before a judge has judged it."""
+        return cls(**{one.name: getattr(summary, one.name) for one in fields(summary)}, judge=judge)
+
+    @computed
     def status(self) -> str:
         """The status: `done`, `undecided`, `failed` or `not made`."""
         short = [one for one in self.scores.values() if one.outcome == "failed"]
-        if self.summary.failure or self.failure or not all(one.undecided for one in short):
+        if self.failure or not all(one.undecided for one in short):
             return "failed"
         return UNDECIDED if short else "done" if self.scores else "not made"
 
@@ -246,31 +261,17 @@ class GridJudgment:
         found = self.scores.get(metric)
         return found.score if found else None
 
-    def to_json(self) -> dict[str, object]:
-        """Return the record for `items.json`."""
-        it = self.summary
-        scores: dict[str, object] = {}
-        for metric, one in self.scores.items():
-            scores |= {metric: one.score, f"{metric}_judged": one.judged, f"{metric}_unjudged": one.unjudged}
-            scores |= {f"{metric}_outcome": one.outcome, f"{metric}_reason": one.reason or None}
-        return {
-            "unit": "summary",
-            **json_of(it, "document title system=contestant number"),
-            **json_of(self, "judge status words=summary.words"),
-            **asdict(self.lengths),
-            "gaps": it.gaps,
-            **scores,
-            **json_of(self, "made_in=summary.run judged_in=run taken=summary.taken"),
-            "failure": plain_json(it.failure or self.failure),
-        }
+
+PreferredSide = Literal["first", "second", "tie"]
+_SIDES: Mapping[str, PreferredSide] = {"a": "first", "b": "second", "tie": "tie"}
 
 
 @dataclass(frozen=True, slots=True)
 class AspectVotes:
     """A judge's verdict, over both orders, on one aspect of two summaries."""
 
-    winner: Winner
-    leaning: str | None = None
+    winner: PreferredSide
+    leaning: PreferredSide | None = None
     order_decides: bool = False
 
 
@@ -286,25 +287,14 @@ class GridPreference:
     votes: Mapping[Aspect, AspectVotes] = field(default_factory=dict)
     same: bool = False
     """True if both are the same text, so that the judge was not asked."""
-    run: str | None = None
+    judged_in: str | None = None
     failure: Failure | None = None
-    made: bool = True
+    made: Annotated[bool, Field(exclude=True)] = True
 
-    @property
+    @computed
     def status(self) -> str:
         """The status: `done`, `failed` or `not made`."""
         return status_of(self.failure, done=self.made)
-
-    def to_json(self) -> dict[str, object]:
-        """Return the record for `items.json`."""
-        names: Mapping[Winner, str] = {"a": self.first, "b": self.second, "tie": "tie"}
-        return {
-            "unit": "pair",
-            **json_of(self, "document title first second judge status same"),
-            **{f"preferred_{aspect}": names[vote.winner] for aspect, vote in self.votes.items()},
-            "order_decides": [aspect for aspect, vote in self.votes.items() if vote.order_decides],
-            **json_of(self, "judged_in=run failure"),
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,12 +344,12 @@ class GridOutcome:
 
     def of(self, contestant: str, judge: str) -> list[GridJudgment]:
         """Return one judge's judgments of a contestant's summaries."""
-        return [one for one in where(self.judged, judge=judge) if one.summary.contestant == contestant]
+        return where(self.judged, judge=judge, system=contestant)
 
     @property
     def summaries(self) -> list[GridSummary]:
         """Each summary once."""
-        return list({one.summary.key: one.summary for one in self.judged}.values())
+        return list({one.key: one for one in self.judged}.values())
 
 
 def votes_of(details: Mapping[str, Any], aspects: Sequence[Aspect]) -> dict[Aspect, AspectVotes]:
@@ -370,7 +360,8 @@ def votes_of(details: Mapping[str, Any], aspects: Sequence[Aspect]) -> dict[Aspe
     found: dict[Aspect, AspectVotes] = {}
     for judging in details["judgings"][:1]:
         for aspect, said in judging["verdicts"].items():
-            found[aspect] = AspectVotes(said["winner"], said["leaning"], said["order_decides"])
+            sides = _SIDES[said["winner"]], _SIDES.get(said["leaning"])
+            found[aspect] = AspectVotes(*sides, said["order_decides"])
     return found
 
 
@@ -387,8 +378,8 @@ async def grid(documents: Sequence[Document], design: GridDesign, runner: Experi
     built = [run for by, _, _ in done for run in by.runs]
     verdicts: list[GridJudgment | GridPreference] = [*judged, *preferred]
     names = [one.name for one in design.judges]
-    by_judge = {name: [one.run for one in verdicts if one.judge == name and one.run] for name in names}
-    made = [one.summary.run for one in judged if one.summary.run]
+    by_judge = {name: [one.judged_in for one in verdicts if one.judge == name and one.judged_in] for name in names}
+    made = [one.made_in for one in judged if one.made_in]
     return GridOutcome(
         design,
         tuple((document.id, document.title) for document in documents),
@@ -455,32 +446,32 @@ class _GridWork:
     async def _verdict(
         self, summary: GridSummary, judge: NamedModel, scored: Sequence[str], unmeasured: Mapping[str, GridScore]
     ) -> GridJudgment:
-        design, empty = self.design, GridJudgment(summary, judge.name)
+        design, empty = self.design, GridJudgment.of(summary, judge.name)
         if summary.text is None:
             return empty
-        step = f"{JUDGING} {summary.contestant} by {judge.name}"
+        step = f"{JUDGING} {summary.system} by {judge.name}"
         order = design.verdict(judge, summary.text, self.by.by, scored)
         made = await self.batch.made(JUDGING, step, self.document, design.configured(judge), order)
         if made.result is None:
-            return replace(empty, run=made.run, failure=made.failure)
+            return replace(empty, judged_in=made.run, failure=made.failure)
         found = made.result.evaluations
         scores = {**unmeasured, **{one: GridScore.of(found[one]) for one in scored if one in found}}
         scores = {one: scores[one] for one in design.metrics if one in scores}
-        return replace(empty, run=made.run, scores=scores, lengths=Lengths.of(found.get(STATISTICS)))
+        return replace(empty, judged_in=made.run, scores=scores, lengths=Lengths.of(found.get(STATISTICS)))
 
     async def preferred(self, summaries: Sequence[GridSummary], judge: NamedModel) -> list[GridPreference]:
         """Return a judge's preferences for each pair of contestants; of several summaries by one, the first counts."""
-        texts = {one.contestant: one for one in reversed(summaries)}
+        texts = {one.system: one for one in reversed(summaries)}
         return [await self._preference(texts[a], texts[b], judge) for a, b in self.design.pairs]
 
     async def _preference(self, one: GridSummary, other: GridSummary, judge: NamedModel) -> GridPreference:
-        pair = GridPreference(one.document, one.title, one.contestant, other.contestant, judge.name, made=False)
+        pair = GridPreference(one.document, one.title, one.system, other.system, judge.name, made=False)
         if not one.text or not other.text:
             return pair
         step, pair_name = f"preferences by {judge.name}", f"{pair.first} or {pair.second}, by {judge.name}"
         order, settings = self.design.comparing(judge, one.text, other.text), self.design.configured(judge)
         made = await self.batch.made("preference", step, self.document, settings, order, pair_name)
-        pair = replace(pair, run=made.run, failure=made.failure)
+        pair = replace(pair, judged_in=made.run, failure=made.failure)
         if made.result is None:
             return pair
         found = made.result.evaluations[PREFERENCE].details
@@ -505,7 +496,7 @@ async def drafted(
     """Draft one summary of a document for an experiment, or record why there is none."""
     step, order = f"{DRAFTING} {contestant}", RunSpec(experiment=experiment)
     made = await batch.made(DRAFTING, step, document, settings, order)
-    summary = GridSummary(document.id, document.title, contestant, 1, run=made.run, failure=made.failure)
+    summary = GridSummary(document.id, document.title, contestant, 1, made_in=made.run, failure=made.failure)
     if (result := made.result) is None:
         return summary
     taken, words = await taken_by(batch.runner, [result.run.id]), result.settings.words

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
 
-from redraft.domain import Totals
+from redraft.domain import Totals, record_json
 from redraft.lab.agreement.people import cohens_kappa, equal_share, krippendorffs_alpha, tau_b
 from redraft.lab.experiments.experiment import (
     AGAIN,
@@ -47,19 +47,19 @@ COUNTS = ("summaries", "of", "failed", "unjudged")
 _SEEN = 0.0005
 _INTERVAL = INTERVAL.format(", each with all of its summaries", "documents ")
 _TAKEN = ("calls", "prompt_tokens", "completion_tokens")
-_WORTH = {"a": 1.0, "b": -1.0, "tie": 0.0}
+_WORTH = {"first": 1.0, "second": -1.0, "tie": 0.0}
 _MOST_LINES = 8
 
 
 def _scored(judged: Sequence[GridJudgment], metric: str) -> list[tuple[str, float]]:
     """Return the scores of summaries by one metric, each with its document."""
-    return [(one.summary.document, score) for one in judged if (score := one.score(metric)) is not None]
+    return [(one.document, score) for one in judged if (score := one.score(metric)) is not None]
 
 
 def _counts(judged: Sequence[GridJudgment], metric: str) -> Row:
     """Return the cells of the columns `COUNTS`."""
     found = [(one, one.scores.get(metric)) for one in judged]
-    failed = sum(bool(one.summary.failure or one.failure or (it and it.outcome == "failed")) for one, it in found)
+    failed = sum(bool(one.failure or (it and it.outcome == "failed")) for one, it in found)
     unjudged = sum(it.unjudged for _, it in found if it)
     return (len(_scored(judged, metric)), len(judged), failed, unjudged)
 
@@ -93,7 +93,7 @@ def basis(outcome: GridOutcome) -> str:
 
 def _taken(outcome: GridOutcome, one: GridSystem) -> list[Totals]:
     """Return the usage of a contestant's summaries; existing summaries have none."""
-    return [it.taken for it in where(outcome.summaries, contestant=one.name) if it.taken is not None]
+    return [it.taken for it in where(outcome.summaries, system=one.name) if it.taken is not None]
 
 
 @table(
@@ -134,11 +134,11 @@ def score_table(outcome: GridOutcome) -> Iterator[Row]:
 def configuration_table(outcome: GridOutcome) -> Iterator[Row]:
     for one in outcome.contestants:
         judged = outcome.of(one.name, outcome.judges[0])
-        there = [it for it in judged if it.summary.text is not None]
+        there = [it for it in judged if it.text is not None]
         trigrams = [[it.lengths.novel_trigrams for it in there], [it.lengths.repeated_trigrams for it in there]]
         yield (
             *(*_configured(one), *_mean_scores(outcome, one)),
-            *(mean([it.summary.words for it in there]), mean([it.lengths.tokens for it in there])),
+            *(mean([it.words for it in there]), mean([it.lengths.tokens for it in there])),
             *(None if (share := mean(some)) is None else 100 * share for some in trigrams),
             *(len(there), len(judged)),
         )
@@ -185,9 +185,9 @@ def difference_table(outcome: GridOutcome) -> Iterator[Row]:
 def summary_table(outcome: GridOutcome) -> Iterator[Row]:
     for document, title in outcome.labels.items():
         for one in outcome.judged:
-            if (it := one.summary).document == document:
+            if one.document == document:
                 scores = (one.score(metric) for metric in outcome.design.metrics)
-                yield (title, it.contestant, it.number, one.judge, one.status, it.words, *scores)
+                yield (title, one.system, one.number, one.judge, one.status, one.words, *scores)
 
 
 @table(
@@ -216,7 +216,7 @@ def _shares(pairs: Sequence[GridPreference], aspect: Aspect) -> Row:
     said = [sum(vote.winner == winner for vote in votes) for winner in _WORTH]
     worth, status = [_WORTH[vote.winner] for vote in votes], [one.status for one in pairs]
     leaning = [vote.leaning for vote in votes]
-    ties = (leaning.count("a"), leaning.count("b"), sum(vote.order_decides for vote in votes))
+    ties = (leaning.count("first"), leaning.count("second"), sum(vote.order_decides for vote in votes))
     return (
         *(100 * number / len(votes) if votes else None for number in said),
         *(mean(worth), *ends(worth), len(votes), *said, *ties, sum(one.same for one in pairs)),
@@ -251,7 +251,7 @@ def agreement_table(outcome: GridOutcome) -> Iterator[Row]:
 
 def _scores(outcome: GridOutcome, judge: str, metric: str) -> dict[object, float]:
     judged = where(outcome.judged, judge=judge)
-    return {one.summary.key: score for one in judged if (score := one.score(metric)) is not None}
+    return {one.key: score for one in judged if (score := one.score(metric)) is not None}
 
 
 def _winners(outcome: GridOutcome, judge: str, aspect: Aspect) -> dict[object, str]:
@@ -320,11 +320,11 @@ def failure_table(outcome: GridOutcome) -> Iterator[Row]:
     for title, lost in outcome.troubles:
         yield (title, "", "", *failed(lost))
     for it in outcome.summaries:
-        if it.failure is not None:
-            yield (it.title, it.contestant, "", *failed(it.failure))
+        if it.text is None and it.failure is not None:
+            yield (it.title, it.system, "", *failed(it.failure))
     for one in outcome.judged:
-        who = (one.summary.title, one.summary.contestant, one.judge)
-        if one.failure is not None:
+        who = (one.title, one.system, one.judge)
+        if one.text is not None and one.failure is not None:
             yield (*who, *failed(one.failure))
         for metric, found in one.scores.items():
             if found.outcome == "failed":
@@ -345,21 +345,8 @@ def _tables(outcome: GridOutcome) -> Iterable[Table]:
 
 
 def _settings(outcome: GridOutcome) -> Mapping[str, object]:
-    design, hidden = outcome.design, {"base_url", "key_env", "price"}
-    return {
-        "systems": [
-            {
-                "name": one.name,
-                "settings": one.settings.model_dump(mode="json", exclude=hidden) if one.settings else None,
-            }
-            for one in design.contestants
-        ],
-        "judges": outcome.judges,
-        "metrics": list(design.metrics),
-        "judging": design.judging.model_dump(mode="json", exclude={"judges", "models", "base_url"}),
-        "preference": design.prefers,
-        "documents": [{"id": document, "title": title} for document, title in outcome.documents],
-    }
+    documents = [{"id": document, "title": title} for document, title in outcome.documents]
+    return {**record_json(outcome.design), "documents": documents}
 
 
 def _about(outcome: GridOutcome) -> Iterator[str]:
@@ -389,7 +376,7 @@ EXPERIMENT: Experiment[GridDesign, GridOutcome] = Experiment(
     about=_about,
     settings=_settings,
     tables=_tables,
-    items=lambda outcome: [one.to_json() for one in outcome.judged] + [one.to_json() for one in outcome.preferred],
+    items=lambda outcome: (*outcome.judged, *outcome.preferred),
     headline=_headline,
     who=lambda outcome: ([one.model for one in outcome.contestants if one.settings], outcome.judges),
 )

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 from random import Random
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field, PlainSerializer
 
 from redraft.agents.accounts import gather_all
-from redraft.domain import Document, Evaluation, KeyFacts, Outcome, Perspective, Totals, Tree
+from redraft.domain import Document, Evaluation, KeyFacts, Outcome, Perspective, Tree, computed
 from redraft.errors import BudgetError, NothingSaidError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.consensus import total
@@ -19,12 +21,20 @@ from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, bin_of, share, trees_for
 from redraft.events import StageStarted
-from redraft.lab.experiments.plan import DRAFTING, JUDGING, ModelsDesign, NamedModel, check_models, judged_by
+from redraft.lab.experiments.plan import (
+    DRAFTING,
+    JUDGING,
+    ModelsDesign,
+    NamedModel,
+    TitledDocument,
+    check_models,
+    judged_by,
+)
 from redraft.lab.experiments.runner import (
     MadeRun,
     RunBatch,
+    Used,
     certified,
-    json_of,
     refuse_if_none_fits,
     status_of,
     used_by,
@@ -44,13 +54,14 @@ LEVEL_COLUMNS, LEVEL_KEYS = (*LEVELS, WHOLE), (*LEVELS, ALL)
 FIFTHS = tuple(bin_of((n + 0.5) / 5) for n in range(5))
 
 
-class PooledShare(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PooledShare:
     """A part of a whole; an item on which judges differ counts as a fraction."""
 
     part: float
     whole: int
 
-    @property
+    @computed
     def value(self) -> float | None:
         """The share by equations 1 and 2; None if the whole is zero."""
         return share(self.part, self.whole)
@@ -84,7 +95,7 @@ class HamletItem:
     model: str
     runs: Mapping[str, str] = field(default_factory=dict)
     """The runs by stage."""
-    usage: Mapping[str, Totals] = field(default_factory=dict)
+    usage: Mapping[str, Used] = field(default_factory=dict)
     """The usage by stage."""
     words: int | None = None
     gaps: int = 0
@@ -99,49 +110,32 @@ class HamletItem:
     nothing: bool = False
     """Whether the model answered that the document does not help: recall is 0, and there is no sentence to verify."""
 
-    @property
+    @computed
     def bin(self) -> str:
         """The fifth of the document that the facts are in."""
         return bin_of(self.position)
 
-    @property
+    @computed
     def status(self) -> str:
         """The status: `done`, `failed` or `not made`."""
         return status_of(self.failure, done=self.faithfulness is not None)
 
-    def to_json(self) -> dict[str, object]:
-        """Return the record for `items.json`."""
-        return json_of(
-            self,
-            "document title size chunk position bin perspective query model status runs words gaps keyfact_recall:"
-            " faithfulness: second: nothing usage failure",
-            keyfact_recall=_measured_json(self.recall),
-            faithfulness=_measured_json(self.faithfulness),
-            second={name: [_measured_json(one) for one in both] for name, both in self.second.items()},
-        )
+
+def _listed(keyfacts: KeyFacts | None) -> dict[str, object] | None:
+    return {"id": keyfacts.id, "missing": keyfacts.missing} if keyfacts else None
 
 
 @dataclass(frozen=True, slots=True)
 class HamletSubject:
     """A document of the experiment, its key facts once they are found, and the usage of finding them."""
 
-    document: Document
+    document: TitledDocument
     tokens: int = 0
-    keyfacts: KeyFacts | None = None
+    keyfacts: Annotated[KeyFacts | None, PlainSerializer(_listed)] = None
     run: str | None = None
-    usage: Totals | None = None
+    usage: Used | None = None
     failure: Failure | None = None
     size: str = ""
-
-    def to_json(self) -> dict[str, object]:
-        """Return the document as JSON."""
-        return json_of(
-            self,
-            "id=document.id title=document.title size tokens: keyfacts: missing: run usage failure",
-            tokens=self.tokens or None,
-            keyfacts=self.keyfacts.id if self.keyfacts else None,
-            missing=list(self.keyfacts.missing) if self.keyfacts else [],
-        )
 
 
 def item_of(subject: HamletSubject, tree: Tree, model: str) -> HamletItem:
@@ -196,14 +190,6 @@ def _levels(evaluation: Evaluation, counted: str, shares: str = "by_level") -> d
     }
 
 
-def _measured_json(measured: HamletScore | None) -> dict[str, object] | None:
-    if measured is None:
-        return None
-    levels = {level: {"value": one.value, **one._asdict()} for level, one in measured.levels.items()}
-    paths = {level: one.value for level, one in measured.paths.items()}
-    return json_of(measured, "outcome score unjudged levels: paths: errors", levels=levels, paths=paths)
-
-
 Against = Literal["chunk", "document"]
 FULL_TEXT = "full text"
 HAMLET = "hamlet"
@@ -219,7 +205,7 @@ class HamletDesign(ModelsDesign):
     """The design of the experiment: everything but the documents and the limits."""
 
     validator: str | None = None
-    own: Mapping[str, ModelSettings] = field(default_factory=dict)
+    own: Annotated[Mapping[str, ModelSettings], Field(exclude=True)] = field(default_factory=dict)
     """The validator's own settings from the settings file, by its name."""
     perspective: PerspectiveName = "both"
     queries: int | None = None

@@ -47,7 +47,7 @@ from redraft.lab.experiments.hamlet.experiment import (
 )
 from redraft.lab.experiments.plan import DRAFTING, JUDGING
 from redraft.lab.experiments.published import COLUMNS, Both, difference, how
-from redraft.lab.experiments.runner import by_status, failed, json_of
+from redraft.lab.experiments.runner import by_status, failed
 from redraft.report.tables import Table, figure, mean, plain, unmarked
 
 MODELS_MEAN, ALL_MODELS = "mean of models", "all models"
@@ -517,13 +517,9 @@ def _tables(outcome: HamletOutcome) -> Iterator[Table]:
 
 
 def _settings(outcome: HamletOutcome) -> Mapping[str, object]:
-    design = outcome.design
-    keys = "models: judge=judge.name others: full_text sizes overlap validator perspective queries seed"
-    models, others = ([one.name for one in some] for some in (design.models, design.others))
     return {
-        **json_of(design, keys, models=models, others=others),
-        "drafting": {one.name: one.to_json() for one in design.models},
-        "documents": [subject.to_json() for subject in outcome.subjects],
+        **record_json(outcome.design),
+        "documents": [record_json(subject) for subject in outcome.subjects],
         "certificates": [record_json(one) for one in outcome.certificates],
     }
 
@@ -575,7 +571,7 @@ EXPERIMENT: Experiment[HamletDesign, HamletOutcome] = Experiment(
     about=_about,
     settings=_settings,
     tables=_tables,
-    items=lambda outcome: [item.to_json() for item in outcome.items],
+    items=lambda outcome: outcome.items,
     headline=_headline,
     who=models_and_judge,
 )

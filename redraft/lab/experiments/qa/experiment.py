@@ -8,23 +8,25 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import Field, PlainSerializer
 
 from redraft.agents.accounts import gather_all
 from redraft.agents.examiner import TYPED_ANSWER, JudgedAnswer, Questioner, Response
 from redraft.agents.judge import Judge
-from redraft.domain import Document, QuestionType, Third, Totals, TypedQuestion, TypedQuestions, third_of
+from redraft.domain import Document, QuestionType, Third, Totals, TypedQuestion, TypedQuestions, computed, third_of
 from redraft.errors import BudgetError, PlanError, UsageError
 from redraft.evaluators.reference.typed import BUILDING, PER_THIRD, TypedBuilder
 from redraft.evaluators.similarity import Similarity, similarity
 from redraft.events import Noted, StageStarted
 from redraft.graphs.strategies import strategy_named
 from redraft.lab.experiments.context.records import ReadingStep, steps_of
-from redraft.lab.experiments.plan import DRAFTING, ModelsDesign, check_models, configured
+from redraft.lab.experiments.plan import DRAFTING, ModelsDesign, TitledDocument, check_models, configured
 from redraft.lab.experiments.runner import (
     GuardedStage,
     RunBatch,
-    json_of,
+    Used,
     judge_of,
     part_at_work,
     refuse_if_none_fits,
@@ -78,7 +80,7 @@ class QaDesign(ModelsDesign):
     """The number of questions per request. With one, no question can reveal anything about another."""
     similarity: SimilarityName = "rouge1"
     embeddings: str | None = None
-    references: Mapping[str, str] = field(default_factory=dict)
+    references: Annotated[Mapping[str, str], Field(exclude=True)] = field(default_factory=dict)
     """The summaries that the judge has in view as it asks, by document id."""
     sets: Mapping[str, str] = field(default_factory=dict)
     """The dataset of each document, by id, where tables tell datasets apart."""
@@ -169,28 +171,22 @@ Place = Literal["read", "cut", "ahead"]
 """Whether a question's paragraph was read, was cut by the end of what was read, or lies after it."""
 
 
+def _listed(questions: TypedQuestions | None) -> dict[str, object] | None:
+    return {"id": questions.id, "missing": questions.missing} if questions else None
+
+
 @dataclass(frozen=True, slots=True)
 class QaSubject:
     """A document with its steps, and its questions once it has them."""
 
-    document: Document
+    document: TitledDocument
     tokens: int
     steps: tuple[ReadingStep, ...]
-    questions: TypedQuestions | None = None
+    questions: Annotated[TypedQuestions | None, PlainSerializer(_listed)] = None
     runs: Mapping[str, str] = field(default_factory=dict)
     """The judge's runs by stage."""
-    usage: Mapping[str, Totals] = field(default_factory=dict)
+    usage: Mapping[str, Used] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
-
-    def to_json(self) -> dict[str, object]:
-        """Return the document as JSON."""
-        return json_of(
-            self,
-            "id=document.id title=document.title tokens steps: questions: missing: runs usage failures",
-            steps=[step.tokens for step in self.steps],
-            questions=self.questions.id if self.questions else None,
-            missing=list(self.questions.missing) if self.questions else [],
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +251,7 @@ class QaItem:
         """The type of the question."""
         return self.question.type
 
-    @property
+    @computed
     def place(self) -> Place | None:
         """Whether the paragraph was read, was cut or lies ahead; None if nothing was read."""
         if self.end is None:
@@ -263,12 +259,12 @@ class QaItem:
         start, end = self.question.paragraph
         return "read" if end <= self.end else "ahead" if start >= self.end else "cut"
 
-    @property
+    @computed
     def third_read(self) -> Third | None:
         """The third of what was read that the paragraph is in; None if it was not read completely."""
         return third_of(self.question.paragraph, self.end) if self.end and self.place == "read" else None
 
-    @property
+    @computed
     def should_abstain(self) -> bool:
         """True if there is nothing to answer from, in the document or in what was read of it."""
         return not self.question.is_answerable or self.place == "ahead"
@@ -283,7 +279,7 @@ class QaItem:
         """The answer; None without a response or if the model abstained."""
         return self.response if self.response and not self.response.abstained else None
 
-    @property
+    @computed
     def yes_no(self) -> bool | None:
         """True if the yes or no is right, whatever the reason; None for other or unanswered questions."""
         if self.question.type != "binary" or self.given is None:
@@ -300,10 +296,10 @@ class QaItem:
         """True if a given answer is right: by its yes or no, or by the judge."""
         return self.yes_no if self.question.type == "binary" else self.judged_right
 
-    @property
+    @computed
     def correct(self) -> bool | None:
         """True if the model handled a question correctly whose paragraph it has read; None if unknown."""
-        if self.response is None:
+        if self.response is None or self.place != "read":
             return None
         if not self.question.is_answerable:
             return self.response.abstained
@@ -331,20 +327,6 @@ class QaItem:
             self,
             similarity=None if pair is None else round(similarity(pair.answer, pair.reference), _DIGITS),
             alike=round(similarity(answer, reference), _DIGITS),
-        )
-
-    def to_json(self) -> dict[str, object]:
-        """Return the record for `items.json`."""
-        said, verdict = self.response, self.verdict
-        return json_of(
-            self,
-            "document title model step tokens question=question.id type third place third_read status run"
-            " draft answer: reason: abstained should_abstain yes_no verdict=judged_right why: similarity alike"
-            " correct:",
-            answer=said.answer if said else None,
-            reason=said.reason if said else None,
-            why=verdict.reason if verdict else None,
-            correct=self.correct if self.place == "read" else None,
         )
 
 

@@ -8,7 +8,7 @@ from itertools import combinations, pairwise, product
 from statistics import fmean
 from typing import NamedTuple
 
-from redraft.domain import THIRDS, TYPES, Totals
+from redraft.domain import THIRDS, TYPES, Totals, record_json
 from redraft.evaluators.reference.keyfacts import ALL, share
 from redraft.lab.experiments.experiment import (
     AGAIN,
@@ -42,7 +42,7 @@ from redraft.lab.experiments.qa.experiment import (
     QaSubject,
     qa,
 )
-from redraft.lab.experiments.runner import by_status, failed, json_of, plain_json
+from redraft.lab.experiments.runner import by_status, failed
 from redraft.report.tables import Table, figure, mean, plain
 
 COUNTS = ("accuracy", *ENDS, "right", "judged", "unjudged", "no answer", "of", "similarity")
@@ -347,13 +347,8 @@ def _tables(outcome: QaOutcome) -> Iterator[Table]:
 
 
 def _settings(outcome: QaOutcome) -> Mapping[str, object]:
-    design = outcome.design
-    keys = "models: strategies words judge=judge.name steps: per_third at_once similarity embeddings sets"
-    return {
-        **json_of(design, keys, models=[one.name for one in design.models], steps=plain_json(design.steps) or None),
-        "answering": {one.name: one.to_json() for one in design.models},
-        "documents": [subject.to_json() for subject in outcome.subjects],
-    }
+    documents = [record_json(subject) for subject in outcome.subjects]
+    return {**record_json(outcome.design), "documents": documents}
 
 
 def _measure(outcome: QaOutcome) -> str:
@@ -420,7 +415,7 @@ EXPERIMENT: Experiment[QaDesign, QaOutcome] = Experiment(
     about=_about,
     settings=_settings,
     tables=_tables,
-    items=lambda outcome: [item.to_json() for item in outcome.items],
+    items=lambda outcome: outcome.items,
     headline=_headline,
     who=models_and_judge,
 )
