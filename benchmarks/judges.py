@@ -50,7 +50,6 @@ from redraft.lab.agreement.tables import (
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, Column, ItemOutcome, chosen, tried
 from redraft.lab.doctor.checkup import DoctorSubject, examine_all
 from redraft.lab.doctor.probes import KEPT
-from redraft.lab.experiments.experiment import records_of
 from redraft.report.tables import Cell, Table
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, ModelSettings
@@ -92,7 +91,7 @@ class Judged:
 
     def row(self, of: Callable[[AgreementOutcome], Table]) -> dict[str, Cell]:
         """The judge's row of a table of `agree`; empty where the table has none."""
-        rows = records_of(of(self.outcome))
+        rows = of(self.outcome).records
         return next(
             (dict(one) for one in rows if self.outcome.columns[0].name in (one.get("judge"), one.get("by"))), {}
         )
@@ -278,7 +277,7 @@ _COSTS = (("calls",), ("prompt tokens", "reply tokens"))
 def cut_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
     """Judges with probabilities: what the cuts at 0.2 and 0.8 decide, as given and calibrated on other documents."""
     for one in found:
-        for row in records_of(calibration_table(one.outcome)):
+        for row in calibration_table(one.outcome).records:
             quality = [figure(row["Brier"]), figure(row["calibration error"])]
             beyond = [percent(row["decided"]), percent(row["error"])]
             yield [
@@ -297,7 +296,7 @@ PLACES: list[object] = ["set", "judge", "third", "sentences", "wrong", "found", 
 def place_rows(found: Sequence[Judged]) -> Iterator[list[object]]:
     """Errors by thirds of the summary, for judges that have a verdict on a sentence."""
     for one in found:
-        for row in records_of(place_table(one.outcome)):
+        for row in place_table(one.outcome).records:
             place = str(row["place"]).partition(" ")[0]
             yield [short(one.set), one.title, place, *(row[str(name)] for name in PLACES[3:])]
 

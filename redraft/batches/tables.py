@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import quote
 
-from pydantic import Field, computed_field
+from pydantic import Field, PlainSerializer
 
 from redraft.batches.dossiers import FOLDER, OnWritten, ignore_count, write_pages
 from redraft.batches.engine import Engine, WorkerPool
@@ -40,7 +40,7 @@ _LATELY = 600.0
 class BatchStanding:
     """The status of a batch at one moment."""
 
-    batch: Annotated[Batch, Field(exclude=True)]
+    batch: Annotated[Batch, PlainSerializer(lambda it: it.name)]
     counts: Annotated[ItemStates, Field(serialization_alias="items")]
     calls: int
     cost_usd: float | None
@@ -48,7 +48,6 @@ class BatchStanding:
     over_usd: float = 0.0
     """By how much it exceeds its limit."""
 
-    @computed_field(alias="batch")  # type: ignore[prop-decorator]
     @property
     def name(self) -> str:
         """Return the name of the batch."""

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from statistics import fmean
 from typing import Annotated, Any
 
-from pydantic import Field, computed_field
+from pydantic import Field, field_serializer
 
 from redraft.domain import record_json
 from redraft.errors import UsageError
@@ -23,6 +23,8 @@ from redraft.text.sanitizer import one_line
 
 Cell = str | int | float | None
 """None is a value that was not measured: empty in CSV, null in JSON, a dash in Markdown."""
+Record = Mapping[str, Cell]
+"""A row: cells by column name."""
 
 _NOTHING = "–"
 # Spreadsheets treat such a cell as a formula, and would run what a document has as its title.
@@ -42,13 +44,16 @@ class Table:
     caption: str
     basis: str
     columns: tuple[str, ...]
-    rows: Annotated[tuple[tuple[Cell, ...], ...], Field(exclude=True)]
+    rows: tuple[tuple[Cell, ...], ...]
 
-    @computed_field(alias="rows")  # type: ignore[prop-decorator]
     @property
-    def records(self) -> list[dict[str, Cell]]:
-        """The rows, each keyed by the column names."""
+    def records(self) -> list[Record]:
+        """The rows as records."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    @field_serializer("rows")
+    def _as_records(self, _: object) -> list[Record]:
+        return self.records
 
     def to_csv(self) -> str:
         """Return the table as CSV, unrounded and with no text that a spreadsheet treats as a formula."""

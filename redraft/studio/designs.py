@@ -123,7 +123,7 @@ def _longsumeval(asked: ExperimentBody, models: Models) -> LongSumEvalDesign:
     how = judging_of(asked, models, tuple(goals), (judge.name,))
     orders: tuple[PolicyName, ...] = ("paper", "consistency-first")
     rounds = asked.said({"rounds"}).get("rounds")
-    return LongSumEvalDesign(_writers(asked, models), judge, how, (tuple(goals.items()),), orders, rounds)
+    return LongSumEvalDesign(_writers(asked, models), judge, how, (goals,), orders, rounds)
 
 
 def _hamlet(asked: ExperimentBody, models: Models) -> HamletDesign:

@@ -74,12 +74,10 @@ def voted(document: str, winner: str, judge: str = "j", **more: Any) -> GridPref
     return GridPreference(document, document.upper(), "a", "b", judge, votes, **more)
 
 
-PAPER = (("coverage", 0.6), ("consistency", 0.73))
+PAPER = {"coverage": 0.6, "consistency": 0.73}
 
 
-def refining(
-    *orders: PolicyName, thresholds: Sequence[tuple[tuple[str, float], ...]] = (PAPER,), **more: Any
-) -> RefiningDesign:
+def refining(*orders: PolicyName, thresholds: Sequence[Mapping[str, float]] = (PAPER,), **more: Any) -> RefiningDesign:
     """A design of one writer."""
     one = NamedModel("a", DraftConfig())
     return RefiningDesign(

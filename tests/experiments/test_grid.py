@@ -236,7 +236,7 @@ def refining(url: str) -> RefiningDesign:
     """One model that tells of half of what there is, refined in two orders."""
     seat = settings(url, "fair").model_copy(update={"strategy": "given", "words": None})
     judging = JudgeConfig(judges=("openai:fair",), base_url=url, questions=KEEPERS)
-    goals = (("coverage", 0.9), ("consistency", 0.9))
+    goals = {"coverage": 0.9, "consistency": 0.9}
     one = NamedModel("half", settings(url, "half"))
     return RefiningDesign((one,), NamedModel("fair", seat), judging, (goals,), ("paper", "consistency-first"))
 

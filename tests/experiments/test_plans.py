@@ -204,7 +204,7 @@ def test_a_grid_takes_about_what_its_plan_says() -> None:
 def test_longsumeval_takes_about_what_its_plan_says() -> None:
     document, (judge,) = island(100), named(STRICT, strategy="given", words=None)
     ready = Ready({"people": {document.id: (told(*range(1, 41)),)}})
-    goals = ((("coverage", 1.0),),)
+    goals = ({"coverage": 1.0},)
     judging = JudgeConfig(judges=(STRICT,))
     design = LongSumEvalDesign(named(STRICT, words=500), judge, judging, goals, ("paper",), 2, ready=ready)
     check(longsumeval.EXPERIMENT, [document], design)

@@ -9,10 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from pydantic import TypeAdapter, ValidationError
+
 from redraft.domain import content_id
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import sentences_of
+from redraft.fields import complaint
 from redraft.lab.agreement.annotations import (
     MARKS,
     AnnotatedSentence,
@@ -39,6 +42,7 @@ from redraft.lab.agreement.sheets import (
     written_in,
 )
 from redraft.lab.agreement.tables import ends
+from redraft.lab.experiments.booookscore.experiment import CoherenceItem
 from redraft.lab.experiments.experiment import ENDS
 from redraft.prompts.coherence import ASPECTS, ERROR_TYPES
 from redraft.report.tables import Report, Table
@@ -68,17 +72,15 @@ def annotations_in(path: str) -> list[Annotations]:
         return [read_annotations(path)]
     by_system: dict[str, dict[str, tuple[AnnotatedSentence, ...]]] = {}
     try:
-        for item in json.loads(text):
-            errors = {
-                one["sentence"]: {"questions": one["questions"], "types": one["types"]} for one in item["confusing"]
-            }
-            by_system.setdefault(item["system"], {})[item["id"]] = entries_of(path, item["id"], errors)
-    except (ValueError, LookupError, TypeError) as error:
+        items = TypeAdapter(list[CoherenceItem]).validate_json(text)
+    except ValidationError as error:
+        hint = "give what `redraft experiment booookscore -o DIR` wrote"
         raise UsageError(
-            f"it is not the items.json of an experiment: {error!r:.80}",
-            place=path,
-            hint="give what `redraft experiment booookscore -o DIR` wrote",
+            f"it is not the items.json of an experiment: {complaint(error)}", place=path, hint=hint
         ) from error
+    for item in items:
+        errors = {one.sentence: {"questions": [*one.questions], "types": [*one.types]} for one in item.confusing}
+        by_system.setdefault(item.system, {})[item.id] = entries_of(path, item.id, errors)
     return [Annotations(name, False, entries) for name, entries in by_system.items()]
 
 

@@ -48,7 +48,7 @@ from redraft.lab.agreement.trial import (
     plan_table,
     tried,
 )
-from redraft.lab.experiments.experiment import number, records_of
+from redraft.lab.experiments.experiment import number
 from redraft.llm.budget import PriceTable
 from redraft.report.history.certificates import standing_of
 from redraft.report.tables import Cell, Report, Table, figure, plain
@@ -83,7 +83,7 @@ def agree_report(outcome: AgreementOutcome) -> Report:
 
 
 def _headline(outcome: AgreementOutcome, tables: Sequence[Table]) -> Iterator[str]:
-    cells = {table.name: records_of(table) for table in tables}
+    cells = {table.name: table.records for table in tables}
     right = {row["judge"]: row["balanced accuracy"] for row in cells.get("classes", ())}
     for row in cells["agreement"][:_MOST]:
         told = f"; balanced accuracy {_shown(right.get(row['judge']))}" if right else ""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import combinations
 from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
 
 from redraft.errors import RunError, UsageError
 from redraft.lab.agreement.correlation import told
@@ -34,6 +36,9 @@ from redraft.lab.agreement.sheets import (
 )
 from redraft.lab.agreement.tables import ends
 from redraft.lab.experiments.experiment import ENDS, Row
+from redraft.lab.experiments.hamlet.experiment import HamletItem
+from redraft.lab.experiments.longsumeval import Refined
+from redraft.lab.experiments.plan import JUDGING
 from redraft.report.tables import Report, Table, mean
 from redraft.store.store import Store
 
@@ -62,17 +67,17 @@ Verdicts = dict[str, dict[str, SheetRow]]
 def runs_of_experiment(folder: str, what: What, *, every: bool) -> list[str]:
     """Return the runs of an experiment by its files: those of its first judge, or of `every` judge; of LongSumEval's,
     those that refine. About facts, queries and questions there is one run for each document."""
-    items = json.loads(content(str(Path(folder).expanduser() / "items.json")))
-    stages = [stage for item in items for stage in item.get("runs", {}) if stage.partition(" by ")[0] == "judging"]
-    found: dict[tuple[str, ...], str] = {}
-    for item in items:
-        about = (item.get("document", ""), item.get("size", ""))
-        for stage in dict.fromkeys(stages):
-            if stage in item.get("runs", {}) and (every or stage == stages[0]):
-                run = item["runs"][stage]
-                found.setdefault((*about, stage) if what in DIMENSIONS else (run,), run)
-        if refined := item.get("run"):
-            found.setdefault(about if what == "questions" else (refined,), refined)
+    text, found = content(str(Path(folder).expanduser() / "items.json")), dict[tuple[str, ...], str]()
+    with suppress(ValidationError):
+        for one in TypeAdapter(list[Refined]).validate_json(text):
+            if one.run:
+                found.setdefault((one.document,) if what == "questions" else (one.run,), one.run)
+    with suppress(ValidationError):
+        for item in TypeAdapter(list[HamletItem]).validate_json(text):
+            stages = [stage for stage in item.runs if stage.partition(" by ")[0] == JUDGING]
+            for stage in stages if every else [one for one in stages if one == JUDGING]:
+                run = item.runs[stage]
+                found.setdefault((item.document, item.size, stage) if what in DIMENSIONS else (run,), run)
     if not found:
         raise UsageError("no run of this experiment was judged", place=folder, hint="name the DIR of `experiment -o`")
     return list(found.values())

@@ -17,7 +17,7 @@ from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.plan import plan_steps, table_of
 from redraft.llm.budget import PriceTable
 from redraft.report.dossier.comparison.sides import LEAST, interval_of_mean
-from redraft.report.tables import Cell, Report, Table, mean, plain
+from redraft.report.tables import Cell, Record, Report, Table, mean, plain
 from redraft.report.verdict import verdict
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE
@@ -26,8 +26,6 @@ T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
 Row = tuple[Cell, ...]
-Record = Mapping[str, Cell]
-"""A row: cells by column name."""
 ENDS = ("95% from", "95% to")
 """The columns of an interval."""
 INTERVAL = (
@@ -117,15 +115,9 @@ def _prices(used: Sequence[Totals]) -> list[float] | None:
     return known if len(known) == len(used) else None
 
 
-def records_of(table: Table) -> list[Record]:
-    """Return the rows of a table as records by column name."""
-    return [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-
-
 def melted(table: Table, columns: Sequence[str]) -> list[Record]:
     """Return one record per row and given column, with the cell as `value` and the column's name as `column`."""
-    records = records_of(table)
-    return [{**one, "column": column, "value": one[column]} for one in records for column in columns]
+    return [{**one, "column": column, "value": one[column]} for one in table.records for column in columns]
 
 
 def different(records: Iterable[Record], column: str) -> list[Cell]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Annotated
 
-from pydantic import Field, PlainSerializer
+from pydantic import Field
 
 from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Totals, computed, record_json
@@ -28,7 +28,6 @@ from redraft.lab.experiments.experiment import (
     ends,
     group_by,
     number,
-    records_of,
     table,
     tokens_and_price,
     where,
@@ -58,7 +57,7 @@ from redraft.text.words import count_words
 
 LONGSUMEVAL = "longsumeval"
 """The experiment's name in its runs, and the command that repeats it."""
-Goals = Annotated[tuple[tuple[str, float], ...], PlainSerializer(dict)]
+Goals = Mapping[str, float]
 """Scores by metric."""
 
 
@@ -73,7 +72,7 @@ class RefineSetting:
     @property
     def thresholds(self) -> str:
         """The thresholds as a line of text."""
-        return ", ".join(f"{metric} {least:g}" for metric, least in self.goals)
+        return ", ".join(f"{metric} {least:g}" for metric, least in self.goals.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ class LongSumEvalDesign:
     thresholds: tuple[Goals, ...]
     orders: tuple[PolicyName, ...]
     rounds: int | None = None
-    low: Goals = ()
+    low: Goals = field(default_factory=dict)
     """The scores below which a first draft is low, by metric; if empty, the first thresholds."""
     ready: Annotated[Ready, Field(exclude=True)] = field(default_factory=Ready)
     feedbacks: tuple[FeedbackName, ...] = ()
@@ -109,12 +108,12 @@ class LongSumEvalDesign:
     @property
     def metrics(self) -> tuple[str, ...]:
         """The metrics by which summaries are scored, however they are refined."""
-        return tuple(dict.fromkeys(metric for goals in (*self.thresholds, self.low) for metric, _ in goals))
+        return tuple(dict.fromkeys(metric for goals in (*self.thresholds, self.low) for metric in goals))
 
     @property
-    def lows(self) -> dict[str, float]:
+    def lows(self) -> Goals:
         """The scores below which a first draft is low, by metric."""
-        return dict(self.low or self.thresholds[0])
+        return self.low or self.thresholds[0]
 
     @property
     def needs(self) -> list[PackPart]:
@@ -212,7 +211,7 @@ class Refined:
 
     def meets(self, after: int | None = None) -> bool | None:
         """Return True if all goals are met; None if a score is missing."""
-        scores = [(self.score(metric, after), least) for metric, least in self.way.goals]
+        scores = [(self.score(metric, after), least) for metric, least in self.way.goals.items()]
         met = [None if score is None else score >= least for score, least in scores]
         return None if None in met else all(met)
 
@@ -418,7 +417,7 @@ def gain_table(outcome: RefinedOutcome) -> Iterator[Row]:
                 yield (*head, subset, metric, *cells, len(gains), len(pairs), len(some))
 
 
-def _subsets(refined: Sequence[Refined], lows: dict[str, float]) -> Iterator[tuple[str, Sequence[Refined]]]:
+def _subsets(refined: Sequence[Refined], lows: Goals) -> Iterator[tuple[str, Sequence[Refined]]]:
     yield ALL, refined
     for metric, least in lows.items():
         low = [one for one in refined if (score := one.score(metric, 0)) is not None and score < least]
@@ -571,7 +570,7 @@ def _about(outcome: RefinedOutcome) -> Iterator[str]:
 
 
 def _headline(outcome: RefinedOutcome, tables: Sequence[Table]) -> Iterator[str]:
-    for one in [one for one in records_of(tables[0]) if one["subset"] == ALL][:8]:
+    for one in [one for one in tables[0].records if one["subset"] == ALL][:8]:
         first, last, gain = (figure(number(one[name]), 2) for name in ("initial", "refined", "change %"))
         who = f"{plain(str(one['drafts by']))}, {one['thresholds']}, {one['order']}, {one['feedback']}"
         yield f"{who}: {one['metric']} {first} → {last} ({gain}%)"

@@ -10,14 +10,14 @@ from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.context.experiment import ADDED, ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE, THIRDS
 from redraft.lab.experiments.context.records import PHASES
-from redraft.lab.experiments.experiment import ENDS, SET, Record, different, melted, number, records_of
+from redraft.lab.experiments.experiment import ENDS, SET, different, melted, number
 from redraft.lab.experiments.hamlet.experiment import FIFTHS, LEVEL_COLUMNS, WHOLE
 from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
 from redraft.report.plots.figure import Grid, Grids
 from redraft.report.plots.picture import Plot
 from redraft.report.plots.scores import CostPoint, Differences, PlottedDifference, ScoreAgainstCost
 from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
-from redraft.report.tables import Cell, Table
+from redraft.report.tables import Cell, Record, Table
 
 Draw = Callable[[Table], Mapping[str, Plot]]
 """Draws the pictures of a table, by file name, from its cells alone."""
@@ -56,7 +56,7 @@ class Heat:
     def __call__(self, table: Table) -> dict[str, Plot]:
         """Return the picture of a table."""
         if self.melt is None:
-            return {self.name: self.of(records_of(table))}
+            return {self.name: self.of(table.records)}
         columns = self.melt(table)
         return {self.name: self.of(melted(table, columns), columns)}
 
@@ -113,7 +113,7 @@ class PairwiseDifferences:
     def __call__(self, table: Table) -> dict[str, Plot]:
         """Return the pictures of a table."""
         drawn: dict[str, Plot] = {}
-        records = records_of(table)
+        records = table.records
         if self.judge is not None:
             records = _of_judge(records, self.judge)
         for at, ((first, second), own) in enumerate(_pairs(records)[:_MOST_PAIRS], 1):
@@ -179,11 +179,11 @@ def _risk(table: Table) -> dict[str, Plot]:
     """Draw each judge's error rate by coverage: from the summaries on which it judges the most to all of them."""
     known = {
         (one["judge"], number(one["coverage"])): one
-        for one in records_of(table)
+        for one in table.records
         if number(one["coverage"]) is not None and number(one["risk"]) is not None
     }
     ordered = [known[key] for key in sorted(known, key=lambda key: key[1] or 0.0)]
-    by_judge = [one for judge in different(records_of(table), "judge") for one in only(ordered, judge=judge)]
+    by_judge = [one for judge in different(table.records, "judge") for one in only(ordered, judge=judge)]
     axes = ("coverage: share of the summaries that are judged", "risk: share of these that are judged wrongly")
     return {"risk": lines(by_judge, ["judge"], "coverage", "risk", (*axes, "Mistakes by coverage"))}
 
@@ -191,7 +191,7 @@ def _risk(table: Table) -> dict[str, Plot]:
 def _systems(table: Table) -> dict[str, Plot]:
     """Draw the score of each system, with its interval and what was not judged."""
     parts = []
-    for one in records_of(table):
+    for one in table.records:
         judged, unjudged = (int(number(one[name]) or 0) for name in ("judged", "unjudged"))
         parts.append(DocumentPart(str(one["system"]), number(one["score"]), judged, unjudged, *_between(one)))
     return {"scores": Parts(parts, "share of sentences that are not confusing", "BooookScore by system")}
@@ -201,7 +201,7 @@ def _recall(table: Table) -> dict[str, Plot]:
     """Draw each model's recall of each fifth of the documents by perspective, and as lines by level (figure 3)."""
     about = ("model", "place in the document", "recall of key facts", "Recall by place")
     drawn = Heat("recall_by_place", "perspective", "model", "position", WHOLE, about)(table)
-    records = records_of(table)
+    records = table.records
     # Points are drawn in the middle of each fifth.
     middles = {fifth: 100 * (n + 0.5) / len(FIFTHS) for n, fifth in enumerate(FIFTHS)}
     placed = [{**one, "place": middles.get(str(one["position"]))} for one in records]
@@ -216,7 +216,7 @@ def _recall(table: Table) -> dict[str, Plot]:
 
 def _errors(table: Table) -> dict[str, Plot]:
     """Draw the error categories of each model's unfaithful sentences."""
-    records = [{**one, "error": str(one["error"]).removeprefix("intrinsic: ")} for one in records_of(table)]
+    records = [{**one, "error": str(one["error"]).removeprefix("intrinsic: ")} for one in table.records]
     said = "kind of error, intrinsic ones by what they are about"
     about = ("model", said, "the share of a model's unfaithful sentences", "Kinds of unfaithful sentences")
     every = "of all unfaithful sentences"
@@ -224,13 +224,13 @@ def _errors(table: Table) -> dict[str, Plot]:
 
 
 def _model_costs(table: Table) -> dict[str, Plot]:
-    plots = {metric: against_cost(records_of(table), "model", metric, metric) for metric in ("recall", "faithfulness")}
+    plots = {metric: against_cost(table.records, "model", metric, metric) for metric in ("recall", "faithfulness")}
     return {f"cost_{metric}": plot for metric, plot in plots.items() if plot}
 
 
 def _grid_scores(table: Table) -> dict[str, Plot]:
     """Draw all scores in one picture, and each metric against the cost of a summary."""
-    records, about = records_of(table), ("system", "metric", "mean score", "Scores by system")
+    records, about = table.records, ("system", "metric", "mean score", "Scores by system")
     drawn = Heat("scores", "judge", "system", "metric", "score", about, panels="judged by {}")(table)
     for (metric,), own in grouped(_of_judge(records), "metric").items():
         if plot := against_cost(own, "system", "score", str(metric)):
@@ -240,7 +240,7 @@ def _grid_scores(table: Table) -> dict[str, Plot]:
 
 def _summaries(table: Table) -> dict[str, Plot]:
     """Draw the score of every contestant on every document by metric, with holes where there is none."""
-    records = _of_judge(records_of(table))
+    records = _of_judge(table.records)
     judged = f"Scores by document, judged by {records[0]['judge']}" if records else "Scores"
     metrics = table.columns[table.columns.index("words") + 1 :]
     long = [{**one, "metric": metric, "score": one[metric]} for metric in metrics for one in records]
@@ -270,7 +270,7 @@ def _gains(table: Table) -> dict[str, Plot]:
 
 def _with_ways(table: Table) -> Records:
     """Return the records, labelled by writer, refiner, thresholds and order where there are several of them."""
-    records = records_of(table)
+    records = table.records
     names = ("drafts by", "refined by", "thresholds", "order")
     several = [name for name in names if len(different(records, name)) > 1]
     said = ("; ".join(dict.fromkeys(str(one[name]) for name in several)) for one in records)
@@ -283,7 +283,7 @@ def _by_length(name: str, row: str, third: str) -> Draw:
     heat = Heat(name, "model", row, "tokens", "accuracy", ("third", "tokens read", _RIGHT, title))
 
     def draw(table: Table) -> dict[str, Plot]:
-        known = [one for one in records_of(table) if one["tokens"] is not None]
+        known = [one for one in table.records if one["tokens"] is not None]
         drawn: dict[str, Plot] = {name: heat.of([one for one in known if one[row] != ALL])}
         if whole := [one for one in known if one[row] == ALL]:
             said = ("tokens read", "accuracy", "Accuracy by length of the text read")
@@ -295,7 +295,7 @@ def _by_length(name: str, row: str, third: str) -> Draw:
 
 def _scores_by_length(table: Table) -> dict[str, Plot]:
     """Draw the mean score of each system's summaries by their length."""
-    parts = [one for one in records_of(table) if one["part"] != ALL]
+    parts = [one for one in table.records if one["part"] != ALL]
     said = ("tokens of the summary", "score", "BooookScore by length")
     return {"by_length": lines(parts, ["system"], "tokens", "score", said)} if parts else {}
 
@@ -303,7 +303,7 @@ def _scores_by_length(table: Table) -> dict[str, Plot]:
 def _between_models(table: Table) -> dict[str, Plot]:
     """Draw for each pair of models the difference in accuracy, over all questions and by type."""
     drawn: dict[str, Plot] = {}
-    both = _pairs(records_of(table))
+    both = _pairs(table.records)
     for count, ((first, second), own) in enumerate(both, 1):
         said = (first, second, "accuracy", f"Accuracy: {first} and {second}")
         name = "differences" if len(both) == 1 else f"differences_{count}"
@@ -313,7 +313,7 @@ def _between_models(table: Table) -> dict[str, Plot]:
 
 def _position_curves(table: Table) -> dict[str, Plot]:
     """Draw the curves of all contestants over all steps, with that of the reference."""
-    records = records_of(table)
+    records = table.records
     curves = {
         str(who): Curve(str(who), [number(one["density"]) for one in only(records, system=who, steps=ALL_STEPS)])
         for who in different(records, "system")
@@ -336,7 +336,7 @@ def _position_curves(table: Table) -> dict[str, Plot]:
 def _position_shares(table: Table) -> dict[str, Plot]:
     """Draw the thirds of all contestants, with those of each half of their steps."""
     splits: list[ShareBar] = []
-    for one in records_of(table):
+    for one in table.records:
         for part in ("", "lower ", "upper "):
             found = [number(one[f"{part}{third}"]) for third in PLACES]
             if part == "" or any(share is not None for share in found):
@@ -352,7 +352,7 @@ def _fact_shares(table: Table) -> dict[str, Plot]:
         "Each bar shows all facts of a section that match, are lost or are new from one step to the next; below"
         " it is what an even spread over the text read would give."
     )
-    for (who, measure), own in grouped(only(records_of(table), steps=ALL_STEPS), "system", "measure").items():
+    for (who, measure), own in grouped(only(table.records, steps=ALL_STEPS), "system", "measure").items():
         if splits := list(_splits(own)):
             drawn[f"fact_shares_{len(drawn) + 1}"] = Shares(
                 splits, FATES, f"Facts by {measure}: {who}", even=False, measure="share of facts, in %", about=about
@@ -364,7 +364,7 @@ def _fact_phases(table: Table) -> dict[str, Plot]:
     """Draw the shares of facts in each phase of the steps (figure 6.4b): a picture for each contestant and measure."""
     drawn: dict[str, Plot] = {}
     about = "Each bar shows all facts of a third of the steps that match, are lost or are new from one to the next."
-    for (who, measure), own in grouped(only(records_of(table), section=ANYWHERE), "system", "measure").items():
+    for (who, measure), own in grouped(only(table.records, section=ANYWHERE), "system", "measure").items():
         bars = [
             ShareBar(phase, [number(one[fate]) for fate in FATES]) for phase in PHASES for one in only(own, steps=phase)
         ]
@@ -379,7 +379,7 @@ def _fact_phases(table: Table) -> dict[str, Plot]:
 def _fact_steps(table: Table) -> dict[str, Plot]:
     """Draw the fates of facts by section and step (figures 6.2 and 6.5), and of all facts as three lines (6.3b)."""
     drawn: dict[str, Plot] = {}
-    for at, ((who, measure), own) in enumerate(grouped(records_of(table), "system", "measure").items(), 1):
+    for at, ((who, measure), own) in enumerate(grouped(table.records, "system", "measure").items(), 1):
         placed = [one for section in (*THIRDS, ADDED) for one in only(own, section=section)]
         title, about = f"Facts by {measure}: {who}", ("section", "tokens read", "share of the facts of a section")
         heat = Heat("", "column", "section", "until", "value", (*about, title))
@@ -402,7 +402,7 @@ def _splits(records: Records) -> Iterator[ShareBar]:
 
 def _fact_changes(table: Table) -> dict[str, Plot]:
     """Draw a picture for each document, for the first of them if there are many: the table has them all."""
-    records = [{**one, "": _known(one)} for one in only(records_of(table), section=ANYWHERE)]
+    records = [{**one, "": _known(one)} for one in only(table.records, section=ANYWHERE)]
     documents = different([one for one in records if number(one["until"]) is not None], "document")
     shared, title = "share of its facts that the previous one has", "How much each summary keeps of the previous one"
     drawn: dict[str, Plot] = {}

@@ -152,7 +152,7 @@ def _longsumeval(given: Given, corpus: Corpus) -> LongSumEvalDesign:
         tuple(_thresholds("--thresholds", words) for words in dict.fromkeys(given["thresholds"])),
         tuple(order for order in common.once(given["orders"]) if order in known),
         given["rounds"],
-        _thresholds("--low", given["low"]) if given["low"] else (),
+        _thresholds("--low", given["low"]) if given["low"] else {},
         read_ready(given["summaries"], corpus.documents),
         common.once(given["feedback"]),
         free_length=bool(given["free_length"]),
@@ -160,7 +160,7 @@ def _longsumeval(given: Given, corpus: Corpus) -> LongSumEvalDesign:
     )
 
 
-def _thresholds(option: str, words: str) -> tuple[tuple[str, float], ...]:
+def _thresholds(option: str, words: str) -> dict[str, float]:
     """Return the scores by metric, as they are typed in a line."""
     found: list[tuple[str, float]] = []
     for word in words.split(","):
@@ -173,7 +173,7 @@ def _thresholds(option: str, words: str) -> tuple[tuple[str, float], ...]:
             ) from None
     if len({metric for metric, _ in found}) < len(found) or not all(0 <= value <= 1 for _, value in found):
         raise UsageError(f"{option}: {words!r} names a metric twice, or a score that is not from 0 to 1")
-    return tuple(found)
+    return dict(found)
 
 
 longsumeval = _experiment(

@@ -124,6 +124,38 @@ class System:
 
 
 @dataclass(frozen=True, slots=True)
+class ConfusingSentence:
+    """A confusing sentence, the types of its errors, and the questions that it leaves open."""
+
+    number: int
+    sentence: str
+    types: tuple[str, ...]
+    questions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CoherenceItem:
+    """One summary by one system's verdicts, in `items.json`, from which sheets for people are made."""
+
+    system: str
+    run: str | None
+    id: str
+    status: str
+    score: float | None
+    sentences: int
+    judged: int
+    unjudged: int
+    confused: int
+    types: Mapping[str, int]
+    """The numbers of confusing sentences by type of error."""
+    tokens: int
+    words: int
+    repeated_trigrams: float | None
+    confusing: tuple[ConfusingSentence, ...]
+    failure: Failure | None
+
+
+@dataclass(frozen=True, slots=True)
 class CoherenceDesign(JudgesDesign):
     """The judges of summaries, and their settings."""
 

@@ -17,7 +17,9 @@ from redraft.lab.agreement.correlation import correlate, of_class
 from redraft.lab.agreement.people import cohens_kappa, equal_share
 from redraft.lab.experiments.booookscore.experiment import (
     BOOOOKSCORE,
+    CoherenceItem,
     CoherenceOutcome,
+    ConfusingSentence,
     Summary,
     System,
     SystemJudgment,
@@ -318,35 +320,30 @@ def _format(annotations: Annotations) -> str:
     return "every sentence" if annotations.every else "the confusing sentences"
 
 
-def _item(system: System, summary: Summary) -> dict[str, object]:
+def _item(system: System, summary: Summary) -> CoherenceItem:
     reading = system.readings[summary.id]
     texts = {one.id: one.sentence for one in summary.sentences}
-    return {
-        "system": system.name,
-        "run": system.run,
-        "id": storable(summary.id),
-        "status": _status(summary, reading),
-        "score": reading.score,
-        "sentences": len(reading.said) + reading.unjudged,
-        "judged": len(reading.said),
-        "unjudged": reading.unjudged,
-        "confused": reading.confused,
-        "types": _types(reading.marks or reading.said, whole=False),
-        "tokens": summary.tokens,
-        "words": summary.words,
-        "repeated_trigrams": summary.repeated_trigrams,
-        "confusing": [
-            {
-                "number": number,
-                "sentence": texts[number],
-                "types": [*one.types, *one.unknown],
-                "questions": list(one.questions),
-            }
+    return CoherenceItem(
+        system=system.name,
+        run=system.run,
+        id=storable(summary.id),
+        status=_status(summary, reading),
+        score=reading.score,
+        sentences=len(reading.said) + reading.unjudged,
+        judged=len(reading.said),
+        unjudged=reading.unjudged,
+        confused=reading.confused,
+        types=_types(reading.marks or reading.said, whole=False),
+        tokens=summary.tokens,
+        words=summary.words,
+        repeated_trigrams=summary.repeated_trigrams,
+        confusing=tuple(
+            ConfusingSentence(number, texts[number], (*one.types, *one.unknown), tuple(one.questions))
             for number, one in reading.verdicts.items()
             if one.confusing
-        ],
-        "failure": reading.failure,
-    }
+        ),
+        failure=reading.failure,
+    )
 
 
 def _status(summary: Summary, reading: SystemJudgment) -> str:

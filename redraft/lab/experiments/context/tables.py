@@ -48,7 +48,6 @@ from redraft.lab.experiments.experiment import (
     AGAIN,
     SET,
     Experiment,
-    Record,
     Row,
     and_more,
     by_set,
@@ -58,14 +57,13 @@ from redraft.lab.experiments.experiment import (
     models_and_judge,
     number,
     paired,
-    records_of,
     summed,
     table,
     where,
 )
 from redraft.lab.experiments.published import COLUMNS, Both, difference, how
 from redraft.lab.experiments.runner import by_status, failed
-from redraft.report.tables import Cell, Table, mean, plain, unmarked
+from redraft.report.tables import Cell, Record, Table, mean, plain, unmarked
 from redraft.text.positions import POINTS, OriginMass, bins, density, shares, spread, spread_by_chance
 
 VERIFICATION = "verification"
@@ -476,7 +474,7 @@ def _counted(outcome: ContextOutcome) -> str:
 
 
 def _headline(outcome: ContextOutcome, tables: Sequence[Table]) -> Iterator[str]:
-    records = {table.name: records_of(table) for table in tables}
+    records = {table.name: table.records for table in tables}
     contestants = outcome.design.contestants
     shown = [one.name for one in contestants[:_MOST]]
     for one in records["position_halves"]:

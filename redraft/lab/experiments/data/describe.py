@@ -9,7 +9,7 @@ from redraft.evaluators.base import statements_of
 from redraft.evaluators.reference.questions import evenly
 from redraft.evaluators.statistics import measures
 from redraft.lab.experiments.data.read import Contents, sets_of_form
-from redraft.lab.experiments.experiment import Row, number, records_of, table
+from redraft.lab.experiments.experiment import Row, number, table
 from redraft.report.tables import Report, Table, figure, mean, plain
 from redraft.text.tokens import Tokenizer, tokenizer_named
 from redraft.text.words import has_words
@@ -60,7 +60,7 @@ def description(found: Sequence[Contents], sample: int | None) -> Report:
     lines = [
         f"{plain(str(one['file']))}: {one['summaries']} summaries, CRT {figure(number(one['CRT']))}, uniformity"
         f" {figure(number(one['uniformity']))}"
-        for one in records_of(statistics)[:8]
+        for one in statistics.records[:8]
     ]
     settings = {"files": [one.path for one in found], "sample": sample, "tokenizer": tokenizer.name}
     return Report("data", "Statistics of sets", tuple(about), settings, (statistics,), items, tuple(lines))
