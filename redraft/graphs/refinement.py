@@ -13,6 +13,7 @@ from redraft.agents.arbiter import Arbiter, RulingRequest
 from redraft.agents.decider import Decider, DecisionInput
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.reviser import INSTRUCTION, RevisionRequest
+from redraft.agents.structured_writer import tolerated
 from redraft.builtin.facade import shortened
 from redraft.domain import (
     NO_REVISION_OF,
@@ -231,7 +232,8 @@ async def decide(state: State, job: Job) -> Update:
         # A person has stopped the run, and the draft has been shortened since.
         return {"next": "finish"}
     best = await job.draft(state["best"])
-    if state["round"] == 0 and not job.keeps_to_the_limit(best):
+    limit = job.revision_words
+    if state["round"] == 0 and limit and best.words > tolerated(limit) and not job.keeps_to_the_limit(best):
         # Whatever else a revision did within the limit would be compared with the longer text.
         return {"why": "", **await _ending(state, job)}
     judged = told_of(await job.judged(best.id), settings.told)

@@ -493,6 +493,17 @@ async def test_a_summary_that_is_passed_in_too_long_is_shortened_before_it_is_co
     assert result.summary == told(1, 2, 3, 6)
 
 
+@pytest.mark.slow
+async def test_a_fork_corrects_a_draft_that_is_as_long_as_a_revision_may_be_before_it_shortens_it(court: Open) -> None:
+    opened = court(replies(ALMOST, SHORT, LONG, SHORT))
+    first = await opened.refine(POOR, settings=FORTY)
+    async with opened.session() as session:
+        forked = await session.fork(first.run.id, 1)
+
+    assert [shortens(sheet) for sheet in opened.asked("revise")] == [False, False, False, True]
+    assert forked.summary == SHORT
+
+
 async def test_what_a_person_has_written_is_as_long_as_he_wants_it(court: Open) -> None:
     async def reviewer(_question: ReviewQuestion) -> Json:
         return {"edited": LONG}

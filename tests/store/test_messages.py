@@ -165,7 +165,6 @@ def test_a_database_from_before_opens_and_its_calls_have_no_messages(
 
 _KILLED = """
 import os, sys
-from redraft.store import messages
 from redraft.store.sqlite import SqliteTransaction
 from redraft.store.store import Store
 from tests.store.test_messages import asked, add_call
