@@ -25,7 +25,7 @@ class RulingPoint(TaggedItem):
 class RuleGiven(DocumentView):
     """What is read of the document, what to rule on, and whether a point is contested with a quote."""
 
-    points: Annotated[list[RulingPoint], Fence("point")]
+    points: Annotated[list[RulingPoint], Fence("point", "the findings to rule on")]
     contested: bool = False
 
 

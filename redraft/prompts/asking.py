@@ -11,7 +11,7 @@ from redraft.prompts.qa import Answered, DocumentView, Quote
 class AnswerGiven(DocumentView):
     """A reader's question about a document; `again` where the quotes of a first answer were not in it."""
 
-    question: Annotated[str, Fence("question")]
+    question: Annotated[str, Fence("question", "the question to answer")]
     words: int
     language: Language = None
     again: bool = False

@@ -9,10 +9,12 @@ from functools import cache, lru_cache, partial
 from importlib import import_module, resources
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 from jinja2 import Template, TemplateError, TemplateSyntaxError, meta
+from jinja2.exceptions import SecurityError
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from redraft.errors import PromptError, UsageError
 from redraft.prompts.contract import GAP, Apart, Fence, GivenModel, Lines, Prompt, Tagged
@@ -62,7 +64,7 @@ class PromptBook:
         self.overridden = tuple(sorted(own))
         # Built-in templates are compiled when first rendered; a user's own are checked at once.
         for name in own:
-            _compile(PROMPTS[name], own[name])
+            _check(PROMPTS[name], own[name], self._place(name))
 
     def source(self, name: str) -> str:
         """Return the template text of a prompt."""
@@ -93,11 +95,16 @@ class PromptBook:
         return self._filled(prompt, {n: "\n" if v and n in fences else v for n, v in _fenced(given).items()})
 
     def _filled(self, prompt: Prompt[Any, Any], values: dict[str, object]) -> str:
-        template = _compile(prompt, self.template(prompt))
+        place = self._place(prompt.name)
+        template = _compile(prompt, self.template(prompt), place)
         try:
             return filled(template, values).strip()
         except _FAILURES as error:
-            raise PromptError(f"the template cannot be filled in: {error}", place=prompt.name) from error
+            raise PromptError(f"the template cannot be filled in: {error}", place=place) from error
+
+    def _place(self, name: str) -> str:
+        """Return where a template stands: its name, or a user's file."""
+        return str(Path(self.choice).expanduser() / f"{name}{SUFFIX}") if name in self.overridden else name
 
 
 @cache
@@ -109,26 +116,88 @@ def _shape(prompt: Prompt[Any, Any]) -> list[dict[str, Any]]:
 
 
 @lru_cache(maxsize=256)
-def _compile(prompt: Prompt[Any, Any], source: str) -> Template:
-    """Compile a template. Raises `PromptError` for unused and for unknown variables."""
+def _compile(prompt: Prompt[Any, Any], source: str, place: str) -> Template:
+    """Compile a template that stands at `place`. Raises `PromptError` for unused and for unknown variables."""
     try:
         used = meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
         template = _ENVIRONMENT.compiled(source)
     except TemplateSyntaxError as error:
-        raise PromptError(f"line {error.lineno}: {error.message}", place=prompt.name) from error
+        raise PromptError(f"line {error.lineno}: {error.message}", place=place) from error
     except (*_FAILURES, SyntaxError, MemoryError) as error:
-        raise PromptError(f"the template cannot be read: {error}", place=prompt.name) from error
+        raise PromptError(f"the template cannot be read: {error}", place=place) from error
     known = set(prompt.given.model_fields)
     if used != known:
         missing, unknown = sorted(known - used), sorted(used - known)
         parts = [f"does not use {', '.join(missing)}"] * bool(missing)
         parts += [f"uses unknown {', '.join(unknown)}"] * bool(unknown)
+        lost = [f"{{{{ {name} }}}} carries {what}" for name, what in _carried(prompt.given).items() if name in missing]
         raise PromptError(
-            f"the template {' and '.join(parts)}",
-            place=prompt.name,
+            "; ".join([f"the template {' and '.join(parts)}", *lost]),
+            place=place,
             hint=f"its variables are {', '.join(sorted(known))}; see `redraft prompts show {prompt.name}`",
         )
     return template
+
+
+@lru_cache(maxsize=256)
+def _check(prompt: Prompt[Any, Any], source: str, place: str) -> None:
+    """Compile a user's template, and try whether it leaves out a text that its task needs. Raises `PromptError`."""
+    template, carried = _compile(prompt, source, place), _carried(prompt.given)
+    optional = {name for name in carried if not prompt.given.model_fields[name].is_required()}
+    for values in _samples(prompt.given):
+        try:
+            text = filled(template, values)
+        except SecurityError:
+            return  # what is wrong is said when a request is rendered
+        except _FAILURES:
+            continue
+        given = {name for name in carried if values[name]}
+        # Of the document and its passages only one is given.
+        due = given if len(given & optional) < 2 else given - optional
+        if left_out := next((name for name in sorted(due) if _sample(prompt.given, name) not in text), None):
+            raise PromptError(
+                f"the template leaves out {{{{ {left_out} }}}}, or does so in some cases: it carries "
+                f"{carried[left_out]}, which a model cannot do without",
+                place=place,
+                hint=f"write it under no condition but its own; see `redraft prompts show {prompt.name}`",
+            )
+
+
+def _carried(given: type[BaseModel]) -> dict[str, str]:
+    """Return what the fields hold that no template may leave out."""
+    return {name: mark.carries for name, mark in _marks(given, Fence) if mark.carries}
+
+
+def _sample(given: type[BaseModel], name: str) -> str:
+    """Return a text that no filter for words or letters changes."""
+    return str(700_001 + [*given.model_fields].index(name))
+
+
+def _samples(given: type[BaseModel]) -> Iterator[dict[str, object]]:
+    """Return inputs of a template: with all that may be given and with nothing more than must be, each field varied."""
+    fenced = _fences(given)
+    kinds: dict[str, list[object]] = {}
+    for name, info in given.model_fields.items():
+        if name in fenced:
+            kinds[name] = [f"<{fenced[name]}>\n{_sample(given, name)}\n</{fenced[name]}>"]
+            kinds[name] += [] if info.is_required() else [None]
+        else:
+            kinds[name] = _sample_values(info)
+    for at in (0, -1):
+        base = {name: values[at] for name, values in kinds.items()}
+        yield from ({**base, name: value} for name, values in kinds.items() for value in values)
+
+
+def _sample_values(info: FieldInfo) -> list[object]:
+    """Return values of a field without a fence, that of an unset one at the end."""
+    kind = info.annotation
+    if get_origin(kind) is Literal:
+        return [*get_args(kind)]
+    if get_origin(kind) is list:
+        return [[*get_args(get_args(kind)[0])] or "1", []]
+    known: dict[object, list[object]] = {bool: [True, False], int: [100], str: ["German"], type(None): [None]}
+    values = [value for one in get_args(kind) or [kind] for value in known[one]]
+    return values if info.is_required() else [*values, info.default]
 
 
 def _read_directory(directory: Path) -> dict[str, str]:

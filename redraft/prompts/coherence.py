@@ -21,6 +21,7 @@ from redraft.prompts.contract import (
     Texts,
     Unsure,
     Weighed,
+    WholeText,
     as_asked,
     is_denied,
     lenient,
@@ -90,7 +91,7 @@ class ConfusionGiven(GivenModel):
     """A whole summary, and those of its sentences that are to be judged."""
 
     summary: SummaryText
-    sentences: Annotated[list[SummarySentence], Fence("sentence")]
+    sentences: Annotated[list[SummarySentence], Fence("sentence", "the sentences to judge")]
 
 
 class Confusion(ReplyModel):
@@ -146,9 +147,9 @@ _ChoiceRead = Annotated[Choice | Unsure, BeforeValidator(lenient(Choice, None)),
 class PreferGiven(GivenModel):
     """Two summaries of one document, which is included where it fits."""
 
-    document: Annotated[str | None, Fence("document")] = None
-    first: Annotated[str, Fence("first")]
-    second: Annotated[str, Fence("second")]
+    document: WholeText = None
+    first: Annotated[str, Fence("first", "the first summary")]
+    second: Annotated[str, Fence("second", "the second summary")]
 
 
 class Preferred(ReplyModel):

@@ -34,6 +34,8 @@ class Fence:
     """Marks a field with text from outside, which is put between `<tag>` and `</tag>` and cannot break out."""
 
     tag: str
+    carries: str = ""
+    """What the field holds, if a template of a user may not leave it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +55,19 @@ class Tagged:
     field: str
 
 
-Excerpt = Annotated[str, Fence("excerpt")]
+Excerpt = Annotated[str, Fence("excerpt", "the part of the document to read")]
 GAP = "[…]"
 """The line between two texts of one fence."""
-Passages = Annotated[list[str], Apart("passages")]
-SummaryText = Annotated[str, Fence("summary")]
-SummaryTexts = Annotated[list[str], Fence("summary")]
+Passages = Annotated[list[str], Apart("passages", "the passages to read")]
+SummaryText = Annotated[str, Fence("summary", "the summary")]
+SummaryTexts = Annotated[list[str], Fence("summary", "the summaries of consecutive parts")]
 Context = Annotated[str, Fence("context")]
-WholeDocument = Annotated[str, Fence("document")]
-WholeText = Annotated[str | None, Fence("document")]
+WholeDocument = Annotated[str, Fence("document", "the document")]
+WholeText = Annotated[str | None, Fence("document", "the document")]
 """A whole document where it is shown."""
 OutlineText = Annotated[str | None, Fence("outline")]
 """An outline of the whole document, as rendered by `outline_text`."""
-Question = Annotated[str | None, Fence("question")]
+Question = Annotated[str | None, Fence("question", "the question that the summary answers")]
 Language = Annotated[str | None, Field(pattern=LANGUAGE_NAME)]
 """The English name of the language to write in; None for that of the source."""
 

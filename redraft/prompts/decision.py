@@ -51,12 +51,12 @@ class DecideGiven(GivenModel):
     """The best summary so far, how it stands, what is wrong with it, what has been tried, and what was looked up."""
 
     summary: SummaryText
-    scoreboard: Annotated[list[MetricStanding], Fence("metric")]
-    findings: Annotated[list[FindingOption], Fence("finding")]
-    tried: Annotated[list[str], Fence("attempt")]
-    answers: Annotated[list[str], Fence("answer")]
+    scoreboard: Annotated[list[MetricStanding], Fence("metric", "the scores")]
+    findings: Annotated[list[FindingOption], Fence("finding", "the findings to choose from")]
+    tried: Annotated[list[str], Fence("attempt", "the earlier revisions")]
+    answers: Annotated[list[str], Fence("answer", "the outcome of each lookup")]
     """The outcome of each lookup."""
-    passages: Annotated[list[DecisionPassage], Fence("passage")]
+    passages: Annotated[list[DecisionPassage], Fence("passage", "the passages that were looked up")]
     rounds_left: int
     length: int
     """How long the summary is now, and how long it may be, in words; with `characters` in characters."""

@@ -175,7 +175,7 @@ class VetGiven(GivenModel):
     """Key facts, and the excerpt that they are from."""
 
     excerpt: Excerpt
-    facts: Annotated[list[TreeFact], Fence("fact")]
+    facts: Annotated[list[TreeFact], Fence("fact", "the key facts to judge")]
 
 
 class Opinion(ReplyModel):
@@ -211,7 +211,7 @@ class QueryGiven(GivenModel):
     """The key facts that a query shall lead to, depth first, and their excerpt, if there is room."""
 
     excerpt: Annotated[str | None, Fence("excerpt")] = None
-    facts: Annotated[list[LevelledFact], Fence("fact")]
+    facts: Annotated[list[LevelledFact], Fence("fact", "the key facts that the query leads to")]
 
 
 class Query(ReplyModel):
@@ -223,8 +223,8 @@ class Query(ReplyModel):
 class AlignGiven(GivenModel):
     """The sentences of a summary, and the facts to look for in it."""
 
-    sentences: Annotated[list[Statement], Fence("sentence")]
-    facts: Annotated[list[Fact], Fence("fact")]
+    sentences: Annotated[list[Statement], Fence("sentence", "the sentences of the summary")]
+    facts: Annotated[list[Fact], Fence("fact", "the key facts to look for")]
 
 
 class Alignment(ReplyModel):
@@ -251,7 +251,7 @@ class Alignments(ReplyModel):
 class VerifyGiven(DocumentView):
     """Sentences of a summary, and the part of the document to check them against."""
 
-    sentences: Annotated[list[Statement], Fence("sentence")]
+    sentences: Annotated[list[Statement], Fence("sentence", "the sentences of the summary")]
 
 
 class Verification(ReplyModel):
@@ -341,7 +341,7 @@ _MOST_FACTS = 20
 class FactsGiven(GivenModel):
     """The sentences of a summary that are to be taken apart."""
 
-    sentences: Annotated[list[Statement], Fence("sentence")]
+    sentences: Annotated[list[Statement], Fence("sentence", "the sentences of the summary")]
 
 
 class SentenceFacts(ReplyModel):

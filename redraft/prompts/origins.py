@@ -18,8 +18,8 @@ class Place(TaggedItem):
 class TraceGiven(GivenModel):
     """Sentences, and the places that each of them may come from: any number of them."""
 
-    places: Annotated[list[Place], Fence("place")]
-    sentences: Annotated[list[Statement], Fence("sentence")]
+    places: Annotated[list[Place], Fence("place", "the places of the document")]
+    sentences: Annotated[list[Statement], Fence("sentence", "the sentences of the summary")]
 
 
 class Sources(ReplyModel):

@@ -25,7 +25,6 @@ from redraft.prompts.contract import (
     Prompt,
     ReplyModel,
     Silent,
-    SummaryText,
     Tagged,
     Text,
     Unsure,
@@ -122,9 +121,9 @@ class DocumentView(GivenModel):
         return self.passages if self.document is None else [self.document]
 
 
-SummaryLines = Annotated[list[SummaryLine], Lines("summary")]
+SummaryLines = Annotated[list[SummaryLine], Lines("summary", "the sentences of the summary")]
 """The sentences of a summary in order, or of a part of it."""
-QuestionItems = Annotated[list[QuestionItem], Lines("questions")]
+QuestionItems = Annotated[list[QuestionItem], Lines("questions", "the questions to answer")]
 
 
 class Pair(TaggedItem):
@@ -169,7 +168,7 @@ class DocumentQuestions(ReplyModel):
 class RankGiven(GivenModel):
     """Questions from different parts of one document."""
 
-    candidates: Annotated[list[Candidate], Fence("question")]
+    candidates: Annotated[list[Candidate], Fence("question", "the questions to rank")]
     outline: OutlineText = None
 
 
@@ -207,7 +206,7 @@ class SummaryAnswers(ReplyModel):
 class CompareGiven(GivenModel):
     """Pairs of answers to compare."""
 
-    pairs: Annotated[list[Pair], Fence("pair")]
+    pairs: Annotated[list[Pair], Fence("pair", "the answers to compare")]
 
 
 class Comparison(ReplyModel):
@@ -349,7 +348,7 @@ def yes_or_no(answer: str) -> Literal["yes", "no"] | None:
 class AskTypedGiven(GivenModel):
     """A paragraph, what stands before it, which type of question is wanted, and a summary of the document, if any."""
 
-    summary: SummaryText = ""
+    summary: Annotated[str, Fence("summary")] = ""
     context: Context = ""
     excerpt: Excerpt
     type: QuestionType
@@ -397,7 +396,7 @@ class AnswerPair(TaggedItem):
 class JudgeAnswersGiven(GivenModel):
     """Answers to judge."""
 
-    answers: Annotated[list[AnswerPair], Fence("pair")]
+    answers: Annotated[list[AnswerPair], Fence("pair", "the answers to judge")]
 
 
 class AnswerVerdict(ReplyModel):

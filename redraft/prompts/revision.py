@@ -7,7 +7,17 @@ from typing import Annotated
 from pydantic import Field
 
 from redraft.domain import Task
-from redraft.prompts.contract import Fence, GivenModel, Language, Lines, OutlineText, Prompt, Question, SummaryText
+from redraft.prompts.contract import (
+    Fence,
+    GivenModel,
+    Language,
+    Lines,
+    OutlineText,
+    Prompt,
+    Question,
+    SummaryText,
+    WholeText,
+)
 from redraft.prompts.tags import TaggedItem
 
 
@@ -31,12 +41,12 @@ class ReviseGiven(GivenModel):
     characters."""
 
     summary: SummaryText
-    points: Annotated[list[Point], Fence("point")]
-    keep: Annotated[list[str], Fence("keep")]
+    points: Annotated[list[Point], Fence("point", "the findings to correct")]
+    keep: Annotated[list[str], Fence("keep", "the sentences to keep")]
     missing: Annotated[list[str], Lines("missing")] = Field(default_factory=list)
     """What the summary lacks, of which a point may ask for some."""
-    document: Annotated[str | None, Fence("document")] = None
-    passages: Annotated[list[str], Fence("passage")] = Field(default_factory=list)
+    document: WholeText = None
+    passages: Annotated[list[str], Fence("passage", "the passages to read")] = Field(default_factory=list)
     outline: OutlineText = None
     tasks: list[Task] = Field(default_factory=list)
     length: int = 0
@@ -52,8 +62,8 @@ class CriticizeGiven(GivenModel):
     """A summary to criticize in general, and the document where it fits, or else passages."""
 
     summary: SummaryText
-    document: Annotated[str | None, Fence("document")] = None
-    passages: Annotated[list[str], Fence("passage")] = Field(default_factory=list)
+    document: WholeText = None
+    passages: Annotated[list[str], Fence("passage", "the passages to read")] = Field(default_factory=list)
     words: int = 150
     query: Question = None
     language: Language = None

@@ -10,7 +10,6 @@ from pydantic import BeforeValidator, Field
 from redraft.domain import TextKind
 from redraft.prompts.contract import (
     AtMost,
-    Context,
     EachAlone,
     Excerpt,
     Fence,
@@ -126,14 +125,14 @@ class MergeGiven(_WritingGiven):
 class MergeOnwardGiven(MergeGiven):
     """Consecutive summaries to merge, and what came before them."""
 
-    context: Context
+    context: Annotated[str, Fence("context", "the summary of all that comes before")]
 
 
 class UpdateGiven(_WritingGiven):
     """The next chunk, and the summary of all before it."""
 
     excerpt: Excerpt
-    summary: SummaryText
+    summary: Annotated[str, Fence("summary", "the summary of all that comes before")]
     place: Place = ""
 
 

@@ -365,7 +365,7 @@ def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDoc
     if changed := sorted(name for name, _ in hashes.items() ^ run.prompt_hashes.items()):
         raise PromptError(
             f"the prompts of run {run.id} have changed since it began: {', '.join(dict.fromkeys(changed))}",
-            hint="put the templates back, or start a new run",
+            hint=_with_other_prompts(store, run, book, changed),
         )
     chunks = store.chunks(run)
     if not chunks:
@@ -374,6 +374,16 @@ def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDoc
     warning = f"the vocabulary {run.tokenizer} is gone; tokens are estimated, and merges may be grouped differently"
     warnings = () if tokenizer.name == run.tokenizer else (warning,)
     return PreparedDocument(document, run.settings, chunks, tokenizer, book, plan, warnings)
+
+
+def _with_other_prompts(store: Store, run: Run, book: PromptBook, changed: Sequence[str]) -> str:
+    """Return what helps where prompts of a run are not what they were: files of the user's, or redraft's own."""
+    begun = [made.number for made in store.judgments.rounds(run.id) if made.accepted]
+    again = f"`redraft fork {run.id}` with --round {begun[-1]}" if begun else "the same command again"
+    again = f"to go on with today's prompts, use {again}"
+    if set(changed) <= set(book.overridden):
+        return f"put the files in {book.choice} back to what they were; {again}"
+    return f"it can be resumed with the code that began it (redraft {run.version}); {again}"
 
 
 def prompts_used(

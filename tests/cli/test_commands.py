@@ -235,6 +235,7 @@ def test_prompts_are_listed_shown_exported_and_overridden(command: Command, tmp_
     merge.write_text("{{ summaries }} {{ wrods }}")
     done = command.run("summarize", "book.md", "--prompts", "mine")
     assert done.code == 1
+    assert str(merge) in done.err
     assert "does not use characters, kind, language, outline, query, sources, words and uses unknown wrods" in done.err
 
 
@@ -253,6 +254,10 @@ def test_a_run_whose_prompts_have_changed_is_not_resumed(command: Command, tmp_p
 
     assert done.code == 1
     assert "have changed since it began: summarize_chunk" in done.err
+    assert (
+        f"put the files in {tmp_path / 'mine'} back to what they were; to go on with today's prompts, use the same"
+        in (" ".join(done.err.split()))
+    )
 
 
 @pytest.mark.slow

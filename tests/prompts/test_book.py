@@ -18,7 +18,7 @@ from redraft.errors import PromptError, UsageError
 from redraft.prompts import summarization
 from redraft.prompts.arbitration import RULE_ON_FINDINGS
 from redraft.prompts.asking import WRITE_ANSWER
-from redraft.prompts.book import PROMPTS, PromptBook, neutralize
+from redraft.prompts.book import PROMPTS, SETS, PromptBook, neutralize
 from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
 from redraft.prompts.contract import GivenModel, Prompt, SummaryText
 from redraft.prompts.factual import FACTUAL, SPLIT_FACTS
@@ -430,8 +430,53 @@ def test_template_syntax_in_a_document_is_only_text(book: PromptBook) -> None:
 def test_a_template_that_lacks_a_variable_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PromptError, match="does not use characters, kind, language, place, query, words") as caught:
         override(tmp_path, begin="{{ excerpt }}")
-    assert caught.value.place == "begin"
+    assert caught.value.place == str(tmp_path / "begin.md")
+    assert "{{ excerpt }} carries" not in str(caught.value)
     assert "characters, excerpt, kind, language, place, query, words" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("prompt", "instead", "lost"),
+    [
+        ("merge_onward", "{% if context %}The context is above.{% endif %}", "context"),
+        ("merge_onward", "{% if query %}{{ context }}{% endif %}", "context"),
+        ("merge_onward", "{% if kind != 'reference' %}{{ context }}{% endif %}", "context"),
+        ("merge_onward", "{{ context|length }}", "context"),
+        ("update", "{% if place %}{{ summary }}{% endif %}", "summary"),
+        ("revise", "{% if tasks %}{{ points }}{% endif %}", "points"),
+        ("verify_sentences", "{% if document %}The document is above.{% endif %}", "document"),
+        ("verify_sentences", "{% if document and passages %}{{ passages }}{% endif %}", "passages"),
+        ("summarize_chunk", "{% if query %}Answer it.{% endif %}", "query"),
+    ],
+)
+def test_a_template_that_leaves_out_a_text_that_its_task_needs_is_refused(
+    tmp_path: Path, prompt: str, instead: str, lost: str
+) -> None:
+    variable = f"{{{{ {lost} }}}}"
+    source = PromptBook().source(prompt)
+    assert source.count(variable) == 1
+    with pytest.raises(PromptError, match="in some cases: it carries the ") as caught:
+        override(tmp_path, **{prompt: source.replace(variable, instead)})
+    assert variable in str(caught.value)
+    assert caught.value.place == str(tmp_path / f"{prompt}.md")
+
+
+def test_a_variable_that_is_missing_is_named_with_what_it_carries(tmp_path: Path) -> None:
+    source = PromptBook().source("merge_onward").replace("{{ context }}", "")
+    with pytest.raises(PromptError, match=r"not use context; \{\{ context \}\} carries the summary of all"):
+        override(tmp_path, merge_onward=source)
+
+
+@pytest.mark.parametrize("choice", SETS)
+def test_a_template_may_leave_out_what_only_helps_and_write_texts_in_its_own_way(tmp_path: Path, choice: str) -> None:
+    sources = {name: PromptBook(choice).source(name).replace("{{ outline }}", "") for name in PROMPTS}
+    sources["update"] = sources["update"].replace(
+        "{{ summary }}", "{% for line in summary.splitlines() %}{{ line|upper }}\n{% endfor %}"
+    )
+    sources["merge"] = (
+        sources["merge"].replace("{{ sources }}", "").replace("{{ summaries }}", "{% set all = summaries %}{{ all }}")
+    )
+    assert override(tmp_path, **sources).overridden == tuple(sorted(PROMPTS))
 
 
 def test_a_template_that_invents_a_variable_is_refused(tmp_path: Path) -> None:
@@ -470,7 +515,7 @@ def test_what_a_template_may_not_do_is_an_error_with_a_name(tmp_path: Path, sour
     book = override(tmp_path, tidy=source)
     with pytest.raises(PromptError) as caught:
         rendered(book, "tidy")
-    assert caught.value.place == "tidy"
+    assert caught.value.place == str(tmp_path / "tidy.md")
 
 
 def test_a_file_of_no_prompt_is_refused(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable
+from importlib.metadata import version
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from redraft import Finding, Limits, RefineConfig, ReviewQuestion
-from redraft.errors import ModelError, ProviderError, RunError, TransientError
+from redraft.errors import ModelError, PromptError, ProviderError, RunError, TransientError
 from redraft.llm import rate_limiter
 from redraft.report.dossier.build import read_dossier
 from redraft.report.history.results import Result
@@ -531,6 +532,24 @@ async def test_a_fork_begins_with_the_draft_of_a_round_and_asks_nothing_twice(tm
         async with opened.session() as session:
             await session.fork(first.run.id, 9)
     assert "0, 1, 2" in caught.value.hint
+
+
+@pytest.mark.slow
+async def test_a_run_whose_prompts_came_with_another_version_is_forked_from_its_last_round(tmp_path: Path) -> None:
+    opened = Court(tmp_path, Lazy())
+    whole = await opened.refine(POOR, rounds=2)
+    other = Court(tmp_path / "other", Lazy())
+    begun = await other.refine(POOR, rounds=2, limits=Limits(max_calls=whole.usage.calls - 1))
+    with sqlite3.connect(other.store.path) as raw:
+        raw.execute("UPDATE runs SET prompt_hashes = json_set(prompt_hashes, '$.revise', 'of before')")
+    raw.close()
+    with pytest.raises(PromptError, match="have changed since it began: revise") as caught:
+        await other.resume(begun.run.id, Limits())
+    assert f"the code that began it (redraft {version('redraft')})" in caught.value.hint
+    assert f"`redraft fork {begun.run.id}` with round=2" in caught.value.hint
+    async with other.session() as session:
+        forked = await session.fork(begun.run.id, 2)
+    assert (forked.run.status, forked.initial_scores) == ("done", whole.scores)
 
 
 @pytest.mark.slow
