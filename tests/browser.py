@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -54,6 +55,12 @@ def browser() -> Iterator[Any]:
             yield made
         finally:
             made.close()
+
+
+def run_shown(page: Any) -> str:
+    """The run whose page a click leads to, once it is there: `/runs/new` and `/runs/start` are no runs."""
+    page.wait_for_url(re.compile(r"/runs/\w{8}$"))
+    return str(page.url.rpartition("/")[2])
 
 
 def serious(page: Any) -> list[str]:

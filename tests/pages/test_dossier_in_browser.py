@@ -25,7 +25,7 @@ LIT = """name => [...(CSS.highlights.get(name) ?? [])].map(String)"""
 
 def opened(page: Any, path: Path, hash_: str = "") -> Any:
     page.goto(f"file://{path}{hash_}")
-    page.wait_for_selector("html[data-ready]", state="attached", timeout=20_000)
+    page.wait_for_selector("html[data-ready]", state="attached")
     return page
 
 

@@ -42,7 +42,7 @@ def opened(page: Any, folder: Path, model: str = "a", experiment: str = "hamlet"
     path = folder / "report.html"
     path.write_text(report_page(read_results([str(folder)])), "utf-8")
     page.goto(f"file://{path}")
-    page.wait_for_selector("html[data-ready]", state="attached", timeout=20_000)
+    page.wait_for_selector("html[data-ready]", state="attached")
     return page
 
 
@@ -64,7 +64,7 @@ def test_it_opens_from_a_disk_and_its_data_can_be_taken_along(page: Any, tmp_pat
     assert page.locator("#e1-t2-1 tbody tr").count() == 300
     assert page.locator("#e1-t2-1 .left-out").inner_text() == "700 more rows are in the file."
     page.get_by_role("link", name="Rows", exact=True).first.click()
-    assert page.evaluate("location.hash") == "#e1-t2"
+    page.wait_for_url("**#e1-t2")
 
 
 def test_what_was_not_measured_is_a_dash_and_what_is_little_is_not_nothing(page: Any, tmp_path: Path) -> None:

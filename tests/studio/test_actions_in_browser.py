@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from redraft.settings import ModelSettings
-from tests.browser import browser, serious
+from tests.browser import browser, run_shown, serious
 from tests.chatserver import ChatServer, Fault, Seen
 from tests.studio.served import Served, at_rest, begin, chapter, served
 
@@ -82,7 +82,6 @@ def inside(chrome: Any, at: Served) -> Any:
 @pytest.fixture
 def blank(inside: Any) -> Iterator[Any]:
     made = inside.new_page()
-    made.set_default_timeout(10_000)
     troubles: list[str] = []
     made.on("pageerror", lambda error: troubles.append(str(error)))
     yield made
@@ -93,6 +92,8 @@ def blank(inside: Any) -> Iterator[Any]:
 @pytest.fixture
 def page(blank: Any, at: Served, run: str) -> Any:
     opened(blank, f"{at.url}/runs/{run}")
+    # The menus are the last thing that its scripts do.
+    blank.wait_for_selector("html[data-opinions=yes]", state="attached")
     return blank
 
 
@@ -196,8 +197,7 @@ def test_one_menu_is_open_at_a_time_and_downloads_each_format(page: Any) -> None
 def test_a_draft_is_forked_with_a_request_and_its_cost_shown_first(page: Any, client: httpx.Client, run: str) -> None:
     page.click("summary:has-text('Fork')")
     page.click("text=Round 0")
-    page.wait_for_selector("h1:has-text('Refine the summary')")
-    page.wait_for_load_state()
+    page.wait_for_url("**/refine?*")
     page.select_option("[name=round]", "1")
     page.wait_for_selector("[data-draft='1']")
     assert not page.locator("[data-draft='0']").is_visible()
@@ -208,8 +208,7 @@ def test_a_draft_is_forked_with_a_request_and_its_cost_shown_first(page: Any, cl
     page.wait_for_selector("text=The price of unheard-of (on this machine")
     page.select_option("[name=judge]", "")
     page.click("button:has-text('Start')")
-    page.wait_for_url(lambda url: "/runs/" in url and not url.endswith("refine"))
-    made = page.url.rpartition("/")[2]
+    made = run_shown(page)
     assert at_rest(client, made)["parent"] == run
     asked = {one["explanation"] for one in client.get(f"/api/runs/{made}/dossier").json()["findings"]}
     assert {"Name the auditor.", "Say how it ends."} <= asked
@@ -226,12 +225,12 @@ def test_a_run_is_compared_run_again_and_deleted(page: Any, at: Served, client: 
     assert all(f"hierarchical, {words} words" in page.inner_text("#who") for words in (40, 60))
     opened(page, f"{at.url}/runs/{other}")
     page.click("text=Run again with changes")
+    page.wait_for_url("**/runs/new?*")
     assert page.input_value("[name=words]") == "40"
     page.fill("[name=words]", "30")
     page.click("text=Show the plan")
     page.click("text=Start the run")
-    page.wait_for_url("**/runs/*")
-    changed = at_rest(client, page.url.rpartition("/")[2])
+    changed = at_rest(client, run_shown(page))
     assert (changed["limit"], changed["kind"]) == (30, "evaluate")
     page.goto(f"{at.url}/runs/{other}")
     page.click("summary:has-text('Delete')")
@@ -262,7 +261,9 @@ def test_a_batch_names_its_failure_in_its_headline(blank: Any, at: Served) -> No
     blank.fill("[name=name]", "mixed")
     blank.click("text=Show the plan")
     blank.click("text=Start the batch")
-    blank.wait_for_selector(".headline >> text=1 of 2 documents done, 1 failed")
+    # The page is loaded once more at the end.
+    blank.wait_for_selector("#came")
+    assert "1 of 2 documents done, 1 failed" in blank.inner_text(".headline")
     assert (
         "The bad one: the document could not be summarized: Error code: 400 - This content is not allowed"
         in blank.inner_text(".failures")
@@ -310,7 +311,7 @@ def test_an_experiment_shows_what_its_kind_needs_and_leads_to_its_runs(
 ) -> None:
     opened(blank, f"{at.url}/experiments")
     blank.click("a.button >> text=New experiment")
-    blank.wait_for_selector(_READY, state="attached")
+    blank.wait_for_url("**/experiments/new")
     shown = {kind: set[str]() for kind in ("grid", "thesis", "chunk-size", "booookscore")}
     for kind, found in shown.items():
         blank.check(f"[data-kind][value={kind}]")
@@ -332,6 +333,7 @@ def test_an_experiment_shows_what_its_kind_needs_and_leads_to_its_runs(
     blank.click("text=Start the experiment")
     blank.wait_for_selector("[data-experiment][data-status=done]")
     blank.wait_for_selector("td:has-text('extractive, 40 words') >> nth=0", state="attached")
+    blank.wait_for_selector(_READY, state="attached")
     links = blank.locator("[aria-labelledby=its-runs] td a")
     assert links.count() >= 2
     assert serious(blank) == []

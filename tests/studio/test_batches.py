@@ -345,6 +345,12 @@ def chrome(folder: Path) -> Iterator[Any]:
 def test_a_batch_under_way_is_followed_and_ordered_in_the_browser(chrome: Any, work: Served, gate: Gate) -> None:
     context = chrome.new_context(viewport={"width": 1280, "height": 800})
     page = context.new_page()
+    # What a page says is there for a moment only.
+    page.add_init_script(
+        "new MutationObserver(() => { const said = document.getElementById('said')?.textContent;"
+        " if (said) sessionStorage.said = (sessionStorage.said ?? '') + said; })"
+        ".observe(document, { subtree: true, childList: true });"
+    )
     troubles: list[str] = []
     page.on("pageerror", lambda error: troubles.append(str(error)))
     page.goto(work.entrance)
@@ -360,12 +366,14 @@ def test_a_batch_under_way_is_followed_and_ordered_in_the_browser(chrome: Any, w
     page.wait_for_selector(".headline .s-paused")
     assert page.evaluate("document.documentElement.dataset.stayed") == "yes", "nobody has loaded it again"
     gate.opened.set()
-    page.wait_for_selector("html[data-over=yes]", state="attached")
+    page.wait_for_selector("html:not([data-stayed])", state="attached")
     page.wait_for_selector("text=2 of 4 documents")
-    page.wait_for_selector("html:not([data-over])", state="attached")
+    gate.opened.clear()
     page.click("text=Resume")
-    page.wait_for_selector("text=The batch is done.", state="attached", timeout=60_000)
+    page.wait_for_selector("html[data-listening=yes]", state="attached")
+    gate.opened.set()
     page.wait_for_selector("#came", timeout=60_000)
+    assert "The batch is done." in page.evaluate("sessionStorage.said")
     assert page.locator("td .s-done").count() == 4
     assert page.inner_text(".headline b") == "4 of 4 documents done"
     page.click(".what a >> nth=0")

@@ -13,7 +13,7 @@ import pytest
 
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
-from tests.browser import browser, serious
+from tests.browser import browser, run_shown, serious
 from tests.chatserver import ChatServer, Seen
 from tests.studio.served import Served, at_rest, begin, chapter, served, until
 
@@ -30,14 +30,21 @@ _OF_THE_SOURCE = """(() => {
 
 
 class Slow:
-    """A model that answers the first few requests, and the others once it is let."""
+    """A model that answers as many requests as it is let."""
 
     def __init__(self) -> None:
         self.opened = threading.Event()
-        self.at_once = 2
+        self.asked = self.most = 0
+
+    def let(self, more: int) -> None:
+        """Answer so many requests that are yet to come, and no others."""
+        self.most = self.asked + more
+        self.opened.clear()
 
     async def __call__(self, seen: Seen) -> str:
-        while seen.index >= self.at_once and not self.opened.is_set():  # noqa: ASYNC110  (it is set in another thread)
+        self.asked += 1
+        number = self.asked
+        while number > self.most and not self.opened.is_set():  # noqa: ASYNC110  (it is set in another thread)
             await asyncio.sleep(0.02)
         return f"Hester Vane came to the island of Sarn. {EVIL} The ledger was number {seen.index}."
 
@@ -115,9 +122,7 @@ def test_a_run_is_begun_with_its_plan_shown_first(page: Any, at: Served, client:
     page.click("text=Show the plan")
     page.wait_for_selector("dd:text-is('50')")
     page.click("text=Start the run")
-    page.wait_for_url("**/runs/*")
-    run = page.url.rpartition("/")[2]
-    done = at_rest(client, run)
+    done = at_rest(client, run_shown(page))
     assert (done["status"], done["kind"], done["limit"]) == ("done", "refine", 50)
     page.wait_for_selector("#summary .prose")
 
@@ -151,29 +156,28 @@ def test_a_run_under_way_shows_its_progress_and_leads_to_its_end(
     page: Any, at: Served, client: httpx.Client, slow: Slow
 ) -> None:
     text = "\n\n".join(f"{chapter()} Part {number} ends here." for number in range(5))
+    slow.let(2)
     run = begin(client, model="slow", words=60, text=text)
     page.goto(f"{at.url}/runs/{run}")
     until(lambda: int(page.evaluate("document.documentElement.dataset.calls ?? 0")) >= 2)
     assert page.inner_text("[data-stage]") == "hierarchical"
     assert page.evaluate("document.querySelector('[data-bar]').max") > 2
     assert page.is_visible("button:has-text('Stop')")
-    slow.at_once = 4
+    slow.most += 2
     until(lambda: int(page.evaluate("document.documentElement.dataset.calls ?? 0")) >= 4)
     assert serious(page) == []
-    slow.opened.set()
+    # Once the run is over, its page leads on to the result.
     page.wait_for_selector("[data-pieces] .draft", timeout=60_000)
     assert "Hester Vane" in page.inner_text("[data-pieces]")
+    slow.opened.set()
     page.wait_for_selector("#summary .prose", timeout=60_000)
     assert client.get(f"/api/runs/{run}").json()["status"] == "done"
     assert page.title() != "pwned"
-    slow.opened.clear()
-    slow.at_once = 10**9
 
 
 @pytest.mark.nightly
 def test_a_run_is_stopped_and_goes_on_by_buttons(page: Any, at: Served, client: httpx.Client, slow: Slow) -> None:
-    slow.opened.clear()
-    slow.at_once = 0
+    slow.let(0)
     run = begin(client, model="slow", words=50, text=f"{chapter()} This one is stopped.")
     page.goto(f"{at.url}/runs/{run}")
     page.click("button:has-text('Stop')")
@@ -200,6 +204,7 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
     assert at_rest(client, run)["status"] == "waiting"
     page.goto(f"{at.url}/runs/{run}")
     page.click("a.button:has-text('Review')")
+    page.wait_for_url("**/review")
     ready(page)
     findings = page.locator("li.finding")
     first = findings.count()
@@ -244,6 +249,7 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
 def test_a_finding_is_agreed_with_by_the_keyboard_and_stays_so(page: Any, at: Served, client: httpx.Client) -> None:
     run = begin(client, kind="evaluate", words=40, metrics=["coverage"], text=f"{chapter()} One agrees.")
     at_rest(client, run)
+    opinions = f"/api/runs/{run}/opinions"
     page.goto(f"{at.url}/runs/{run}")
     page.wait_for_selector("html[data-opinions=yes]", state="attached")
     yes = page.locator("#f1 .opinion button").nth(0)
@@ -252,9 +258,9 @@ def test_a_finding_is_agreed_with_by_the_keyboard_and_stays_so(page: Any, at: Se
     page.wait_for_selector("#f1 .opinion button[aria-pressed=true]")
     page.locator("#f1 .opinion input").fill(EVIL)
     page.keyboard.press("Enter")
-    page.wait_for_selector("#said:has-text('Saved')", state="attached")
-    [said] = client.get(f"/api/runs/{run}/opinions").json()["opinions"]
-    assert (said["agrees"], said["note"]) == (True, EVIL)
+    # The page says "Saved" of the answer, too.
+    kept = {"agrees": True, "note": EVIL}
+    until(lambda: [kept] == [{name: one[name] for name in kept} for one in client.get(opinions).json()["opinions"]])
     page.reload()
     page.wait_for_selector("#f1 .opinion button[aria-pressed=true]")
     assert page.locator("#f1 .opinion input").input_value() == EVIL
@@ -337,6 +343,7 @@ def test_the_list_is_filtered_sorted_and_compared_without_a_mouse(page: Any, at:
     page.locator("th a:has-text('Words')").focus()
     page.keyboard.press("Enter")
     page.wait_for_selector("th[aria-sort=descending] >> text=Words")
+    ready(page)
     shown = [int(text) for text in page.locator("td[data-head=Words]").all_inner_texts()]
     assert shown == sorted(shown, reverse=True)
     boxes = page.locator("[name=run]")
@@ -382,7 +389,7 @@ def test_every_page_is_for_everybody_and_fits(
     page.goto(at.entrance)
     for path in paths:
         page.goto(f"{at.url}{path}")
-        page.wait_for_selector("h1")
+        ready(page)
         assert serious(page) == [], path
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
         if path.startswith("/compare") and width >= 1024:

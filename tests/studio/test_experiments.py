@@ -245,6 +245,7 @@ def test_one_is_run_in_the_browser(at: Served, tmp_path: Path, width: int, schem
         page.click("text=Show the plan")
         page.wait_for_selector("[role=alert]")
         assert "No documents were given" in page.inner_text("[role=alert]")
+        look()
         page.set_input_files("[data-file]", str(book))
         page.check("[name=models][value=extractive]")
         page.fill("[name=word_limits]", "30, 60")
@@ -254,6 +255,7 @@ def test_one_is_run_in_the_browser(at: Served, tmp_path: Path, width: int, schem
         look()
         page.click("text=Change settings")
         page.wait_for_selector("text=Your documents are kept")
+        look()
         assert page.input_value("[name=word_limits]") == "30, 60"
         page.fill("[name=name]", "mine")
         page.click("text=Show the plan")

@@ -128,6 +128,7 @@ def test_a_person_marks_selected_words_and_downloads_the_sheet(
     page.goto(f"{at.url}/sheets")
     page.set_input_files("input[type=file]", tmp_path / "marks.csv")
     page.click("button.go")
+    page.wait_for_selector("[data-sentence]")
     page.wait_for_selector("html[data-ready=yes]", state="attached")
     assert serious(page) == []
     sentence = page.locator("[data-sentence]").nth(1)

@@ -205,10 +205,10 @@ def test_a_long_text_is_indexed_in_seconds() -> None:
     once = SAMPLE.read_text("utf-8")
     text = (once * (300_000 // len(once) + 1))[:300_000]
     passages = Passages(parse(text.encode(), name="big.md"), ESTIMATE)
-    begun = time.perf_counter()
+    begun = time.process_time()
     passages.nearest("Who drove Hester Vane to Gannet Point?", 3)
-    indexed = time.perf_counter()
+    indexed = time.process_time()
     for _ in range(5):
         passages.nearest("Who drove Hester Vane to Gannet Point?", 3)
     assert indexed - begun < 5
-    assert (time.perf_counter() - indexed) / 5 < 0.1
+    assert (time.process_time() - indexed) / 5 < 0.1

@@ -140,7 +140,7 @@ def test_no_other_letter_becomes_longer_in_lower_case() -> None:
 )
 def test_hostile_quotes_cost_no_more_than_reading_the_text(name: str, quote: str) -> None:
     text = EXTREMES[name][:150_000]
-    begun = time.perf_counter()
+    begun = time.process_time()
     locate(text, quote, [Span(0, len(text)), Span(10, len(text) // 2)])
     locate(text, text[5:10_005], [Span(10, len(text) // 2)])
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
