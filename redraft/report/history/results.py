@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import Field
-from pydantic_core import core_schema, to_jsonable_python
+from pydantic import Field, GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema, to_jsonable_python
 
 from redraft.domain import (
     NO_REVISION_OF,
@@ -308,10 +308,12 @@ class Result:
         )
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> core_schema.CoreSchema:
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
         """Show a result within another record as its `record()`."""
-        shown = core_schema.plain_serializer_function_ser_schema(cls.record)
-        return core_schema.is_instance_schema(cls, serialization=shown)
+        shown = handler.generate_schema(RunResult)
+        dumped = core_schema.plain_serializer_function_ser_schema(cls.record, return_schema=shown)
+        itself = core_schema.is_instance_schema(cls)
+        return core_schema.json_or_python_schema(shown, itself, serialization=dumped)
 
 
 def metrics_json(
@@ -509,7 +511,7 @@ class FlawedPiece(Entry):
     flaw: str
 
 
-class RunResult(Entry):
+class RunResult(Entry, defer_build=True):
     """The result of a run, as `redraft show --json` prints it. Fields are added, never changed."""
 
     run: str
