@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError, UsageError
+from redraft.readers.parts import part_read
 from redraft.settings import DEFAULT_GOALS
 from redraft.studio.context import context_of, read
 from redraft.studio.endpoints import problem_of
@@ -53,9 +54,11 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
     except UsageError:
         # Too much time has passed.
         values[KEPT], kept = "", ()
+    parts = {part_read(one.notes) for one in kept}
     goals = dict(given.get("goals") or {name: f"{least:g}" for name, least in DEFAULT_GOALS.items()})
     offered = await offer_of(request)
     shared: dict[str, Any] = {"offer": offered, "goals": goals, "groups": groups(tuple(offered.models)), "kept": kept}
+    shared["kept_part"] = parts.pop() if len(parts) == 1 else ""
     return page(request, "new", "new", status, given=values, problem=shown, **shared)
 
 

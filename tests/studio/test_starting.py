@@ -225,6 +225,36 @@ def test_requirements_in_own_words_are_judged(client: httpx.Client) -> None:
 
 
 @pytest.mark.nightly
+def test_the_form_says_which_chapters_are_read(chrome: Any, at: Served, client: httpx.Client) -> None:
+    text = SAMPLE.read_text("utf-8") + "\n\nThis one is read in part."
+    at_rest(client, begin(client, text=text, chapters="2-3", words=40))
+    part = next(one for one in client.get("/api/offer").json()["documents"] if one["part"] == "chapters 2-3")
+    page: Any = chrome.new_context().new_page()
+    page.goto(at.entrance)
+    page.goto(f"{at.url}/runs/new")
+    page.wait_for_selector(READY, state="attached")
+    read = "[data-chapters-count]:text-is('{}')"
+    page.wait_for_selector(read.format("all are read"))
+    page.set_input_files("[data-file]", str(SAMPLE))
+    page.click("summary:has-text('Read only some chapters')")
+    for number, said in (("1", "1 of 13 is read: 1"), ("2", "2 of 13 are read: 1-2")):
+        page.check(f"[data-chapter][value='{number}']")
+        page.wait_for_selector(read.format(said))
+    page.set_input_files("[data-file]", [])
+    page.wait_for_selector(read.format("only 1-2"))
+    page.fill("[name=chapters]", "")
+    page.check(f"[name=documents][value='{part['id']}']")
+    page.wait_for_selector(read.format("all of chapters 2-3 are read"))
+    page.set_input_files("[data-file]", [{"name": "b.md", "mimeType": "text/markdown", "buffer": b"The bell rang."}])
+    page.wait_for_selector(read.format("all are read"))
+    page.set_input_files("[data-file]", [])
+    page.click("text=Show the plan")
+    page.click("text=Change settings")
+    page.wait_for_selector(read.format("all of chapters 2-3 are read"))
+    page.context.close()
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("width", [1440, 390])
 def test_a_batch_and_chapters_are_chosen_in_the_form(chrome: Any, at: Served, width: int) -> None:
     page: Any = chrome.new_context(viewport={"width": width, "height": 900}).new_page()

@@ -6,12 +6,14 @@ export function chaptersOf(form) {
   if (!fold) return null;
   const field = fold.querySelector("[name=chapters]"), list = fold.querySelector("[data-chapter-list]");
   const count = fold.querySelector("[data-chapters-count]"), note = fold.querySelector("[data-chapters-said]");
+  const upload = form.querySelector("[data-file]");
   let asked = 0;
 
   async function look(files, documents, kept) {
     const mine = ++asked, number = files.length + documents.length;
     list.hidden = true;
     list.replaceChildren();
+    tell();
     note.textContent = number > 1 ? "The same chapters are read in every document." : "";
     if (number > 1 || (!number && !kept)) return;
     note.textContent = "Looking for chapters…";
@@ -46,7 +48,18 @@ export function chaptersOf(form) {
   function tick() {
     const ranges = field.value.split(",").map((part) => /^\s*(\d+)\s*(?:([-–:])\s*(\d*))?\s*$/.exec(part)).filter(Boolean);
     for (const one of boxes()) one.checked = ranges.some(([, from, to, until]) => Number(one.value) >= Number(from) && Number(one.value) <= (to ? Number(until) || Infinity : Number(from)));
-    count.textContent = field.value.trim() || "all are read";
+    tell();
+  }
+
+  /** Say which chapters are read; of a document that was stored in part, there are no others. */
+  function tell() {
+    const wanted = field.value.trim(), many = boxes().length, ticked = boxes().filter((one) => one.checked).length;
+    const stored = form.querySelectorAll("[name=documents]:checked"), parts = new Set([...stored].map((one) => one.dataset.part));
+    if (upload.files.length) parts.add("");
+    else if (!stored.length) parts.add(form.querySelector("[data-kept]")?.dataset.part ?? "");
+    const part = parts.size === 1 ? [...parts][0] : "";
+    if (!wanted) count.textContent = part ? `all of ${part} are read` : "all are read";
+    else count.textContent = many ? `${ticked} of ${many} ${ticked === 1 ? "is" : "are"} read: ${wanted}` : `only ${wanted}`;
   }
 
   /** Write the ticked boxes into the field. */
