@@ -169,13 +169,21 @@ def _whole(data: bytes, path: Path, name: str, wanted: Choice) -> Document:
 def read_text(source: str | Path) -> CleanText:
     """Return the text at `source`, read like a document and stripped; it may be empty."""
     source = str(source)
+    if source == STDIN:
+        return text_in(_bytes(None, source, None), "stdin")
     path = _path(source, "the id that `await session.add(text)` returns")
-    if source != STDIN and (installed_for(path) or path.suffix.lower() in BY_SUFFIX):
-        document = load(source)
+    _check_suffix(path, source)
+    return text_in(_bytes(path, source, None), path.name)
+
+
+def text_in(data: bytes, name: str) -> CleanText:
+    """Return the text in these bytes of a file of this name, read like a document and stripped; it may be empty."""
+    path = Path(name)
+    _check_suffix(path, name)
+    if installed_for(path) or path.suffix.lower() in BY_SUFFIX:
+        document = load_bytes(data, name)
         return CleanText(document.text.strip(), document.notes)
-    if source != STDIN:
-        _check_suffix(path, source)
-    raw = decode(_bytes(None if source == STDIN else path, source, None), "stdin" if source == STDIN else path.name)
+    raw = decode(data, name)
     found = clean_with_notes(raw.text)
     return CleanText(found.text.strip(), (*raw.notes, *found.notes))
 

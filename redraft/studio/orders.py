@@ -113,7 +113,7 @@ class RunBody(SettingsBody):
     kind: Literal["summarize", "evaluate", "refine"] = "summarize"
     """Draft a summary; draft and judge it; or redraft it until it meets its goals."""
     summary: str | None = Field(default=None, max_length=2_000_000)
-    """Your own summary, to be judged or refined instead of a draft."""
+    """Your own summary, to be judged or refined instead of a draft. A form can send it as a file, `summary_file`."""
     strategy: str = "hierarchical"
     model: str = EXTRACTIVE
     """`extractive`, the name of a model in redraft.toml, or a model found on this machine."""

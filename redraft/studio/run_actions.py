@@ -189,6 +189,8 @@ def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) 
     if run.judging and run.judging.judges:
         judge, *others = (named.get(one, one) for one in run.judging.judges)
         found |= {"judge": judge, "judges": tuple(others)}
+    if given and run.kind == "evaluate":
+        found = {"judge": found["model"]} | found
     if given:
         first = min(store.judgments.rounds(run.id), key=lambda made: made.number, default=None)
         draft = first.draft if first else run.draft

@@ -13,12 +13,12 @@ from starlette.requests import Request
 
 from redraft.batches.request import BatchEstimate, estimate
 from redraft.domain import Document
-from redraft.errors import RedraftError, UsageError
+from redraft.errors import DocumentError, RedraftError, UsageError
 from redraft.evaluators.catalog import names
 from redraft.fields import checked
 from redraft.lab.doctor.checkup import DOCTOR
 from redraft.llm.addresses import shown_name
-from redraft.readers.documents import finished
+from redraft.readers.documents import finished, text_in
 from redraft.readers.parts import chapters, part_read
 from redraft.report.history.summaries import shown_names
 from redraft.runs.dry_run import CostEstimate, spending_of
@@ -54,7 +54,7 @@ from redraft.studio.orders import (
     strategies,
 )
 from redraft.text.sanitizer import one_line
-from redraft.text.words import count_words
+from redraft.text.words import count_words, has_words
 
 KEPT = "kept"
 """The form field with the key of an earlier plan, whose document is used."""
@@ -72,6 +72,8 @@ class Sent(NamedTuple):
     fields: Any
     files: tuple[tuple[bytes, str], ...] = ()
     kept: str = ""
+    summary: tuple[bytes, str] | None = None
+    """The file of an own summary, with its name."""
 
 
 async def asked_of(request: Request) -> WantedRuns:
@@ -84,9 +86,8 @@ async def asked_of(request: Request) -> WantedRuns:
 
 async def wanted_of(request: Request, model: type[RunBody]) -> WantedRuns:
     """Return the run or the batch that a form or a JSON body asks for."""
-    return await wanted_from(
-        request, await sent_with(request) if is_form(request) else Sent(await json_of(request)), model
-    )
+    sent = await with_summary(await sent_with(request)) if is_form(request) else Sent(await json_of(request))
+    return await wanted_from(request, sent, model)
 
 
 def is_form(request: Request) -> bool:
@@ -96,12 +97,25 @@ def is_form(request: Request) -> bool:
 
 async def sent_with(request: Request) -> Sent:
     """Return the fields and files of a form."""
-    async with request.form(max_files=MOST_FILES, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
+    # A field for a file counts even if it is empty.
+    async with request.form(max_files=MOST_FILES + 1, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
         files = [one for one in form.getlist("file") if isinstance(one, UploadFile) and one.filename]
         given = tuple([(await one.read(), plain_name(one.filename or "")) for one in files])
         texts = {name: one for name in UPLOADED if isinstance(one := form.get(name), UploadFile) and one.filename}
         fields = {name: (await one.read()).decode("utf-8-sig", "replace") for name, one in texts.items()}
-        return Sent(fields_of(form) | fields, given, str(form.get(KEPT, "")))
+        own = form.get("summary_file")
+        summary = (await own.read(), plain_name(own.filename)) if isinstance(own, UploadFile) and own.filename else None
+        return Sent(fields_of(form) | fields, given, str(form.get(KEPT, "")), summary)
+
+
+async def with_summary(sent: Sent) -> Sent:
+    """Return a form with the text of its own summary's file, which replaces a text in its field."""
+    if sent.summary is None:
+        return sent
+    text = (await off_loop(text_in, *sent.summary)).text
+    if not has_words(text):
+        raise DocumentError("the summary is empty", place=sent.summary[1], hint="give a file that contains text")
+    return sent._replace(fields=sent.fields | {"summary": text}, summary=None)
 
 
 async def limit_asked(request: Request) -> float | None:

@@ -11,9 +11,11 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from redraft.errors import RedraftError, UsageError
+from redraft.fields import checked
 from redraft.readers.parts import part_read
 from redraft.settings import DEFAULT_GOALS
 from redraft.studio.context import context_of, read
+from redraft.studio.contracts import BatchStart
 from redraft.studio.endpoints import problem_of
 from redraft.studio.form import groups, on_page
 from redraft.studio.orders import BatchBody, WantedRuns, limits_of, other_settings, rubric_lines
@@ -29,7 +31,9 @@ from redraft.studio.start import (
     plan_of_batch,
     sent_with,
     wanted_from,
+    with_summary,
 )
+from redraft.text.words import count_words
 
 _USUAL = {"strategy": "hierarchical", "kind": "summarize", "rounds": "4"}
 
@@ -45,7 +49,7 @@ async def new(request: Request) -> Response:
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
     """Show the form as it was filled in, with an error if any."""
     status, shown = problem_of(problem, on_page) if problem else (200, None)
-    empty = dict.fromkeys((*BatchBody.model_fields, KEPT), "")
+    empty = dict.fromkeys((*BatchBody.model_fields, KEPT, "own"), "")
     values: dict[str, Any] = {**empty, **_USUAL, "model": request.query_params.get("model", ""), **given}
     values["rubrics"] = rubric_lines(values["rubrics"])
     values["documents"] = tuple(filter(None, (*values["documents"], values["document"])))
@@ -69,16 +73,19 @@ async def plan(request: Request) -> Response:
     try:
         sent = await sent_with(request)
         wanted = await wanted_from(request, sent)
+        sent = await with_summary(sent)
+        wanted = wanted._replace(asked=checked(BatchStart, sent.fields))
         several = len(wanted.documents) > 1
         made = await (plan_of_batch(context, wanted) if several else plan_of(context, wanted))
     except RedraftError as error:
         # Files that were sent are kept, so that only what is wrong has to be corrected.
         kept = context.pending.keep(wanted) if wanted and sent.files else sent.kept
-        return await _form(request, {**sent.fields, KEPT: kept}, error)
+        return await _form(request, {**sent.fields, KEPT: kept, "own": bool(sent.summary)}, error)
     key, asked = context.pending.keep(wanted), wanted.asked
     limits = limits_of(context.config.limits, asked.max_cost)
     shared: dict[str, Any] = {"limits": limits, "goals": DEFAULT_GOALS, "others": other_settings(asked)}
     values: dict[str, Any] = {"plan": made, "wanted": wanted, "asked": asked, "several": several}
+    values["summary_words"] = count_words(asked.summary or "")
     return page(request, "plan", "new", key=key, **values, **shared)
 
 

@@ -16,6 +16,7 @@ from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer, Seen
+from tests.readers.makers import docx
 from tests.studio.served import Served, at_rest, begin, book, kept_from, served, until
 from tests.support import SAMPLE
 
@@ -222,6 +223,85 @@ def test_requirements_in_own_words_are_judged(client: httpx.Client) -> None:
     levels = {"plain_tone": {"requirement": PLAIN, "levels": ["no", "partly", "yes"]}}
     made = begin(client, kind="evaluate", judge="strange", rubrics=levels)
     assert "&#34;partly&#34;" in client.get(f"/runs/new?from={made}").text, "levels are kept"
+
+
+@pytest.mark.slow
+def test_an_own_summary_is_read_from_a_file_and_stays_when_the_form_comes_back(client: httpx.Client) -> None:
+    said = "Hester Vane came to the island of Sarn. She counted the salt."
+    word = docx("", (), body=f"<w:p><w:r><w:t>{said}</w:t></w:r></w:p>")
+    book_file = ("file", ("ledger.md", book().text.encode(), "text/markdown"))
+    asked = {"kind": "evaluate", "metrics": "spread", "summary": "This was typed before."}
+
+    def sent(name: str, content: bytes, **changes: str) -> httpx.Response:
+        return client.post(
+            "/runs/new", data={**asked, **changes}, files=[book_file, ("summary_file", (name, content, ""))]
+        )
+
+    page = sent("mine.docx", word).text
+    assert f"<dt>Your summary</dt><dd>12 words: <bdi>{said}</bdi></dd>" in page
+    assert f">{said}</textarea>" in client.post("/runs/change", data={"kept": kept_from(page)}).text
+    started = client.post("/runs/start", data={"kept": kept_from(page)}).headers["location"].rpartition("/")[2]
+    at_rest(client, started)
+    assert client.get(f"/api/runs/{started}/dossier").json()["summary"] == said
+    assert "mine.docx" not in page
+    wrong = sent("mine.docx", word, metrics="unheard-of")
+    assert wrong.status_code == 422
+    assert f">{said}</textarea>" in wrong.text
+    for name, content, why in (
+        ("mine.png", b"\x89PNG", "mine.png: .png files cannot be read"),
+        ("mine.txt", b" \n", "mine.txt: the summary is empty"),
+        ("mine.docx", b"PK", "mine.docx: "),
+    ):
+        refused = sent(name, content)
+        assert refused.status_code == 422
+        assert why in refused.text.partition('role="alert"')[2].partition("</div>")[0]
+        assert "Your document is kept: <bdi>The Salt Ledger" in refused.text
+        assert '<details data-for="evaluate refine" open>' in refused.text
+    files = [book_file, ("summary_file", ("mine.md", said.encode(), ""))]
+    by_program = client.post("/api/runs", data={"kind": "evaluate", "metrics": "spread"}, files=files).json()["run"]
+    at_rest(client, by_program)
+    assert client.get(f"/api/runs/{by_program}/dossier").json()["summary"] == said
+    judged = begin(client, kind="evaluate", summary=said, metrics=["spread"], model="strange")
+    again = client.get(f"/runs/new?from={judged}").text.partition('name="judge"')[2].partition("</select>")[0]
+    assert '<option value="strange" selected>' in again, "without a model that writes, its judge is named"
+
+
+@pytest.mark.slow
+def test_what_only_a_draft_takes_is_not_asked_for_an_own_summary(chrome: Any, at: Served, client: httpx.Client) -> None:
+    page: Any = chrome.new_context().new_page()
+    page.goto(at.entrance)
+    page.goto(f"{at.url}/runs/new")
+    page.wait_for_selector(READY, state="attached")
+    fields = ("model", "strategy", "words", "chunking", "query", "judge")
+
+    def asked_for() -> set[str]:
+        return {name for name in fields if not page.is_disabled(f"[name={name}]")}
+
+    page.set_input_files("[data-file]", str(SAMPLE))
+    page.check("[data-kind][value=evaluate]")
+    assert asked_for() == {*fields}
+    page.click("text=Use your own summary instead of a draft")
+    page.type("[name=summary]", "The salt was counted.")
+    page.wait_for_selector("text=Your own summary is judged and nothing is drafted")
+    assert asked_for() == {"query", "judge"}
+    assert page.is_hidden("[name=strategy]")
+    assert page.inner_text("[name=judge] option >> nth=0") == "extractive, which is built in"
+    page.check("[data-kind][value=refine]")
+    page.wait_for_selector("text=Your own summary is revised and nothing is drafted")
+    assert asked_for() == {"model", "words", "query", "judge"}
+    page.fill("[name=summary]", "")
+    assert asked_for() == {*fields}
+    assert page.inner_text("[name=judge] option >> nth=0") == "the model that writes"
+    page.check("[data-kind][value=evaluate]")
+    page.set_input_files("[name=summary_file]", [{"name": "a.md", "mimeType": "", "buffer": b"The salt was counted."}])
+    assert asked_for() == {"query", "judge"}
+    assert page.is_disabled("[name=summary]"), "the file replaces the text"
+    assert serious(page) == []
+    page.select_option("[name=judge]", "strange")
+    page.click("text=Show the plan")
+    page.wait_for_selector("dd:has-text('4 words: The salt was counted.')")
+    assert "Model" not in page.locator("dt").all_inner_texts()
+    page.context.close()
 
 
 @pytest.mark.nightly
