@@ -161,7 +161,7 @@ def test_a_metric_and_a_model_of_ones_own(tmp_path: Path) -> None:
     done = ran(tmp_path, str(EMBED / "own.py"))
 
     assert done.out == "The harbour board met on Tuesday at the Customs House. Edith Marlow was in the chair.\n"
-    assert done.err == "round 1, for names_the_chair: names_the_chair gained 1.000\n"
+    assert done.err == "round 1, for names_the_chair: names_the_chair gained 1.00\n"
 
 
 @pytest.mark.slow

@@ -28,6 +28,8 @@ _STALLS = 2
 _WRONG_ANSWER = ("coverage", "contradicted")
 # The share of the limit that must be free to add content, and the usual words of an answer.
 _FREE_SHARE, _FREE_WORDS = 0.1, 15
+# A smaller difference is none at two digits.
+_SEEN = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +228,7 @@ def acceptance(
         floor = max((score for one in (had, first) if (score := one.get(metric)) is not None), default=0.0)
         fall = floor - (has.get(metric) or 0.0)
         if fall > tolerance + 1e-9:
-            return AcceptanceDecision(False, f"{metric} fell by {fall:.3f}")
+            return AcceptanceDecision(False, f"{metric} fell by {_difference(fall)}")
     if REVIEW in wanted:
         return AcceptanceDecision(True, "requested by a person")
     return _gain(wanted, aims, before, after)
@@ -243,10 +245,14 @@ def _gain(wanted: Sequence[str], aims: Aims, before: Judged, after: Judged) -> A
             gains[metric] = now - was
         elif _sure(after, metric, aims) > _sure(before, metric, aims):
             scored.append(f"{metric}, which had no score, is certainly better")
-    gained = [f"{metric} gained {gain:.3f}" for metric, gain in gains.items() if gain > 1e-9]
+    gained = [f"{metric} gained {_difference(gain)}" for metric, gain in gains.items() if gain > 1e-9]
     if scored or (sum(gains.values()) > 1e-9 and gained):
         return AcceptanceDecision(True, ", ".join(gained + scored))
     return AcceptanceDecision(False, f"no gain on {' and '.join(wanted)}")
+
+
+def _difference(by: float) -> str:
+    return f"{by:.2f}" if by >= _SEEN else "less than 0.01"
 
 
 def _sure(judged: Judged, metric: str, aims: Aims) -> int:

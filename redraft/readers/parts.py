@@ -238,12 +238,6 @@ def _only(what: str, ranges: str) -> str:
     return f"reading {what}{several} {ranges} only"
 
 
-def part_read(notes: Sequence[str]) -> str:
-    """Return which chapters and pages were read of a document with these notes; empty if all were."""
-    found = (re.fullmatch(r"reading ((?:chapter|page)s? .*) only", one) for one in notes)
-    return ", ".join(one[1] for one in found if one)
-
-
 def _skipped(document: Document, kinds: Sequence[MarkKind]) -> tuple[Document, list[str]]:
     spans: list[Span] = []
     words: Counter[MarkKind] = Counter()

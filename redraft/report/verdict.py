@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from redraft.report.dossier.comparison.sides import LEAST
 from redraft.report.tables import Cell, Table, figure
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count
@@ -73,7 +74,7 @@ def verdict(experiment: str, tables: Sequence[Table]) -> str:
     if any(one.low is not None for one in known):
         return f"No metric tells {apart} apart: no 95% interval excludes 0."
     seen = [one for one in known if (one.by or 0) >= _SEEN]
-    why = f"with {known[0].over} there is no interval"
+    why = f"with {known[0].over} there is no interval (it takes {LEAST})"
     # Of several systems, what may be chance is only worth its largest difference.
     most = _MOST if len(names) == 2 else 1
     return f"{_listed(seen, most)}; {why}, so this may be chance." if seen else f"No metric tells {apart} apart; {why}."

@@ -368,7 +368,9 @@ class Calls(Repository):
 
 
 def _recorded(row: Row) -> RecordedCall:
-    return record_in(RecordedCall, row, usage=_usage(row))
+    # What cannot cost anything has cost nothing, with or without an answer.
+    cost = row["cost_usd"] if row["booked_usd"] != 0 else 0.0
+    return record_in(RecordedCall, row, cost_usd=cost, usage=_usage(row))
 
 
 def _usage(row: Row) -> Usage:

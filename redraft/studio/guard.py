@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from redraft.errors import RedraftError
 from redraft.sources import size
 from redraft.studio.context import StudioConfig
-from redraft.studio.endpoints import Problem, refusal
+from redraft.studio.endpoints import Problem, is_for_programs, refusal
 
 MOST_BYTES = 20_000_000
 """The maximum size of an upload with its form, in bytes."""
@@ -101,7 +101,8 @@ class Guard:
             problem = Problem(code="origin", message="The request did not come from a page of this studio")
             return refusal(path, 403, problem)
         if (writes or self._config.guarded) and not self._has_token(scope, headers):
-            problem = Problem(code="token", message="The studio needs its token", hint=_SAY_TOKEN)
+            hint = _SEND_TOKEN if is_for_programs(path) else _SAY_TOKEN
+            problem = Problem(code="token", message="The studio needs its token", hint=hint)
             reply = refusal(path, 401, problem)
             reply.headers["www-authenticate"] = "Bearer"
             return reply
@@ -141,10 +142,9 @@ class Guard:
         return reply
 
 
-_SAY_TOKEN = (
-    "open the address that `redraft studio` printed at its last start; programs send Authorization: Bearer TOKEN"  # noqa: S105
-)
 _SAY_HOST = "open the address that `redraft studio` printed"
+_SAY_TOKEN = f"{_SAY_HOST} at its last start"
+_SEND_TOKEN = "send Authorization: Bearer TOKEN, with the token that `redraft studio` printed at its last start"  # noqa: S105
 
 
 def _is_from_here(headers: Headers) -> bool:

@@ -11,12 +11,14 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from redraft.domain import Document, ReviewQuestion, Span
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import MEANINGS
 from redraft.fields import checked
 from redraft.report.dossier.comparison.build import read_beside
+from redraft.report.dossier.contents import PlaceEntry, Places
 from redraft.report.history.certificates import in_words, packaged, self_checked
-from redraft.report.history.results import told_of_requests
+from redraft.report.history.results import document_read, told_of_requests
 from redraft.report.history.summaries import shown_names
 from redraft.report.pages import comparison
 from redraft.report.pages.assets import template
@@ -29,6 +31,7 @@ from redraft.studio.contracts import Review, Strike
 from redraft.studio.endpoints import NoSuchThing, query_of
 from redraft.studio.form import in_page_words
 from redraft.studio.run_views import RunFilter, RunList
+from redraft.text.places import part_read
 
 Here = Literal["runs", "new", "batches", "packs", "models", "experiments", "sheets", "api", ""]
 _MOST_COMPARED = 6
@@ -121,9 +124,9 @@ async def _review(request: Request, given: Review | None = None, problem: str = 
     question = await work_of(request).session.question(found.id)
     if question is None:
         return RedirectResponse(f"/runs/{found.id}", 303)
-    title, earlier = await read(request, _title, found.document), await read(request, _earlier, found.id)
-    values: dict[str, Any] = {"run": found.id, "question": question, "title": title, "given": given or Review()}
-    values["earlier"] = earlier
+    document, earlier = await read(request, document_read, found), await read(request, _earlier, found.id)
+    values: dict[str, Any] = {"run": found.id, "question": question, "title": document.title, "earlier": earlier}
+    values |= {"given": given or Review(), "part": part_read(document.notes), "places": _places(document, question)}
     values["self_check"] = bool(self_checked(found))
     return page(request, "review", "runs", 422 if problem else 200, problem=problem or question["problem"], **values)
 
@@ -134,6 +137,12 @@ def _earlier(store: Store, run: str) -> list[str]:
     last = rounds[-1] if rounds else None
     rejected = [f"revision {last.number} was rejected: {last.reason}"] if last and last.accepted is False else []
     return [*rejected, *told_of_requests(store, rounds)]
+
+
+def _places(document: Document, question: ReviewQuestion) -> dict[str, PlaceEntry]:
+    """Return the place of each finding's evidence, by the finding's id."""
+    said = ((one["id"], (one["evidence"] or {}).get("span")) for one in question["findings"])
+    return {key: Places(document).known(Span(*span)) for key, span in said if span}
 
 
 def _title(store: Store, document: str) -> str:

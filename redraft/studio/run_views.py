@@ -26,7 +26,7 @@ from redraft.store.runs import DAMAGE, Run
 from redraft.store.store import Store
 from redraft.studio.contracts import OpinionGiven, OpinionList, Pieces, SentenceEvidence, Status
 from redraft.studio.endpoints import NoSuchThing
-from redraft.studio.form import error_on_page
+from redraft.text.sanitizer import scrubbed
 
 RUNNING = "running"
 _SCORE = "score."
@@ -190,7 +190,8 @@ def status_of(store: Store, run: Run, *, at_work: bool) -> Status:
         row = row.model_copy(update={"status": RUNNING})
     resumable = row.status in _RESUMABLE and not isinstance(run.purpose, ExperimentPart)
     at_work = at_work and row.status == RUNNING
-    error, limit = error_on_page(run.error), run.limits.max_cost
+    error = {name: scrubbed(str(value)) for name, value in run.error.items()} if run.error else None
+    limit = run.limits.max_cost
     return Status(**dict(row), error=error, at_work=at_work, resumable=resumable, max_cost=limit)
 
 

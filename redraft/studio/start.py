@@ -19,7 +19,7 @@ from redraft.fields import checked
 from redraft.lab.doctor.checkup import DOCTOR
 from redraft.llm.addresses import shown_name
 from redraft.readers.documents import finished, text_in
-from redraft.readers.parts import chapters, part_read
+from redraft.readers.parts import chapters
 from redraft.report.history.summaries import shown_names
 from redraft.runs.dry_run import CostEstimate, spending_of
 from redraft.runs.plans import RunPlan, run_plan, seconds_of
@@ -53,6 +53,7 @@ from redraft.studio.orders import (
     refuse_unpriced,
     strategies,
 )
+from redraft.text.places import part_read
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words, has_words
 

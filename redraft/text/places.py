@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 from redraft.document import Document, Span
 from redraft.text.sanitizer import one_line
 
@@ -12,13 +15,20 @@ def place_of(document: Document, span: Span) -> str:
     """Return a place in words: the document if there are several, its chapter, its page, and how far into it the place
     is."""
     where = chapter_of(document, span), on_pages(pages_of(document, span))
-    return place_said(document_of(document, span), *where, percent_of(document, span.start))
+    percent = percent_of(document, span.start)
+    return place_said(document_of(document, span), *where, percent, part_read(document.notes))
 
 
-def place_said(document: str, chapter: str, pages: str, percent: int) -> str:
-    """Return a place in words from its parts."""
-    where = f"at {percent}% of {'all documents' if document else 'the document'}"
+def place_said(document: str, chapter: str, pages: str, percent: int, part: str = "") -> str:
+    """Return a place in words from its parts. `part` is what was read of the document; empty if all of it was."""
+    where = f"at {percent}% of {'all documents' if document else part or 'the document'}"
     return ", ".join(one for one in (document, chapter, pages, where) if one)
+
+
+def part_read(notes: Sequence[str]) -> str:
+    """Return which chapters and pages were read of a document with these notes; empty if all were."""
+    found = (re.fullmatch(r"reading ((?:chapter|page)s? .*) only", one) for one in notes)
+    return ", ".join(one[1] for one in found if one)
 
 
 def document_of(document: Document, span: Span) -> str:

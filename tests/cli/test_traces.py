@@ -42,7 +42,7 @@ def test_a_trace_tells_the_story_round_by_round(command: Inside, refined: Any) -
         "round 0 · your summary · 28 words",
         "found in coverage: 2 unanswered, 1 contradicted",
         "found in consistency: 1 inconsistent",
-        "round 1 · from round 0, for consistency · 28 words · accepted: consistency gained 0.250",
+        "round 1 · from round 0, for consistency · 28 words · accepted: consistency gained 0.25",
         "· inconsistent: What is keeper number 2 called? -> Tom2",
         "changed: 1 sentence changed, 3 as before",
         "~ The keeper number 2 is called [-Bob.-] {+Tom2.+}",

@@ -200,7 +200,8 @@ def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None
     assert report.headline[1] == "people: coverage 1.00"
     assert report.to_markdown().count(basis(whole)) == 1
     better = (
-        "people scores 0.50 higher in coverage than a; with 1 document there is no interval, so this may be chance."
+        "people scores 0.50 higher in coverage than a; with 1 document there is no interval (it takes 5), so this may"
+        " be chance."
     )
     assert report.verdict == better
     assert all(better in said for said in (report.brief(), report.files()["report.md"]))

@@ -267,8 +267,8 @@ async def test_the_updates_of_a_refinement_say_what_goes_on(bench: Bench) -> Non
     settled = [update["settle"] for update in updates if "settle" in update]
     assert [(one["accepted"], one["reason"]) for one in settled] == [
         (True, "the first draft"),
-        (True, "consistency gained 0.500"),
-        (True, "coverage gained 0.500"),
+        (True, "consistency gained 0.50"),
+        (True, "coverage gained 0.50"),
     ]
     assert settled[0]["scores"] == {"coverage": 2 / 6, "consistency": 0.5}
     assert [update["decide"]["aims"] for update in updates if "aims" in update.get("decide", {})] == [

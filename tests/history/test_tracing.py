@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -90,3 +91,5 @@ def test_a_place_is_named_by_its_innermost_chapter() -> None:
     assert place_of(document, Span(50, 60)) == "Chapter 1, at 25% of the document"
     assert place_of(document, Span(10, 12)) == "Part One, at 5% of the document"
     assert place_of(document, Span(198, 200)) == "at 99% of the document"
+    document = replace(document, notes=("reading chapters 2-3 only",))
+    assert place_of(document, Span(198, 200)) == "at 99% of chapters 2-3"

@@ -26,7 +26,7 @@ from redraft.errors import (
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted
 from redraft.llm.base import Complaint, FunctionModel, Line, Reply, Request, ScriptedModel, ScriptError
-from redraft.llm.budget import Budget
+from redraft.llm.budget import FREE, Budget
 from redraft.llm.rate_limiter import Limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PROMPTS
@@ -202,6 +202,14 @@ async def test_a_call_without_a_price_leaves_the_cost_unknown(desk: Desk) -> Non
     run = begin_run(desk.store)
     await desk.recorded(ScriptedModel(["once"]), run=run, price=None).ask(story())
     assert desk.store.calls.totals(run).cost_usd is None
+
+
+@pytest.mark.parametrize(("price", "cost"), [(FREE, 0.0), (PRICE, None), (None, None)])
+async def test_a_lost_call_of_a_free_model_costs_nothing(desk: Desk, price: Price | None, cost: float | None) -> None:
+    run = begin_run(desk.store)
+    with pytest.raises(ModelError):
+        await desk.recorded(ScriptedModel([ModelError("lost")]), run=run, price=price).ask(story())
+    assert [one.cost_usd for one in desk.store.calls.of(run)] == [cost]
 
 
 async def test_events_tell_of_every_attempt(desk: Desk) -> None:

@@ -36,16 +36,17 @@ def said(*rows: tuple[Cell, ...]) -> str:
         ([row(0.08, (-0.02, 0.18))], "No metric tells A and B apart: no 95% interval excludes 0."),
         (
             [row(0.08, NONE, documents=3)],
-            "A scores 0.08 higher in coverage than B; with 3 documents there is no interval, so this may be chance.",
+            "A scores 0.08 higher in coverage than B; with 3 documents there is no interval (it takes 5), so this may"
+            " be chance.",
         ),
         (
             [row(by, NONE, pair=pair, documents=3) for by, pair in ((0.1, "AB"), (0.3, "AC"), (0.2, "BC"))],
-            "A scores 0.30 higher in coverage than C, and 2 more differences; with 3 documents there is no interval, so"
-            " this may be chance.",
+            "A scores 0.30 higher in coverage than C, and 2 more differences; with 3 documents there is no interval"
+            " (it takes 5), so this may be chance.",
         ),
         (
             [row(0.0, NONE, documents=1)],
-            "No metric tells A and B apart; with 1 document there is no interval.",
+            "No metric tells A and B apart; with 1 document there is no interval (it takes 5).",
         ),
         ([row(None, NONE)], "Nothing can be compared: no two systems have scores on the same items."),
         (
@@ -82,7 +83,7 @@ def test_other_experiments_are_read_by_their_own_columns_and_those_without_syste
     )
     assert verdict("thesis", [facts]) == verdict("context", [facts])
     assert verdict("context", [facts]) == (
-        "A scores 0.20 higher in the share of facts supported on news than B; with 1 query there is no interval, so"
-        " this may be chance."
+        "A scores 0.20 higher in the share of facts supported on news than B; with 1 query there is no interval"
+        " (it takes 5), so this may be chance."
     )
     assert verdict("booookscore", [facts]) == verdict("grid", [facts]) == said() == ""

@@ -199,7 +199,7 @@ async def test_a_revision_that_costs_another_goal_too_much_is_refused_and_kept(c
     result = await opened.refine(POOR, policy="weakest-first", rounds=1)
 
     assert stories(result) == [(0, (), True), (1, ("coverage",), False)]
-    assert result.rounds[1].reason == "consistency fell by 0.333"
+    assert result.rounds[1].reason == "consistency fell by 0.33"
     assert "Jack" in opened.store.runs.draft(result.rounds[1].draft).text
     assert result.summary == POOR
 

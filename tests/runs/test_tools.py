@@ -176,7 +176,7 @@ async def test_a_metric_that_the_run_was_not_begun_with_can_be_asked_and_mended(
     revised = await hands.use("revise", run, findings=[found[0].id])
 
     assert revised.accepted
-    assert revised.reason == "third gained 1.000"
+    assert revised.reason == "third gained 1.00"
     assert revised.scores["third"] == 1.0
 
 

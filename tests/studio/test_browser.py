@@ -210,6 +210,12 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
     first = findings.count()
     assert first >= 2
     assert serious(page) == []
+    with page.expect_popup() as popup:
+        findings.nth(0).locator("dd a").click()
+    here = "[...(CSS.highlights.get('here') ?? [])].join('')"
+    until(lambda: popup.value.evaluate(here))
+    assert popup.value.evaluate(here) in findings.nth(0).locator("blockquote").inner_text()
+    popup.value.close()
     # A wrong answer is said, and what was filled in is still there.
     findings.nth(0).locator("[name=fix]").uncheck()
     page.fill("[name=add]", "Name the auditor.")

@@ -92,6 +92,7 @@ def test_the_page_lists_them_in_the_browser(at: Served, width: int, scheme: str)
         assert serious(page) == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         assert page.locator("img").count() == 0
+        assert page.evaluate("document.querySelector('#judges ~ p code').getClientRects().length") == 1, "a command"
         assert "not running" in page.inner_text(".server:has-text('vLLM')")
         page.click("[data-look]")
         page.wait_for_selector("text=qwen3:latest")

@@ -225,6 +225,7 @@ def test_a_run_says_which_chapters_it_read(client: httpx.Client) -> None:
     page = client.get(f"/runs/{run}").text
     assert "words (only chapter 2) · " in page
     assert "Document: reading chapter 2 only." in page
+    assert ("% of chapter 2</a>" in page, "% of the document" in page) == (True, False)
     assert '<span class="line">chapter 2, 6' in client.get("/runs/new").text, "the list of documents says so, too"
 
 
@@ -259,14 +260,21 @@ def test_two_forks_of_different_length_are_compared_by_their_scores(client: http
         told.append({one["metric"]: f"{one['score']:.2f}" for one in dossier["scores"] if one["score"] is not None})
         assert "coverage" in told[-1]
     page = client.get(f"/compare?run={runs[0]}&run={runs[1]}").text
+    assert ("Settings and cost</h2>" in page, "ystem" in page) == (True, False), "two runs are no systems"
     rows = dict(re.findall(r'<tr><th scope="row">(\w+)</th>(.*?)</tr>', page))
     assert [cell[:4] for cell in re.findall("<td>(.*?)</td>", rows["coverage"])] == [one["coverage"] for one in told]
 
 
-def test_the_review_says_what_unticking_a_finding_does(client: httpx.Client) -> None:
-    run = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1, allow_self_check=True)
+def test_the_review_says_what_unticking_a_finding_does_and_where_its_evidence_stands(client: httpx.Client) -> None:
+    cues = [one for one in chapter().replace("\n", " ").split(". ") if len(one) > 20][:20]
+    text = "\n\n".join(f"{at}\n00:{at:02}:00,000 --> 00:{at:02}:05,000\n{cue}." for at, cue in enumerate(cues, 1))
+    asked = {"kind": "refine", "words": 20, "goal.coverage": 1.0, "review": True, "allow_self_check": True}
+    reply = client.post("/api/runs", data=asked, files={"file": ("talk.srt", text.encode())})
+    run = str(reply.json()["run"])
     assert at_rest(client, run)["status"] == "waiting"
-    assert "Untick a finding to reject it: the reviser does not get it." in client.get(f"/runs/{run}/review").text
+    page = client.get(f"/runs/{run}/review").text
+    assert "Untick a finding to reject it: the reviser does not get it." in page
+    assert re.search(rf'<a href="/runs/{run}#c\d+-\d+" target="_blank"><bdi>00:\d\d:00</bdi>, at \d+% of the doc', page)
 
 
 def test_the_review_of_the_second_round_says_what_became_of_the_requests_of_the_first(client: httpx.Client) -> None:
@@ -295,6 +303,7 @@ def test_a_run_that_stops_at_its_limit_of_cost_is_resumed_under_a_higher_one(tmp
             run = begin(client, model="dear", kind="summarize", chunk_tokens=300, words=60, max_cost=0.05)
             stopped = at_rest(client, run)
             assert (stopped["status"], stopped["error"]["code"]) == ("stopped", "budget")
+            assert "Limits.max_cost" in stopped["error"]["hint"], "the API speaks to developers, not of buttons"
             assert 0 < stopped["cost_usd"] <= 0.05
             page = client.get(f"/runs/{run}").text
             assert "that may exceed the limit of $0.05. Resume with a higher limit." in page

@@ -195,6 +195,7 @@ def test_with_no_token_at_hand_writing_is_refused(at: Served) -> None:
             reply = client.post(path, json=body, headers=origin)
             assert reply.status_code == 401, path
             assert reply.headers["www-authenticate"] == "Bearer"
+            assert ("send Authorization: Bearer" in reply.text) is path.startswith("/api"), path
         for said in (f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", "Bearer", "Basic YTpi", "Bearer ünïcode".encode()):
             assert client.post("/api/runs", json={}, headers={**origin, "Authorization": said}).status_code == 401
         for cookie in ("", TOKEN[:-1], "x"):

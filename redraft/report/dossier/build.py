@@ -9,7 +9,6 @@ from datetime import datetime
 from redraft.domain import Document, Evaluation, KeyFact, KeyFacts, Pack, Parent, Span, record_json
 from redraft.errors import RunError
 from redraft.evaluators.metric_info import withdrawn
-from redraft.readers.parts import part_read
 from redraft.report.dossier.contents import (
     CallDetails,
     CallEntry,
@@ -37,6 +36,7 @@ from redraft.report.history.trace import RunTrace, Turn, piece_said, read_trace
 from redraft.settings import FIGURES
 from redraft.store.store import Store
 from redraft.text.languages import primary, reading
+from redraft.text.places import part_read
 from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.vectors import Encoder
 from redraft.text.words import count, count_words

@@ -56,8 +56,8 @@ def used(beside: RunsBeside) -> HtmlTable:
                 round(one.seconds, 1),
             )
         )
-    run = "runs" if several else "run"
-    return HtmlTable(("", "system", run, "words", "judged by", "cost", "tokens", "seconds"), tuple(rows))
+    named, run = ("system", "runs") if several else ("settings", "run")
+    return HtmlTable(("", named, run, "words", "judged by", "cost", "tokens", "seconds"), tuple(rows))
 
 
 def metrics(beside: RunsBeside) -> tuple[str, ...]:

@@ -200,14 +200,14 @@ export class Reading {
     for (const button of this.root.querySelectorAll("[data-show]")) button.setAttribute("aria-pressed", String(button.dataset.show === name));
   }
 
-  /** What an address names: #s4, #f12, #c18233. */
+  /** What an address names: #s4, #f12, #c18233, #c18233-18300. */
   open(hash) {
-    const found = /^#([sfc])(\d+)$/.exec(hash);
+    const found = /^#([sfc])(\d+)(?:-(\d+))?$/.exec(hash);
     if (!found) return;
     const number = Number(found[2]);
     if (found[1] === "s") this.choose(number, { keep: true });
     if (found[1] === "f") this.finding(number, { keep: true });
-    if (found[1] === "c") this.goTo(number, number, { keep: true });
+    if (found[1] === "c") this.goTo(number, Number(found[3] ?? number), { keep: true });
     this.root.scrollIntoView();
   }
 }
