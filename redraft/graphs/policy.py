@@ -94,8 +94,9 @@ def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims
 
     A person's requests come first, together with what is known to be false; then the untried findings of the first
     metric that misses its goal and has any; strictly as in the paper, only of the first. What is known to be false is
-    corrected as well where that goal is met, and `free` is how many missing answers may be added, whether or not their
-    goals are met.
+    corrected as well where that goal is met, with half of the places kept for it, and `free` is how many missing
+    answers may be added, whether or not their goals are met. With every goal met, only what the document contradicts is
+    left to correct.
     """
     scores = scores_of(judged)
     if asked := requests_open(judged, tried):
@@ -111,12 +112,21 @@ def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims
         if findings:
             if policy.follows:
                 return Aim(tuple(metrics), tuple(findings))
-            chosen = in_turn(offered)[:FINDINGS_AT_ONCE]
+            false = _besides((), judged, goals, met, tried, aims)[: FINDINGS_AT_ONCE // 2]
+            chosen = in_turn(offered)[: FINDINGS_AT_ONCE - len(false)]
             return Aim(tuple(metrics), (*chosen, *_besides(chosen, judged, goals, met, tried, aims, free)))
         if policy.follows:
             return None
         missed = [metric for metric in missed if metric not in metrics]
-    return None
+    wrong = [] if policy.follows or unmet(scores, goals) else _contradicted(judged, goals, tried, aims)
+    return Aim(tuple(dict.fromkeys(one.metric for one in wrong)), tuple(wrong)) if wrong else None
+
+
+def _contradicted(judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims) -> list[Finding]:
+    """Return the findings that say that the document says something else than the draft."""
+    about = [metric for metric in goals if metric in judged and aims.get(metric) in ("truth", "content")]
+    found = in_turn([judged[metric].findings for metric in about])
+    return [one for one in found if one.task == "correct" and one.id not in tried][:FINDINGS_AT_ONCE]
 
 
 def told_of(judged: Judged, feedback: FeedbackName) -> Judged:
@@ -279,7 +289,7 @@ def reason_to_stop(
     if next_aim is not None and REVIEW in next_aim.metrics:
         # Each request is tried once, whether goals are met or not.
         return None if rounds_left > 0 else "rounds"
-    if not missed:
+    if not missed and (next_aim is None or rounds_left <= 0 or refused_in_a_row >= _STALLS):
         return "unsure" if unsure else "goals_met"
     if rounds_left <= 0:
         return "rounds"

@@ -144,18 +144,36 @@ def test_the_weakest_is_the_furthest_from_its_goal_in_proportion() -> None:
 
 
 def test_a_goal_of_nothing_is_never_missed_by_a_score() -> None:
-    assert aim(POLICIES["weakest-first"], judged(0.0, 0.9), {COVERAGE: 0.0, CONSISTENCY: 0.5}, (), AIMS) is None
+    said = judged(0.0, 0.9, found=0)
+    said[COVERAGE] = replace(said[COVERAGE], findings=_adding(COVERAGE, 1))
+    assert aim(POLICIES["weakest-first"], said, {COVERAGE: 0.1, CONSISTENCY: 0.5}, (), AIMS) is not None
+    assert aim(POLICIES["weakest-first"], said, {COVERAGE: 0.0, CONSISTENCY: 0.5}, (), AIMS) is None
 
 
 @pytest.mark.parametrize("policy", STRICT)
-def test_six_findings_at_once_and_the_rest_after_them(policy: Any) -> None:
+def test_six_findings_at_once_half_of_them_for_what_is_false(policy: Any) -> None:
     draft = judged(0.5, 0.9, found=8)
-    first = aim(policy, draft, GOALS, (), AIMS)
-    assert first is not None
-    assert first.findings == findings(COVERAGE, 6)
-    second = aim(policy, draft, GOALS, [finding.id for finding in first.findings], AIMS)
-    assert second is not None
-    assert second.findings == (*findings(COVERAGE, 8)[6:], *findings(CONSISTENCY, 4)), "what is false has room now"
+    many, tried = {COVERAGE: findings(COVERAGE, 8), CONSISTENCY: findings(CONSISTENCY, 8)}, list[str]()
+    for these in (slice(0, 3), slice(3, 6), slice(6, 8)):
+        chosen = aim(policy, draft, GOALS, tried, AIMS)
+        assert chosen == Aim((COVERAGE,), (*many[COVERAGE][these], *many[CONSISTENCY][these]))
+        tried += [finding.id for finding in chosen.findings]
+    assert aim(policy, draft, GOALS, tried, AIMS) is None
+
+
+@pytest.mark.parametrize("policy", STRICT)
+def test_what_the_document_contradicts_is_corrected_although_every_goal_is_met(policy: Any) -> None:
+    draft = judged(0.9, 0.9, found=2)
+    silent = replace(findings(CONSISTENCY, 1)[0], task="remove", explanation="Not found.")
+    draft[CONSISTENCY] = replace(draft[CONSISTENCY], findings=(silent, *findings(CONSISTENCY, 1)))
+    draft[COVERAGE] = replace(draft[COVERAGE], findings=(*findings(COVERAGE, 1), *_adding(COVERAGE, 1)))
+    draft["style"] = Evaluation("style", 1, "scored", 0.9, findings=findings("style", 1))
+    goals, about = {**GOALS, "style": 0.5}, {**AIMS, "style": "form"}
+    false = (*findings(COVERAGE, 1), *findings(CONSISTENCY, 1))
+
+    assert aim(policy, draft, goals, (), about) == Aim((COVERAGE, CONSISTENCY), false)
+    assert aim(policy, draft, goals, [one.id for one in false], about) is None
+    assert aim(PAPER, draft, goals, (), about) is None
 
 
 def test_all_metrics_take_turns_at_the_six() -> None:
@@ -195,7 +213,7 @@ def test_an_aim_is_a_metric_that_misses_its_goal_and_findings_not_yet_tried(
         assert POLICIES[name].follows or not left
         return
     assert chosen.findings
-    assert set(chosen.metrics) <= set(missed)
+    assert set(chosen.metrics) <= set(missed or draft)
     assert not {finding.id for finding in chosen.findings} & set(gone)
     besides = {finding.metric for finding in chosen.findings} - set(chosen.metrics)
     assert not besides or (besides == {CONSISTENCY} and CONSISTENCY not in missed)
@@ -339,6 +357,9 @@ NEXT = Aim((COVERAGE,), findings(COVERAGE, 1))
     ("scores", "rounds", "refused", "next_aim", "reason"),
     [
         (MET, 0, 2, None, "goals_met"),
+        (MET, 1, 1, NEXT, None),
+        (MET, 0, 0, NEXT, "goals_met"),
+        (MET, 1, 2, NEXT, "goals_met"),
         (BEFORE, 0, 2, None, "rounds"),
         (BEFORE, 1, 2, None, "no_progress"),
         (BEFORE, 1, 1, None, "nothing_to_fix"),
@@ -360,7 +381,7 @@ def test_the_paper_does_not_stop_for_want_of_progress() -> None:
 @pytest.mark.parametrize("policy", POLICIES.values())
 def test_what_somebody_has_asked_for_comes_first_though_all_goals_are_met(policy: Any) -> None:
     wanted = findings(REVIEW, 7)
-    draft = {**judged(0.9, 0.9), REVIEW: Evaluation(REVIEW, 1, "not_applicable", findings=wanted)}
+    draft = {**judged(0.9, 0.9, 0), REVIEW: Evaluation(REVIEW, 1, "not_applicable", findings=wanted)}
     chosen = aim(policy, draft, GOALS, [wanted[0].id], AIMS)
     assert chosen == Aim((REVIEW,), wanted[1:])
     scores: Draft = {COVERAGE: 0.9, CONSISTENCY: 0.9}
@@ -441,4 +462,5 @@ def test_free_words_never_take_the_place_of_what_misses_its_goal_and_the_paper_k
         chosen = aim(policy, said, GOALS, [], AIMS, 9)
         assert chosen is not None
         assert chosen.findings == findings(CONSISTENCY, 7)[:many]
-    assert aim(STRICT[0], judged(0.9, 0.9), GOALS, [], AIMS, 9) is None
+    said[CONSISTENCY] = judged(0.9, 0.9, 0)[CONSISTENCY]
+    assert aim(STRICT[0], said, GOALS, [], AIMS, 9) is None

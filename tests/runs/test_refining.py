@@ -81,6 +81,20 @@ async def test_a_draft_that_meets_its_goals_is_not_touched(court: Open, policy: 
     assert not opened.asked("revise")
 
 
+@FOLLOWING_OR_NOT
+async def test_a_known_error_is_corrected_although_every_goal_is_met(court: Open, policy: PolicyName) -> None:
+    opened = court()
+    draft = told(1, 3, 4, 5, 6, wrong={2: "Bob"})
+    result = await opened.refine(draft, policy=policy, goals={"coverage": 0.8, "consistency": 0.8}, settings=TIGHT)
+
+    assert result.run.stop_reason == "goals_met"
+    if policy == "paper":
+        assert result.summary == draft
+        return
+    assert stories(result) == [(0, (), True), (1, ("coverage", "consistency"), True)]
+    assert keepers_in(result.summary or "") == keepers_in(GOOD)
+
+
 @pytest.mark.slow
 @FOLLOWING_OR_NOT
 async def test_it_ends_when_the_rounds_are_used(court: Open, policy: PolicyName) -> None:
