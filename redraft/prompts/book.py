@@ -254,7 +254,7 @@ def _fenced(given: BaseModel) -> dict[str, object]:
     tags = Tags(given)
     for name, mark in _marks(type(given), Fence):
         value = values[name]
-        empty = value == "" and not type(given).model_fields[name].is_required()
+        empty = value in ("", []) and not type(given).model_fields[name].is_required()
         values[name] = None if empty else _fence(value, mark, own, partial(tags.tag, name))
     for name, named in _marks(type(given), Tagged):
         values[name] = ", ".join(tags.tag(named.field, number) for number in getattr(given, name))
