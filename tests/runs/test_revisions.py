@@ -183,8 +183,8 @@ async def test_beside_what_a_person_asks_for_stands_what_the_summary_lacks(court
     await opened.refine(told(1, 2), review=True, reviewer=reviewer, rounds=1)
 
     (sheet,) = opened.asked("revise")
-    missing = sheet.within("missing")
-    assert missing is None if not asks else f"{named(5)} Tom5" in (missing or ""), missing
+    assert (f"{named(5)} Tom5" in sheet.within("missing")) is asks
+    assert ("<missing>" in sheet.text) is asks
 
 
 # What becomes of it.
