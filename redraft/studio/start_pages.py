@@ -12,7 +12,6 @@ from starlette.routing import Route
 
 from redraft.errors import RedraftError, UsageError
 from redraft.fields import checked
-from redraft.readers.parts import part_read
 from redraft.settings import DEFAULT_GOALS
 from redraft.studio.context import context_of, read
 from redraft.studio.contracts import BatchStart
@@ -33,6 +32,7 @@ from redraft.studio.start import (
     wanted_from,
     with_summary,
 )
+from redraft.text.places import part_read
 from redraft.text.words import count_words
 
 _USUAL = {"strategy": "hierarchical", "kind": "summarize", "rounds": "4"}
