@@ -35,10 +35,10 @@ from benchmarks.common import DATA, ROOT, table, use_vocabulary
 from benchmarks.scripted_judges import cascade_table, recovery_table
 from redraft import Store
 from redraft.evaluators.catalog import BUILT_IN
-from redraft.lab.agreement.calibration import calibration_table, labelled
 from redraft.lab.agreement.correlation import area_under_curve
 from redraft.lab.agreement.formats import FORMATS
 from redraft.lab.agreement.people import Dataset, Field, HumanItem
+from redraft.lab.agreement.report import calibration_table, labelled
 from redraft.lab.agreement.tables import (
     class_table,
     correlation_table,
@@ -49,7 +49,7 @@ from redraft.lab.agreement.tables import (
 )
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, Column, ItemOutcome, chosen, tried
 from redraft.lab.doctor.checkup import DoctorSubject, examine_all
-from redraft.lab.doctor.probes import KEPT
+from redraft.lab.doctor.expectations import KEPT
 from redraft.report.tables import Cell, Table
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, ModelSettings

@@ -23,9 +23,9 @@ from redraft import Store
 from redraft.agents.accounts import HIGH, LOW, calibrated, fit_deviation, raw_cut
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.consensus import interval_of_mean
-from redraft.lab.agreement.calibration import LabelledProbability, fitted, labelled, quality
 from redraft.lab.agreement.correlation import sentence_series
 from redraft.lab.agreement.people import Dataset
+from redraft.lab.agreement.report import LabelledProbability, fitted, labelled, quality
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, tried
 from redraft.prompts.coherence import NO_CONFUSION
 from redraft.runs.experiment_runner import ExperimentRunner

@@ -1,4 +1,4 @@
-"""The HTTP API: start runs, follow them, and read their results and evidence."""
+"""The HTTP API: start runs, follow them, ask about their documents, and read their results and evidence."""
 
 from __future__ import annotations
 
@@ -8,19 +8,27 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response
 
+from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.fields import checked
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import Dossier
-from redraft.report.history.results import RunResult
+from redraft.report.history.answers import read_answer
+from redraft.report.history.results import RunResult, document_read
+from redraft.report.pages.formatting import score
 from redraft.runs.plans import RunPlan
+from redraft.runs.prepare import RunSpec
+from redraft.runs.request import asking
+from redraft.settings import DraftConfig, JudgeConfig
 from redraft.store.connection import off_loop
+from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.studio import models, packs, questions, run_views
+from redraft.studio import models, packs, run_views
 from redraft.studio.batch_api import BATCHES
 from redraft.studio.context import context_of, read, run_of, streamed, work_of
 from redraft.studio.contracts import (
     AnswerList,
+    AskedQuestion,
     BatchStart,
     ChapterList,
     Created,
@@ -43,9 +51,11 @@ from redraft.studio.contracts import (
 from redraft.studio.endpoints import Endpoint, described, query_of, typed
 from redraft.studio.experiment_api import EXPERIMENTS
 from redraft.studio.feeds import EVENT_STREAM, elsewhere
+from redraft.studio.form import on_page
 from redraft.studio.run_actions import ENDPOINTS as RUN_ACTIONS
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.studio.start import asked_of, begun, chapters_of, json_of, limit_asked, offer_of, plan_of, wanted_of
+from redraft.text.sanitizer import scrubbed
 
 T = TypeVar("T")
 
@@ -128,7 +138,7 @@ async def stop(request: Request) -> Status:
 async def ask(request: Request) -> Started:
     """Start the run that answers a question."""
     given = checked(Question, await json_of(request))
-    order = await read(request, questions.order_of, await run_of(request), given.question)
+    order = await read(request, question_order, await run_of(request), given.question)
     run = await work_of(request).start(*order)
     return Started(run=run, events=f"/api/runs/{run}/events")
 
@@ -179,6 +189,42 @@ async def description(request: Request) -> dict[str, Any]:
     return described([one for one in ENDPOINTS if one.is_there(context_of(request).config.read_only)])
 
 
+_MOST_ANSWERS = 20
+
+
+def question_order(store: Store, run: Run, question: str) -> tuple[Document, DraftConfig, RunSpec]:
+    """Return the order for a run that answers a question about a run's document, with the same model and judges."""
+    settings = run.settings.model_copy(update={"words": None, "chosen": "", "query": None})
+    judging = (run.judging or JudgeConfig()).model_copy(update={"pack": None, "keyfacts": None, "reference": None})
+    return document_read(store, run), *asking(settings, judging, question)
+
+
+def answers_of(store: Store, run: str) -> AnswerList:
+    """Return the latest questions about the document of a run."""
+    document = store.runs.get(run).document
+    found = store.runs.latest(_MOST_ANSWERS, documents=[document], wanted=lambda one: one.kind == "ask")
+    return AnswerList(answers=tuple(_asked_question(store, one) for one in found))
+
+
+def _asked_question(store: Store, run: Run) -> AskedQuestion:
+    answer = read_answer(store, run.id) if run.draft else None
+    judged = answer.consistency if answer else None
+    by = ", ".join(run.judging.judges or (run.settings.model,)) if run.judging else ""
+    return AskedQuestion(
+        run=run.id,
+        question=run.settings.query or "",
+        status=store.status(run),
+        trouble=on_page(scrubbed((run.error or {}).get("message", ""))),
+        answered=answer.answered if answer else None,
+        answer=answer.answer if answer else "",
+        sentences=answer.sentences if answer else (),
+        citations=answer.citations if answer else (),
+        judged=f"consistency {score(judged.score)}, judged by {by}" if judged and judged.score is not None else "",
+        findings=tuple(f"{one.explanation} {one.expected}".strip() for one in judged.findings) if judged else (),
+        notes=tuple(map(on_page, answer.notes)) if answer else (),
+    )
+
+
 _RUN = "/api/runs/{run}"
 _ABOUT_EVIDENCE = {"sentence": "The number of a sentence of the summary.", "finding": "The number or id of a finding."}
 ENDPOINTS = (
@@ -212,7 +258,7 @@ ENDPOINTS = (
     Endpoint("POST", f"{_RUN}/stop", "Stop a run. Finished work is kept.", stop, Status),
     Endpoint("POST", f"{_RUN}/resume", "Resume a run.", resume, Status, ResumeBody),
     Endpoint("POST", f"{_RUN}/ask", "Ask a question about the document of a run.", ask, Started, Question, 201),
-    Endpoint("GET", f"{_RUN}/answers", "Questions and answers.", of_run(questions.answers_of), AnswerList),
+    Endpoint("GET", f"{_RUN}/answers", "Questions and answers.", of_run(answers_of), AnswerList),
     Endpoint(
         "GET", f"{_RUN}/review", "The question of a run that waits for a review.", question, PendingReview, works=True
     ),

@@ -12,12 +12,11 @@ from starlette.routing import Route
 from redraft.errors import RedraftError, UsageError
 from redraft.presets import preset, presets
 from redraft.store.connection import off_loop
-from redraft.studio import experiment_api, experiments
+from redraft.studio import experiment_api
 from redraft.studio.batches import listed as all_batches
 from redraft.studio.context import context_of, read
-from redraft.studio.designs import plan_table, unpriced
 from redraft.studio.endpoints import problem_of
-from redraft.studio.experiment_orders import KINDS, ExperimentBody, ExperimentPlan
+from redraft.studio.experiment_orders import KINDS, ExperimentBody, ExperimentPlan, plan_table, unpriced
 from redraft.studio.form import groups, on_page
 from redraft.studio.orders import rubric_lines
 from redraft.studio.pages import ListPage, page
@@ -39,7 +38,7 @@ async def new(request: Request) -> Response:
     """Show the form for a new experiment, optionally with the settings of an earlier one."""
     given: Mapping[str, Any] = {}
     if name := request.query_params.get("from"):
-        order = await off_loop(experiments.ordered, context_of(request).config.results, name)
+        order = await off_loop(experiment_api.ordered, context_of(request).config.results, name)
         given = {**order.asked.model_dump(exclude_none=True), "documents": order.documents, "name": ""}
         if order.asked.summaries or order.asked.references:
             given |= {KEPT: context_of(request).planned.keep(ExperimentPlan(order.asked, ()))}
@@ -110,7 +109,7 @@ async def start(request: Request) -> Response:
 async def one(request: Request) -> Response:
     """Show an experiment: its progress while it is running, its tables and pictures afterwards."""
     context, shown = context_of(request), await experiment_api.details(request)
-    sections = await off_loop(experiments.drawn, context.config.results, [shown.name])
+    sections = await off_loop(experiment_api.drawn, context.config.results, [shown.name])
     progress = await experiment_api.progress(request) if shown.status else None
     values: dict[str, Any] = {"experiment": shown, "sections": sections, "progress": progress, "kinds": KINDS}
     return page(request, "experiment", "experiments", **values)
@@ -131,7 +130,7 @@ async def resume(request: Request) -> Response:
 async def compare(request: Request) -> Response:
     """Show experiments side by side."""
     names = list(dict.fromkeys(request.query_params.getlist("name")))[:_MOST_COMPARED]
-    sections = await off_loop(experiments.drawn, context_of(request).config.results, names)
+    sections = await off_loop(experiment_api.drawn, context_of(request).config.results, names)
     found = [one.results.place for section in sections for one in section.sets]
     if len(found) < 2:
         raise UsageError("nothing to compare", hint="select two or more experiments that have tables")
@@ -141,7 +140,7 @@ async def compare(request: Request) -> Response:
 async def picture(request: Request) -> Response:
     """Return a picture of an experiment, with a policy that forbids scripts."""
     context, names = context_of(request), request.path_params
-    content = await off_loop(experiments.picture, context.config.results, names["name"], names["file"])
+    content = await off_loop(experiment_api.picture, context.config.results, names["name"], names["file"])
     return Response(content, media_type="image/svg+xml", headers={"content-security-policy": _SVG_POLICY})
 
 

@@ -27,8 +27,7 @@ from redraft.runs.experiment_runner import ExperimentRunner, described
 from redraft.settings import Limits
 from redraft.sources import MOST_BYTES, read_file, write
 from redraft.store.store import Store
-from redraft.studio.designs import designed
-from redraft.studio.experiment_orders import ExperimentBody, ExperimentPlan
+from redraft.studio.experiment_orders import ExperimentBody, ExperimentPlan, designed
 from redraft.studio.feeds import Progress
 from redraft.studio.form import error_on_page, on_page
 from redraft.studio.orders import Models, limits_of

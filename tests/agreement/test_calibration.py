@@ -15,7 +15,7 @@ import redraft
 from redraft.agents.accounts import HIGH, LOW, calibrated, fit_deviation, raw_cut, verdict
 from redraft.evaluators.consensus import interval_of_mean
 from redraft.evaluators.faithfulness import Faithfulness
-from redraft.lab.agreement.calibration import LabelledProbability, cross_fitted, fitted, quality
+from redraft.lab.agreement.report import LabelledProbability, cross_fitted, fitted, quality
 from redraft.settings import Calibration
 from redraft.store.store import Store
 from tests.command import Command

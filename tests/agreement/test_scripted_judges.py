@@ -8,8 +8,8 @@ import pytest
 
 from benchmarks import scripted_judges
 from benchmarks.scripted_judges import SEPARATION, Scripted, cascades, coverage, recovery
-from redraft.lab.agreement.calibration import LabelledProbability
 from redraft.lab.agreement.people import Dataset, Field, HumanItem
+from redraft.lab.agreement.report import LabelledProbability
 
 
 def invented(share: float) -> Dataset:

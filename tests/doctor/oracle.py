@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.evaluators.base import statements_of
-from redraft.lab.doctor.probes import (
+from redraft.lab.doctor.expectations import (
     ANOTHER,
     HALVES,
     HOLLOW,

@@ -13,8 +13,19 @@ from redraft.evaluators.base import Case, Evaluator, statements_of
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.evaluators.metric_info import MetricAim
 from redraft.lab.doctor.checkup import Check, DoctorSubject, check_aims, examine
-from redraft.lab.doctor.expectations import controls, expected
-from redraft.lab.doctor.probes import EMPTY, HOLLOW, INVENTED, ITSELF, KINDS, WORDINGS, WRONG, probes, texts
+from redraft.lab.doctor.expectations import (
+    EMPTY,
+    HOLLOW,
+    INVENTED,
+    ITSELF,
+    KINDS,
+    WORDINGS,
+    WRONG,
+    controls,
+    expected,
+    probes,
+    texts,
+)
 from redraft.llm.base import FunctionModel
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import Limits

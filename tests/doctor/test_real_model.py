@@ -11,8 +11,7 @@ import pytest
 
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.lab.doctor.checkup import DoctorSubject, examine
-from redraft.lab.doctor.expectations import controls, expected
-from redraft.lab.doctor.probes import EMPTY, HOLLOW
+from redraft.lab.doctor.expectations import EMPTY, HOLLOW, controls, expected
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import DraftConfig, Limits
 from redraft.store.store import Store

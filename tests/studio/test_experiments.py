@@ -18,14 +18,13 @@ from redraft.domain import Chunk, Span
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.lab.doctor.checkup import ProbeRun, probe_runs
-from redraft.lab.doctor.probes import Probe
+from redraft.lab.doctor.expectations import Probe
 from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
 from redraft.lab.experiments.grid.tables import basis
 from redraft.settings import ModelSettings
 from redraft.store.store import Store
 from redraft.studio.contracts import ExperimentDetails, ExperimentList
-from redraft.studio.designs import designed, plan_asked
-from redraft.studio.experiment_orders import KINDS, ExperimentBody
+from redraft.studio.experiment_orders import KINDS, ExperimentBody, designed, plan_asked
 from redraft.studio.experiment_work import ORDER, ExperimentProgress, order_in
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer, Seen

@@ -13,7 +13,7 @@ from redraft.cli import delivery, options
 from redraft.cli import given as asked
 from redraft.cli.commands.agree_sheets import judges, read, sheet
 from redraft.cli.given import store_to_read
-from redraft.cli.presets import preset_option
+from redraft.cli.options import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import reading, say
 from redraft.domain import record_json

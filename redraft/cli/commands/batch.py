@@ -13,8 +13,8 @@ import click
 from redraft.cli import delivery, options
 from redraft.cli import given as asked_for
 from redraft.cli.given import store_to_read
+from redraft.cli.options import preset_option
 from redraft.cli.output_files import check_output, put
-from redraft.cli.presets import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
 from redraft.cli.terminal import json_text, on_termination, reading, say
 from redraft.domain import record_json

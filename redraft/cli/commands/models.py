@@ -114,7 +114,7 @@ def _checked(entries: Sequence[RosterEntry], store: Store, timeout: float | None
 
     from redraft.cli.views.plans import check_lines
     from redraft.cli.views.render import echo_json
-    from redraft.runs.model_check import check
+    from redraft.runs.roster import check
 
     done = []
     for entry in entries:

@@ -11,8 +11,8 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import options
+from redraft.cli.options import preset_option
 from redraft.cli.output_files import check_output, put
-from redraft.cli.presets import preset_option
 from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import json_text, reading, say
 from redraft.errors import UsageError

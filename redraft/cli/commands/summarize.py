@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from redraft.cli import given as asked
 from redraft.cli import options
+from redraft.cli.options import preset_option
 from redraft.cli.output_files import target
-from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.domain import record_json

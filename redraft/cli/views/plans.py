@@ -16,11 +16,10 @@ from redraft.llm.budget import PriceTable
 from redraft.llm.servers import LocalServer
 from redraft.report.outputs.formats import Template
 from redraft.runs.dry_run import CostEstimate, spending_of
-from redraft.runs.model_check import CheckResult, ModelCheckResult
 from redraft.runs.model_names import under_name
 from redraft.runs.plans import run_plan
 from redraft.runs.prepare import PreparedDocument, RunSpec
-from redraft.runs.roster import RosterEntry
+from redraft.runs.roster import CheckResult, ModelCheckResult, RosterEntry
 from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, reads_prompts, writes
 from redraft.text.sanitizer import one_line
 from redraft.text.words import dollars

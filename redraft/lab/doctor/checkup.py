@@ -17,8 +17,20 @@ from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.events import PartDone, StageStarted
-from redraft.lab.doctor.expectations import ControlResult, Verdict, expected, probed
-from redraft.lab.doctor.probes import HOLLOW, SHUFFLED, SUMMARY, WRONG, Probe, in_summary, probes, texts
+from redraft.lab.doctor.expectations import (
+    HOLLOW,
+    SHUFFLED,
+    SUMMARY,
+    WRONG,
+    ControlResult,
+    Probe,
+    Verdict,
+    expected,
+    in_summary,
+    probed,
+    probes,
+    texts,
+)
 from redraft.lab.experiments.plan import PlanStep, table_of
 from redraft.llm.base import Model
 from redraft.llm.budget import PriceTable

@@ -9,8 +9,8 @@ import click
 from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.commands.experiment.papers import chunk_size, context, grid, hamlet, longsumeval, qa, thesis
+from redraft.cli.options import preset_option
 from redraft.cli.output_files import hand_over
-from redraft.cli.presets import preset_option
 from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import reading
 from redraft.plugins import require_agreement

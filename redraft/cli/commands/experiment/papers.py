@@ -10,7 +10,7 @@ import click
 
 from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
-from redraft.cli.presets import preset_option, usual_preset
+from redraft.cli.options import preset_option, usual_preset
 from redraft.cli.sections import Command, command
 from redraft.cli.terminal import reading, say
 from redraft.errors import UsageError
