@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
+from io import RawIOBase
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from redraft.batches.request import BatchEstimate
-from redraft.errors import RunError
+from redraft.batches.sources import source_name
+from redraft.errors import RedraftError, RunError
 from redraft.store.batches import Status
 from redraft.store.connection import off_loop
+from redraft.store.store import Store
 from redraft.studio import batches
 from redraft.studio.context import context_of, read, streamed, work_of
 from redraft.studio.contracts import (
@@ -24,9 +29,12 @@ from redraft.studio.contracts import (
     ResumeBody,
     WantedItems,
 )
-from redraft.studio.endpoints import Endpoint, query_of, typed
+from redraft.studio.endpoints import Endpoint, NoSuchThing, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM
+from redraft.studio.form import on_page
+from redraft.studio.run_actions import KINDS, FileKind, file_of, saved_as
 from redraft.studio.start import begun_batch, limit_asked, plan_of_batch, wanted_of
+from redraft.text.sanitizer import scrubbed
 
 _DOES: Mapping[BatchOrder, Status] = {"pause": "paused", "cancel": "cancelled"}
 ORDERS: Mapping[BatchOrder, str] = {
@@ -95,6 +103,59 @@ async def events(request: Request) -> Response:
     return streamed(request, batches.progress_of(context_of(request).reading, name))
 
 
+async def download(request: Request) -> Response:
+    """Return a ZIP archive of the summaries of a batch, made while it is sent."""
+    name, wanted = named(request), request.path_params["form"]
+    kind = KINDS.get(wanted)
+    if kind is None:
+        raise NoSuchThing(f"a batch is not written as {wanted!r:.40}", hint=f"choose one of {', '.join(KINDS)}")
+    title = (await status(request)).title
+    parts = _archive(context_of(request).reading, name, kind)
+    return StreamingResponse(parts, media_type="application/zip", headers=saved_as(title, f"-{wanted}.zip"))
+
+
+class _Sent(RawIOBase):
+    """What an archive has written and nobody has taken yet."""
+
+    def __init__(self) -> None:
+        self._parts = bytearray()
+
+    def writable(self) -> bool:
+        """Return True; it cannot be read or sought."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Keep some bytes until they are taken."""
+        self._parts += data
+        return len(data)
+
+    def taken(self) -> bytes:
+        """Return these bytes, and forget them."""
+        found = bytes(self._parts)
+        self._parts.clear()
+        return found
+
+
+def _archive(store: Store, name: str, kind: FileKind) -> Iterator[bytes]:
+    """Yield an archive document by document: the file of each that is done, and in the end a list of the others."""
+    sent, missing = _Sent(), list[str]()
+    with ZipFile(sent, "w", ZIP_DEFLATED) as archive:
+        for item in store.batches.items(name):
+            called = source_name(item.source)
+            try:
+                if item.state != "done" or item.run is None:
+                    why = (item.error or {"message": "it has not been finished"})["message"]
+                    raise NoSuchThing(why.removeprefix(f"{called}: "))
+                archive.writestr(f"{item.file}{kind.suffix}", file_of(store, store.runs.get(item.run), kind)[1])
+            except RedraftError as error:
+                missing.append(f"{item.idx + 1}. {called}: {on_page(scrubbed(error.message))}\n")
+            yield sent.taken()
+        if missing:
+            # No other file of an archive has a space in its name.
+            archive.writestr("not included.txt", "".join(missing))
+    yield sent.taken()
+
+
 async def order(request: Request, order: BatchOrder) -> BatchStatus:
     """Carry out an order, and return the new status of the batch."""
     await ordered(request, order)
@@ -118,6 +179,7 @@ BATCHES = (
     ),
     Endpoint("GET", f"{_BATCH}/items", "A page of the documents of a batch.", items, ItemList, query=WantedItems),
     Endpoint("GET", f"{_BATCH}/tables", "The results of a batch as tables.", tables, BatchTables),
+    Endpoint("GET", f"{_BATCH}/download/{{form}}", "The summaries in a ZIP archive.", download, kind="application/zip"),
     Endpoint("GET", f"{_BATCH}/events", "The progress of a batch, until it stops.", events, kind=EVENT_STREAM),
     *(
         Endpoint("POST", f"{_BATCH}/{name}", says, partial(order, order=name), BatchStatus, _TAKES.get(name))

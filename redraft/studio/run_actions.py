@@ -48,7 +48,9 @@ from redraft.studio.orders import Models, RunBody, known_model, settings_of_writ
 from redraft.studio.start import json_of
 
 
-class _Kind(NamedTuple):
+class FileKind(NamedTuple):
+    """A format in which a summary or a dossier can be saved."""
+
     form: Format | None
     """The format of the summary alone; None for the dossier."""
     suffix: str
@@ -56,13 +58,13 @@ class _Kind(NamedTuple):
 
 
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-_KINDS = {
-    "docx": _Kind("docx", ".docx", _DOCX),
-    "md": _Kind("markdown", ".md", "text/markdown; charset=utf-8"),
-    "html": _Kind("html", ".html", "text/html; charset=utf-8"),
-    "txt": _Kind("text", ".txt", "text/plain; charset=utf-8"),
-    "dossier": _Kind(None, "-dossier.html", "text/html; charset=utf-8"),
-    "dossier.md": _Kind(None, "-dossier.md", "text/markdown; charset=utf-8"),
+KINDS = {
+    "docx": FileKind("docx", ".docx", _DOCX),
+    "md": FileKind("markdown", ".md", "text/markdown; charset=utf-8"),
+    "html": FileKind("html", ".html", "text/html; charset=utf-8"),
+    "txt": FileKind("text", ".txt", "text/plain; charset=utf-8"),
+    "dossier": FileKind(None, "-dossier.html", "text/html; charset=utf-8"),
+    "dossier.md": FileKind(None, "-dossier.md", "text/markdown; charset=utf-8"),
 }
 _NO_WORD = re.compile(r"[^A-Za-z0-9]+")
 
@@ -70,16 +72,21 @@ _NO_WORD = re.compile(r"[^A-Za-z0-9]+")
 async def download(request: Request) -> Response:
     """Return the summary or the dossier of a run as a file."""
     wanted, run = request.path_params["form"], await run_of(request)
-    kind = _KINDS.get(wanted)
+    kind = KINDS.get(wanted)
     if kind is None:
-        raise NoSuchThing(f"a run is not written as {wanted!r:.40}", hint=f"choose one of {', '.join(_KINDS)}")
-    title, content = await read(request, _file, run, kind)
-    name = f"{_NO_WORD.sub('-', title).strip('-').lower()[:60] or 'summary'}-{run.id}{kind.suffix}"
-    headers = {"content-disposition": f'attachment; filename="{name}"'}
-    return Response(content, media_type=kind.media, headers=headers)
+        raise NoSuchThing(f"a run is not written as {wanted!r:.40}", hint=f"choose one of {', '.join(KINDS)}")
+    title, content = await read(request, file_of, run, kind)
+    return Response(content, media_type=kind.media, headers=saved_as(title, f"-{run.id}{kind.suffix}"))
 
 
-def _file(store: Store, run: Run, kind: _Kind) -> tuple[str, str | bytes]:
+def saved_as(title: str, suffix: str) -> dict[str, str]:
+    """Return the header with which a browser saves a file under a name made from a title."""
+    name = _NO_WORD.sub("-", title).strip("-").lower()[:60] or "summary"
+    return {"content-disposition": f'attachment; filename="{name}{suffix}"'}
+
+
+def file_of(store: Store, run: Run, kind: FileKind) -> tuple[str, str | bytes]:
+    """Return the title of a run's document, and its summary or dossier as a file."""
     if kind.form is None:
         dossier = read_dossier(store, run.id)
         return dossier.document.title, dossier_page(dossier) if kind.suffix.endswith("html") else dossier_markdown(

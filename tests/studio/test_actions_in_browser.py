@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import httpx
 import pytest
@@ -268,6 +269,15 @@ def test_a_batch_names_its_failure_in_its_headline(blank: Any, at: Served) -> No
         "The bad one: the document could not be summarized: Error code: 400 - This content is not allowed"
         in blank.inner_text(".failures")
     )
+    blank.click("summary:has-text('Download summaries')")
+    with blank.expect_download() as taken:
+        blank.click("text=Word (.docx)")
+    assert taken.value.suggested_filename == "mixed-docx.zip"
+    with ZipFile(taken.value.path()) as archive:
+        assert archive.namelist() == ["good.docx", "not included.txt"]
+        assert archive.read("not included.txt").startswith(b"2. bad.md: the document could not be summarized")
+    blank.keyboard.press("Escape")
+    assert not blank.is_visible("text=Word (.docx)")
     blank.click("text=Show it in the list")
     blank.wait_for_url("**state=failed**")
     assert blank.locator("#documents tbody tr").count() == 1

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import httpx
 import pytest
@@ -124,6 +126,34 @@ def items(client: httpx.Client, batch: str, **wanted: str | int) -> ItemList:
 
 def standing(client: httpx.Client, batch: str = "b") -> BatchStatus:
     return BatchStatus.model_validate(client.get(f"/api/batches/{batch}").json())
+
+
+@pytest.mark.parametrize("form", ["docx", "md", "html", "txt"])
+def test_the_summaries_of_a_batch_are_downloaded_together(client: httpx.Client, form: str) -> None:
+    reply = client.get(f"/api/batches/reports/download/{form}")
+    assert reply.headers["content-disposition"] == f'attachment; filename="reports-{form}.zip"'
+    assert "content-length" not in reply.headers, "it is sent while it is made"
+    with ZipFile(io.BytesIO(reply.content)) as archive:
+        assert archive.testzip() is None
+        assert archive.namelist() == [*(f"report-{number}.{form}" for number in range(6)), "not included.txt"]
+        missing = archive.read("not included.txt").decode()
+        first = archive.read(f"report-0.{form}")
+    assert sorted(one.partition(". ")[2] for one in missing.splitlines()) == [
+        "100%_empty.txt: the document is empty",
+        f"{EVIL}.txt: the document is empty",
+    ]
+    alone = client.get(f"/runs/{items(client, 'reports', q='report-0').rows[0].run}/download/{form}").content
+    assert first == alone or form == "docx", "a word processor's file has the time in it"
+    assert f'href="/api/batches/reports/download/{form}" download' in client.get("/batches/reports").text
+
+
+def test_an_archive_of_what_is_not_there_says_so(client: httpx.Client) -> None:
+    assert client.get("/api/batches/nothing/download/md").status_code == 404
+    assert client.get("/api/batches/reports/download/pdf").status_code == 404
+    with ZipFile(io.BytesIO(client.get("/api/batches/large/download/md").content)) as archive:
+        assert archive.namelist() == ["not included.txt"]
+        assert archive.read("not included.txt").startswith(b"1. 00000.pdf: it has not been finished\n2. 00001.pdf: ")
+    assert "download" not in client.get("/batches/large").text
 
 
 def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> None:

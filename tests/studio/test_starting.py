@@ -3,10 +3,12 @@ of the form."""
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import httpx
 import pytest
@@ -93,6 +95,8 @@ def test_a_batch_without_a_name_and_its_documents_are_called_by_their_files(clie
     rows = client.get(f"/api/batches/{batch}/items").json()["rows"]
     told = [("alpha.txt", "150 words"), ("beta.txt", ""), ("alpha.txt", "100 words")]
     assert [(one["name"], one["apart"]) for one in rows] == told
+    with ZipFile(io.BytesIO(client.get(f"/api/batches/{batch}/download/txt").content)) as archive:
+        assert archive.namelist() == ["alpha.txt", "beta.txt", "alpha-3.txt"]
     shown = client.get(f"/batches/{batch}").text
     assert ">alpha.txt</bdi>, 100 words</span>" in shown
     assert ">beta.txt</bdi></span>" in shown

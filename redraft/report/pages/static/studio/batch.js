@@ -1,4 +1,5 @@
 // A running batch: the page is updated whenever something has changed.
+import "./menus.js";
 import "./tables.js";
 import { say } from "./say.js";
 
