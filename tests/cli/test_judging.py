@@ -303,7 +303,8 @@ def test_a_budget_that_ends_before_a_judgment_is_exit_code_3(command: Inside, tm
 
 
 def test_without_a_revision_only_why_it_stopped_is_told(command: Inside) -> None:
-    done = command.run("refine", "book.md", "poor.md", "--goal", "coverage=0.1")
+    (command.folder / "right.md").write_text(told(1, 3, 4), "utf-8")
+    done = command.run("refine", "book.md", "right.md", "--goal", "coverage=0.1")
 
     assert done.code == 0, done.err
     assert "; every goal is met\n" in done.err
