@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from redraft.report.history.results import RunResult
 from redraft.text.places import on_pages
 from tests.chatserver import ChatServer, summarizer
 from tests.cli.inside import Inside
@@ -94,6 +95,7 @@ def _exported(command: Inside, run: str) -> str:
 def test_a_forgotten_chapter_is_made_again_by_who_goes_on(command: Inside) -> None:
     name = in_markdown(command.folder)
     made = command.run("summarize", name, *SMALL, "--json").json
+    assert RunResult.model_validate(made).model_dump(mode="json") == made, "what is printed can be read again"
     command.run("forget", made["chapters"][0]["result"]["run"], "--yes", "-q")
     assert command.run("show", made["run"], "--json").json["chapters"][0]["result"] is None
     again = command.run("resume", made["run"], "--json", "-q").json

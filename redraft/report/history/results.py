@@ -279,7 +279,8 @@ class Result:
         return list(self.run.judging.judges if self.run.judging else ()) or [self.settings.model]
 
     def model_dump(self, *, mode: Literal["json", "python"] = "python") -> dict[str, object]:
-        """Return what the command that makes such a run prints with `--json`; in both modes the values are JSON."""
+        """Return what `--json` prints of any run, but for its `answer` or `comparison`; in both modes the values are
+        JSON."""
         if mode not in ("json", "python"):
             raise UsageError(f"there is no mode {mode!r}", hint='use mode="json"')
         return self.record().model_dump(mode="json")
@@ -309,11 +310,13 @@ class Result:
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Show a result within another record as its `record()`."""
+        """Show a result within another record as its `record()`, and take such a record in its place."""
         shown = handler.generate_schema(RunResult)
-        dumped = core_schema.plain_serializer_function_ser_schema(cls.record, return_schema=shown)
-        itself = core_schema.is_instance_schema(cls)
-        return core_schema.json_or_python_schema(shown, itself, serialization=dumped)
+        dumped = core_schema.plain_serializer_function_ser_schema(
+            lambda one: one.record() if isinstance(one, cls) else one, return_schema=shown
+        )
+        known = core_schema.union_schema([core_schema.is_instance_schema(cls), shown])
+        return core_schema.json_or_python_schema(shown, known, serialization=dumped)
 
 
 def metrics_json(
