@@ -36,13 +36,14 @@ from redraft.studio.contracts import (
 from redraft.studio.endpoints import NoSuchThing
 from redraft.studio.feeds import Message
 from redraft.studio.form import error_on_page, on_page, table_on_page
-from redraft.text.sanitizer import scrubbed
+from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.words import count, count_words
 
 _PAUSE = 1.0
 _USUAL = DraftConfig().model_dump(include={"model", "strategy", "words"})
 _MOST_KEPT = 16
 _MOST_NAMED = 3
+_OPENING = 60
 _MADE = re.compile(r"[0-9a-f]{8}")
 SHOWN_AT_ONCE = 1000
 """Larger batches have their tables on a separate page, because they require reading every run."""
@@ -138,10 +139,11 @@ def failures(store: Store, name: str) -> tuple[ItemRow, ...]:
 
 
 def _apart(store: Store, item: BatchItemRow) -> str:
-    """Return what tells a document from another of its name: its folder, or its length."""
+    """Return what tells a document from another of its name: its folder, or its length and first words."""
     if folder := PurePath(item.source.partition("#")[0]).parent.name:
         return f"in {folder}"
-    return count(count_words(store.documents.get(item.document).text), "word") if item.document else ""
+    text = store.documents.get(item.document).text if item.document else ""
+    return f"{count(count_words(text), 'word')}: {one_line(text, _OPENING)}" if text else ""
 
 
 def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True) -> ItemRow:

@@ -286,7 +286,7 @@ def test_the_description_has_them_all(client: httpx.Client) -> None:
     assert of_batches == {
         "/api/batches": {"get", "post"},
         "/api/batches/{batch}": {"get"},
-        **{f"/api/batches/{{batch}}/{what}": {"get"} for what in ("items", "tables", "events")},
+        **{f"/api/batches/{{batch}}/{what}": {"get"} for what in ("items", "tables", "events", "download/{form}")},
         **{f"/api/batches/{{batch}}/{what}": {"post"} for what in ("pause", "cancel", "resume")},
     }
     assert "/api/batches/{batch}/items" in client.get("/api").text

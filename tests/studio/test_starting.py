@@ -93,12 +93,12 @@ def test_a_batch_without_a_name_and_its_documents_are_called_by_their_files(clie
     batch = client.post("/api/batches", files=files, data={"words": "40"}).json()["batch"]
     assert ended(client, batch)["title"] == "alpha.txt, beta.txt, alpha.txt"
     rows = client.get(f"/api/batches/{batch}/items").json()["rows"]
-    told = [("alpha.txt", "150 words"), ("beta.txt", ""), ("alpha.txt", "100 words")]
-    assert [(one["name"], one["apart"]) for one in rows] == told
+    told = [("alpha.txt", "150 words: The lamp"), ("beta.txt", ""), ("alpha.txt", "100 words: It rained")]
+    assert [(one["name"], one["apart"][: len(apart)]) for one, (_, apart) in zip(rows, told, strict=True)] == told
     with ZipFile(io.BytesIO(client.get(f"/api/batches/{batch}/download/txt").content)) as archive:
         assert archive.namelist() == ["alpha.txt", "beta.txt", "alpha-3.txt"]
     shown = client.get(f"/batches/{batch}").text
-    assert ">alpha.txt</bdi>, 100 words</span>" in shown
+    assert ">alpha.txt</bdi>, <bdi>100 words: It rained. It rained. " in shown
     assert ">beta.txt</bdi></span>" in shown
     named = f'href="/batches/{batch}"><bdi>alpha.txt, beta.txt, alpha.txt</bdi></a> <span class="line">{batch} · '
     assert named in client.get("/batches").text
