@@ -129,7 +129,7 @@ COMMANDS = {
     "show": Listed("show:show", "Show the result of a run."),
     "trace": Listed("trace:trace", "Show a run round by round."),
     "diff": Listed("compare:diff", "Show what changed from one draft of a run to another."),
-    "lineage": Listed("lineage:lineage", "Show where each sentence of a summary comes from."),
+    "lineage": Listed("trace:lineage", "Show where each sentence of a summary comes from."),
     "export": Listed("show:export", "Export a run as one file: page, Markdown or JSON."),
     "compare-runs": Listed("compare:compare_runs", "Compare runs side by side: scores, items, places."),
     "models": Listed("models:models", "Show the models of all roles and the servers on this machine."),

@@ -1,35 +1,208 @@
-"""Runs long tasks from a terminal: with progress, a clean stop and a hint on how to continue."""
+"""Runs long tasks from a terminal: with progress, a clean stop, a hint on how to continue, and the review of drafts by
+questions or in an editor.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.cli import given as asked
 from redraft.cli import hints
 from redraft.cli.output_files import Target
-from redraft.cli.review import reviewer
-from redraft.cli.terminal import on_termination, say
+from redraft.cli.terminal import on_stderr, on_termination, say
+from redraft.cli.views import figures as looks
+from redraft.cli.views import render
 from redraft.cli.views.outcome import finish
 from redraft.cli.views.plans import show_plan
 from redraft.cli.views.progress import Display, open_progress
-from redraft.domain import Document
+from redraft.domain import Document, Finding, ReviewQuestion
 from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
 from redraft.llm.budget import PriceTable
 from redraft.llm.langsmith import tracing
+from redraft.report.history.results import document_read, read_result
+from redraft.runs.driver import Reviewer
 from redraft.runs.model_pool import ModelLike
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import with_places
 from redraft.runs.session import Session
-from redraft.settings import DraftConfig, Limits
+from redraft.settings import EXTRACTIVE, DraftConfig, Limits
 from redraft.store.store import Store
+from redraft.text.sanitizer import clean, one_line
+from redraft.text.words import count, count_words
+
+_KEYS = (
+    ("enter", "revise the draft now"),
+    ("d 2 4", "drop findings 2 and 4: this run will not fix them"),
+    ("a TEXT", "add a request in your own words"),
+    ("e", "edit the draft in your editor ($EDITOR) instead of having it revised"),
+    ("p", "print the draft and its findings again"),
+    ("s", "stop here and keep the best draft so far"),
+    ("?", "show this table"),
+)
+_PROMPT = "enter: revise now, or d, a, e, p, s, ?: "
+
+
+@dataclass
+class _ReviewAnswer:
+    """The person's answer so far."""
+
+    findings: Sequence[Finding]
+    dropped: set[int] = field(default_factory=set)
+    added: list[str] = field(default_factory=list)
+    edited: str | None = None
+    stop: bool = False
+
+    def drop(self, words: str) -> str:
+        """Drop findings by number; return the reply to print."""
+        numbers = words.replace(",", " ").split()
+        known = {str(number) for number in range(1, len(self.findings) + 1)}
+        if not numbers or not known.issuperset(numbers):
+            return f"give the numbers of findings, such as: d 1 (there are {len(self.findings)})"
+        self.dropped |= {int(number) for number in numbers}
+        left = len(self.findings) - len(self.dropped)
+        return f"{count(left, 'finding')} left" if left else "none left: redraft looks for the next findings"
+
+
+def reviewer(store: Store, display: Display) -> Reviewer:
+    """Return a reviewer that asks on the terminal while the progress display is paused."""
+
+    async def review(request: ReviewQuestion) -> Mapping[str, Any] | None:
+        # Blocking is harmless: nothing else runs meanwhile.
+        with display.paused(), _stoppable():
+            return _Review(store, request).ask()
+
+    return review
+
+
+class _Review:
+    """A question to the person, repeated until it is answered."""
+
+    def __init__(self, store: Store, request: ReviewQuestion) -> None:
+        self._store = store
+        self._request = request
+        self._draft = store.runs.draft(request["draft"])
+        self._writes = store.runs.get(self._draft.run).settings.model != EXTRACTIVE
+        judged = store.judgments.of(self._draft.id)
+        known = {finding.id: finding for one in judged.values() for finding in one.findings}
+        self._answer = _ReviewAnswer([known[one["id"]] for one in request["findings"] if one["id"] in known])
+
+    def ask(self) -> Mapping[str, Any] | None:
+        """Show the draft and read commands until one ends the review. Return None at the end of input: the run then
+        waits to be resumed."""
+        self._show()
+        while not self._answer.stop:
+            click.echo(_PROMPT, err=True, nl=False)
+            line = sys.stdin.buffer.readline()
+            if not line:
+                say("\nno answer: the run waits for your review")
+                return None
+            command, _, rest = one_line(line.decode("utf-8", "replace")).partition(" ")
+            if not command:
+                break
+            self._take(command, rest)
+        return self._result()
+
+    def _show(self) -> None:
+        result = read_result(self._store, self._draft.run)
+        document = document_read(self._store, result.run)
+        with on_stderr():
+            say(f"\nBefore revision {self._request['round']}: the best draft ({count(self._draft.words, 'word')})\n")
+            for line in self._draft.text.split("\n"):
+                say(line)
+            say("")
+            for line in render.score_lines(result.scores, {}, result.goals, result.self_checked):
+                say(line)
+            for name, text in (("why", self._request["why"]), ("instruction", self._request["instruction"])):
+                if text:
+                    say(f"{name}: {one_line(text)}")
+            for line in result.requests:
+                say(line)
+            say(f"\nThis revision is to fix {count(len(self._answer.findings), 'finding')}:")
+            for number, finding in enumerate(self._answer.findings, 1):
+                for line in looks.numbered(number, finding, document):
+                    say(line)
+
+    def _take(self, command: str, rest: str) -> None:
+        match command.lower():
+            case "d":
+                say(f"  {self._answer.drop(rest)}")
+            case "a" if rest:
+                self._answer.added.append(rest)
+                say(f"  added: {rest}" if self._writes else f"  added, but {NOT_UNDERSTOOD}; see `redraft models`")
+            case "a":
+                self._request_asked()
+            case "e":
+                say(f"  {self._edit()}")
+            case "s":
+                self._answer.stop = True
+                if self._answer.added:
+                    say(f"  not carried out: {count(len(self._answer.added), 'request')} (the run stops here)")
+            case "p":
+                self._show()
+            case "?":
+                for line in render.aligned([("  KEY", "WHAT IT DOES"), *((f"  {key}", does) for key, does in _KEYS)]):
+                    say(line)
+            case _:
+                wanted = f"; to request it, type: a {one_line(f'{command} {rest}', 60)}" if " " in rest else ""
+                say(f"  {one_line(command, 20)!r} is not a key; ? lists them{wanted}")
+
+    def _request_asked(self) -> None:
+        click.echo("  what to change: ", err=True, nl=False)
+        if wanted := one_line(sys.stdin.buffer.readline().decode("utf-8", "replace")):
+            self._take("a", wanted.removeprefix("a "))
+
+    def _edit(self) -> str:
+        """Let the person edit the draft; return the reply to print."""
+        before = self._draft.text if self._answer.edited is None else self._answer.edited
+        try:
+            text = click.edit(before + "\n", extension=".md")
+        except (click.ClickException, UnicodeDecodeError) as error:
+            return one_line(str(error), 200)
+        edited = clean(text or "").strip()
+        if text is not None and not edited:
+            return "the text is empty: nothing was changed"
+        if text is None or edited == before:
+            return "nothing was changed"
+        self._answer.edited = edited
+        return f"edited ({count(count_words(edited), 'word')}); enter judges it"
+
+    def _result(self) -> Mapping[str, Any]:
+        answer = self._answer
+        if answer.stop:
+            return {"stop": True}
+        if answer.edited is not None:
+            return {"edited": answer.edited, "add": answer.added}
+        return {"drop": [answer.findings[number - 1].id for number in sorted(answer.dropped)], "add": answer.added}
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM interrupt the wait for input; the event loop, which handles them, is blocked meanwhile."""
+    before = {}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before[number] = signal.signal(number, _stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _stop(_number: int, _frame: object) -> None:
+    say("")
+    raise asyncio.CancelledError
+
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from redraft.report.pages.assets import static
 from redraft.runs.session import Session
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio import api, batch_pages, experiment_pages, pages, sheets, start_pages
+from redraft.studio import api, batch_pages, experiment_pages, pages, sheets
 from redraft.studio.batches import Tables
 from redraft.studio.context import StudioConfig, StudioContext, Work
 from redraft.studio.endpoints import refused
@@ -93,13 +93,12 @@ _READING = (
 )
 # These precede the route of a single run.
 _WORKING = (
-    *start_pages.WORKING,
+    *RUN_PAGES,
     Route("/runs/{run}/stop", partial(pages.order, order=api.stop), methods=["POST"]),
     Route("/runs/{run}/resume", partial(pages.order, order=api.resume), methods=["POST"]),
     Route("/runs/{run}/review", pages.review),
     Route("/runs/{run}/review", pages.answer, methods=["POST"]),
     Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),
-    *RUN_PAGES,
     *batch_pages.WORKING,
     *experiment_pages.WORKING,
     *sheets.WORKING,

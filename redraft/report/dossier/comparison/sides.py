@@ -14,10 +14,9 @@ import numpy as np
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import draws, interval
-from redraft.report.dossier.build import items, scores
+from redraft.report.dossier.build import items, positions, scores, sentence_numbers
 from redraft.report.dossier.comparison.contents import Range, ScoreBeside, SentenceBeside, Setting
 from redraft.report.dossier.contents import JudgedItem, Places, Positions
-from redraft.report.dossier.findings import positions, sentence_numbers
 from redraft.report.history.certificates import standing_of
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.results import Result, document_read, read_result
