@@ -6,13 +6,21 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from redraft.domain import record_json
+from redraft.errors import UsageError
+from redraft.lab.agreement.sheet_tables import runs_of_experiment
+from redraft.lab.agreement.sheets import What
+from redraft.lab.experiments.chunk_size import MarkedChunk
+from redraft.lab.experiments.hamlet.experiment import HamletItem, HamletScore, PooledShare
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.cli.inside import Inside
+from tests.experiments.grids import refined
 from tests.experiments.world import answer as model_answer
 from tests.judges import Keepers, Said, Sheet, island, keepers_in, seen_on, told
 
@@ -41,6 +49,27 @@ class Blind(Keepers):
 
     def align_facts(self, sheet: Sheet) -> Said:
         return {"facts": [{"id": n, "stated": "no", "sentences": []} for n in sheet.items("facts")]}
+
+
+def test_runs_of_an_experiment_are_read_from_the_records_that_it_wrote(tmp_path: Path) -> None:
+    def runs(what: What, *items: object, every: bool = False) -> list[str]:
+        (tmp_path / "items.json").write_text(json.dumps([record_json(one) for one in items]), "utf-8")
+        return runs_of_experiment(str(tmp_path), what, every=every)
+
+    shares = {"all": PooledShare(1, 2)}
+    item = HamletItem("d", "D", 0, 0.1, "narrative", "Who?", "m", recall=HamletScore("scored", 0.5, shares))
+    items = [
+        replace(item, size=size, runs={"drafting": f"draft{n}", "judging": f"first{n}", "judging by b": f"other{n}"})
+        for n, size in enumerate(("4000", "4000", "2000"))
+    ]
+    assert runs("verification", *items) == ["first0", "first1", "first2"]
+    assert runs("facts", *items) == ["first0", "first2"]
+    assert runs("facts", *items, every=True) == ["first0", "other0", "first2", "other2"]
+    again = [refined(name, {"coverage": 0.1}, {"coverage": 0.9}, run=run) for name, run in (("d", "r1"), ("d", "r2"))]
+    assert (runs("answers", *again), runs("questions", *again)) == (["r1", "r2"], ["r1"])
+    for others in ([], [MarkedChunk("d", "D", 1024, 0, 900, "m", "r")], [refined("d")]):
+        with pytest.raises(UsageError, match="no run of this experiment was judged"):
+            runs("facts", *others)
 
 
 JUDGES = {"strict": Strict(), "blind": Blind()}

@@ -26,6 +26,7 @@ from redraft.lab.experiments.pictures import drawn
 from redraft.lab.experiments.sources import Ready
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import Failure
+from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, Price
 from tests.experiments.grids import (
     contestant,
     design,
@@ -205,6 +206,32 @@ def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None
     )
     assert report.verdict == better
     assert all(better in said for said in (report.brief(), report.files()["report.md"]))
+
+
+def test_items_and_settings_are_the_records_without_texts_servers_and_keys() -> None:
+    made = design("a", "b", judges=("j", "k"), prefers=True, ready=Ready({"people": {"d1": ("A secret text.",)}}))
+    place: dict[str, Any] = {
+        "base_url": "http://secret/v1",
+        "key_env": "SECRET",
+        "price": Price(prompt=1, completion=2),
+    }
+    own = tuple(replace(one, settings=DraftConfig(words=90, **place)) for one in made.contestants)
+    judges = tuple(replace(one, settings=DraftConfig(**place)) for one in made.judges)
+    judging = JudgeConfig(metrics=("coverage",), models={"j": ModelSettings(model="m", base_url="http://secret/v1")})
+    made = replace(made, contestants=own, judges=judges, judging=judging)
+    one = judged("d1", "a", {"coverage": 0.5}, text="A secret text.", made_in="r1", taken=totals(1, 9, 1))
+    report = GRID.report(outcome(made, [replace(one, judged_in="r2")], [voted("d1", "b", leaning="b")]))
+    assert "secret" not in "".join(report.files().values()).casefold()
+    items: Any = report.items
+    settings: Any = report.settings
+    summary, pair = items
+    assert summary["scores"]["coverage"]["score"] == 0.5
+    assert [summary[name] for name in ("system", "judge", "words", "made_in", "judged_in", "status")] == [
+        *("a", "j", 3, "r1", "r2", "done")
+    ]
+    assert "seconds" not in summary["taken"]
+    assert (pair["first"], pair["second"], pair["votes"]["overall"]["winner"]) == ("a", "b", "second")
+    assert [one["settings"]["words"] for one in settings["contestants"]] == [90, 90]
 
 
 def four() -> Any:
