@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
-from io import RawIOBase
-from typing import Any
+from typing import IO, cast
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from starlette.requests import Request
@@ -114,45 +113,43 @@ async def download(request: Request) -> Response:
     return StreamingResponse(parts, media_type="application/zip", headers=saved_as(title, f"-{wanted}.zip"))
 
 
-class _Sent(RawIOBase):
-    """What an archive has written and nobody has taken yet."""
+class _Sent(bytearray):
+    """What an archive has written and nobody has taken yet. It cannot be read or sought."""
 
-    def __init__(self) -> None:
-        self._parts = bytearray()
-
-    def writable(self) -> bool:
-        """Return True; it cannot be read or sought."""
-        return True
-
-    def write(self, data: Any) -> int:
+    def write(self, data: bytes) -> int:
         """Keep some bytes until they are taken."""
-        self._parts += data
+        self += data
         return len(data)
+
+    def flush(self) -> None:
+        """Do nothing, as an archive asks."""
 
     def taken(self) -> bytes:
         """Return these bytes, and forget them."""
-        found = bytes(self._parts)
-        self._parts.clear()
+        found = bytes(self)
+        self.clear()
         return found
 
 
 def _archive(store: Store, name: str, kind: FileKind) -> Iterator[bytes]:
     """Yield an archive document by document: the file of each that is done, and in the end a list of the others."""
-    sent, missing = _Sent(), list[str]()
-    with ZipFile(sent, "w", ZIP_DEFLATED) as archive:
+    sent, missing = _Sent(), ""
+    with ZipFile(cast(IO[bytes], sent), "w", ZIP_DEFLATED) as archive:
         for item in store.batches.items(name):
             called = source_name(item.source)
+            why = item.error["message"].removeprefix(f"{called}: ") if item.error else "it has not been finished"
             try:
-                if item.state != "done" or item.run is None:
-                    why = (item.error or {"message": "it has not been finished"})["message"]
-                    raise NoSuchThing(why.removeprefix(f"{called}: "))
-                archive.writestr(f"{item.file}{kind.suffix}", file_of(store, store.runs.get(item.run), kind)[1])
+                if item.state == "done" and item.run:
+                    content = file_of(store, store.runs.get(item.run), kind)[1]
+                    archive.writestr(f"{item.file}{kind.suffix}", content)
+                    why = ""
             except RedraftError as error:
-                missing.append(f"{item.idx + 1}. {called}: {on_page(scrubbed(error.message))}\n")
+                why = error.message
+            missing += f"{item.idx + 1}. {called}: {on_page(scrubbed(why))}\n" if why else ""
             yield sent.taken()
         if missing:
             # No other file of an archive has a space in its name.
-            archive.writestr("not included.txt", "".join(missing))
+            archive.writestr("not included.txt", missing)
     yield sent.taken()
 
 
