@@ -12,7 +12,7 @@ from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.evidence import EntryBudget, EvidenceReader, document_fields
 from redraft.agents.judge import Judge, batch_size, in_batches
 from redraft.domain import Finding, Ruling, Span
-from redraft.prompts.arbitration import RULE_ON_FINDINGS, RuledPoint, RuleGiven, RulingPoint
+from redraft.prompts.factual import RULE_ON_FINDINGS, RuledPoint, RuleGiven, RulingPoint
 from redraft.text.languages import foreign_in
 from redraft.text.quotes import quoted_in
 from redraft.text.sanitizer import one_line

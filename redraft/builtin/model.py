@@ -16,14 +16,13 @@ from redraft.builtin.support import ground_of, reason
 from redraft.domain import Usage
 from redraft.errors import ModelError
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.prompts import arbitration, asking, decision, factual, origins, qa, summarization
+from redraft.prompts import asking, decision, factual, origins, qa, summarization
 from redraft.prompts import coherence as reading
 from redraft.prompts import summarization as writing
-from redraft.prompts.arbitration import RuledPoint, RuledPoints, RuleGiven
 from redraft.prompts.coherence import Choice, Confusion, ConfusionGiven, Confusions, ErrorType, PreferGiven, Preferred
 from redraft.prompts.contract import UNSURE, Given_, Prompt, Unsure, Value_
 from redraft.prompts.decision import DecideGiven, Decision, MetricStanding
-from redraft.prompts.factual import SPLIT_FACTS
+from redraft.prompts.factual import SPLIT_FACTS, RuledPoint, RuledPoints, RuleGiven
 from redraft.prompts.origins import AllSources, Sources, TraceGiven
 from redraft.prompts.revision import CRITICIZE, REVISE
 from redraft.prompts.summarization import Outline, OutlineGiven
@@ -169,7 +168,7 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(reading.FIND_CONFUSION, find_confusion),
         _bound(reading.PREFER_SUMMARY, prefer_summary),
         _bound(decision.DECIDE, decide),
-        _bound(arbitration.RULE_ON_FINDINGS, rule_on_findings),
+        _bound(factual.RULE_ON_FINDINGS, rule_on_findings),
         _bound(origins.TRACE_SENTENCES, trace_sentences),
     )
 )

@@ -1,4 +1,4 @@
-"""The prompts about key facts: split, verify, align."""
+"""The prompts about facts: split, verify and align key facts, and rule on findings before they are fixed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator
 
-from redraft.domain import Level, Perspective
+from redraft.domain import Level, Perspective, RulingVerdict
 from redraft.prompts.contract import (
     Also,
     Aside,
@@ -359,4 +359,54 @@ class AllFacts(ReplyModel):
 
 SPLIT_FACTS: Prompt[FactsGiven, AllFacts] = Prompt(
     "split_facts", FactsGiven, AllFacts, "experiment context: take sentences apart into atomic facts", 0.0
+)
+
+
+class RulingPoint(TaggedItem):
+    """What a summary says, and what a first judge said of it; `against` are words held against that."""
+
+    sentence: str
+    question: str = ""
+    says: str = ""
+    judged: str = ""
+    against: str = ""
+
+
+class RuleGiven(DocumentView):
+    """What is read of the document, what to rule on, and whether a point is contested with a quote."""
+
+    points: Annotated[list[RulingPoint], Fence("point", "the findings to rule on")]
+    contested: bool = False
+
+
+_SAME: dict[str, RulingVerdict] = {
+    "support": "supported",
+    "supports": "supported",
+    "implied": "supported",
+    "contradict": "contradicted",
+    "contradicts": "contradicted",
+    "not there": "absent",
+    "missing": "absent",
+    "unsure": "unclear",
+    "unknown": "unclear",
+}
+
+
+class RuledPoint(ReplyModel):
+    """Why, the document's words that decide, and the verdict."""
+
+    id: Annotated[int, Names("points"), IDS]
+    reason: Reason
+    quote: Quote
+    verdict: Annotated[RulingVerdict, BeforeValidator(lenient(RulingVerdict, None, _SAME)), Also(*LABELS)]
+
+
+class RuledPoints(ReplyModel):
+    """One entry for each point."""
+
+    points: list[RuledPoint]
+
+
+RULE_ON_FINDINGS = Prompt(
+    "rule_on_findings", RuleGiven, RuledPoints, "refine: rule on findings before they are fixed", 0.0
 )

@@ -17,7 +17,7 @@ from redraft.errors import UnreadableReply
 from redraft.evaluators.base import METRIC
 from redraft.llm import structured_output
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.prompts import arbitration, asking, coherence, decision, factual, origins, qa, revision, summarization
+from redraft.prompts import asking, coherence, decision, factual, origins, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Prompt, Value_
 from redraft.prompts.tags import Tags, Wire, asked_about
@@ -475,11 +475,11 @@ def _decide(given: decision.DecideGiven) -> decision.Decision:
     )
 
 
-def _rule(given: arbitration.RuleGiven) -> arbitration.RuledPoints:
+def _rule(given: factual.RuleGiven) -> factual.RuledPoints:
     quotes = _quotes(given.texts, len(given.points))
-    return arbitration.RuledPoints(
+    return factual.RuledPoints(
         points=[
-            arbitration.RuledPoint(id=one.id, reason=_REASON, quote=quote, verdict="contradicted")
+            factual.RuledPoint(id=one.id, reason=_REASON, quote=quote, verdict="contradicted")
             for one, quote in zip(given.points, quotes, strict=True)
         ]
     )
@@ -575,7 +575,7 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
         _handled(coherence.FIND_CONFUSION, _confusion),
         _handled(coherence.PREFER_SUMMARY, _prefer),
         _handled(decision.DECIDE, _decide),
-        _handled(arbitration.RULE_ON_FINDINGS, _rule),
+        _handled(factual.RULE_ON_FINDINGS, _rule),
         _handled(origins.TRACE_SENTENCES, _trace),
     )
 )

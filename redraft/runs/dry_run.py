@@ -28,7 +28,7 @@ from redraft.graphs.policy import FINDINGS_AT_ONCE
 from redraft.graphs.state import Scope, Task
 from redraft.llm.base import Request
 from redraft.llm.budget import PriceTable, builtin_prices
-from redraft.prompts import arbitration, asking, coherence, decision, factual, qa, revision, summarization
+from redraft.prompts import asking, coherence, decision, factual, qa, revision, summarization
 from redraft.prompts.contract import Prompt
 from redraft.runs.counting_model import CountingModel, TokenCounts
 from redraft.runs.driver import Driver
@@ -96,7 +96,7 @@ _STAGES: Mapping[str, tuple[str, Role]] = {
     **{one.name: (_BUILDING_FACTS[2], "judge") for one in factual.QUERYING.values()},
     asking.WRITE_ANSWER.name: (_ANSWERING, "writer"),
     decision.DECIDE.name: ("deciding", "decider"),
-    arbitration.RULE_ON_FINDINGS.name: ("second looks", "judge"),
+    factual.RULE_ON_FINDINGS.name: ("second looks", "judge"),
     **{one.name: ("revising", "writer") for one in (revision.CRITICIZE, revision.REVISE)},
 }
 """The stage and role of each prompt that no metric sends by itself."""

@@ -20,12 +20,11 @@ from redraft.graphs.strategies import strategy_named, version_with
 from redraft.llm.addresses import name_of
 from redraft.llm.base import Model
 from redraft.llm.servers import window_of_family
-from redraft.prompts.arbitration import RULE_ON_FINDINGS
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
 from redraft.prompts.decision import DECIDE
-from redraft.prompts.factual import FACTUAL
+from redraft.prompts.factual import FACTUAL, RULE_ON_FINDINGS
 from redraft.prompts.origins import TRACE_SENTENCES
 from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import CRITICIZE, REVISE

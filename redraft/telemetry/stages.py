@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from redraft.errors import UsageError
-from redraft.prompts import arbitration, asking, coherence, decision, factual, origins, qa, revision, summarization
+from redraft.prompts import asking, coherence, decision, factual, origins, qa, revision, summarization
 from redraft.prompts.contract import Prompt
 
 _ADDRESSES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -51,7 +51,6 @@ _STAGES: Mapping[ModuleType, str] = {
     qa: "judging",
     factual: "judging",
     coherence: "judging",
-    arbitration: "judging",
     decision: "deciding",
     revision: "revising",
     origins: "tracing",

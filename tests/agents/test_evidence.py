@@ -16,9 +16,8 @@ from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPla
 from redraft.builtin.questions import ask_whether
 from redraft.domain import Document, Span
 from redraft.evaluators.base import statements_of
-from redraft.prompts.arbitration import RULE_ON_FINDINGS
 from redraft.prompts.coherence import PREFER_SUMMARY
-from redraft.prompts.factual import FACTUAL
+from redraft.prompts.factual import FACTUAL, RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING
 from redraft.prompts.revision import REVISE
 from redraft.text.retrieval import Passages

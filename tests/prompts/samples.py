@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from redraft.domain import Task
-from redraft.prompts import arbitration, asking, coherence, decision, factual, origins, qa, revision, summarization
+from redraft.prompts import asking, coherence, decision, factual, origins, qa, revision, summarization
 from redraft.prompts.book import PROMPTS, SETS, PromptBook
 from redraft.prompts.contract import Lines
 from redraft.prompts.tags import TaggedItem, Tags
@@ -120,10 +120,10 @@ GIVEN: dict[str, BaseModel] = {
         words=120,
         query="Who is Ann?",
     ),
-    "rule_on_findings": arbitration.RuleGiven(
+    "rule_on_findings": factual.RuleGiven(
         passages=["The lamp went out.", "It was 1924."],
         points=[
-            arbitration.RulingPoint(
+            factual.RulingPoint(
                 id=7,
                 sentence="Hester came at noon.",
                 question="Who came?",
@@ -131,7 +131,7 @@ GIVEN: dict[str, BaseModel] = {
                 judged="Ann.",
                 against="Ann came in.",
             ),
-            arbitration.RulingPoint(
+            factual.RulingPoint(
                 id=3,
                 sentence="It was late.",
                 question="When was it?",

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.domain import Level
-from redraft.prompts import arbitration, asking, coherence, decision, factual, origins, qa, summarization
+from redraft.prompts import asking, coherence, decision, factual, origins, qa, summarization
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FactsGiven
@@ -76,8 +76,8 @@ def _cases() -> dict[str, Case]:
     vet = factual.VetGiven(excerpt="They lit it.", facts=_GROWN)
     align = factual.AlignGiven(sentences=_STATEMENTS, facts=_FACTS)
     verify = factual.VerifyGiven(passages=["They lit it."], sentences=_STATEMENTS)
-    accused = [arbitration.RulingPoint(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
-    rule = arbitration.RuleGiven(document="They lit it.", points=accused)
+    accused = [factual.RulingPoint(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
+    rule = factual.RuleGiven(document="They lit it.", points=accused)
     split = FactsGiven(sentences=_STATEMENTS)
     sentences = [coherence.SummarySentence(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
     confusion = coherence.ConfusionGiven(summary="They lit it.", sentences=sentences)
