@@ -64,7 +64,6 @@ async def gains(words: int, rounds: int, most: int) -> None:
     after = {metric: fmean(result.scores[metric] or 0.0 for result in results) for metric in METRICS}
     for metric in METRICS:
         print(f"mean {metric}: {before[metric]:.3f} -> {after[metric]:.3f} ({after[metric] - before[metric]:+.3f})")
-    print(f"coverage gained {100 * (after['coverage'] / before['coverage'] - 1):+.0f}% relative")
     worse = [
         result.title
         for result in results
