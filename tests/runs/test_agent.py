@@ -571,7 +571,7 @@ async def test_the_built_in_model_decides_as_weakest_first_and_says_so(tmp_path:
     text = SAMPLE.read_text("utf-8")
     sample = tmp_path / "sample.md"
     sample.write_text(text[:9000], "utf-8")
-    poor = text[:1500].rpartition(".")[0] + "."
+    poor = text[:1300].rpartition(".")[0] + "."
     goals = {"coverage": 0.9, "consistency": 0.95, "booookscore": 0.95}
 
     async def refined(policy: str) -> Result:
