@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import importlib
+import itertools
 import pkgutil
 import re
 import socketserver
@@ -215,8 +216,15 @@ def test_retry_after_that_is_nonsense_counts_as_not_given(header: str) -> None:
     ("refuses", "used"), [((), "json_schema"), (["json_schema"], "tools"), (["json_schema", "tools"], "plain")]
 )
 async def test_what_a_server_accepts_is_found_out_once(desk: Desk, refuses: list[str], used: str) -> None:
-    def script(seen: Seen) -> Answer:
-        return Answer(GOOD, latency=0.1)
+    met, crowd = itertools.count(1), asyncio.Event()
+
+    async def script(seen: Seen) -> str:
+        # The first finds out alone; once it is known, nobody waits for anybody.
+        if (number := next(met)) >= 9:
+            crowd.set()
+        if number > 1:
+            await asyncio.wait_for(crowd.wait(), 30)
+        return GOOD
 
     async with desk.serving(script, refuses=refuses) as (server, model):
         replies = await asyncio.gather(*(model.ask(colour(str(n))) for n in range(16)))
@@ -224,7 +232,6 @@ async def test_what_a_server_accepts_is_found_out_once(desk: Desk, refuses: list
     assert all(reply.value == RED for reply in replies)
     assert len(server.answered) == 17
     assert len(server.seen) == 17 + len(refuses)
-    # Once it is known, nobody waits for anybody.
     assert server.peak >= 8
     body = server.seen[-1].body
     assert ("response_format" in body, "tools" in body) == (used == "json_schema", used == "tools")
