@@ -15,7 +15,7 @@ from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPla
 from redraft.domain import Span
 from redraft.errors import IncompleteError
 from redraft.llm.reply_reader import declines
-from redraft.prompts import asking
+from redraft.prompts import qa
 from redraft.prompts.silence import is_answer
 from redraft.text.quotes import locate
 from redraft.text.sanitizer import one_line
@@ -94,7 +94,7 @@ class Answerer:
         room = min(self.judge.needs(each), self.judge.longest_reply)
 
         async def ask(reading: EvidenceReading) -> Entries[FoundAnswer]:
-            given = asking.AnswerGiven(
+            given = qa.AnswerGiven(
                 **document_fields(self.reader, reading.spans),
                 question=question,
                 words=words,
@@ -102,7 +102,7 @@ class Answerer:
                 again=reading.attempt.again,
             )
             label = "reading more for the answer" if reading.wide else "answer"
-            reply = await self.judge.ask(asking.WRITE_ANSWER, given, room, label, reading.attempt)
+            reply = await self.judge.ask(qa.WRITE_ANSWER, given, room, label, reading.attempt)
             found = self._found(reply.value, reading.spans)
             last = reading.attempt.again or reply.repaired
             return Entries.of(reply, [(0, found if last or not found.answered or found.places else None)])
@@ -111,7 +111,7 @@ class Answerer:
         plan = ReadingPlan(self.reader, [wanted], room, 1, 1)
         search = EvidenceSearch(plan, ask, lambda one: not one.answered or not one.places)
         item = [*self.reader.key(wanted), words, self.language]
-        account = await self.judge.remembered(asking.WRITE_ANSWER, FoundAnswer, [item], search.verdicts)
+        account = await self.judge.remembered(qa.WRITE_ANSWER, FoundAnswer, [item], search.verdicts)
         if 0 not in account.verdicts:
             hint = "try another --model, or --prompts simple for a weak one"
             raise IncompleteError(f"there is no answer: {account.trouble or 'the replies disagree'}", hint=hint)
@@ -119,7 +119,7 @@ class Answerer:
         # A statement without support in the document is not an answer from it.
         return found if found.places else found.model_copy(update={"answered": False})
 
-    def _found(self, reply: asking.WrittenAnswer, spans: Sequence[Span]) -> FoundAnswer:
+    def _found(self, reply: qa.WrittenAnswer, spans: Sequence[Span]) -> FoundAnswer:
         """Return the answer in a reply, with its quotes located."""
         said = [one for one in reply.sentences if is_answer(one.sentence) and not declines(one.sentence)]
         if reply.answered is False or not said:
@@ -129,7 +129,7 @@ class Answerer:
         first = next(iter(found.places), None)
         return found.model_copy(update=CitedPlace.fields_of(self.reader.place(Span(*first)))) if first else found
 
-    def _cited(self, said: asking.AnswerSentence, spans: Sequence[Span]) -> CitedSentence:
+    def _cited(self, said: qa.AnswerSentence, spans: Sequence[Span]) -> CitedSentence:
         text = one_line(said.sentence, _LONGEST_SENTENCE)
         quote = max(_GAP.split(said.quote), key=len).strip()
         place = None

@@ -10,8 +10,7 @@ from pydantic import BaseModel
 from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.evidence import EntryBudget
 from redraft.agents.judge import Judge, batch_size
-from redraft.prompts.origins import TRACE_SENTENCES, Place, TraceGiven
-from redraft.prompts.qa import Statement
+from redraft.prompts.qa import TRACE_SENTENCES, Place, Statement, TraceGiven
 from redraft.text.tokens import Tokenizer
 
 SOURCES = EntryBudget(frame=40)

@@ -16,14 +16,14 @@ from redraft.builtin.support import ground_of, reason
 from redraft.domain import Usage
 from redraft.errors import ModelError
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.prompts import asking, decision, factual, origins, qa, summarization
 from redraft.prompts import coherence as reading
+from redraft.prompts import decision, factual, qa, summarization
 from redraft.prompts import summarization as writing
 from redraft.prompts.coherence import Choice, Confusion, ConfusionGiven, Confusions, ErrorType, PreferGiven, Preferred
 from redraft.prompts.contract import UNSURE, Given_, Prompt, Unsure, Value_
 from redraft.prompts.decision import DecideGiven, Decision, MetricStanding
 from redraft.prompts.factual import SPLIT_FACTS, RuledPoint, RuledPoints, RuleGiven
-from redraft.prompts.origins import AllSources, Sources, TraceGiven
+from redraft.prompts.qa import AllSources, Sources, TraceGiven
 from redraft.prompts.revision import CRITICIZE, REVISE
 from redraft.prompts.summarization import Outline, OutlineGiven
 from redraft.text.languages import language_of
@@ -149,7 +149,7 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(qa.ASK_SUMMARY, questions.ask_summary),
         _bound(qa.ANSWER_FROM_SUMMARY, questions.answer_from_summary),
         _bound(qa.ANSWER_FROM_DOCUMENT, questions.answer_from_document),
-        _bound(asking.WRITE_ANSWER, questions.write_answer),
+        _bound(qa.WRITE_ANSWER, questions.write_answer),
         _bound(qa.COMPARE_ANSWERS, questions.compare_answers),
         _bound(qa.ASK_TYPED, questions.ask_typed),
         _bound(qa.ANSWER_QUESTIONS, questions.answer_questions),
@@ -169,7 +169,7 @@ HANDLERS: Mapping[str, Handler] = dict(
         _bound(reading.PREFER_SUMMARY, prefer_summary),
         _bound(decision.DECIDE, decide),
         _bound(factual.RULE_ON_FINDINGS, rule_on_findings),
-        _bound(origins.TRACE_SENTENCES, trace_sentences),
+        _bound(qa.TRACE_SENTENCES, trace_sentences),
     )
 )
 """The functions that answer prompts, by prompt name."""

@@ -20,7 +20,7 @@ from redraft.builtin.prose import LAST_RESORT, finish, plain, read
 from redraft.builtin.references import Detail, NamedPeople, details
 from redraft.builtin.support import Ground, SourceLine, ground_of
 from redraft.domain import QuestionWord
-from redraft.prompts import asking, qa
+from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.qa import AskTypedGiven, TypedReply
 from redraft.text.languages import ENGLISH
@@ -268,7 +268,7 @@ def answer_from_document(given: qa.AnswerFromDocumentGiven) -> qa.DocumentAnswer
     return qa.DocumentAnswers(answers=answered)
 
 
-def write_answer(given: asking.AnswerGiven) -> asking.WrittenAnswer:
+def write_answer(given: qa.AnswerGiven) -> qa.WrittenAnswer:
     """The sentences that have most of the telling words of the question, as they stand; none where no sentence has
     most of them."""
     ground = ground_of(tuple(given.texts))
@@ -277,8 +277,8 @@ def write_answer(given: asking.AnswerGiven) -> asking.WrittenAnswer:
     shares = {line.text: len(wanted.keys() & line.keys) / len(wanted) for line in lines}
     most = max(shares.values(), default=0.0)
     best = [text for text, share in shares.items() if share >= max(_BEARS, most)][:_SENTENCES]
-    return asking.WrittenAnswer(
-        answered=bool(best), sentences=[asking.AnswerSentence(quote=text, sentence=text) for text in best]
+    return qa.WrittenAnswer(
+        answered=bool(best), sentences=[qa.AnswerSentence(quote=text, sentence=text) for text in best]
     )
 
 

@@ -20,8 +20,8 @@ from redraft.graphs.job import Job
 from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
 from redraft.graphs.state import Drafting, NamedStrategy, SessionProtocol, State, Update, node
 from redraft.prompts import summarization
-from redraft.prompts.asking import WRITE_ANSWER
 from redraft.prompts.contract import Prompt
+from redraft.prompts.qa import WRITE_ANSWER
 from redraft.prompts.summarization import OUTLINE
 from redraft.settings import ANSWER, AUTO, EXTRACTIVE, GIVEN_STRATEGY
 from redraft.store.connection import off_loop

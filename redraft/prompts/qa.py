@@ -18,6 +18,7 @@ from redraft.prompts.contract import (
     Excerpt,
     Fence,
     GivenModel,
+    Language,
     Lines,
     Odds,
     OutlineText,
@@ -286,6 +287,62 @@ class DocumentAnswers(ReplyModel):
     answers: list[DocumentAnswer]
 
 
+class AnswerGiven(DocumentView):
+    """A reader's question about a document; `again` where the quotes of a first answer were not in it."""
+
+    question: Annotated[str, Fence("question", "the question to answer")]
+    words: int
+    language: Language = None
+    again: bool = False
+
+
+class AnswerSentence(ReplyModel):
+    """A sentence of an answer, and the words of the document that it rests on."""
+
+    quote: Quote
+    sentence: Annotated[Text, Also("answer", "text", "statement")]
+
+
+class WrittenAnswer(ReplyModel):
+    """Whether the document answers the question, and the answer."""
+
+    answered: Answered
+    sentences: Annotated[list[AnswerSentence], EachAlone(), AtMost(40)]
+    missing: Aside = ""
+
+
+class Place(TaggedItem):
+    """A place that a sentence may come from."""
+
+    passage: str
+
+
+class TraceGiven(GivenModel):
+    """Sentences, and the places that each of them may come from: any number of them."""
+
+    places: Annotated[list[Place], Fence("place", "the places of the document")]
+    sentences: Annotated[list[Statement], Fence("sentence", "the sentences of the summary")]
+
+
+class Sources(ReplyModel):
+    """The places that a sentence takes something from."""
+
+    id: Annotated[int, Names("sentences"), IDS]
+    places: Annotated[
+        list[Annotated[int, Names("places")]],
+        LISTED,
+        ONLY_KNOWN,
+        Silent(),
+        Also("place ids", "ids", "place", "sources"),
+    ]
+
+
+class AllSources(ReplyModel):
+    """One entry for each sentence."""
+
+    sentences: list[Sources]
+
+
 ASK_DOCUMENT = Prompt(
     "ask_document",
     AskDocumentGiven,
@@ -434,4 +491,10 @@ JUDGE_ANSWERS = Prompt(
     AnswerVerdicts,
     "typed questions: does an answer say what the reference says?",
     0.0,
+)
+WRITE_ANSWER = Prompt(
+    "write_answer", AnswerGiven, WrittenAnswer, "ask: answer a reader's question from the document, with quotes", 0.0
+)
+TRACE_SENTENCES: Prompt[TraceGiven, AllSources] = Prompt(
+    "trace_sentences", TraceGiven, AllSources, "lineage: say which places sentences come from", 0.0
 )

@@ -17,7 +17,7 @@ from redraft.errors import UnreadableReply
 from redraft.evaluators.base import METRIC
 from redraft.llm import structured_output
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.prompts import asking, coherence, decision, factual, origins, qa, revision, summarization
+from redraft.prompts import coherence, decision, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Prompt, Value_
 from redraft.prompts.tags import Tags, Wire, asked_about
@@ -364,12 +364,10 @@ def _answer_from_document(given: qa.AnswerFromDocumentGiven) -> qa.DocumentAnswe
     )
 
 
-def _write_answer(given: asking.AnswerGiven) -> asking.WrittenAnswer:
+def _write_answer(given: qa.AnswerGiven) -> qa.WrittenAnswer:
     quotes = _quotes(given.texts, max(1, given.words // _WORDS_A_SENTENCE // 2))
-    sentences = [
-        asking.AnswerSentence(quote=one, sentence=_sentence(_beginning(one, _WORDS_A_SENTENCE))) for one in quotes
-    ]
-    return asking.WrittenAnswer(answered=True, sentences=sentences)
+    sentences = [qa.AnswerSentence(quote=one, sentence=_sentence(_beginning(one, _WORDS_A_SENTENCE))) for one in quotes]
+    return qa.WrittenAnswer(answered=True, sentences=sentences)
 
 
 def _compare_answers(given: qa.CompareGiven) -> qa.Comparisons:
@@ -504,9 +502,9 @@ def _revise(given: revision.ReviseGiven, voice: str = "") -> str:
     return f"<points>\n{lines}\n</points>\n<revision>\n{text}\n</revision>"
 
 
-def _trace(given: origins.TraceGiven) -> origins.AllSources:
+def _trace(given: qa.TraceGiven) -> qa.AllSources:
     places = [one.id for one in given.places[:1]]
-    return origins.AllSources(sentences=[origins.Sources(id=one.id, places=places) for one in given.sentences])
+    return qa.AllSources(sentences=[qa.Sources(id=one.id, places=places) for one in given.sentences])
 
 
 def _ask_typed(given: qa.AskTypedGiven) -> qa.TypedReply:
@@ -556,7 +554,7 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
         _handled(qa.ASK_SUMMARY, _ask_summary),
         _handled(qa.ANSWER_FROM_SUMMARY, _answer_from_summary),
         _handled(qa.ANSWER_FROM_DOCUMENT, _answer_from_document),
-        _handled(asking.WRITE_ANSWER, _write_answer),
+        _handled(qa.WRITE_ANSWER, _write_answer),
         _handled(qa.COMPARE_ANSWERS, _compare_answers),
         _handled(qa.ASK_TYPED, _ask_typed),
         _handled(qa.ANSWER_QUESTIONS, _answer_questions),
@@ -576,7 +574,7 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
         _handled(coherence.PREFER_SUMMARY, _prefer),
         _handled(decision.DECIDE, _decide),
         _handled(factual.RULE_ON_FINDINGS, _rule),
-        _handled(origins.TRACE_SENTENCES, _trace),
+        _handled(qa.TRACE_SENTENCES, _trace),
     )
 )
 """The reply functions by prompt name."""

@@ -28,7 +28,7 @@ from redraft.graphs.policy import FINDINGS_AT_ONCE
 from redraft.graphs.state import Scope, Task
 from redraft.llm.base import Request
 from redraft.llm.budget import PriceTable, builtin_prices
-from redraft.prompts import asking, coherence, decision, factual, qa, revision, summarization
+from redraft.prompts import coherence, decision, factual, qa, revision, summarization
 from redraft.prompts.contract import Prompt
 from redraft.runs.counting_model import CountingModel, TokenCounts
 from redraft.runs.driver import Driver
@@ -94,7 +94,7 @@ _STAGES: Mapping[str, tuple[str, Role]] = {
         for one in (factual.FACTS_FAITHFUL, factual.FACTS_OBJECTIVE, factual.FACTS_SIGNIFICANT)
     },
     **{one.name: (_BUILDING_FACTS[2], "judge") for one in factual.QUERYING.values()},
-    asking.WRITE_ANSWER.name: (_ANSWERING, "writer"),
+    qa.WRITE_ANSWER.name: (_ANSWERING, "writer"),
     decision.DECIDE.name: ("deciding", "decider"),
     factual.RULE_ON_FINDINGS.name: ("second looks", "judge"),
     **{one.name: ("revising", "writer") for one in (revision.CRITICIZE, revision.REVISE)},

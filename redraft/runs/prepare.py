@@ -25,8 +25,7 @@ from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
 from redraft.prompts.decision import DECIDE
 from redraft.prompts.factual import FACTUAL, RULE_ON_FINDINGS
-from redraft.prompts.origins import TRACE_SENTENCES
-from redraft.prompts.qa import JUDGING
+from redraft.prompts.qa import JUDGING, TRACE_SENTENCES
 from redraft.prompts.revision import CRITICIZE, REVISE
 from redraft.readers.parts import DocumentStretch, parted
 from redraft.report.history.results import document_read

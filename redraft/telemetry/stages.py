@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from types import ModuleType
 
 from redraft.errors import UsageError
-from redraft.prompts import asking, coherence, decision, factual, origins, qa, revision, summarization
+from redraft.prompts import coherence, decision, factual, qa, revision, summarization
 from redraft.prompts.contract import Prompt
 
 _ADDRESSES = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
@@ -53,11 +53,10 @@ _STAGES: Mapping[ModuleType, str] = {
     coherence: "judging",
     decision: "deciding",
     revision: "revising",
-    origins: "tracing",
-    asking: "answering",
 }
 _OF = {one.name: stage for where, stage in _STAGES.items() for one in vars(where).values() if isinstance(one, Prompt)}
-STAGES = (*dict.fromkeys(_STAGES.values()), OTHER)
+_OF |= {qa.TRACE_SENTENCES.name: "tracing", qa.WRITE_ANSWER.name: "answering"}
+STAGES = (*dict.fromkeys([*_STAGES.values(), *_OF.values()]), OTHER)
 
 
 def stage_of(prompt: str) -> str:

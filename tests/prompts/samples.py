@@ -9,7 +9,7 @@ import pytest
 from pydantic import BaseModel
 
 from redraft.domain import Task
-from redraft.prompts import asking, coherence, decision, factual, origins, qa, revision, summarization
+from redraft.prompts import coherence, decision, factual, qa, revision, summarization
 from redraft.prompts.book import PROMPTS, SETS, PromptBook
 from redraft.prompts.contract import Lines
 from redraft.prompts.tags import TaggedItem, Tags
@@ -214,8 +214,8 @@ GIVEN: dict[str, BaseModel] = {
             coherence.SummarySentence(id=3, place="2 of 2", sentence="Ann left."),
         ],
     ),
-    "trace_sentences": origins.TraceGiven(
-        places=[origins.Place(id=7, passage="The lamp went out."), origins.Place(id=3, passage="It was 1924.")],
+    "trace_sentences": qa.TraceGiven(
+        places=[qa.Place(id=7, passage="The lamp went out."), qa.Place(id=3, passage="It was 1924.")],
         sentences=[
             qa.Statement(id=7, before="Hester came.", sentence="She put it out."),
             qa.Statement(id=3, before="Ann came.", sentence="Then she left."),
@@ -238,7 +238,7 @@ GIVEN: dict[str, BaseModel] = {
             qa.AnswerPair(id=3, question="Who left?", reference="Nobody.", answer="No one."),
         ]
     ),
-    "write_answer": asking.AnswerGiven(
+    "write_answer": qa.AnswerGiven(
         passages=["The lamp went out.", "It was 1924."], question="Who put it out?", words=120
     ),
     "prefer_summary": coherence.PreferGiven(

@@ -16,13 +16,11 @@ from pydantic import BaseModel, ValidationError
 from redraft.domain import Task, TextKind
 from redraft.errors import PromptError, UsageError
 from redraft.prompts import summarization
-from redraft.prompts.asking import WRITE_ANSWER
 from redraft.prompts.book import PROMPTS, SETS, PromptBook, neutralize
 from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
 from redraft.prompts.contract import GivenModel, Prompt, SummaryText
 from redraft.prompts.factual import FACTUAL, RULE_ON_FINDINGS, SPLIT_FACTS
-from redraft.prompts.origins import TRACE_SENTENCES
-from redraft.prompts.qa import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, JUDGING
+from redraft.prompts.qa import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS, JUDGING, TRACE_SENTENCES, WRITE_ANSWER
 from redraft.settings import DraftConfig
 from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, rendered
 

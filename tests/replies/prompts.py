@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.domain import Level
-from redraft.prompts import asking, coherence, decision, factual, origins, qa, summarization
+from redraft.prompts import coherence, decision, factual, qa, summarization
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FactsGiven
@@ -102,8 +102,8 @@ def _cases() -> dict[str, Case]:
         looks=0,
         requests=3,
     )
-    places = [origins.Place(id=n, passage=f"{one} had a lamp.") for n, one in enumerate(NAMES, 1)]
-    trace = origins.TraceGiven(places=places, sentences=_STATEMENTS)
+    places = [qa.Place(id=n, passage=f"{one} had a lamp.") for n, one in enumerate(NAMES, 1)]
+    trace = qa.TraceGiven(places=places, sentences=_STATEMENTS)
     at, found = Tags(from_summary), Tags(decide)
     opinion = lambda n: {"reason": f"{NAMES[n]} it is.", "verdict": "pass" if n % 2 else "fail"}  # noqa: E731
     said: dict[str, tuple[BaseModel, Json]] = {
@@ -211,7 +211,7 @@ def _cases() -> dict[str, Case]:
             ),
         ),
         "write_answer": (
-            asking.AnswerGiven(document="They lit it.", question="Who lit it?", words=120),
+            qa.AnswerGiven(document="They lit it.", question="Who lit it?", words=120),
             {
                 "answered": True,
                 "sentences": [

@@ -11,7 +11,7 @@ from redraft import DraftConfig, Limits
 from redraft.agents import tracer
 from redraft.errors import BudgetError, RunError, UsageError
 from redraft.llm.base import FunctionModel, Line, Request
-from redraft.prompts.origins import AllSources, Sources
+from redraft.prompts.qa import AllSources, Sources
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.runs import lineage
 from redraft.runs.lineage import foreseen
