@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import httpx2
 
+from redraft.llm.addresses import OPENAI, shown_name
 from redraft.text.sanitizer import one_line
 
 _MOST_BYTES = 4 * 1024 * 1024
@@ -29,7 +30,11 @@ class ModelServer:
         """Servers on this machine are asked without the environment's proxy."""
         self.url = url.rstrip("/")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = httpx2.Client(timeout=seconds, follow_redirects=False, headers=headers, trust_env=by_proxy)
+        # Reading the certificates takes longer than the request does.
+        checked = by_proxy or self.url.startswith("https:")
+        self._client = httpx2.Client(
+            timeout=seconds, follow_redirects=False, headers=headers, trust_env=by_proxy, verify=checked
+        )
         self.gone = False
         """Whether it did not answer at all."""
 
@@ -90,6 +95,11 @@ class Port:
         """Return the address of its models."""
         return f"http://127.0.0.1:{self.number}/v1"
 
+    @property
+    def prefix(self) -> str:
+        """Return what the names of its models begin with."""
+        return f"{self.kind.lower().replace(' ', '-')}/"
+
 
 USUAL = (Port("Ollama", 11434), Port("llama.cpp", 8080), Port("vLLM", 8000), Port("LM Studio", 1234))
 
@@ -100,6 +110,19 @@ class LocalServer:
 
     port: Port
     models: tuple[str, ...] | None
+
+
+def names_for_people(names: Collection[str]) -> dict[str, str]:
+    """Return the models at this machine's usual ports among `names`: without the server unless two have the same
+    name."""
+    found = {
+        name: (name.removeprefix(port.prefix), port) for port in USUAL for name in names if name.startswith(port.prefix)
+    }
+    own = [model for model, _ in found.values()]
+    return {
+        name: model if own.count(model) == 1 else shown_name(f"{OPENAI}:{model}", port.url)
+        for name, (model, port) in found.items()
+    }
 
 
 def local_servers(ports: Sequence[Port]) -> list[LocalServer]:

@@ -18,8 +18,10 @@ from redraft.errors import UsageError
 from redraft.fields import checked
 from redraft.lab.doctor.checkup import DOCTOR
 from redraft.lab.experiments.published import read_file_of_results
+from redraft.llm.addresses import OPENAI
+from redraft.llm.servers import names_for_people
 from redraft.report.history.summaries import RunSummary
-from redraft.report.pages.report import ReportSection, sections
+from redraft.report.pages.report import ReportSection, Results, sections
 from redraft.sources import MOST_BYTES, read_file
 from redraft.store.connection import off_loop
 from redraft.studio.context import context_of, work_of
@@ -35,7 +37,7 @@ from redraft.studio.experiment_work import (
     progress_of,
     status_in,
 )
-from redraft.studio.form import table_on_page
+from redraft.studio.form import results_on_page, with_names
 from redraft.studio.run_views import RunFilter, RunRows
 from redraft.studio.start import Sent, is_form, json_of, sent_with
 
@@ -210,8 +212,16 @@ def ordered(folder: Path, name: str) -> ExperimentOrder:
 def drawn(folder: Path, names: Sequence[str]) -> tuple[ReportSection, ...]:
     """Return the tables of some experiments with their pictures, those of the same kind side by side."""
     found = {name: one / _TABLES for name, one in _folders(folder).items() if (one / _TABLES).is_file()}
-    read = [read_file_of_results(found[name], name) for name in names if name in found]
-    return sections([replace(one, tables=tuple(map(table_on_page, one.tables))) for one in read])
+    return sections([_shown_results(found[name], name) for name in names if name in found])
+
+
+def _shown_results(file: Path, name: str) -> Results:
+    order = order_in(file.parent)
+    known = names_for_people({*order.asked.models, *order.asked.judges}) if order else {}
+    # Settings have the name that the server has been asked for.
+    known |= {f"{OPENAI}:{one.partition('/')[2]}": shown for one, shown in known.items()}
+    found = read_file_of_results(file, name, lambda one: replace(one, rows=with_names(one.rows, known)))
+    return results_on_page(found, known)
 
 
 def picture(folder: Path, name: str, file: str) -> bytes:

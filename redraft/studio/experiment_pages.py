@@ -18,6 +18,7 @@ from redraft.studio.context import context_of, read
 from redraft.studio.endpoints import problem_of
 from redraft.studio.experiment_orders import KINDS, ExperimentBody, ExperimentPlan, plan_table, unpriced
 from redraft.studio.form import groups, on_page
+from redraft.studio.models import look
 from redraft.studio.orders import rubric_lines
 from redraft.studio.pages import ListPage, page
 from redraft.studio.start import KEPT, Sent, offer_of, sent_with
@@ -57,6 +58,7 @@ def _of_paper(name: str) -> Mapping[str, Any]:
 
 async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
     status, said = problem_of(problem, on_page) if problem else (200, None)
+    await look(request)
     offered = await offer_of(request)
     settings = [
         group._replace(controls=tuple(one for one in group.controls if one.name not in _SHOWN))

@@ -16,7 +16,7 @@ from pydantic_core import PydanticUndefined
 
 from redraft.fields import Section, option_of
 from redraft.prompts.book import SETS
-from redraft.report.pages.report import ShownTable
+from redraft.report.pages.report import Results, ShownTable
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 from redraft.text.sanitizer import scrubbed
 
@@ -178,11 +178,21 @@ def on_page(text: str, names: Mapping[str, str] = MappingProxyType({})) -> str:
         text = f"{labels[found[1]]}{f' ({found[2]})' if found[2] else ''}: {text[found.end() :]}"
     for pattern, said in _SENTENCES:
         text = pattern.sub(said, text)
-    if others := sorted((name for name, shown in names.items() if name != shown), key=len, reverse=True):
-        # In one pass: a name for people may have another model's name in it.
-        any_of_them = rf"(?<![\w:.-])(?:{'|'.join(map(re.escape, others))})(?![\w:/-]|\.\w)"
-        text = re.sub(any_of_them, lambda found: names[found[0]], text)
-    return _SETTING.sub(_label, _COMMAND.sub(_next_step, text))
+    return _SETTING.sub(_label, _COMMAND.sub(_next_step, with_names(text, names)))
+
+
+def with_names(value: Any, names: Mapping[str, str]) -> Any:
+    """Return a text, or the texts in a structure, with models by their names for people."""
+    if isinstance(value, dict):
+        return {key: with_names(one, names) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return tuple(with_names(one, names) for one in value)
+    others = sorted((name for name, shown in names.items() if name != shown), key=len, reverse=True)
+    if not others or not isinstance(value, str):
+        return value
+    # In one pass: a name for people may have another model's name in it.
+    any_of_them = rf"(?<![\w:.-])(?:{'|'.join(map(re.escape, others))})(?![\w/-]|[:.]\w)"
+    return re.sub(any_of_them, lambda found: names[found[0]], value)
 
 
 _SAID = frozenset(
@@ -206,6 +216,10 @@ def in_page_words(value: V, names: Mapping[str, str]) -> V:
             said[name] = next((f"{names[own]}{one[len(own) :]}" for own in _begun_by(one, names)), one)
         elif name in _SAID and isinstance(one, tuple):
             said[name] = tuple(on_page(each, names) for each in one)
+        elif name in ("settings", "judging") and isinstance(one, dict):
+            said[name] = with_names(one, names)
+        elif name == "settings" and isinstance(one, tuple):
+            said[name] = tuple(each.model_copy(update={"values": with_names(each.values, names)}) for each in one)
         elif name in _SAYING and isinstance(one, tuple):
             said[name] = tuple(in_page_words(each, names) if isinstance(each, BaseModel) else each for each in one)
         elif name in _SAYING and isinstance(one, BaseModel):
@@ -220,6 +234,13 @@ def _begun_by(label: str, names: Mapping[str, str]) -> list[str]:
 def error_on_page(error: Mapping[str, str] | None) -> dict[str, str] | None:
     """Return a stored error as the pages show it."""
     return {name: on_page(scrubbed(str(value))) for name, value in error.items()} if error else None
+
+
+def results_on_page(found: Results, names: Mapping[str, str]) -> Results:
+    """Return the results of an experiment with tables that speak as the pages do, and models by their names for
+    people."""
+    said = {name: with_names(getattr(found, name), names) for name in ("about", "headline", "settings", "verdict")}
+    return replace(found, tables=tuple(map(table_on_page, found.tables)), **said)
 
 
 def table_on_page(shown: ShownTable) -> ShownTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 
 from pydantic import BaseModel
@@ -18,6 +19,8 @@ from redraft.studio.endpoints import Endpoint
 
 _MOST_MODELS = 200
 _FREE = Price(prompt=0, completion=0)
+_PATIENCE = 0.3
+_searches: set[asyncio.Task[LocalServers]] = set()
 
 
 class ModelLine(Entry):
@@ -96,12 +99,23 @@ async def listed(request: Request) -> ModelList:
 
 async def local(request: Request) -> LocalServers:
     """Search for model servers on this machine. Afterwards, requests can name their models, which get no key."""
-    context = context_of(request)
+    return await _looked(context_of(request))
+
+
+async def look(request: Request) -> None:
+    """Search for them as well, but wait for slow servers no longer than a page may: the search goes on."""
+    task = asyncio.create_task(_looked(context_of(request)))
+    _searches.add(task)
+    task.add_done_callback(_searches.discard)
+    await asyncio.wait({task}, timeout=_PATIENCE)
+
+
+async def _looked(context: StudioContext) -> LocalServers:
     found = await off_loop(servers.local_servers, servers.USUAL)
     lines, usable = [], {}
     for one in found:
         ids = (one.models or ())[:_MOST_MODELS]
-        names = {f"{one.port.kind.lower().replace(' ', '-')}/{each}": each for each in ids}
+        names = {f"{one.port.prefix}{each}": each for each in ids}
         for name, each in names.items():
             usable[name] = ModelSettings(model=f"{OPENAI}:{each}", base_url=one.port.url, key_env=NO_KEY, price=_FREE)
         models = tuple(LocalModel(name=name, model=each) for name, each in names.items())

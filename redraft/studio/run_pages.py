@@ -34,6 +34,7 @@ from redraft.studio.context import context_of, read, run_of, work_of
 from redraft.studio.contracts import BatchStart, Status
 from redraft.studio.endpoints import problem_of
 from redraft.studio.form import error_on_page, groups, in_page_words, on_page
+from redraft.studio.models import look
 from redraft.studio.orders import BatchBody, WantedRuns, limits_of, other_settings, refuse_unpriced, rubric_lines
 from redraft.studio.pages import page
 from redraft.studio.run_actions import Fork, delete, forked, result_round, settings_given
@@ -78,6 +79,7 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
         values[KEPT], kept = "", ()
     parts = {part_read(one.notes) for one in kept}
     goals = dict(given.get("goals") or {name: f"{least:g}" for name, least in DEFAULT_GOALS.items()})
+    await look(request)
     offered = await offer_of(request)
     shared: dict[str, Any] = {"offer": offered, "goals": goals, "groups": groups(tuple(offered.models)), "kept": kept}
     shared["kept_part"] = parts.pop() if len(parts) == 1 else ""

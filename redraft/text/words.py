@@ -13,7 +13,7 @@ UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U0
 WORD = pattern(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’\-.,][^\W{UNSPACED}]+)*")
 _UNSPACED_LETTER = pattern(f"[{UNSPACED}]")
 _BEGINNING = 20_000
-_SMALL_COST = 0.001
+_TEN_CENTS, _SMALL_COST = 0.1, 0.001
 _STEMMERS = {
     "ar": "arabic",
     "ca": "catalan",
@@ -59,7 +59,7 @@ def dollars(cost: float | None) -> str:
     """Return a cost in US dollars: with two decimals, or more if it is small. None is an unknown cost."""
     if not cost:
         return "unknown" if cost is None else "free"
-    whole, _, rest = f"{cost:,.{2 if cost >= 1 else 4 if cost >= _SMALL_COST else 6}f}".partition(".")
+    whole, _, rest = f"{cost:,.{2 if cost >= _TEN_CENTS else 4 if cost >= _SMALL_COST else 6}f}".partition(".")
     return f"${whole}.{rest.rstrip('0').ljust(2, '0')}"
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import socket
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,7 @@ from redraft.store.store import Store
 from redraft.studio.models import LocalServers, ModelList
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer
-from tests.studio.served import Served, at_rest, begin, served
+from tests.studio.served import Served, at_rest, begin, served, until
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -58,6 +60,53 @@ def test_what_answers_on_this_machine_is_listed_used_and_gets_no_key(
     assert all("sk-secret" not in one.authorization for one in near.seen)
     with Store(at.told.database) as store:
         assert store.runs.get(done["run"]).settings.base_url == near.base_url
+
+
+@pytest.mark.slow
+def test_a_new_run_and_a_new_experiment_offer_what_answers_on_this_machine_and_wait_for_no_slow_server(
+    at: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, go_on = servers.local_servers(servers.USUAL), threading.Event()
+    monkeypatch.setattr(servers, "local_servers", lambda ports: go_on.wait(20) and found)
+    offered = 'value="lm-studio/qwen3:latest"'
+    with at.client() as client:
+        for path in ("/runs/new", "/experiments/new"):
+            assert offered not in client.get(path).text, "the page came before the server's answer"
+        go_on.set()
+        for path in ("/runs/new", "/experiments/new"):
+            until(lambda: offered in client.get(path).text)  # noqa: B023
+
+
+def test_models_of_this_machine_have_the_servers_name_only_where_it_tells_them_apart() -> None:
+    names = {"ollama/q:latest", "ollama/both", "lm-studio/both", "strong"}
+    assert servers.names_for_people(names) == {
+        "ollama/q:latest": "q:latest",
+        "ollama/both": "both (on this machine, port 11434)",
+        "lm-studio/both": "both (on this machine, port 1234)",
+    }
+
+
+@pytest.mark.slow
+def test_an_experiment_and_the_settings_of_a_run_call_models_of_this_machine_as_other_pages_do(at: Served) -> None:
+    with at.client() as client:
+        client.get("/api/models/local")
+        asked = {
+            "kind": "grid",
+            "name": "one",
+            "models": "lm-studio/qwen3:latest",
+            "judges": "extractive",
+            "metrics": "spread",
+        }
+        files = {"file": ("a.md", b"# One\n\n" + b"The lamp burned in the tower of Sarn. " * 20)}
+        assert client.post("/api/experiments", data=asked, files=files).status_code == 201
+        until(lambda: client.get("/api/experiments/one/progress").json()["status"] != "running")
+        page = client.get("/experiments/one").text
+        assert ('dir="auto">qwen3:latest</td>' in page, re.findall("(?:openai:|lm-studio/)qwen3", page)) == (True, [])
+        run = re.search(r'<a href="/runs/([0-9a-f]{8})"', page)
+        assert run
+        assert (
+            "openai:qwen3" not in client.get(f"/runs/{run[1]}").text.partition('id="about"')[2].partition("<script")[0]
+        )
 
 
 def test_a_key_is_named_and_never_shown(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:

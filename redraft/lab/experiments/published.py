@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -161,8 +161,9 @@ def _files(place: str) -> Iterator[tuple[Path, str]]:
         yield one, place if one.parent == path else f"{place.rstrip('/')}/{one.parent.name}"
 
 
-def read_file_of_results(path: Path, called: str) -> Results:
-    """Return the results in a file. An error names the file and the field."""
+def read_file_of_results(path: Path, called: str, named: Callable[[Table], Table] = lambda one: one) -> Results:
+    """Return the results in a file; `named` gives the tables other names before pictures are drawn. An error names the
+    file and the field."""
     try:
         stored = StoredResults.model_validate_json(read_file(path, MOST_BYTES))
     except OSError as error:
@@ -178,7 +179,7 @@ def read_file_of_results(path: Path, called: str) -> Results:
         ) from error
     title = _said(stored.title or stored.experiment or called)
     about, headline = tuple(map(_said, stored.about)), tuple(map(_said, stored.headline))
-    tables = list(said_once((one.table() for one in stored.tables), (*about, *headline)))
+    tables = [named(one) for one in said_once((one.table() for one in stored.tables), (*about, *headline))]
     shown, said = tuple(_shown(stored.experiment, one) for one in tables), verdict(stored.experiment, tables)
     name = one_line(stored.experiment)
     return Results(name, one_line(called), title, about, headline, stored.settings, shown, said)

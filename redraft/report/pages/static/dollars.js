@@ -2,6 +2,6 @@
 
 export function dollars(cost) {
   if (!cost) return cost === null ? "unknown" : "free";
-  const most = cost >= 1 ? 2 : cost >= .001 ? 4 : 6;
+  const most = cost >= .1 ? 2 : cost >= .001 ? 4 : 6;
   return cost.toLocaleString("en", { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: most });
 }
