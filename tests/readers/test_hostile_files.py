@@ -191,9 +191,7 @@ def damaged_book(damaged: int) -> bytes:
 @pytest.mark.nightly
 def test_a_file_of_which_too_little_is_read_is_refused_unless_that_will_do() -> None:
     assert load_bytes(damaged_book(0), "a.epub").notes == ()
-    with pytest.raises(
-        DocumentError, match=r"OEBPS/c0.xhtml, 0 were read \(0%\); in all \d\d% of the file"
-    ) as caught:
+    with pytest.raises(DocumentError, match=r"OEBPS/c0.xhtml, 0 were read \(0%\); in all \d\d% of the file") as caught:
         load_bytes(damaged_book(1), "a.epub")
     assert caught.value.place == "a.epub"
     assert "partial=" in caught.value.hint
