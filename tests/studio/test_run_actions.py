@@ -212,6 +212,7 @@ def test_a_request_without_goals_has_none_and_one_that_was_not_met_stays_open(cl
     assert dossier["run"]["refinement"]["goals"] == {}
     [asked] = [one for one in dossier["findings"] if one["metric"] == "review"]
     assert (asked["state"], asked["explanation"]) == ("open", "Say how it ends.")
+    assert '<p dir="auto">Request not met: “Say how it ends.” in revision 1: ' in client.get(f"/runs/{run}").text
 
 
 def test_a_run_says_which_chapters_it_read(client: httpx.Client) -> None:
