@@ -215,7 +215,9 @@ async def test_input_that_is_changed_amid_a_run_is_refused(court: Court, change:
         put_back = {name: task.get(name, []) for name in change}
         if "metrics" not in change:
             await graph.aupdate_state(thread, put_back, as_node="draft")
-            assert (await graph.ainvoke(None, thread, context=session))["stop"]
+            state = await graph.ainvoke(None, thread, context=session)
+            # It waits once more before it judges a revision.
+            assert (state if state["stop"] else await graph.ainvoke(None, thread, context=session))["stop"]
 
 
 JUDGING = JudgeConfig(metrics=("coverage",))
