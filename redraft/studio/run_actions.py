@@ -112,7 +112,7 @@ class Fork(RequestBody):
     """The maximum number of revisions; by default as many as the run was allowed."""
     review: bool = False
     judge: str | None = Field(default=None, max_length=200)
-    """The model that judges; by default the judges of the run, or else the model that writes."""
+    """The model that judges; by default the judges of the run, or else the model of the run."""
     allow_self_check: bool = False
     words: int | None = Field(default=None, ge=10, le=1_000_000)
     """The length of the summary; by default that of the run."""
@@ -150,7 +150,7 @@ def forked(store: Store, run: Run, asked: Fork, work: Work, models: Models) -> P
         tables = {} if asked.judge == EXTRACTIVE else {asked.judge: known_model(asked.judge, models)}
         judging = judging.model_copy(update={"judges": (asked.judge,), "models": {**judging.models, **tables}})
     writer = writer_settings(asked.model, models) if asked.model else {}
-    if writer and run.judging and not judging.judges:
+    if writer and not judging.judges:
         # The judge keeps its address: without it, the document would go to the provider that the name stands for.
         before = run.settings.model
         tables = {} if before == EXTRACTIVE else {before: settings_of_writer(run.settings)}

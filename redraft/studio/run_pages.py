@@ -25,7 +25,7 @@ from redraft.report.pages.assets import template
 from redraft.report.pages.dossier import view
 from redraft.report.pages.formatting import packed, page_data
 from redraft.runs.dry_run import CostEstimate, spending_of
-from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, RefineConfig
+from redraft.settings import DEFAULT_GOALS, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -218,9 +218,13 @@ async def _refine(
     context = context_of(request)
     if plan:
         names = shown_names(plan.prepared.settings, plan.order.judging)
+        judges = plan.order.judging.judges if plan.order.judging else ()
         values |= {"names": names, "notes": [on_page(note, names) for note in plan.warnings]}
+        values |= {"writer": plan.prepared.settings.model, "judged_by": judges or (plan.prepared.settings.model,)}
     values["not_understood"] = NOT_UNDERSTOOD
-    values |= {"models": (EXTRACTIVE, *context.models), "limits": limits_of(context.config.limits, asked.max_cost)}
+    await look(request)
+    offered = await offer_of(request)
+    values |= {"models": offered.models, "limits": limits_of(context.config.limits, asked.max_cost)}
     return page(request, "refine", "runs", status, asked=asked, plan=plan, problem=shown, **values)
 
 
@@ -256,6 +260,7 @@ def _to_refine(store: Store, run: Run, asked: Fork) -> Mapping[str, Any]:
         "prompts": run.settings.prompts,
         "words": asked.words or run.settings.words or "",
         "self_check": asked.allow_self_check or bool(run.refinement and run.refinement.allow_self_check),
+        "was_judged": run.judging is not None,
         "judges": run.judging.judges if run.judging and run.judging.judges else (run.settings.model,),
         "offered": tuple(one.name for one in metrics(names(own), own) if one.aim),
     }

@@ -77,6 +77,26 @@ def test_a_new_run_and_a_new_experiment_offer_what_answers_on_this_machine_and_w
             until(lambda: offered in client.get(path).text)  # noqa: B023
 
 
+@pytest.mark.slow
+def test_the_form_to_refine_offers_what_answers_on_this_machine_and_a_judge_of_its_own_goes_on_judging(
+    at: Served, near: ChatServer
+) -> None:
+    with at.client() as client:
+        written = begin(client, words=40)
+        at_rest(client, written)
+        page = client.get(f"/runs/{written}/refine").text
+        assert page.count('value="lm-studio/qwen3:latest"') == 2, "as the model that revises and as the judge"
+        assert '<option value="">the model of this run: extractive</option>' in page
+        form = {"model": "lm-studio/qwen3:latest", "goal.coverage": "0.9", "rounds": "1"}
+        plan = client.post(f"/runs/{written}/refine", data=form | {"act": "plan"}).text
+        by = re.findall("<p>Revised by <bdi>(.*?)</bdi>, judged by <bdi>(.*?)</bdi>.</p>", plan)
+        assert by == [(f"qwen3:latest (on this machine, port {near.port})", "extractive")]
+        begun = client.post(f"/runs/{written}/refine", data=form | {"act": "start"}).headers["location"]
+        at_rest(client, run := begun.rpartition("/")[2])
+        told = client.get(f"/api/runs/{run}/dossier").json()["run"]
+        assert (told["settings"]["model"], told["judging"]["judges"]) == ("openai:qwen3:latest", ["extractive"])
+
+
 def test_models_of_this_machine_have_the_servers_name_only_where_it_tells_them_apart() -> None:
     names = {"ollama/q:latest", "ollama/both", "lm-studio/both", "strong"}
     assert servers.names_for_people(names) == {
