@@ -6,6 +6,7 @@ import re
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -333,3 +334,11 @@ def started(code: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
             yield process
         finally:
             process.kill()
+
+
+def wait_until_free(store: Store, run: str) -> None:
+    """Wait until a database server has noticed that the process that held a run is gone."""
+    until = time.monotonic() + 30
+    while store.is_claimed(run):
+        assert time.monotonic() < until, f"run {run} is still claimed"
+        time.sleep(0.01)

@@ -30,6 +30,7 @@ from tests.store.support import (
     run,
     started,
     typed,
+    wait_until_free,
 )
 
 _WORKING = """
@@ -156,6 +157,7 @@ def test_a_run_that_is_being_worked_on_is_refused_and_so_are_those_beside_it(sto
             with pytest.raises(RunError, match="in use"):
                 store.forget(runs, documents=documents)
         assert dump(place) == before
+    wait_until_free(store, "abc123")
     store.forget(["fork-of-abc123", "abc123"])
 
 
@@ -173,6 +175,7 @@ def test_a_text_may_be_needed_by_a_run_at_work_before_any_row_names_it(store: St
     with started(_WORKING, place, "at-work"):
         assert store.forget(["fork-of-abc123"]).texts == 0
         store.documents.text(pieced := store.documents.add_text("The first draft."))
+    wait_until_free(store, "at-work")
     assert store.forget(["abc123"]).texts > 0
     with pytest.raises(StoreError, match="no text"):
         store.documents.text(pieced)

@@ -20,7 +20,7 @@ from redraft.store.batches import Batch, NewItem
 from redraft.store.store import Store
 from tests import postgres
 from tests.postgres import needs_postgres
-from tests.store.support import call, document, fill, plain, run, started
+from tests.store.support import call, document, fill, plain, run, started, wait_until_free
 
 pytestmark = needs_postgres
 _SECRET = "s3cret%2Fword"
@@ -309,6 +309,7 @@ def test_a_claim_keeps_others_out_and_ends_with_its_process(address: str) -> Non
             assert store.is_claimed("abc123")
             with pytest.raises(RunError, match="in use by another process"), store.claim("abc123"):
                 raise AssertionError
+        wait_until_free(store, "abc123")
         with store.claim("abc123"):
             assert store.is_claimed("abc123")
             with pytest.raises(RunError, match="in use by another process"), store.claim("abc123"):
