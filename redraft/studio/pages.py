@@ -11,6 +11,7 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.domain import Document, ReviewQuestion, Span
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import MEANINGS
@@ -18,10 +19,12 @@ from redraft.fields import checked
 from redraft.report.dossier.comparison.build import read_beside
 from redraft.report.dossier.contents import PlaceEntry, Places
 from redraft.report.history.certificates import in_words, packaged, self_checked
-from redraft.report.history.results import document_read, told_of_requests
+from redraft.report.history.requests import told_of_requests
+from redraft.report.history.results import document_read
 from redraft.report.history.summaries import shown_names
 from redraft.report.pages import comparison
 from redraft.report.pages.assets import template
+from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import api as studio_api
@@ -128,6 +131,7 @@ async def _review(request: Request, given: Review | None = None, problem: str = 
     values: dict[str, Any] = {"run": found.id, "question": question, "title": document.title, "earlier": earlier}
     values |= {"given": given or Review(), "part": part_read(document.notes), "places": _places(document, question)}
     values["self_check"] = bool(self_checked(found))
+    values["not_understood"] = NOT_UNDERSTOOD if found.settings.model == EXTRACTIVE else ""
     return page(request, "review", "runs", 422 if problem else 200, problem=problem or question["problem"], **values)
 
 

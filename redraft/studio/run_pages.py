@@ -25,7 +25,7 @@ from redraft.report.pages.assets import template
 from redraft.report.pages.dossier import view
 from redraft.report.pages.formatting import packed, page_data
 from redraft.runs.dry_run import CostEstimate, spending_of
-from redraft.settings import DEFAULT_GOALS, RefineConfig
+from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -221,7 +221,7 @@ async def _refine(
         judges = plan.order.judging.judges if plan.order.judging else ()
         values |= {"names": names, "notes": [on_page(note, names) for note in plan.warnings]}
         values |= {"writer": plan.prepared.settings.model, "judged_by": judges or (plan.prepared.settings.model,)}
-    values["not_understood"] = NOT_UNDERSTOOD
+    values |= {"not_understood": NOT_UNDERSTOOD, "built_in": EXTRACTIVE}
     await look(request)
     offered = await offer_of(request)
     values |= {"models": offered.models, "limits": limits_of(context.config.limits, asked.max_cost)}

@@ -21,7 +21,7 @@ import pytest
 from redraft.cli.views.history import _request
 from redraft.domain import Became, Finding, PointAnswer, Round
 from redraft.graphs.review import reviewed
-from redraft.report.history.results import told_of_requests
+from redraft.report.history.requests import count_unmet, told_of_requests
 from redraft.store.store import Store
 from tests.cli.inside import Inside, keepers_court
 from tests.command import Done
@@ -121,7 +121,9 @@ def test_the_trace_and_the_result_say_whether_a_request_was_met(
     assert said == f"request: Say how it ends. · {says}"
     rounds = [replace(made, answers=(PointAnswer(asked.id, became, "no room"),))]
     store = Mock(spec=Store, judgments=Mock(of=lambda _: {"review": reviewed(None, [asked])}))
-    assert [*told_of_requests(store, rounds)] == [f"request {after}"]
+    told = [*told_of_requests(store, rounds), "request met: “Shorter.”"]
+    assert told[0] == f"request {after}"
+    assert count_unmet(told) == ("1 of 2 requests not met" if "not met" in after else "")
 
 
 @pytest.mark.nightly
@@ -134,6 +136,7 @@ def test_the_built_in_model_says_that_it_cannot_follow_a_request(tmp_path: Path)
     assert f"request: Say how the story ends. · not met: {why}" in said
     assert said.count("Say how the story ends.") == 1
     assert f"request not met: “Say how the story ends.” in revision 1: {why}\n" in alone.err
+    assert re.search("; 1 revision, [a-z]+; 1 of 1 request not met; ", alone.err)
     assert alone.json["requests"] == [f"request not met: “Say how the story ends.” in revision 1: {why}"]
     assert "requested by a person" not in said
     assert "added, but the built-in model cannot follow requests in words; see `redraft models`" in alone.err

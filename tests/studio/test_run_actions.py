@@ -74,6 +74,9 @@ def test_a_run_is_refined_with_a_request_of_ones_own_after_its_cost_is_shown(
 ) -> None:
     form = {"requests": "Name the auditor.\n\nSay how it ends.", "round": "0", "rounds": "1", "goal.coverage": "0.9",
             "allow_self_check": "true"}  # fmt: skip
+    note = re.search('<p class="drift" data-by="extractive">(.*?)</p>', client.get(f"/runs/{refined}/refine").text)
+    assert note
+    assert note[1] == "The built-in model cannot follow requests in words: choose another model that revises."
     before = client.get("/api/runs").json()["total"]
     planned = client.post(f"/runs/{refined}/refine", data={**form, "act": "plan"})
     assert planned.status_code == 200
@@ -212,7 +215,9 @@ def test_a_request_without_goals_has_none_and_one_that_was_not_met_stays_open(cl
     assert dossier["run"]["refinement"]["goals"] == {}
     [asked] = [one for one in dossier["findings"] if one["metric"] == "review"]
     assert (asked["state"], asked["explanation"]) == ("open", "Say how it ends.")
-    assert '<p dir="auto">Request not met: “Say how it ends.” in revision 1: ' in client.get(f"/runs/{run}").text
+    page = client.get(f"/runs/{run}").text
+    assert '<p dir="auto">Request not met: “Say how it ends.” in revision 1: ' in page
+    assert "1 of 1 request not met</span>." in page.partition('class="verdict-line"')[2].partition("</p>")[0]
 
 
 def test_a_run_says_which_chapters_it_read(client: httpx.Client) -> None:
@@ -285,7 +290,9 @@ def test_the_review_of_the_second_round_says_what_became_of_the_requests_of_the_
     run = begin(client, kind="refine", words=60, goals=goals, review=True, rounds=2, allow_self_check=True)
     assert at_rest(client, run)["status"] == "waiting"
     page = f"/runs/{run}/review"
-    assert "equest not met" not in client.get(page).text
+    first = client.get(page).text
+    assert "The built-in model cannot follow requests in words: keep this draft, then refine it and choose" in first
+    assert "equest not met" not in first
     client.post(page, data={"act": "go", "add": "Say how the story ends.\nName the auditor."})
     assert at_rest(client, run)["status"] == "waiting"
     text = client.get(page).text

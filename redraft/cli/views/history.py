@@ -12,7 +12,8 @@ from redraft.domain import GIVEN, REVIEW, Document, Finding, KeyFact, KeyFacts, 
 from redraft.evaluators.metric_info import is_unheard, withdrawn
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
-from redraft.report.history.results import Result, not_met
+from redraft.report.history.requests import not_met
+from redraft.report.history.results import Result
 from redraft.report.history.trace import RunTrace, Turn
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_said
 from redraft.text.sanitizer import one_line

@@ -12,6 +12,7 @@ from redraft.cli.terminal import json_text, prose, say, wrapped
 from redraft.domain import SHORTENED, Pack, Piece, Totals, TypedQuestions, why_stopped
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.report.history.certificates import UNCHECKED, Certificate
+from redraft.report.history.requests import count_unmet
 from redraft.runs.model_names import named_in, under_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfig, reads_prompts
 from redraft.text.columns import columns, padded
@@ -98,6 +99,7 @@ def _outcome(result: Result, output: str | None) -> str:
         shown = f"{metric} {before}{_or_none(value) if before else score(value)}"
         parts.append(f"{shown} ({', '.join(notes)})" if notes else shown)
     parts += [revisions(result)] if result.rounds[1:] else []
+    parts += filter(None, [count_unmet(result.requests)])
     if result.rounds or result.status not in ("done", "stopped"):
         parts.append(ended(result))
     line = "; ".join(parts)

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, ConfigDict
 from redraft.domain import Document, Lookup, Span
 from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedDict, ScrubbedLine
 from redraft.report.history.lineage import Stop
+from redraft.report.history.requests import count_unmet
 from redraft.settings import FIGURES
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sanitizer import one_line, scrubbed
@@ -456,11 +457,14 @@ class VerdictPart(NamedTuple):
     says: str
 
 
-def verdict(status: str, scores: Sequence[Score]) -> tuple[VerdictPart, ...]:
-    """Return the status unless the run is done, then every goal, or every score if there are no goals."""
+def verdict(status: str, scores: Sequence[Score], requests: Sequence[str] = ()) -> tuple[VerdictPart, ...]:
+    """Return the status unless the run is done, then every goal, or every score if there are no goals, and how many
+    requests were not met."""
     judged = [one for one in scores if one.metric not in FIGURES]
     parts = list(_parts(judged)) or ([VerdictPart("note", "", "not judged")] if status == "done" else [])
     parts[:1] = [one._replace(says=one.says[:1].upper() + one.says[1:]) for one in parts[:1]]
+    if unmet := count_unmet(requests):
+        parts.append(VerdictPart("missed", "✗", unmet))
     known = [VerdictPart("note", "", _STATES[status])] if status in _STATES else []
     return (*known, *parts)
 

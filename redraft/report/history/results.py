@@ -12,7 +12,6 @@ from pydantic_core import CoreSchema, core_schema, to_jsonable_python
 
 from redraft.domain import (
     NO_REVISION_OF,
-    REVIEW,
     SHORTENED,
     Document,
     Draft,
@@ -23,7 +22,6 @@ from redraft.domain import (
     KeyFacts,
     Pack,
     Piece,
-    PointAnswer,
     Round,
     Span,
     Totals,
@@ -33,6 +31,7 @@ from redraft.errors import RunError, UsageError
 from redraft.evaluators.metric_info import PREFERENCE, standing, withdrawn
 from redraft.report.entry import Entry
 from redraft.report.history.certificates import Certificate, certificates, self_checked
+from redraft.report.history.requests import told_of_requests
 from redraft.report.tables import data_frame, escaped, markdown_rows
 from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig
 from redraft.store.runs import Run, damage_named
@@ -425,34 +424,6 @@ def _chapters(store: Store, run: Run, outline: Document) -> Iterator[ChapterResu
     for one in store.chapters.of(run.id):
         span = one.chunk.span
         yield ChapterResult(one.title, span, pages_of(outline, span), read_result(store, one.run) if one.run else None)
-
-
-def not_met(answer: PointAnswer, made: Round) -> str:
-    """Return why a revision did not meet a person's request; empty if it did, or if the reviser did not say."""
-    if answer.became in ("fixed", ""):
-        return "" if made.accepted or not answer.became else made.reason or "the revision was not judged"
-    return answer.said or "no reason was given"
-
-
-def told_of_requests(store: Store, rounds: Sequence[Round]) -> Iterator[str]:
-    """Yield, in a line each, the outcome of each request; that of the last revision that tried it counts."""
-    said: dict[str, str] = {}
-    for made in rounds:
-        if REVIEW not in made.aims or made.base is None:
-            continue
-        reviewed = store.judgments.of(made.base).get(REVIEW)
-        asked = {one.id: one for one in reviewed.findings} if reviewed else {}
-        for answer in made.answers:
-            if answer.finding not in asked:
-                continue
-            wanted = one_line(asked[answer.finding].explanation, 100)
-            if why := not_met(answer, made):
-                said[wanted] = f"request not met: “{wanted}” in revision {made.number}: {one_line(why, 200)}"
-            else:
-                unsaid = "sent, but the reviser did not say whether it is met"
-                known = "met (as far as the reviser reports)" if answer.became else unsaid
-                said[wanted] = f"request {known}: “{wanted}”"
-    yield from said.values()
 
 
 def lost_rounds(store: Store, run: Run) -> list[int]:

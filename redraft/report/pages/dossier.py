@@ -123,7 +123,7 @@ def view(dossier: Dossier) -> dict[str, Any]:
     return {
         "sheets": STYLES,
         "d": dossier,
-        "verdict": verdict(dossier.run.status, dossier.scores),
+        "verdict": verdict(dossier.run.status, dossier.scores, dossier.requests),
         "views": tuple(_views(dossier)),
         "paragraphs": tuple(_paragraphs(dossier)),
         "findings": {one.number: one for one in dossier.findings},
