@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -79,7 +80,7 @@ def test_an_attack_notices(how: str, name: str, breach: str, monkeypatch: pytest
     for one in itertools.islice(first(attack, name), 2):
         # What is compared with is made by redraft as it is.
         for kind in world.KINDS:
-            if kind in one.name:
+            if re.search(rf"\b{kind}\b(?!\.)", one.name):
                 undisturbed(kind)
         with monkeypatch.context() as patch:
             patch.setattr(world, "start", broken)

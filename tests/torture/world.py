@@ -58,6 +58,8 @@ KINDS: dict[str, tuple[str, ...]] = {
         "300",
         "--chunk-tokens",
         "256",
+        "--strategy",
+        "hierarchical",
         "--refine",
         "-g",
         "coverage=0.3",
