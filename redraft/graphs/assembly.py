@@ -186,7 +186,7 @@ async def _tell_stage(job: Job) -> None:
     while waves and sum(waves) > left:
         waves[0] -= 1
         waves = waves if waves[0] else waves[1:]
-    job.observe(StageStarted(plan.strategy, left, tuple(waves)))
+    job.observe(StageStarted("drafting", left, tuple(waves)))
 
 
 def _finish(session: SessionProtocol | None) -> Node:

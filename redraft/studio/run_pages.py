@@ -148,9 +148,10 @@ async def run(request: Request) -> Response:
 
 
 def _comparable(all_of: Callable[[], list[RunSummary]], run: Status) -> list[RunSummary]:
-    """Return the other runs with a summary of the same document, newest first."""
+    """Return the other runs with a summary of the same document: the one it was started from, then the newest."""
     rows = (row for row in all_of() if row.document == run.document and row.run != run.run)
-    return [row for row in rows if row.words is not None and row.kind in run_views.DRAFTED][:_MOST_OFFERED]
+    summaries = [row for row in rows if row.words is not None and row.kind in run_views.DRAFTED - {"ask"}]
+    return sorted(summaries, key=lambda row: row.run != run.parent)[:_MOST_OFFERED] if run.kind != "ask" else []
 
 
 def _dossier_page(store: Store, status: Status, read_only: bool, others: Sequence[RunSummary]) -> str:

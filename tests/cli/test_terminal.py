@@ -64,10 +64,10 @@ def test_progress_is_a_live_line_on_a_terminal_and_plain_lines_on_a_dumb_one_and
     piped = command.run(*SUMMARIZE).err
 
     assert all(part in lively for part in ("\x1b[", "calls", "tokens"))
-    assert "drafting (hierarchical): " in piped
+    assert "drafting: " in piped
     assert "\x1b" not in piped
     assert "\x1b" not in dumb
-    assert "drafting (hierarchical): " in dumb
+    assert "drafting: " in dumb
     assert max(map(len, dumb.splitlines())) <= 80
 
 
@@ -145,15 +145,15 @@ def end(tally: ProgressTotals, label: str, *, cached: bool = False) -> None:
 
 def test_what_is_finished_is_counted_and_not_what_has_begun(clock: Clock) -> None:
     tally = ProgressTotals(began=0.0)
-    tally.take(StageStarted("hierarchical", 14))
+    tally.take(StageStarted("drafting", 14))
     for n in range(4):
         begin(tally, f"chunk {n}")
-    assert tally.line().startswith("drafting (hierarchical): 0 of 14 calls")
+    assert tally.line().startswith("drafting: 0 of 14 calls")
     clock.now = 42.0
     for n in range(2):
         end(tally, f"chunk {n}")
     end(tally, "chunk 9", cached=True)
-    assert tally.line().startswith("drafting (hierarchical): 3 of 14 calls · 42 s · about ")
+    assert tally.line().startswith("drafting: 3 of 14 calls · 42 s · about ")
     assert tally.line().endswith(" left · 1 cached · 30 tokens")
     assert "chunk" not in tally.line()
     # Each stage counts its own.
@@ -183,7 +183,7 @@ def test_a_failure_says_when_it_is_tried_again(clock: Clock) -> None:
 
 def test_the_estimate_counts_down(clock: Clock) -> None:
     tally = ProgressTotals()
-    tally.take(StageStarted("incremental", 10))
+    tally.take(StageStarted("drafting", 10))
     begin(tally, "chunk 1")
     clock.now = 20.0
     end(tally, "chunk 1")
@@ -206,7 +206,7 @@ def test_after_a_third_of_the_calls_the_estimate_is_within_a_factor_of_two(
     clock: Clock, waves: tuple[int, ...], calls: int, at_once: int
 ) -> None:
     tally = ProgressTotals()
-    tally.take(StageStarted("hierarchical", calls, waves))
+    tally.take(StageStarted("drafting", calls, waves))
     estimates: list[tuple[float, float]] = []
     number = itertools.count()
     for size in waves or (calls,):

@@ -132,13 +132,23 @@ def test_the_form_of_a_new_run_has_the_settings_of_an_earlier_one(client: httpx.
 
 
 def test_other_summaries_of_the_document_are_offered_for_comparison(client: httpx.Client, refined: str) -> None:
-    other = begin(client, words=30)
+    forked = client.post(f"/api/runs/{refined}/fork", json={"rounds": 1, "allow_self_check": True})
+    forked = forked.json()["run"]
+    other = begin(client, words=30, strategy="direct")
+    alike = begin(client, words=31, strategy="direct")
     elsewhere = begin(client, words=30, text=f"{chapter()} Of another document.")
-    for run in (other, elsewhere):
+    answered = client.post(f"/api/runs/{refined}/ask", json={"question": "Who keeps the ledger?"}).json()["run"]
+    for run in (forked, other, alike, elsewhere, answered):
         at_rest(client, run)
+    assert client.get(f"/api/runs/{answered}").json()["words"]
     page = client.get(f"/runs/{refined}").text
-    assert f'<option value="{other}">' in page
-    assert f'<option value="{elsewhere}">' not in page
+    offered = dict(re.findall('<option value="([0-9a-f]{8})">([^<]+)', page))
+    assert {forked, other, alike} <= offered.keys() and not {elsewhere, answered} & offered.keys()
+    assert re.search(r"words of 31 · 20\d\d-\d\d-\d\d \d\d:\d\d UTC", offered[alike]), offered
+    assert 'Another summary of this document <select name="run"><option value="' + alike in page
+    page = client.get(f"/runs/{forked}").text
+    assert f'Another summary of this document <select name="run"><option value="{refined}' in page, "its origin is first"
+    assert "Another summary of this document" not in client.get(f"/runs/{answered}").text
 
 
 def test_a_run_is_deleted_for_good(client: httpx.Client) -> None:

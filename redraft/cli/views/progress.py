@@ -134,7 +134,7 @@ class ProgressTotals:
             case RunStarted(run):
                 self.run = run
             case StageStarted(name, planned, waves):
-                self.stage, self.planned, self.waves = stage_name(name), planned, waves
+                self.stage, self.planned, self.waves = name, planned, waves
                 self.done = self.cached = 0
             case CallStarted(label, model, tokens=tokens):
                 self.running[label, model] = (time.monotonic(), tokens)
@@ -198,11 +198,6 @@ def _calls(number: int) -> str:
     return "1 call" if number == 1 else f"{number:,} calls"
 
 
-def stage_name(name: str) -> str:
-    """Return the display name of a stage."""
-    return f"drafting ({name})" if name in ("hierarchical", "incremental", "direct") else name
-
-
 @dataclass(frozen=True, slots=True)
 class Display:
     """An observer that displays events, and a context that pauses the display."""
@@ -253,7 +248,7 @@ def _plain() -> Observer:
         tally.take(event)
         if isinstance(event, StageStarted):
             planned = f": {_calls(event.planned)} planned" if event.planned else ""
-            terminal.say(f"{stage_name(event.name)}{planned}{f' (run {tally.run})' if tally.run else ''}")
+            terminal.say(f"{event.name}{planned}{f' (run {tally.run})' if tally.run else ''}")
         elif isinstance(event, PartDone):
             terminal.say(f"{event.number} of {event.of} done: {event.name}")
         elif isinstance(event, Noted):

@@ -15,6 +15,7 @@ from redraft.errors import DocumentError
 from redraft.readers.builder import TITLE_WIDTH, Anchor, Builder, ReadText, Run
 from redraft.readers.formats import MOST_ENTRIES
 from redraft.readers.matter import Extent
+from redraft.readers.parts import names_document
 from redraft.readers.pdf.layout import Edges, Paragraph, PdfLine, in_order, paragraphs
 from redraft.readers.pdf.lines import PageText
 from redraft.readers.recovery import size
@@ -235,13 +236,15 @@ class _PdfReader:
             self._builder.oddities.append(f"{_listed(self._unread)} cannot be read, and were left out")
 
     def _title(self, found: Sequence[Paragraph]) -> str:
-        """Return the title in the metadata, unless it is a file's name, else the largest heading on the first page."""
+        """Return the title in the metadata, unless it is a file's name, else the largest heading on the first page,
+        unless it is a chapter's."""
         said = one_line(self._file.get_metadata_value("Title") or "", TITLE_WIDTH)
         if said and not _NOISE.search(said):
             return said
         first = [one for one in found if one.parts[0][0] == 0 and one.kind == "heading"]
         largest = max(first, key=lambda one: one.size, default=None)
-        return one_line(largest.text, TITLE_WIDTH) if largest is not None else ""
+        beside = sum(one.kind == "heading" and one.size == largest.size for one in found) - 1 if largest else 0
+        return one_line(largest.text, TITLE_WIDTH) if largest and names_document(largest.text, beside) else ""
 
     def _language(self) -> str:
         """Return the language that the file declares; empty if there is none."""

@@ -92,7 +92,10 @@ export class Reading {
     this.map?.point(spans);
     reveal(this.root.querySelector(`[data-card="${number}"]`), "start");
     if (from !== "summary") reveal(document.getElementById(`s${number}`), "center");
-    if (from !== "document") this.showSource();
+    if (from !== "document") {
+      this.showSource();
+      uncover(this.root.querySelector(`[data-card="${number}"]`));
+    }
     if (!keep) remember(`#s${number}`);
     const sources = spans.length === 1 ? "1 source" : `${spans.length} sources`;
     say(`Sentence ${number}: ${sources}`);
@@ -176,6 +179,7 @@ export class Reading {
       this.map.point([[place[0], place[1]]]);
       this.pane.show(place[0], place[1]);
     }
+    uncover(element);
     if (!keep) remember(`#f${number}`);
     element.focus({ preventScroll: true });
   }
@@ -219,6 +223,11 @@ function reveal(element, where) {
   const box = element.getBoundingClientRect(), mine = around.getBoundingClientRect();
   if (where === "center" && box.top >= mine.top && box.bottom <= mine.bottom) return;
   around.scrollTop += box.top - mine.top - (where === "start" ? 8 : mine.height / 3);
+}
+
+/** Scroll no farther than it takes to see the whole element, or its beginning if there is no room for all of it. */
+function uncover(element) {
+  element?.scrollIntoView({ block: "nearest", behavior: "instant" });
 }
 
 function remember(hash) {

@@ -11,7 +11,7 @@ let fetching = 0, found = 0;
 
 const TOLD = {
   started: () => line("Started."),
-  stage: (told) => { stage.textContent = told.name; line(`${told.name}: about ${told.planned} calls`); },
+  stage: (told) => { stage.textContent = told.name; line(`${told.name}${told.planned ? `: about ${told.planned} ${told.planned === 1 ? "call" : "calls"}` : ""}`); },
   piece: (told) => { refresh(); line(`Part ${told.first_chunk + 1}${told.last_chunk > told.first_chunk ? `–${told.last_chunk + 1}` : ""}${told.level ? `, level ${told.level}` : ""}: ${told.words} words${told.flaw ? `. ${told.flaw}` : ""}`); },
   score: (told) => judged(`${told.metric.replaceAll("_", " ")} in round ${told.round}: ${told.score === null ? `no score. ${told.reason}` : score(told.score)}${told.self_check ? " (self-check)" : ""}`),
   finding: ({ finding }) => { found += 1; judged(`✗ ${finding.kind}${finding.sentence ? ` “${finding.sentence}”` : finding.question ? ` “${finding.question}”` : ""}`, "found"); },
