@@ -165,6 +165,12 @@ _PLAIN_HEADING = re.compile(
 )
 _OUTER_HEADING = re.compile(r"(?i)(?:book|part|volume|act)\b")
 
+_TITLE_LINE = re.compile(
+    r"([^\s\"'“”„‘’«»‹›「『][^\n]{0,78}(?<![.!?,;:。！？\s]))[ \t]*(?:\n[ \t]*by\b[^\n]*)?(?=\n[ \t]*\n|\s*\Z)",
+    re.IGNORECASE,
+)
+"""A line before a blank one, or before its author: no sentence, and no speech."""
+
 _WRAPPED, _FEW = 160, 3
 """Wrapped lines are shorter than this; a text with a few longer lines is not wrapped."""
 _HEADER = 5_000
@@ -232,7 +238,7 @@ def _plain_headings(text: str) -> Iterator[Heading]:
 
 def title_of(text: str, found: Sequence[Heading], name: str, markdown: bool) -> str:
     """Return the first top-level Markdown heading, else the title in a Project Gutenberg header, else a short first
-    line.
+    line of its own.
 
     The last resort is the file's name; a chapter's heading, or a line that credits the makers of the file, is not a
     title.
@@ -243,9 +249,9 @@ def title_of(text: str, found: Sequence[Heading], name: str, markdown: bool) -> 
     if "Project Gutenberg" in text[:_HEADER] and (said := _GUTENBERG_TITLE.search(text[:_HEADER])):
         return one_line(said[1], TITLE_WIDTH)
     begin = len(text) - len(text.lstrip())
-    first = one_line(text[begin : begin + 200].partition("\n")[0])
+    line = _TITLE_LINE.match(text, begin)
+    first = one_line(line[1]) if line else ""
     is_heading = bool(found) and found[0].at <= begin
-    is_title = 0 < len(first) <= 80 and first[-1] not in ".!?,;:" and not CREDIT.match(first)
-    if not markdown and is_title and not is_heading:
+    if not markdown and first and not CREDIT.match(first) and not is_heading:
         return first
     return one_line(Path(name).stem, TITLE_WIDTH) or name

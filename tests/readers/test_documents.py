@@ -316,7 +316,12 @@ def test_plain_sections_follow_each_other() -> None:
     [
         ("The Salt Ledger\n\nText.", "The Salt Ledger"),
         ("\n\n  The Salt Ledger  \n\nText.", "The Salt Ledger"),
+        ("The Salt Ledger\nby Hester Lamb\n\nText.", "The Salt Ledger"),
+        ("Salt\n", "Salt"),
         ("It was a dark night.\n\nText.", "the-tide"),
+        ("It was a dark night, and the lamp\nburned in the tower of Sarn.\n\nText.", "the-tide"),
+        ('"The shock must have busted it\n\nHe looked at the dial.', "the-tide"),
+        ("“The shock must have busted it\n\nHe looked at the dial.", "the-tide"),
         ("CHAPTER I\n\nIt was dark.\n", "the-tide"),
         (f"{'word ' * 30}\n\nText.", "the-tide"),
     ],

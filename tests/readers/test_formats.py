@@ -93,6 +93,17 @@ def test_a_sentence_over_two_pages_names_both_and_is_whole() -> None:
     assert place_of(found, Span(turn - 30, turn + 30)).startswith("pages 1-2, at ")
 
 
+@pytest.mark.parametrize(("first", "title"), [("Chapter 1: Venusport", "x"), ("Venusport", "Venusport")])
+def test_a_chapters_heading_is_no_title_of_a_pdf(first: str, title: str) -> None:
+    made = makers.new_pdf()
+    made.add_page()
+    for name in (first, "Chapter 2: The Lamp"):
+        makers.heading(made, name, 20)
+        made.set_font_size(11)
+        made.multi_cell(0, 5.5, "The lamp burned in the tower of Sarn, and nobody saw it. " * 9, align="J")
+    assert read("pdf", bytes(made.output())).title == title
+
+
 def test_a_title_that_the_running_heads_repeat_is_no_head() -> None:
     made = makers.new_pdf("The salt of Sarn")
     made.head = ""

@@ -160,7 +160,7 @@ def test_a_run_under_way_shows_its_progress_and_leads_to_its_end(
     run = begin(client, model="slow", words=60, text=text)
     page.goto(f"{at.url}/runs/{run}")
     until(lambda: int(page.evaluate("document.documentElement.dataset.calls ?? 0")) >= 2)
-    assert page.inner_text("[data-stage]") == "hierarchical"
+    assert page.inner_text("[data-stage]") == "drafting"
     assert page.evaluate("document.querySelector('[data-bar]').max") > 2
     assert page.is_visible("button:has-text('Stop')")
     slow.most += 2

@@ -143,11 +143,14 @@ def test_other_summaries_of_the_document_are_offered_for_comparison(client: http
     assert client.get(f"/api/runs/{answered}").json()["words"]
     page = client.get(f"/runs/{refined}").text
     offered = dict(re.findall('<option value="([0-9a-f]{8})">([^<]+)', page))
-    assert {forked, other, alike} <= offered.keys() and not {elsewhere, answered} & offered.keys()
+    assert {forked, other, alike} <= offered.keys()
+    assert not {elsewhere, answered} & offered.keys()
     assert re.search(r"words of 31 · 20\d\d-\d\d-\d\d \d\d:\d\d UTC", offered[alike]), offered
     assert 'Another summary of this document <select name="run"><option value="' + alike in page
     page = client.get(f"/runs/{forked}").text
-    assert f'Another summary of this document <select name="run"><option value="{refined}' in page, "its origin is first"
+    assert f'Another summary of this document <select name="run"><option value="{refined}' in page, (
+        "its origin is first"
+    )
     assert "Another summary of this document" not in client.get(f"/runs/{answered}").text
 
 

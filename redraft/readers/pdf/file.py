@@ -242,9 +242,9 @@ class _PdfReader:
         if said and not _NOISE.search(said):
             return said
         first = [one for one in found if one.parts[0][0] == 0 and one.kind == "heading"]
-        largest = max(first, key=lambda one: one.size, default=None)
-        beside = sum(one.kind == "heading" and one.size == largest.size for one in found) - 1 if largest else 0
-        return one_line(largest.text, TITLE_WIDTH) if largest and names_document(largest.text, beside) else ""
+        largest = max(first, key=lambda one: round(one.size, 1), default=None)
+        beside = sum(one.kind == "heading" and abs(one.size - largest.size) < 0.1 for one in found) if largest else 0
+        return one_line(largest.text, TITLE_WIDTH) if largest and names_document(largest.text, beside - 1) else ""
 
     def _language(self) -> str:
         """Return the language that the file declares; empty if there is none."""
