@@ -112,7 +112,7 @@ def _clash(remove: Finding, add: Finding) -> bool:
 # Errors that are no metric's fault and would recur with the next one. A wrong test script must fail the test.
 _ENDS_THE_RUN = (BudgetError, StoreError, ProviderError, RateLimited, TransientError, ScriptError)
 
-_BEYOND_COUNTING = (
+BEYOND_COUNTING = (
     "the built-in judge only recognizes near-quotations, and cannot judge paraphrases: name a language model or a local"
     " entailment model as judge (--judge openai:MODEL, --judge nli:MODEL)"
 )
@@ -294,7 +294,7 @@ class Panel:
         built_in = all(judge.model.identity == IDENTITY for judge in self.panel)
         if evaluation.outcome != "failed" or not evaluation.unjudged or not built_in:
             return evaluation
-        takes = worded(_BEYOND_WORDING if aim == "form" else _BEYOND_COUNTING)
+        takes = worded(_BEYOND_WORDING if aim == "form" else BEYOND_COUNTING)
         return replace(evaluation, reason=f"{evaluation.reason}; {takes}")
 
     async def _yardstick(self, evaluator: Evaluator, *, build: bool) -> DocumentPack:

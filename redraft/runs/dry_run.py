@@ -18,10 +18,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 from redraft.agents.structured_writer import Completion, Flaw, StructuredWriter
 from redraft.agents.writer import Writer
 from redraft.domain import Document, Evaluation, Finding, Span, TextKind, Usage
+from redraft.errors import worded
 from redraft.evaluators.base import METRIC, Case, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
 from redraft.evaluators.metric_info import refuse_self_check
-from redraft.evaluators.panel import Panel
+from redraft.evaluators.panel import BEYOND_COUNTING, Panel
 from redraft.events import Observer, unobserved
 from redraft.graphs.job import Job
 from redraft.graphs.policy import FINDINGS_AT_ONCE
@@ -51,6 +52,7 @@ from redraft.runs.prepare import PreparedDocument, RunSpec, prepare, record
 from redraft.runs.request import order_of, with_places
 from redraft.runs.roster import known_window, with_windows
 from redraft.settings import (
+    EXTRACTIVE,
     FIGURES,
     BuildKeyfacts,
     BuildQuestions,
@@ -547,11 +549,21 @@ def unaided(order: RunSpec) -> RunSpec:
     return replace(order, purpose=order.purpose.model_copy(update=changes))
 
 
+def _is_beyond_the_built_in_judge(order: RunSpec, settings: DraftConfig) -> bool:
+    """Return whether only the built-in judge is to judge a summary that may be in words of its own."""
+    if order.given is None or order.parent is not None or order.judging is None:
+        return False
+    of_content = any(one.prompts and one.aim != "form" for one in unaided(order).evaluators())
+    return of_content and {*(order.judging.judges or (settings.model,))} == {EXTRACTIVE}
+
+
 def _spending(runs: DryRuns, run: str, order: RunSpec, prices: PriceTable, notes: Sequence[str] = ()) -> CostEstimate:
     """Return what was counted of a run, its chapters and its other drafts."""
     tally, store, objects = runs.manager.tallies.get(run), runs.store, runs.manager.model_roles.objects
     assert tally is not None
     prepared = tally.prepared
+    if _is_beyond_the_built_in_judge(order, prepared.settings):
+        notes = (*notes, worded(BEYOND_COUNTING))
     chapters = [one.run for one in store.chapters.of(run) if one.run]
     others = [one.run for one in store.candidates.of(run) if one.number > 1 and one.run]
     asked = (prepared.settings, order.judging, Limits(), prices)

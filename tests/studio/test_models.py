@@ -75,6 +75,8 @@ def test_a_new_run_and_a_new_experiment_offer_what_answers_on_this_machine_and_w
         go_on.set()
         for path in ("/runs/new", "/experiments/new"):
             until(lambda: offered in client.get(path).text)  # noqa: B023
+        listed = rf"{offered}>qwen3:latest \(on this machine, port \d+\)</option>"
+        until(lambda: re.search(listed, client.get("/runs/new").text) is not None)
 
 
 @pytest.mark.slow

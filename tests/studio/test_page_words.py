@@ -12,7 +12,7 @@ from redraft.report.dossier.comparison.contents import ComparedRuns
 from redraft.report.history.summaries import shown_names
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.studio.form import groups, in_page_words, on_page
-from tests.studio.served import Served, at_rest, begin, served
+from tests.studio.served import Served, at_rest, begin, chapter, served
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,10 @@ def test_a_reason_without_a_score_stands_once_and_names_the_page(at: Served) -> 
             "summary": other,
             "metrics": ["coverage", "keyfact_recall", "booookscore", "consistency"],
         }
+        sent = {one: value for one, value in asked.items() if one != "metrics"}
+        plan = client.post("/runs/new", data={**sent, "text": chapter(), "judge": "extractive"}).text
+        warning = "The built-in judge only recognizes near-quotations, and cannot judge paraphrases"
+        assert (warning in plan, shell_or_python(plan)) == (True, [])
         runs = [begin(client, **asked), begin(client, **asked | {"summary": f"{other} Nobody saw it."})]
         for run in runs:
             at_rest(client, run)
