@@ -136,7 +136,7 @@ def test_the_built_in_model_says_that_it_cannot_follow_a_request(tmp_path: Path)
     assert f"request: Say how the story ends. · not met: {why}" in said
     assert said.count("Say how the story ends.") == 1
     assert f"request not met: “Say how the story ends.” in revision 1: {why}\n" in alone.err
-    assert re.search("; 1 revision, [a-z]+; 1 of 1 request not met; ", alone.err)
+    assert re.search("; 1 revision, [a-z]+; your request was not met; ", alone.err)
     assert alone.json["requests"] == [f"request not met: “Say how the story ends.” in revision 1: {why}"]
     assert "requested by a person" not in said
     assert "added, but the built-in model cannot follow requests in words; see `redraft models`" in alone.err

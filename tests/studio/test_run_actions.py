@@ -230,7 +230,7 @@ def test_a_request_without_goals_has_none_and_one_that_was_not_met_stays_open(cl
     assert (asked["state"], asked["explanation"]) == ("open", "Say how it ends.")
     page = client.get(f"/runs/{run}").text
     assert '<p dir="auto">Request not met: “Say how it ends.” in revision 1: ' in page
-    assert "1 of 1 request not met</span>." in page.partition('class="verdict-line"')[2].partition("</p>")[0]
+    assert "your request was not met</span>." in page.partition('class="verdict-line"')[2].partition("</p>")[0]
 
 
 def test_a_run_says_which_chapters_it_read(client: httpx.Client) -> None:

@@ -22,6 +22,8 @@ def not_met(answer: PointAnswer, made: Round) -> str:
 def count_unmet(requests: Sequence[str]) -> str:
     """Return, in a clause, how many of the requests that these lines tell of were not met; empty if none."""
     unmet = sum(one.startswith(_NOT_MET) for one in requests)
+    if len(requests) == 1:
+        return "your request was not met" if unmet else ""
     return f"{unmet} of {count(len(requests), 'request')} not met" if unmet else ""
 
 
