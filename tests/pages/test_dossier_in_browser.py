@@ -72,14 +72,17 @@ def test_the_first_source_of_a_chosen_sentence_comes_into_view(page: Any, export
     assert box["bottom"] <= pane["y"] + pane["height"]
 
 
-def test_the_whole_card_of_a_sentence_that_is_clicked_on_comes_into_view(page: Any, exported: Exported) -> None:
+@pytest.mark.parametrize("top", [700, -200])
+def test_the_whole_card_of_a_sentence_that_is_clicked_on_comes_into_view(
+    page: Any, exported: Exported, top: int
+) -> None:
     opened(page, exported.page)
     number = traced(exported.dossier).number
-    mark, card = page.locator(f".mark[data-choose='{number}']"), page.locator(f"[data-card='{number}']")
-    mark.evaluate("(mark) => scrollBy(0, mark.getBoundingClientRect().bottom + 10 - innerHeight)")
-    assert card.bounding_box()["y"] + 200 > 900, "the card was in view before"
-    mark.click()
-    box = card.bounding_box()
+    page.evaluate("document.body.style.paddingBlock = '900px'")
+    page.evaluate("(number) => document.getElementById(`card-s${number}`).style.minHeight = '600px'", number)
+    page.evaluate("(top) => scrollBy(0, document.querySelector('.panes').getBoundingClientRect().top - top)", top)
+    page.evaluate("(number) => document.querySelector(`.mark[data-choose='${number}']`).click()", number)
+    box = page.locator(f"[data-card='{number}']").bounding_box()
     assert (box["y"] >= 0, box["y"] + box["height"] <= 900) == (True, True), box
 
 
