@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -218,10 +217,9 @@ async def test_a_merge_that_is_refused_ends_the_run_and_a_resumed_run_merges(tmp
 
 async def test_no_refusal_of_many_is_handed_out(tmp_path: Path) -> None:
     said = refusals(10_000, seed=3)
-    numbers = count()
 
     def answer(request: Request[Any, Any]) -> Line:
-        return next(said)[0] if next(numbers) % 3 else obedient(request)
+        return obedient(request) if " try " in request.label else next(said)[0]
 
     desk = Desk(tmp_path, answer)
     result = await desk.summarize(story(100), chunk_tokens=192)
