@@ -28,7 +28,7 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({"evaluators"}),
     frozenset({"agents"}),
     frozenset({"builtin"}),
-    frozenset({"llm", "readers", "telemetry"}),
+    frozenset({"llm", "readers"}),
     frozenset({"prompts", "text", "store"}),
     frozenset(
         {

@@ -283,7 +283,7 @@ def share_of(batch: Batch, worker: int, workers: int) -> Limits:
 
 
 Tell = Callable[[str], object]
-_SPANS = "redraft.telemetry.spans:sending"
+_SPANS = "redraft.integrations.opentelemetry:sending"
 """Imports OpenTelemetry, an extra, only where spans are requested."""
 
 

@@ -326,9 +326,9 @@ def _spans(wanted: bool) -> AbstractContextManager[None]:
     """Send spans while the context is active, if wanted."""
     if not wanted:
         return nullcontext()
-    from redraft.telemetry.stages import check_spans
+    from redraft.integrations.stages import check_spans
 
     check_spans()
-    from redraft.telemetry.spans import sending
+    from redraft.integrations.opentelemetry import sending
 
     return sending(say)

@@ -1,1 +1,1 @@
-"""Connections to other tools: an MCP server, and adapters for Inspect AI, deepeval and ragas."""
+"""Connections to other tools: an MCP server, OpenTelemetry and Prometheus, and adapters for Inspect AI, deepeval and ragas."""

@@ -201,7 +201,7 @@ def _asked(given: Mapping[str, Any]) -> BatchRequest:
 def _engine(store: Store, given: Mapping[str, Any]) -> Engine:
     """The engine that is asked for. Without it, or what else is asked for and not installed, no batch is opened."""
     from redraft.batches.engine import engine_named
-    from redraft.telemetry.stages import check_metrics, check_spans
+    from redraft.integrations.stages import check_metrics, check_spans
 
     if given["send_spans"]:
         check_spans()
@@ -253,7 +253,7 @@ def _metrics(store: Store, name: str, given: Mapping[str, Any]) -> AbstractConte
     if (port := given["metrics_port"]) is None:
         return nullcontext()
     from redraft.batches.request import budget_key_of
-    from redraft.telemetry.metrics import address, served
+    from redraft.integrations.prometheus import address, served
 
     if not given["quiet"]:
         say(f"metrics at {address(port)}")

@@ -11,8 +11,8 @@ import pytest
 from tests.chatserver import ChatServer, Fault, Reply, Seen, summarizer
 from tests.cli.inside import Inside
 from tests.command import Command
-from tests.telemetry.collector import Collector, attributes
-from tests.telemetry.conftest import expect_no_secret
+from tests.integrations.collector import Collector, attributes
+from tests.integrations.conftest import expect_no_secret
 
 _ASKED = ("--strategy", "hierarchical", "-m", "openai:m", "-w", "60", "--chunk-tokens", "192")
 
@@ -115,7 +115,7 @@ def test_where_spans_cannot_go_is_said_before_anything_is_asked(
 
 
 def test_without_the_extra_it_is_said_what_to_install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("redraft.telemetry.stages.find_spec", lambda name: None)
+    monkeypatch.setattr("redraft.integrations.stages.find_spec", lambda name: None)
     inside = Inside(folder, "http://127.0.0.1:9")
     for option in (("--send-spans",), ("--metrics-port", "9464")):
         done = inside.run("batch", "in", *_ASKED, *option)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.integrations.collector import Collector
 from tests.judges import KEY
 from tests.support import story
-from tests.telemetry.collector import Collector
 
 
 @pytest.fixture

@@ -18,10 +18,10 @@ from typing_extensions import override
 from redraft.domain import Usage
 from redraft.errors import StoreError, UsageError
 from redraft.events import CallAnswered, CallFailed, CallStarted, Event
+from redraft.integrations.stages import stage_of
 from redraft.store.calls import OK, SENT
 from redraft.store.connection import Row
 from redraft.store.store import Store
-from redraft.telemetry.stages import stage_of
 
 # From a local model's short reply to a long one of a reasoning model.
 _SECONDS = (0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 240, 480)

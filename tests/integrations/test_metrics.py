@@ -22,20 +22,20 @@ from redraft.batches.sources import put_in
 from redraft.batches.worker import BatchWorker
 from redraft.domain import record_json
 from redraft.errors import UsageError
+from redraft.integrations.prometheus import MetricsObserver, address, served
+from redraft.integrations.stages import STAGES, stage_of
 from redraft.llm.budget import price_table
 from redraft.prompts.book import PROMPTS
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch
 from redraft.store.store import Store
-from redraft.telemetry.metrics import MetricsObserver, address, served
-from redraft.telemetry.stages import STAGES, stage_of
 from tests.chatserver import ChatServer, Fault, Reply, Seen, summarizer
 from tests.command import Command
+from tests.integrations.conftest import expect_no_secret
 from tests.judges import KEY, Keepers, island, seen_on
 from tests.judges import told as languages_of
 from tests.store.conftest import place as place
 from tests.support import prose, story
-from tests.telemetry.conftest import expect_no_secret
 
 Numbers = dict[tuple[str, ...], float]
 

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind
 
 from redraft import Session
-from redraft.telemetry.spans import SpanObserver
+from redraft.integrations.opentelemetry import SpanObserver
 from tests.chatserver import ChatServer, Fault, Reply, Seen, summarizer
 from tests.judges import KEY, island, told
 
