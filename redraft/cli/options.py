@@ -209,13 +209,13 @@ setup_options = grouped(
     reasoning_tokens,
     draw_options,
 )
-model = grouped(
-    of_field(DraftConfig, "model"),
-    of_field(DraftConfig, "base_url"),
-    of_field(DraftConfig, "key_env"),
-    of_field(DraftConfig, "context_tokens"),
-)
+_server = grouped(*(of_field(DraftConfig, name) for name in ("base_url", "key_env", "context_tokens")))
+model = grouped(of_field(DraftConfig, "model"), _server)
 """A model, its server and its context window."""
+other_model = grouped(
+    of_field(DraftConfig, "model", help="Model that revises; who judged RUN still judges, unless there is a --judge."),
+    _server,
+)
 model_options = grouped(of_field(DraftConfig, "model"), setup_options)
 embeddings = of_field(JudgeConfig, "embeddings")
 

@@ -10,8 +10,10 @@ from redraft.llm.addresses import address_in, provider_of
 from redraft.llm.base import Model
 from redraft.settings import (
     ASSUMED_WINDOW,
+    EXTRACTIVE,
     DraftConfig,
     JudgeConfig,
+    ModelSettings,
     RefineConfig,
     Role,
     reads_prompts,
@@ -57,6 +59,19 @@ def under_name(
 def as_judge(settings: DraftConfig) -> DraftConfig:
     """Return the settings of the writer when it also judges or decides: the prompts then set the temperature."""
     return settings.model_copy(update={"temperature": None, "top_p": None})
+
+
+def judged_as_before(judging: JudgeConfig, before: DraftConfig, writer: DraftConfig) -> JudgeConfig:
+    """Return the judging settings of a fork. If it has another writer and no judge is named, the model `before` judges,
+    at its own address: a model that judges its own text is lenient."""
+    if judging.judges or (before.model, before.base_url) == (writer.model, writer.base_url):
+        return judging
+    tables = {}
+    if before.model != EXTRACTIVE:
+        shared = ModelSettings.model_fields.keys() & DraftConfig.model_fields.keys()
+        own = {name: getattr(as_judge(before), name) for name in shared}
+        tables[before.model] = ModelSettings(**{name: value for name, value in own.items() if value is not None})
+    return judging.model_copy(update={"judges": (before.model,), "models": {**judging.models, **tables}})
 
 
 def judging_under(settings: DraftConfig, judging: JudgeConfig | None) -> list[DraftConfig]:

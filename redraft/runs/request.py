@@ -22,6 +22,7 @@ from redraft.graphs.strategies import name_of
 from redraft.llm.base import Model
 from redraft.llm.langsmith import Tracing, check_config
 from redraft.readers.parts import only
+from redraft.runs.model_names import judged_as_before
 from redraft.runs.model_pool import ModelRoles, located
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.settings import (
@@ -127,6 +128,10 @@ class RunRequest:
         if "summary" not in task:
             raise UsageError("the graph was given no summary", hint='give its text, or its path, as "summary"')
         return asked, task["summary"]
+
+    def judged_as_before(self, before: DraftConfig, model_roles: ModelRoles) -> RunRequest:
+        """Return the request of a fork. If no judge is named, the model `before` judges what another one writes."""
+        return replace(self, judging=judged_as_before(self.judging, before, model_roles.settings(self.settings)))
 
     def order(self, scope: Scope, model_roles: ModelRoles, **given: Any) -> tuple[DraftConfig, RunSpec]:
         """Return what a run is to do with these settings."""

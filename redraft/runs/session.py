@@ -297,18 +297,21 @@ class Session:
         number: int,
         *,
         metrics: Sequence[Metric] = (),
+        settings: DraftConfig | None = None,
+        judging: JudgeConfig | None = None,
         refinement: RefineConfig | None = None,
         findings: Sequence[Finding] = (),
         **options: Unpack[CallOptions],
     ) -> Result:
-        """Refine the draft of round `number` of a run again, in a new run with the same judges. `findings` are as for
-        `refine`. Earlier verdicts are reused. Raises `RunError` if there is no such round."""
+        """Refine the draft of round `number` of a run again, in a new run, by default with the settings of the run. If
+        no judge is named, the model of the run judges, even if another one revises now. `findings` are as for `refine`.
+        Earlier verdicts are reused. Raises `RunError` if there is no such round."""
         refuse_idle("refine", options)
         run = await off_loop(self.store.runs.get, key)
         text = await off_loop(draft_of_round, self.store, run, number)
-        judging, wanted = run.judging or self._asked.judging, refinement or run.refinement
         document = await off_loop(self.store.documents.get, run.document)
-        asked = self._with(run.settings, judging, wanted, metrics, options)
+        bases = settings or run.settings, judging or run.judging, refinement or run.refinement
+        asked = self._with(*bases, metrics, options).judged_as_before(run.settings, self._model_roles)
         return await self._made(document, asked, "refine", given=text, parent=run.id, findings=tuple(findings))
 
     async def resume(

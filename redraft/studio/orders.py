@@ -217,12 +217,6 @@ def writer_settings(name: str, models: Models) -> dict[str, Any]:
     return {one: getattr(usual, one) for one in ModelSettings.model_fields if one in DraftConfig.model_fields} | own
 
 
-def settings_of_writer(settings: DraftConfig) -> ModelSettings:
-    """Return the settings of the model that writes under these settings of a run."""
-    known = {one: getattr(settings, one) for one in ModelSettings.model_fields if one in DraftConfig.model_fields}
-    return ModelSettings(**{name: value for name, value in known.items() if value is not None})
-
-
 def known_model(name: str, models: Models) -> ModelSettings:
     """Return a model by name. Requests cannot give an address, so no document or key is sent to one."""
     if name not in models:

@@ -44,7 +44,7 @@ from redraft.studio import run_views
 from redraft.studio.context import Work, context_of, read, run_of, work_of
 from redraft.studio.contracts import RequestBody, Started
 from redraft.studio.endpoints import Endpoint, NoSuchThing
-from redraft.studio.orders import Models, RunBody, known_model, settings_of_writer, writer_settings
+from redraft.studio.orders import Models, RunBody, known_model, writer_settings
 from redraft.studio.start import json_of
 
 
@@ -150,16 +150,12 @@ def forked(store: Store, run: Run, asked: Fork, work: Work, models: Models) -> P
         tables = {} if asked.judge == EXTRACTIVE else {asked.judge: known_model(asked.judge, models)}
         judging = judging.model_copy(update={"judges": (asked.judge,), "models": {**judging.models, **tables}})
     writer = writer_settings(asked.model, models) if asked.model else {}
-    if writer and not judging.judges:
-        # The judge keeps its address: without it, the document would go to the provider that the name stands for.
-        before = run.settings.model
-        tables = {} if before == EXTRACTIVE else {before: settings_of_writer(run.settings)}
-        judging = judging.model_copy(update={"judges": (before,), "models": {**judging.models, **tables}})
     prompts = {"prompts": asked.prompts} if asked.prompts else {}
     drafting = run.settings.model_copy(update={"words": asked.words or run.settings.words, **writer, **prompts})
-    wanted = RunRequest(drafting, judging, checked(RefineConfig, known | said))
+    roles = work.session.terms.model_roles
+    wanted = RunRequest(drafting, judging, checked(RefineConfig, known | said)).judged_as_before(run.settings, roles)
     found = requests([one for one in asked.requests if one.strip()])
-    settings, spec = wanted.order("refine", work.session.terms.model_roles, given=given, parent=run.id, findings=found)
+    settings, spec = wanted.order("refine", roles, given=given, parent=run.id, findings=found)
     return Planned(store.documents.get(run.document), settings, spec)
 
 

@@ -12,8 +12,9 @@ import pytest
 from redraft.graphs.plan import Planner
 from redraft.graphs.strategies import Strategy, direct_graph
 from redraft.prompts import summarization
+from tests.chatserver import ChatServer
 from tests.cli.inside import Inside, keepers_court
-from tests.judges import Keepers, Said, Sheet
+from tests.judges import Keepers, Said, Sheet, told
 from tests.plugged import installed, package
 
 REFINE = ("refine", "book.md", "poor.md", "-g", "coverage=1", "-g", "consistency=1", "-w", "100", "--policy", "agent")
@@ -29,6 +30,9 @@ class Leading(Keepers):
     def decide(self, sheet: Sheet) -> Said:
         self.decisions.append(sheet)
         return super().decide(sheet)
+
+    def revise(self, sheet: Sheet) -> Said:
+        return told(1, 2, 3) if "Summarize the document above" in sheet.text else super().revise(sheet)
 
 
 @pytest.fixture
@@ -92,6 +96,28 @@ def test_a_fork_may_be_led_by_another_model(command: Inside, leading: Leading) -
 
     assert forked.code == 0, forked.err
     assert models_asked(command, forked.json["run"])["decide"] == {"openai:lead"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("more", "judges"), [((), {"openai:m"}), (("--judge", "openai:judge"), {"openai:judge"})], ids=["before", "named"]
+)
+def test_the_model_of_a_run_that_nobody_judged_judges_what_another_writes(
+    command: Inside, more: tuple[str, ...], judges: set[str]
+) -> None:
+    drafted = command.run("summarize", "book.md", "-w", "100", "--json")
+    assert drafted.code == 0, drafted.err
+    first = drafted.json["run"]
+    at = ("--judge-base-url", command.environment["OPENAI_BASE_URL"]) if more else ()
+    with ChatServer(lambda seen: '{"text": "No."}') as other:
+        made = ("-m", "openai:other", "--base-url", other.base_url, "-g", "coverage=1", "--rounds", "1")
+        forked = command.run("fork", first, "--round", "0", *made, *more, *at, "--json")
+        assert forked.code in (0, 3), forked.err
+        asked = {seen.model for seen in other.seen}
+    assert asked == {"other"}, "the judge keeps its address"
+    told = models_asked(command, forked.json["run"])
+    assert told["revise"] == {"openai:other"}
+    assert told["ask_document"] == judges
 
 
 def models_asked(command: Inside, run: str) -> dict[str, set[str]]:

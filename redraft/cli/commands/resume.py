@@ -16,6 +16,7 @@ from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.report.outputs.formats import Format
+    from redraft.settings import DraftConfig, JudgeConfig
     from redraft.store.runs import Run
 
 
@@ -70,7 +71,7 @@ Examples:
 
 @command(
     epilog=_FORK_EPILOG,
-    first=("round", "model", "words", "goal", "request", "policy", "review", "max-cost", "output", "json"),
+    first=("round", "model", "judge", "words", "goal", "request", "review", "max-cost", "output", "json"),
 )
 @click.argument("run_id", metavar="RUN")
 @options.typed_option(
@@ -83,7 +84,8 @@ Examples:
     help="The round whose draft to begin with.",
 )
 @options.words
-@options.model
+@options.other_model
+@options.judge_options
 @options.findings
 @options.requests
 @options.refining_options
@@ -104,7 +106,8 @@ def fork(
     """Refine the draft of a round of RUN again, as a new run.
 
     Goals given here are added to those of RUN or replace them. Everything else stays as it was, judges included, unless
-    it is given on the command line. Drafts that are judged already are not judged again.
+    it is given on the command line: if RUN names no judge, its model judges what another --model writes. Drafts that
+    are judged already are not judged again.
     """
     reading(f"run {run_id}", quiet=quiet)
     from redraft.cli.runner import work
@@ -116,12 +119,14 @@ def fork(
         before = store.runs.get(run_id)
         # What a settings file says is meant for new runs; this one has its settings from the other.
         refinement = asked.refinement(asked.typed(given), before)
-        changed = _changed(given, before)
-        limits, writer = asked.limits(given, before.limits), changed.get("model", before.settings.model)
-        wanted = asked.findings(findings, requests, writer, review=refinement.review)
+        settings, judging = _settings(given, before), _judging(given, before)
+        limits = asked.limits(given, before.limits)
+        wanted = asked.findings(findings, requests, settings.model, review=refinement.review)
         result = work(
             store,
-            lambda session: session.fork(run_id, number, refinement=refinement, findings=wanted, **changed),
+            lambda session: session.fork(
+                run_id, number, settings=settings, judging=judging, refinement=refinement, findings=wanted
+            ),
             limits=limits,
             prices=table,
             quiet=quiet,
@@ -131,12 +136,22 @@ def fork(
         return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
 
 
-def _changed(given: Mapping[str, Any], before: Run) -> Any:
-    """What a fork has otherwise: its length, and another writer with its address. Whoever judged goes on judging."""
+def _settings(given: Mapping[str, Any], before: Run) -> DraftConfig:
+    """Return the settings of a run, with the length and the model given for its fork."""
     typed = asked.typed(given, ("words", "model", "base_url", "key_env", "context_tokens"))
-    if typed.keys() <= {"words"}:
-        return typed
-    made = asked.settings({"model": before.settings.model, **typed})
-    changed = {name: getattr(made, name) for name in ("model", "base_url", "key_env", *made.model_fields_set)}
-    judging = before.judging
-    return changed if judging is None or judging.judges else {**changed, "judges": (before.settings.model,)}
+    if not typed.keys() <= {"words"}:
+        made = asked.settings({"model": before.settings.model, **typed})
+        typed |= {name: getattr(made, name) for name in ("model", "base_url", "key_env", *made.model_fields_set)}
+    return before.settings.model_copy(update=typed)
+
+
+def _judging(given: Mapping[str, Any], before: Run) -> JudgeConfig | None:
+    """Return how a run is judged, by the judges given for its fork."""
+    typed = asked.typed(given, ("judge", "judge_base_url"))
+    if not typed:
+        return before.judging
+    from redraft.settings import JudgeConfig
+
+    known = before.judging or JudgeConfig()
+    named = {asked.JUDGING[name]: value for name, value in typed.items()}
+    return known.model_copy(update={**named, "models": {**known.models, **asked.models_named(typed)}})
