@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, MutableMapping, Sequence
 from difflib import get_close_matches
+from itertools import pairwise
 from pkgutil import resolve_name
 from typing import NamedTuple
 
@@ -200,7 +201,7 @@ def _likely(option: str, known: Sequence[str]) -> list[str]:
 
 def _as_json(words: Sequence[str]) -> bool:
     """Return whether JSON is printed, by `--json` or the last `--format`."""
-    formats = [after for word, after in zip(words, [*words[1:], ""], strict=True) if word == "--format"]
+    formats = [after for word, after in pairwise(words) if word == "--format"]
     formats += [word.removeprefix("--format=") for word in words if word.startswith("--format=")]
     return "--json" in words or formats[-1:] == ["json"]
 
