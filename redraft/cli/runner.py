@@ -126,8 +126,8 @@ class _Review:
             for name, text in (("why", self._request["why"]), ("instruction", self._request["instruction"])):
                 if text:
                     say(f"{name}: {one_line(text)}")
-            for line in result.requests:
-                say(line)
+            for outcome in result.requests:
+                say(outcome.said)
             say(f"\nThis revision is to fix {count(len(self._answer.findings), 'finding')}:")
             for number, finding in enumerate(self._answer.findings, 1):
                 for line in looks.numbered(number, finding, document):

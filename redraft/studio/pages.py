@@ -19,7 +19,7 @@ from redraft.fields import checked
 from redraft.report.dossier.comparison.build import read_beside
 from redraft.report.dossier.contents import PlaceEntry, Places
 from redraft.report.history.certificates import in_words, packaged, self_checked
-from redraft.report.history.requests import told_of_requests
+from redraft.report.history.requests import request_outcomes
 from redraft.report.history.results import document_read
 from redraft.report.history.summaries import shown_names
 from redraft.report.pages import comparison
@@ -140,7 +140,7 @@ def _earlier(store: Store, run: str) -> list[str]:
     rounds = store.judgments.rounds(run)
     last = rounds[-1] if rounds else None
     rejected = [f"revision {last.number} was rejected: {last.reason}"] if last and last.accepted is False else []
-    return [*rejected, *told_of_requests(store, rounds)]
+    return [*rejected, *(one.said for one in request_outcomes(store, rounds))]
 
 
 def _places(document: Document, question: ReviewQuestion) -> dict[str, PlaceEntry]:

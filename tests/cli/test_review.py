@@ -21,7 +21,7 @@ import pytest
 from redraft.cli.views.history import _request
 from redraft.domain import Became, Finding, PointAnswer, Round
 from redraft.graphs.review import reviewed
-from redraft.report.history.requests import count_unmet, told_of_requests
+from redraft.report.history.requests import RequestOutcome, count_unmet, request_outcomes
 from redraft.store.store import Store
 from tests.cli.inside import Inside, keepers_court
 from tests.command import Done
@@ -121,8 +121,8 @@ def test_the_trace_and_the_result_say_whether_a_request_was_met(
     assert said == f"request: Say how it ends. · {says}"
     rounds = [replace(made, answers=(PointAnswer(asked.id, became, "no room"),))]
     store = Mock(spec=Store, judgments=Mock(of=lambda _: {"review": reviewed(None, [asked])}))
-    told = [*told_of_requests(store, rounds), "request met: “Shorter.”"]
-    assert told[0] == f"request {after}"
+    told = [*request_outcomes(store, rounds), RequestOutcome("request not met", 1, met=True)]
+    assert told[0].said == f"request {after}"
     assert count_unmet(told) == ("1 of 2 requests not met" if "not met" in after else "")
 
 
@@ -137,7 +137,9 @@ def test_the_built_in_model_says_that_it_cannot_follow_a_request(tmp_path: Path)
     assert said.count("Say how the story ends.") == 1
     assert f"request not met: “Say how the story ends.” in revision 1: {why}\n" in alone.err
     assert re.search("; 1 revision, [a-z]+; your request was not met; ", alone.err)
-    assert alone.json["requests"] == [f"request not met: “Say how the story ends.” in revision 1: {why}"]
+    said_of_it = f"request not met: “Say how the story ends.” in revision 1: {why}"
+    outcome = {"request": "Say how the story ends.", "round": 1, "met": False, "reason": why, "said": said_of_it}
+    assert alone.json["requests"] == [outcome]
     assert "requested by a person" not in said
     assert "added, but the built-in model cannot follow requests in words; see `redraft models`" in alone.err
     refused = Inside(tmp_path).run(*asked, "--allow-self-check", "--query", "Why did the bell ring?")
@@ -262,6 +264,6 @@ def test_a_request_on_the_command_line_reaches_the_reviser(tmp_path: Path) -> No
     assert "request: Say how the story ends. · the reviser did not say whether it met this" in said
     outcome = "request sent, but the reviser did not say whether it is met: “Say how the story ends.”"
     assert outcome in done.err.splitlines()
-    assert done.json["requests"] == [outcome]
+    assert [one["said"] for one in done.json["requests"]] == [outcome]
     assert (empty.code, "--request is empty" in empty.err) == (2, True)
     assert (refused.code, "cannot follow requests in words" in refused.err) == (2, True)

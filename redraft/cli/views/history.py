@@ -12,7 +12,7 @@ from redraft.domain import GIVEN, REVIEW, Document, Finding, KeyFact, KeyFacts, 
 from redraft.evaluators.metric_info import is_unheard, withdrawn
 from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
-from redraft.report.history.requests import not_met
+from redraft.report.history.requests import request_outcome
 from redraft.report.history.results import Result
 from redraft.report.history.trace import RunTrace, Turn
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_said
@@ -111,10 +111,9 @@ def _is_request(finding: Finding) -> bool:
 
 def _request(finding: Finding, answer: PointAnswer, made: Round) -> Iterator[str]:
     """Yield whether a person's request was met."""
-    if why := not_met(answer, made):
-        said = f"not met: {why}"
-    else:
-        said = "met, as far as the reviser reports" if answer.became else "the reviser did not say whether it met this"
+    outcome = request_outcome(finding, answer, made)
+    met = "met, as far as the reviser reports" if outcome.met else "the reviser did not say whether it met this"
+    said = f"not met: {outcome.reason}" if outcome.met is False else met
     yield from terminal.wrapped(f"request: {one_line(finding.explanation, _LONGEST)} · {said}", "    ")
 
 

@@ -144,7 +144,7 @@ def _named(model: str) -> str:
 
 def _warnings(result: Result, scores: bool) -> Iterator[str]:
     """Yield what became of requests, and what went wrong or is missing."""
-    yield from result.requests
+    yield from (one.said for one in result.requests)
     if result.oddities:
         yield f"unexpected in replies: {one_line(result.oddities[0], 330)}{_more(result.oddities)}"
     if flawed := len(result.flawed):

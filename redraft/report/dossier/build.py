@@ -462,7 +462,9 @@ def _put_together(
         scores=tuple(scores(result)),
         rounds=tuple(_rounds(trace, record)),
         compared=scrubbed(one_line(result.compared.said)) if result.compared else "",
-        requests=tuple(map(scrubbed, result.requests)),
+        requests=tuple(
+            replace(one, request=scrubbed(one.request), reason=scrubbed(one.reason)) for one in result.requests
+        ),
         items=tuple(items(store, result, places)),
         trees=tuple(trees(store, result, places)),
         positions=positions(lineage) if lineage and any(one.sources for one in told) else None,

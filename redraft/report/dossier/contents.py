@@ -15,7 +15,7 @@ from pydantic import AfterValidator, ConfigDict
 from redraft.domain import Document, Lookup, Span
 from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedDict, ScrubbedLine
 from redraft.report.history.lineage import Stop
-from redraft.report.history.requests import count_unmet
+from redraft.report.history.requests import RequestOutcome, count_unmet
 from redraft.settings import FIGURES
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sanitizer import one_line, scrubbed
@@ -399,8 +399,8 @@ class Dossier(DossierModel):
     rounds: tuple[RoundEntry, ...]
     compared: str = ""
     """How the first and the best draft compare at the end, with the votes; empty if they were not compared."""
-    requests: tuple[Scrubbed, ...] = ()
-    """What became of a person's requests, in a line each."""
+    requests: tuple[RequestOutcome, ...] = ()
+    """The outcome of each of a person's requests that a revision tried."""
     items: tuple[JudgedItem, ...]
     trees: tuple[KeyFactTree, ...]
     positions: Positions | None
@@ -457,7 +457,7 @@ class VerdictPart(NamedTuple):
     says: str
 
 
-def verdict(status: str, scores: Sequence[Score], requests: Sequence[str] = ()) -> tuple[VerdictPart, ...]:
+def verdict(status: str, scores: Sequence[Score], requests: Sequence[RequestOutcome] = ()) -> tuple[VerdictPart, ...]:
     """Return the status unless the run is done, then every goal, or every score if there are no goals, and how many
     requests were not met."""
     judged = [one for one in scores if one.metric not in FIGURES]

@@ -3,46 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from redraft.domain import REVIEW, PointAnswer, Round
+from redraft.domain import REVIEW, Finding, PointAnswer, Round, computed
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count
 
-_NOT_MET = "request not met"
+
+@dataclass(frozen=True, slots=True)
+class RequestOutcome:
+    """The outcome of a person's request in the last revision that tried it."""
+
+    request: str
+    round: int
+    met: bool | None
+    """None if the reviser did not say."""
+    reason: str = ""
+    """Why it was not met."""
+
+    @computed
+    def said(self) -> str:
+        """The outcome in one line."""
+        wanted = f"“{one_line(self.request, 100)}”"
+        if self.met is False:
+            return f"request not met: {wanted} in revision {self.round}: {one_line(self.reason, 200)}"
+        unsaid = "sent, but the reviser did not say whether it is met"
+        return f"request {'met (as far as the reviser reports)' if self.met else unsaid}: {wanted}"
 
 
-def not_met(answer: PointAnswer, made: Round) -> str:
-    """Return why a revision did not meet a person's request; empty if it did, or if the reviser did not say."""
-    if answer.became in ("fixed", ""):
-        return "" if made.accepted or not answer.became else made.reason or "the revision was not judged"
-    return answer.said or "no reason was given"
+def request_outcome(finding: Finding, answer: PointAnswer, made: Round) -> RequestOutcome:
+    """Return what a revision made of a person's request. What a rejected revision met is not met."""
+    kept = made.accepted and answer.became == "fixed"
+    if kept or not answer.became:
+        return RequestOutcome(finding.explanation, made.number, True if kept else None)
+    rejected = answer.became == "fixed"
+    why = (made.reason or "the revision was not judged") if rejected else answer.said or "no reason was given"
+    return RequestOutcome(finding.explanation, made.number, False, why)
 
 
-def count_unmet(requests: Sequence[str]) -> str:
-    """Return, in a clause, how many of the requests that these lines tell of were not met; empty if none."""
-    unmet = sum(one.startswith(_NOT_MET) for one in requests)
+def count_unmet(requests: Sequence[RequestOutcome]) -> str:
+    """Return, in a clause, how many requests were not met; empty if none."""
+    unmet = sum(one.met is False for one in requests)
     if len(requests) == 1:
         return "your request was not met" if unmet else ""
     return f"{unmet} of {count(len(requests), 'request')} not met" if unmet else ""
 
 
-def told_of_requests(store: Store, rounds: Sequence[Round]) -> Iterator[str]:
-    """Yield, in a line each, the outcome of each request; that of the last revision that tried it counts."""
-    said: dict[str, str] = {}
+def request_outcomes(store: Store, rounds: Sequence[Round]) -> Iterator[RequestOutcome]:
+    """Yield the outcome of each request; that of the last revision that tried it counts."""
+    # The findings of a file often ask for the same in the same words.
+    found: dict[str, RequestOutcome] = {}
     for made in rounds:
         if REVIEW not in made.aims or made.base is None:
             continue
         reviewed = store.judgments.of(made.base).get(REVIEW)
         asked = {one.id: one for one in reviewed.findings} if reviewed else {}
         for answer in made.answers:
-            if answer.finding not in asked:
-                continue
-            wanted = one_line(asked[answer.finding].explanation, 100)
-            if why := not_met(answer, made):
-                said[wanted] = f"{_NOT_MET}: “{wanted}” in revision {made.number}: {one_line(why, 200)}"
-            else:
-                unsaid = "sent, but the reviser did not say whether it is met"
-                known = "met (as far as the reviser reports)" if answer.became else unsaid
-                said[wanted] = f"request {known}: “{wanted}”"
-    yield from said.values()
+            if answer.finding in asked:
+                outcome = request_outcome(asked[answer.finding], answer, made)
+                found[outcome.request] = outcome
+    yield from found.values()

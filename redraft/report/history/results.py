@@ -31,7 +31,7 @@ from redraft.errors import RunError, UsageError
 from redraft.evaluators.metric_info import PREFERENCE, standing, withdrawn
 from redraft.report.entry import Entry
 from redraft.report.history.certificates import Certificate, certificates, self_checked
-from redraft.report.history.requests import told_of_requests
+from redraft.report.history.requests import RequestOutcome, request_outcomes
 from redraft.report.tables import data_frame, escaped, markdown_rows
 from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig
 from redraft.store.runs import Run, damage_named
@@ -105,8 +105,8 @@ class Result:
     """The rounds in which no revision came back and another might have met the goals."""
     oddities: tuple[str, ...] = ()
     """Irregularities in the replies: another model answered, or the usage is unknown."""
-    requests: tuple[str, ...] = ()
-    """The outcome of each of a person's requests that a revision tried, as far as the reviser reports."""
+    requests: tuple[RequestOutcome, ...] = ()
+    """The outcome of each of a person's requests that a revision tried."""
 
     def __repr__(self) -> str:
         cost = "unknown" if self.usage.cost_usd is None else f"{self.usage.cost_usd:.4f}"
@@ -400,7 +400,7 @@ def _result(store: Store, run: Run) -> Result:
         compared=store.rulings.comparison(run.id) if run.refinement else None,
         lost=tuple(lost_rounds(store, run)),
         oddities=tuple(store.calls.oddities(run.id)),
-        requests=tuple(told_of_requests(store, rounds)),
+        requests=tuple(request_outcomes(store, rounds)),
     )
 
 
@@ -524,7 +524,7 @@ class RunResult(Entry, defer_build=True):
     gaps: tuple[Gap, ...]
     flawed: tuple[FlawedPiece, ...]
     notes: tuple[str, ...]
-    requests: tuple[str, ...]
+    requests: tuple[RequestOutcome, ...]
     oddities: tuple[str, ...]
     error: dict[str, str] | None
     usage: Totals
