@@ -332,7 +332,7 @@ class ReviewQuestion(TypedDict):
     scores: dict[str, float | None]
     goals: dict[str, float]
     findings: list[dict[str, Any]]
-    """The findings as JSON, each with the `number` that an answer may use."""
+    """The findings as JSON. An answer names them by id, or by number, counted from 1."""
     why: str
     """Why these findings, if a model decided."""
     instruction: str

@@ -120,7 +120,7 @@ async def main() -> None:
                 for finding in question["findings"]:
                     print(f"{finding['number']}.", finding["question"], finding["expected"])
                 # A person reads this, and does not want the last one.
-                reply = {"drop": [question["findings"][-1]["number"]]}
+                reply = {"drop": [question["findings"][-1]["id"]]}
                 state = (await client.post(f"/runs/{state['run']}", json=reply)).json()
             print("The result:", state["summary"], state["scores"], state["status"])
 

@@ -50,7 +50,7 @@ async def refine(client: LangGraphClient, text: str, summary: str) -> Any:
         question = state["__interrupt__"][0]["value"]
         for finding in question["findings"]:
             print(f"  finding {finding['number']}:", finding["question"] or finding["explanation"])
-        answer = {"drop": [question["findings"][-1]["number"]]}
+        answer = {"drop": [question["findings"][-1]["id"]]}
         state = await client.runs.wait(thread, "refine", command={"resume": answer})
     return state
 

@@ -52,7 +52,7 @@ def question(
         "words": draft.words,
         "scores": dict(scores),
         "goals": dict(goals),
-        "findings": [{"number": at, **to_jsonable_python(finding)} for at, finding in enumerate(findings, 1)],
+        "findings": to_jsonable_python(findings),
         "why": why,
         "instruction": instruction,
         "problem": "",
@@ -70,7 +70,7 @@ def answered(given: Any, asked: ReviewQuestion) -> ReviewAnswer | str:
         if not where:
             return f"an answer is no {type(given).__name__}; {wanted}"
         return f"{where}: {in_words(first)}; {wanted}"
-    ids = {key: one["id"] for one in asked["findings"] for key in (one["number"], one["id"])}
+    ids = {key: one["id"] for number, one in enumerate(asked["findings"], 1) for key in (number, one["id"])}
     if unknown := [one for one in answer.drop if one not in ids or isinstance(one, bool)]:
         there = f"they are numbered from 1 to {len(asked['findings'])}" if asked["findings"] else "there is none"
         return f"drop: there is no finding {one_line(str(unknown[0]), 40)!r}; {there}"

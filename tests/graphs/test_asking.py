@@ -98,7 +98,7 @@ async def test_it_is_answered_by_numbers_and_words(bench: Bench) -> None:
         _, question = await asked_by(graph, thread())
         assert len(question["findings"]) == 6
         # Two say Bob, and it is left at that.
-        bob = [one["number"] for one in question["findings"] if one["found"] == "Bob"]
+        bob = [number for number, one in enumerate(question["findings"], 1) if one["found"] == "Bob"]
         answer = Command(resume={"drop": bob, "add": ["The sea is cold."]})
         left = await graph.ainvoke(answer, thread(), context=session)
         result = await session.result(left["run"])

@@ -413,7 +413,7 @@ async def test_a_finding_that_is_dropped_is_never_mended(court: Open) -> None:
     opened = court()
 
     async def spare_bob(question: ReviewQuestion) -> Json:
-        return {"drop": [one["number"] for one in question["findings"] if "Bob" in one["found"]]}
+        return {"drop": [number for number, one in enumerate(question["findings"], 1) if "Bob" in one["found"]]}
 
     result = await opened.refine(POOR, review=True, reviewer=spare_bob)
 

@@ -48,7 +48,7 @@ async def test_a_sentence_with_an_open_finding_is_never_called_right_and_wanted(
 
 async def test_a_sentence_is_kept_that_a_person_finds_nothing_wrong_with(court: Open) -> None:
     async def spare(question: ReviewQuestion) -> Json:
-        return {"drop": [one["number"] for one in question["findings"] if one["sentence"]]}
+        return {"drop": [number for number, one in enumerate(question["findings"], 1) if one["sentence"]]}
 
     opened = court()
     await opened.refine(f"{told(1)} {MIXED}", policy="all", review=True, reviewer=spare, rounds=1)
@@ -163,7 +163,7 @@ async def test_what_the_reviser_had_no_room_for_is_there_for_another_round(court
 @pytest.mark.slow
 async def test_what_a_person_asks_for_is_looked_up(court: Open) -> None:
     async def reviewer(question: ReviewQuestion) -> Json:
-        return {"drop": [one["number"] for one in question["findings"]], "add": ["Tell of keeper number 150."]}
+        return {"drop": [*range(1, len(question["findings"]) + 1)], "add": ["Tell of keeper number 150."]}
 
     opened = court(document=island(200))
     settings = {"context_tokens": 3000, "words": 100}
@@ -177,7 +177,7 @@ async def test_what_a_person_asks_for_is_looked_up(court: Open) -> None:
 async def test_beside_what_a_person_asks_for_stands_what_the_summary_lacks(court: Open, asks: bool) -> None:
     async def reviewer(question: ReviewQuestion) -> Json:
         added = ["Say who the others are."] if asks else []
-        return {"drop": [one["number"] for one in question["findings"] if asks], "add": added}
+        return {"drop": [number for number, one in enumerate(question["findings"], 1) if asks], "add": added}
 
     opened = court()
     await opened.refine(told(1, 2), review=True, reviewer=reviewer, rounds=1)
