@@ -117,8 +117,8 @@ async def main() -> None:
             state = (await client.post("/runs", json={"text": TEXT, "words": 40})).json()
             while question := state["question"]:
                 print("The draft:", question["text"])
-                for finding in question["findings"]:
-                    print(f"{finding['number']}.", finding["question"], finding["expected"])
+                for number, finding in enumerate(question["findings"], 1):
+                    print(f"{number}.", finding["question"], finding["expected"])
                 # A person reads this, and does not want the last one.
                 reply = {"drop": [question["findings"][-1]["id"]]}
                 state = (await client.post(f"/runs/{state['run']}", json=reply)).json()

@@ -12,7 +12,8 @@ from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.evidence import EntryBudget, EvidenceReader, document_fields
 from redraft.agents.judge import Judge, batch_size, in_batches
 from redraft.domain import Finding, Ruling, Span
-from redraft.prompts.factual import RULE_ON_FINDINGS, RuledPoint, RuleGiven, RulingPoint
+from redraft.prompts.factual import RULE_ON_FINDINGS, RuledPoint, RuleGiven
+from redraft.prompts.findings import to_rule_on
 from redraft.text.languages import foreign_in
 from redraft.text.quotes import quoted_in
 from redraft.text.sanitizer import one_line
@@ -27,7 +28,7 @@ _PARTS = 4
 """The same, if each point has its own places to read."""
 _BESIDE = 1
 _FRAME = 120
-_LONGEST_REASON, _LONGEST_TEXT, _LONGEST_QUOTE = 400, 600, 400
+_LONGEST_REASON, _LONGEST_QUOTE = 400, 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ class Arbiter:
             places = (
                 [Span(0, len(self.reader.document.text))] if whole else await asyncio.to_thread(self._passages, some)
             )
-            points = [_ruling_point(number + 1, requests[number]) for number in numbers]
+            points = [to_rule_on(number + 1, requests[number].finding, requests[number].against) for number in numbers]
             contested = any(one.against for one in points)
             given = RuleGiven(**document_fields(self.reader, places), points=points, contested=contested)
             reply = await self.judge.ask_items(RULE_ON_FINDINGS, given, numbers, RULED, f"{label}, finding", attempt)
@@ -70,7 +71,8 @@ class Arbiter:
     def _fits(self, requests: Sequence[RulingRequest]) -> bool:
         count = self.reader.tokenizer.count
         most = requests[:AT_ONCE]
-        points = sum(count(text) for one in most for text in _texts(_ruling_point(0, one))) + _FRAME * (len(most) + 1)
+        shown = [to_rule_on(0, one.finding, one.against) for one in most]
+        points = sum(count(text) for one in shown for text in one.texts) + _FRAME * (len(most) + 1)
         around = count(self.judge.book.source(RULE_ON_FINDINGS.name)) + len(most) * self.judge.needs(RULED)
         return self.reader.document_tokens + points + around <= self.reader.window
 
@@ -112,19 +114,3 @@ class Arbiter:
             by=self.judge.name,
             contested=request.against,
         )
-
-
-def _ruling_point(number: int, request: RulingRequest) -> RulingPoint:
-    one = request.finding
-    return RulingPoint(
-        id=number,
-        sentence=one_line(one.sentence, _LONGEST_TEXT),
-        question=one_line(one.question, _LONGEST_TEXT),
-        says=one_line(one.found, _LONGEST_TEXT),
-        judged=one_line(one.expected or one.explanation, _LONGEST_TEXT),
-        against=one_line(request.against, _LONGEST_TEXT),
-    )
-
-
-def _texts(point: RulingPoint) -> tuple[str, ...]:
-    return (point.sentence, point.question, point.says, point.judged, point.against)

@@ -14,7 +14,8 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.domain import REVIEW, Document, Finding, Lookup, Round, Span
 from redraft.errors import RejectedRequest, ReplyError, UsageError
-from redraft.prompts.decision import DECIDE, DecideGiven, Decision, DecisionPassage, FindingOption, MetricStanding
+from redraft.prompts.decision import DECIDE, DecideGiven, Decision, DecisionPassage, MetricStanding
+from redraft.prompts.findings import to_choose
 from redraft.prompts.tags import NOBODY, Tags
 from redraft.text.places import place_of
 from redraft.text.quotes import quoted_in
@@ -184,7 +185,7 @@ MOST_ATTEMPTS, AN_ATTEMPT = 8, 200
 _MOST_FINDINGS = 40
 # Shares of the room left by the summary and the reply.
 _SHARE_OF_FINDINGS, _SHARE_OF_PASSAGES = 0.6, 0.4
-_LONGEST_TEXT, _LONGEST_REASON = 300, 600
+_LONGEST_REASON = 600
 # Tokens of the fence and the labels of a finding.
 _TAG_TOKENS = 40
 
@@ -276,11 +277,9 @@ class Decider:
         if not self.bounded:
             return list(findings)
         room = int(self.reader.room * _SHARE_OF_FINDINGS)
-        return _fitting(findings[:_MOST_FINDINGS], lambda one: self._tokens(_option(0, one)), room)
-
-    def _tokens(self, option: FindingOption) -> int:
-        texts = (option.problem, option.sentence, option.question, option.answer, option.why, option.evidence)
-        return _TAG_TOKENS + sum(self.reader.tokenizer.count(text) for text in texts)
+        count = self.reader.tokenizer.count
+        cost = lambda one: _TAG_TOKENS + sum(map(count, to_choose(0, one).texts))  # noqa: E731
+        return _fitting(findings[:_MOST_FINDINGS], cost, room)
 
     def _given(
         self, board: DecisionInput, findings: Sequence[Finding], looked: Sequence[LookupResult], looks: int
@@ -297,7 +296,7 @@ class Decider:
         return DecideGiven(
             summary=board.summary,
             scoreboard=[_standing(number, metric, board) for number, metric in enumerate(board.scores, 1)],
-            findings=[_option(number, one) for number, one in enumerate(findings, 1)],
+            findings=[to_choose(number, one) for number, one in enumerate(findings, 1)],
             tried=[_attempt(one) for one in judged[-MOST_ATTEMPTS:]],
             answers=answers,
             passages=[self._read(span) for span in joined(near)],
@@ -354,20 +353,6 @@ def _standing(number: int, metric: str, board: DecisionInput) -> MetricStanding:
         return MetricStanding(id=number, metric=metric, score=figure)
     met = "no" if score is None or score < goal else "unsure" if metric in board.unsure else "yes"
     return MetricStanding(id=number, metric=metric, score=figure, goal=f"{goal:g}", met=met)
-
-
-def _option(number: int, finding: Finding) -> FindingOption:
-    return FindingOption(
-        id=number,
-        metric=finding.metric,
-        task=finding.task,
-        problem=one_line(finding.explanation, _LONGEST_TEXT),
-        sentence=one_line(finding.sentence, _LONGEST_TEXT),
-        question=one_line(finding.question, _LONGEST_TEXT),
-        answer=one_line(finding.answer, _LONGEST_TEXT),
-        why=one_line(finding.why, _LONGEST_TEXT),
-        evidence=one_line(finding.evidence.text, _LONGEST_TEXT) if finding.evidence else "",
-    )
 
 
 def _attempt(one: Round) -> str:

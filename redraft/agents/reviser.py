@@ -14,7 +14,8 @@ from redraft.agents.retrieval import NEAR
 from redraft.agents.structured_writer import Completion, StructuredWriter, tolerated, tolerated_at_worst
 from redraft.domain import REVIEW, Became, Finding, PointAnswer, Span
 from redraft.llm.reply_reader import declines
-from redraft.prompts.revision import CRITICIZE, REVISE, CriticizeGiven, Point, ReviseGiven
+from redraft.prompts.findings import Point, to_fix, to_fix_bare
+from redraft.prompts.revision import CRITICIZE, REVISE, CriticizeGiven, ReviseGiven
 from redraft.prompts.tags import Tags
 from redraft.text.quotes import carries, quoted_in
 from redraft.text.retrieval import joined
@@ -104,8 +105,6 @@ _LONGEST_SAID = 400
 # Words that a point usually adds to a revision without a limit.
 _WORDS_A_POINT = 40
 _LONGEST_CRITICISM = 2000
-# What the paper's document answers to a question that it does not answer.
-_UNANSWERABLE = "UNANSWERABLE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +166,7 @@ class Reviser:
 
     def _brief(self, request: RevisionRequest) -> RevisionBrief:
         findings = [self._with_wider_evidence(one) for one in request.findings]
-        shown = _bare_point if self.bare else _point
+        shown = to_fix_bare if self.bare else to_fix
         points = [shown(number, finding) for number, finding in enumerate(findings, 1)]
         bare = ReviseGiven(
             summary=request.summary,
@@ -338,34 +337,9 @@ def _length(text: str) -> float:
 
 
 def _asking(points: Sequence[Point]) -> dict[str, Any]:
-    return {"points": list(points), "tasks": list(dict.fromkeys(one.task for one in points))}
+    return {"points": list(points), "tasks": list(dict.fromkeys(one.task for one in points if one.task))}
 
 
 def _answering(points: int) -> int:
     """Return the tokens that a reply may need for its section on the points."""
     return _SECTIONS + _A_POINT * points
-
-
-def _bare_point(number: int, finding: Finding) -> Point:
-    """Return a finding as LongSumEval's prompts tell it: the question, and what is right where the summary is wrong."""
-    if not finding.question:
-        return _point(number, finding)
-    answer = "" if finding.task == "add" else finding.answer or _UNANSWERABLE
-    return Point(
-        id=number, task=finding.task, instruction=finding.explanation, question=finding.question, answer=answer
-    )
-
-
-def _point(number: int, finding: Finding) -> Point:
-    return Point(
-        id=number,
-        task=finding.task,
-        # What the summary says to a question, and what the document does, say it all.
-        instruction="" if finding.found else finding.explanation,
-        sentence=finding.sentence,
-        question=finding.question,
-        says=finding.found,
-        answer=finding.answer,
-        why=finding.why,
-        evidence=finding.evidence.text if finding.evidence else "",
-    )

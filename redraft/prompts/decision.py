@@ -7,10 +7,10 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from redraft.domain import Task
 from redraft.prompts.contract import Also, AtMost, EachAlone, Fence, GivenModel, Prompt, ReplyModel, SummaryText
+from redraft.prompts.findings import Point
 from redraft.prompts.qa import Quote
-from redraft.prompts.tags import ONLY_KNOWN, Names, TaggedItem
+from redraft.prompts.tags import ONLY_KNOWN, Names
 
 _WORD = re.compile(r"\w+")
 # No document has a place beyond.
@@ -27,19 +27,6 @@ class MetricStanding(GivenModel):
     met: str = ""
 
 
-class FindingOption(TaggedItem):
-    """One finding that could be fixed."""
-
-    metric: str
-    task: Task
-    problem: str
-    sentence: str = ""
-    question: str = ""
-    answer: str = ""
-    why: str = ""
-    evidence: str = ""
-
-
 class DecisionPassage(GivenModel):
     """A passage of the document that was looked up, and its place."""
 
@@ -52,7 +39,7 @@ class DecideGiven(GivenModel):
 
     summary: SummaryText
     scoreboard: Annotated[list[MetricStanding], Fence("metric", "the scores")]
-    findings: Annotated[list[FindingOption], Fence("finding", "the findings to choose from")]
+    findings: Annotated[list[Point], Fence("finding", "the findings to choose from")]
     tried: Annotated[list[str], Fence("attempt", "the earlier revisions")]
     answers: Annotated[list[str], Fence("answer", "the outcome of each lookup")]
     """The outcome of each lookup."""

@@ -27,6 +27,7 @@ from redraft.prompts.contract import (
     is_denied,
     lenient,
 )
+from redraft.prompts.findings import Point
 from redraft.prompts.qa import IDS, LABELS, DocumentView, Quote, Reason, SentenceNames, Statement
 from redraft.prompts.tags import Names, TaggedItem
 
@@ -362,20 +363,10 @@ SPLIT_FACTS: Prompt[FactsGiven, AllFacts] = Prompt(
 )
 
 
-class RulingPoint(TaggedItem):
-    """What a summary says, and what a first judge said of it; `against` are words held against that."""
-
-    sentence: str
-    question: str = ""
-    says: str = ""
-    judged: str = ""
-    against: str = ""
-
-
 class RuleGiven(DocumentView):
     """What is read of the document, what to rule on, and whether a point is contested with a quote."""
 
-    points: Annotated[list[RulingPoint], Fence("point", "the findings to rule on")]
+    points: Annotated[list[Point], Fence("point", "the findings to rule on")]
     contested: bool = False
 
 

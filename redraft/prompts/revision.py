@@ -18,21 +18,7 @@ from redraft.prompts.contract import (
     SummaryText,
     WholeText,
 )
-from redraft.prompts.tags import TaggedItem
-
-
-class Point(TaggedItem):
-    """One thing to do: the sentence concerned, a question about it, what the sentence says, and the document's answer
-    and words, or why the sentence is wrong. Only the task and the instruction are redraft's or the user's words."""
-
-    task: Task
-    instruction: str
-    sentence: str = ""
-    question: str = ""
-    says: str = ""
-    answer: str = ""
-    why: str = ""
-    evidence: str = ""
+from redraft.prompts.findings import Point
 
 
 class ReviseGiven(GivenModel):

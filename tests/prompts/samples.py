@@ -12,6 +12,7 @@ from redraft.domain import Task
 from redraft.prompts import coherence, decision, factual, qa, revision, summarization
 from redraft.prompts.book import PROMPTS, SETS, PromptBook
 from redraft.prompts.contract import Lines
+from redraft.prompts.findings import Point
 from redraft.prompts.tags import TaggedItem, Tags
 
 _VETTED = factual.VetGiven(
@@ -89,7 +90,7 @@ GIVEN: dict[str, BaseModel] = {
         missing=["Who left? Nobody."],
         summary="Hester came.",
         points=[
-            revision.Point(
+            Point(
                 id=7,
                 task="correct",
                 instruction="Say who came.",
@@ -100,7 +101,7 @@ GIVEN: dict[str, BaseModel] = {
                 why="It was not Hester.",
                 evidence="Ann came in.",
             ),
-            revision.Point(
+            Point(
                 id=3,
                 task="add",
                 instruction="Say when.",
@@ -123,7 +124,7 @@ GIVEN: dict[str, BaseModel] = {
     "rule_on_findings": factual.RuleGiven(
         passages=["The lamp went out.", "It was 1924."],
         points=[
-            factual.RulingPoint(
+            Point(
                 id=7,
                 sentence="Hester came at noon.",
                 question="Who came?",
@@ -131,7 +132,7 @@ GIVEN: dict[str, BaseModel] = {
                 judged="Ann.",
                 against="Ann came in.",
             ),
-            factual.RulingPoint(
+            Point(
                 id=3,
                 sentence="It was late.",
                 question="When was it?",
@@ -149,7 +150,7 @@ GIVEN: dict[str, BaseModel] = {
             decision.MetricStanding(id=3, metric="names", score="1.0000", goal="1", met="yes"),
         ],
         findings=[
-            decision.FindingOption(
+            Point(
                 id=7,
                 metric="coverage",
                 task="correct",
@@ -160,7 +161,7 @@ GIVEN: dict[str, BaseModel] = {
                 why="It was Ann who came.",
                 evidence="Ann came in.",
             ),
-            decision.FindingOption(
+            Point(
                 id=3,
                 metric="coverage",
                 task="add",

@@ -13,6 +13,7 @@ from redraft.prompts import coherence, decision, factual, qa, summarization
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FactsGiven
+from redraft.prompts.findings import Point
 from redraft.prompts.tags import Tags
 
 Json = dict[str, Any]
@@ -76,7 +77,7 @@ def _cases() -> dict[str, Case]:
     vet = factual.VetGiven(excerpt="They lit it.", facts=_GROWN)
     align = factual.AlignGiven(sentences=_STATEMENTS, facts=_FACTS)
     verify = factual.VerifyGiven(passages=["They lit it."], sentences=_STATEMENTS)
-    accused = [factual.RulingPoint(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
+    accused = [Point(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
     rule = factual.RuleGiven(document="They lit it.", points=accused)
     split = FactsGiven(sentences=_STATEMENTS)
     sentences = [coherence.SummarySentence(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
@@ -85,8 +86,7 @@ def _cases() -> dict[str, Case]:
     facts = [factual.LevelledFact(id=n, level=level, fact=f"{level} of it") for n, level in enumerate(levels, 1)]
     query = factual.QueryGiven(excerpt="They lit it.", facts=facts)
     options = [
-        decision.FindingOption(id=n, metric="coverage", task="add", problem=f"{one} is missing.")
-        for n, one in enumerate(NAMES, 1)
+        Point(id=n, metric="coverage", task="add", problem=f"{one} is missing.") for n, one in enumerate(NAMES, 1)
     ]
     decide = decision.DecideGiven(
         summary="x",

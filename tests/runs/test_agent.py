@@ -22,7 +22,8 @@ from redraft.errors import ProviderError
 from redraft.events import Event, Noted
 from redraft.llm.chat import ChatModel
 from redraft.llm.reply_reader import read_value
-from redraft.prompts.decision import DecideGiven, Decision, FindingOption
+from redraft.prompts.decision import DecideGiven, Decision
+from redraft.prompts.findings import Point
 from redraft.prompts.tags import Tags
 from redraft.report.history.trace import read_trace
 from redraft.runs.dry_run import dry_run
@@ -467,7 +468,7 @@ HOSTILE: dict[str, tuple[Json, int]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_decision_names_only_findings_on_the_board(name: str) -> None:
     said, named = HOSTILE[name]
-    findings = [FindingOption(id=n, metric="coverage", task="add", problem=f"Problem {n}.") for n in range(1, 9)]
+    findings = [Point(id=n, metric="coverage", task="add", problem=f"Problem {n}.") for n in range(1, 9)]
     given = DecideGiven(
         summary="It is told.", scoreboard=[], findings=findings, tried=[], answers=[], passages=[],
         rounds_left=1, length=3, words=9, at_most=6, looks=0, requests=3,

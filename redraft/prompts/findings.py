@@ -1,0 +1,93 @@
+"""A finding as prompts state it: to choose what to fix, to rule on it, or to fix it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from redraft.domain import Finding, Task
+from redraft.prompts.tags import TaggedItem
+from redraft.text.sanitizer import one_line
+
+_LONGEST_TO_CHOOSE, _LONGEST_TO_RULE_ON = 300, 600
+# What the paper's document answers to a question that it does not answer.
+_UNANSWERABLE = "UNANSWERABLE"
+
+
+class Point(TaggedItem):
+    """A finding, by its number in the prompt. A prompt states the fields that are not empty, in this order. Only the
+    metric, the task, the problem and the instruction are redraft's or the user's words."""
+
+    metric: str = ""
+    task: Task | Literal[""] = ""
+    problem: str = ""
+    instruction: str = ""
+    sentence: str = ""
+    question: str = ""
+    says: str = ""
+    """What the sentence says in answer to the question."""
+    judged: str = ""
+    """What a first judge found in the document, or objects to."""
+    answer: str = ""
+    """What the document says in answer to the question."""
+    why: str = ""
+    evidence: str = ""
+    against: str = ""
+    """Words of the document that are held against the finding."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts of the point, without its metric and task."""
+        shown = {name: getattr(self, name) for name in type(self).model_fields}
+        return tuple(text for name, text in shown.items() if name not in ("id", "metric", "task") and text)
+
+
+def to_choose(number: int, finding: Finding) -> Point:
+    """Return a finding for the choice of what to fix."""
+    texts = {
+        "problem": finding.explanation,
+        "sentence": finding.sentence,
+        "question": finding.question,
+        "answer": finding.answer,
+        "why": finding.why,
+        "evidence": finding.evidence.text if finding.evidence else "",
+    }
+    short = {name: one_line(text, _LONGEST_TO_CHOOSE) for name, text in texts.items()}
+    return Point(id=number, metric=finding.metric, task=finding.task, **short)
+
+
+def to_rule_on(number: int, finding: Finding, against: str) -> Point:
+    """Return a finding for a second look, with the words that are held against it."""
+    texts = {
+        "sentence": finding.sentence,
+        "question": finding.question,
+        "says": finding.found,
+        "judged": finding.expected or finding.explanation,
+        "against": against,
+    }
+    return Point(id=number, **{name: one_line(text, _LONGEST_TO_RULE_ON) for name, text in texts.items()})
+
+
+def to_fix(number: int, finding: Finding) -> Point:
+    """Return a finding for the reviser."""
+    return Point(
+        id=number,
+        task=finding.task,
+        # What the summary says to a question, and what the document does, say it all.
+        instruction="" if finding.found else finding.explanation,
+        sentence=finding.sentence,
+        question=finding.question,
+        says=finding.found,
+        answer=finding.answer,
+        why=finding.why,
+        evidence=finding.evidence.text if finding.evidence else "",
+    )
+
+
+def to_fix_bare(number: int, finding: Finding) -> Point:
+    """Return a finding as LongSumEval's prompts tell it: the question, and what is right where the summary is wrong."""
+    if not finding.question:
+        return to_fix(number, finding)
+    answer = "" if finding.task == "add" else finding.answer or _UNANSWERABLE
+    return Point(
+        id=number, task=finding.task, instruction=finding.explanation, question=finding.question, answer=answer
+    )
