@@ -48,8 +48,8 @@ async def refine(client: LangGraphClient, text: str, summary: str) -> Any:
     state: Any = await client.runs.wait(thread, "refine", input=task)
     while "__interrupt__" in state:
         question = state["__interrupt__"][0]["value"]
-        for finding in question["findings"]:
-            print(f"  finding {finding['number']}:", finding["question"] or finding["explanation"])
+        for number, finding in enumerate(question["findings"], 1):
+            print(f"  finding {number}:", finding["question"] or finding["explanation"])
         answer = {"drop": [question["findings"][-1]["id"]]}
         state = await client.runs.wait(thread, "refine", command={"resume": answer})
     return state
