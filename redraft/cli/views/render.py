@@ -92,7 +92,8 @@ def _outcome(result: Result, output: str | None) -> str:
     """Return the summary's length, its scores and the course of the refinement in one line."""
     parts = [_length(result)] if result.draft else []
     for metric, value in result.scores.items():
-        before = f"{_or_none(result.initial_scores[metric])} -> " if metric in result.initial_scores else ""
+        revised = metric in result.initial_scores and result.rounds[1:]
+        before = f"{_or_none(result.initial_scores[metric])} -> " if revised else ""
         goal = result.goals.get(metric)
         notes = [f"goal {goal['at_least']:g} {_standing(goal)}"] if goal else []
         notes += [SELF_CHECK] if metric in result.self_checked else []
