@@ -5,11 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections import UserDict
+from collections.abc import Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 from pkgutil import resolve_name
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
@@ -65,34 +66,15 @@ class Listed(NamedTuple):
     """A one-line description."""
 
 
-class Commands(MutableMapping[str, click.Command]):
+class Commands(UserDict[str, Any]):
     """Commands by name, loaded at first use because the overview needs none of them."""
 
-    def __init__(self, listed: dict[str, Listed]) -> None:
-        self.listed = listed
-        self._loaded: dict[str, click.Command] = {}
-
     def __getitem__(self, name: str) -> click.Command:
-        if name not in self._loaded:
-            place, does = self.listed[name]
-            found: click.Command = resolve_name(f"{_HOME}.{place}")
-            found.short_help = does
-            self._loaded[name] = found
-        return self._loaded[name]
-
-    def __setitem__(self, name: str, command: click.Command) -> None:
-        self.listed[name] = Listed("", command.get_short_help_str())
-        self._loaded[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self.listed[name]
-        self._loaded.pop(name, None)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.listed)
-
-    def __len__(self) -> int:
-        return len(self.listed)
+        if isinstance(listed := self.data[name], Listed):
+            self.data[name] = resolve_name(f"{_HOME}.{listed.place}")
+            self.data[name].short_help = listed.does
+        command: click.Command = self.data[name]
+        return command
 
 
 class Overview(NearestGroup):
@@ -103,9 +85,8 @@ class Overview(NearestGroup):
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one line per command without loading it."""
-        assert isinstance(self.commands, Commands)
         with formatter.section("Commands"):
-            formatter.write_dl([(name, one.does) for name, one in self.commands.listed.items()])
+            formatter.write_dl([(name, one.does) for name, one in COMMANDS.items()])
 
 
 COMMANDS = {

@@ -152,6 +152,9 @@ quiet = option("--quiet", "-q", section="output", is_flag=True, help="Print no p
 output = typed_option(
     "--output", "-o", section="output", metavar="FILE", help="Write the summary to a file instead of stdout."
 )
+output_file = typed_option(
+    "--output", "-o", section="output", metavar="FILE", help="Write to this file instead of stdout."
+)
 summary_output = grouped(
     output,
     typed_option(

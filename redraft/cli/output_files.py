@@ -80,13 +80,6 @@ def _check_stdout(form: Format | None, *, as_json: bool) -> None:
 
 
 Form = Literal["html", "markdown", "json"]
-_BY_SUFFIX: dict[str, Form] = {
-    ".html": "html",
-    ".htm": "html",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".json": "json",
-}
 # Suffixes under which a page would not open.
 _OTHERS = frozenset({".docx", ".doc", ".odt", ".rtf", ".pdf", ".epub", ".xlsx", ".csv", ".tex", ".xml", ".jsonl"})
 
@@ -94,9 +87,7 @@ _OTHERS = frozenset({".docx", ".doc", ".odt", ".rtf", ".pdf", ".epub", ".xlsx", 
 def form_options(*forms: Form) -> Callable[[options.F], options.F]:
     """Return the options of a command that writes a page, or one of the other formats."""
     return options.grouped(
-        options.typed_option(
-            "--output", "-o", section="output", metavar="FILE", help="Write to this file instead of stdout."
-        ),
+        options.output_file,
         options.typed_option(
             "--format",
             "form",
@@ -109,13 +100,16 @@ def form_options(*forms: Form) -> Callable[[options.F], options.F]:
 
 def form_of(form: Form | None, output: str | None, hint: str) -> Form:
     """Return the output form. Raises for HTML on a terminal; `hint` is a command that writes it to a file."""
+    from redraft.report.outputs.formats import format_of
+
     suffix = Path(output or "").suffix.lower()
     if form is None and suffix in _OTHERS:
         raise UsageError(
             f"{output}: an export is a page, Markdown or JSON, not {suffix[1:].upper()}",
             hint=f"for the summary alone: redraft show RUN -o {output}" if suffix == ".docx" else hint,
         )
-    wanted = form or _BY_SUFFIX.get(suffix, "html")
+    named = format_of(output or "")
+    wanted = form or (named if named == "markdown" or named == "json" else "html")
     if output is None and wanted == "html" and sys.stdout.isatty():
         raise UsageError("HTML is not printed to a terminal", hint=hint)
     return wanted

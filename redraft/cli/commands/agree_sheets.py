@@ -158,7 +158,7 @@ def _runs(runs: tuple[str, ...], experiment: str | None, what: What, *, every: b
     metavar="N",
     help="Number of columns for answers.",
 )
-@options.typed_option("--output", "-o", section="output", metavar="FILE", help="Write to this file instead of stdout.")
+@options.output_file
 @options.db
 @options.quiet
 def sheet(

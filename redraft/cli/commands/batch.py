@@ -309,7 +309,7 @@ def status(name: str | None, db: str | None, as_json: bool) -> int:
     default="jsonl",
     help="jsonl: one object per line; csv: for spreadsheets; parquet: for data tools.",
 )
-@options.typed_option("--output", "-o", section="output", metavar="FILE", help="Write to this file instead of stdout.")
+@options.output_file
 @options.typed_option(
     "--dossiers",
     section="output",
