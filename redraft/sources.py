@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import stat
 import sys
 import tempfile
 from contextvars import ContextVar
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 from redraft.errors import RedraftError
 
@@ -55,6 +56,25 @@ def read_file(path: Path, most: int | None = None) -> bytes:
         if stat.S_IFMT(os.fstat(file.fileno()).st_mode) in _KINDS:
             raise OSError(errno.EINVAL, "it is not a file", str(path))
         return _at_most(file, most, str(path))
+
+
+def strict_json(data: bytes) -> Any:
+    """Parse JSON in UTF-8; raises `ValueError` for what other parsers may read differently, such as a name that occurs
+    twice in an object."""
+    return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_refuse)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f'"{name:.60}" occurs twice in one object')
+        found[name] = value
+    return found
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not a number")
 
 
 def read_stdin(most: int | None = None) -> bytes:

@@ -30,7 +30,12 @@ _OF_A_RUN = re.compile(r"\bredraft (resume|show|trace|diff|fork) ([0-9a-f]{8})\b
 
 
 class NearestGroup(click.Group):
-    """A group that names the nearest command for an unknown one, as click itself does since 8.5."""
+    """A group that lists its commands in the order of the code, most important first, and names the nearest command for
+    an unknown one, as click itself does since 8.5."""
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        """Return the names of the commands."""
+        return list(self.commands)
 
     def resolve_command(
         self, context: click.Context, args: list[str]

@@ -78,10 +78,7 @@ class Commands(UserDict[str, Any]):
 
 
 class Overview(NearestGroup):
-    """The group of all commands, in the order of the list."""
-
-    def list_commands(self, _: click.Context) -> list[str]:
-        return list(self.commands)
+    """The group of all commands."""
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one line per command without loading it."""

@@ -161,7 +161,7 @@ def write_sections(records: Sequence[tuple[Section, Record]], formatter: click.H
 
 
 class CommandGroup(hints.NearestGroup):
-    """A group of commands in the order they were added; `usual` runs if none is named."""
+    """A group of commands; `usual` runs if none is named."""
 
     command_class = Command
     group_class = type
@@ -175,10 +175,6 @@ class CommandGroup(hints.NearestGroup):
         known = {*self.commands, *context.help_option_names}
         meant = [self.usual] if self.usual and args and args[0] not in known else []
         return super().parse_args(context, [*meant, *args])
-
-    def list_commands(self, _: click.Context) -> list[str]:
-        """Return the names of the commands, most important first."""
-        return list(self.commands)
 
 
 def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Command]:

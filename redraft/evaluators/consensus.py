@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from math import ceil, fsum
+from math import ceil, fsum, sqrt
 from random import Random
-from statistics import fmean, quantiles, stdev
+from statistics import NormalDist, fmean, quantiles, stdev
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -22,6 +22,7 @@ SEED = 0
 # The quantiles that enclose 95%.
 _CUTS = 40
 _OUTER = (2.5, 97.5)
+_QUANTILE = NormalDist().inv_cdf(0.975)
 # A figure that is defined in fewer resamples than this share has no useful interval.
 _LEAST = 0.5
 
@@ -75,6 +76,14 @@ def interval(values: Any) -> Interval | None:
         return None
     low, high = np.percentile(known, _OUTER)
     return Interval(float(low), float(high))
+
+
+def interval_of_share(share: float, count: int) -> Interval:
+    """Return the Wilson interval of a share of so many items."""
+    z = _QUANTILE
+    middle, half = share + z * z / (2 * count), z * sqrt(share * (1 - share) / count + (z / (2 * count)) ** 2)
+    low, high = ((middle + side) / (1 + z * z / count) for side in (-half, half))
+    return Interval(low if share else 0.0, high if share < 1 else 1.0)
 
 
 DISPUTED = "disputed"

@@ -110,6 +110,11 @@ def mean(values: Sequence[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
+def number(cell: Cell) -> float | None:
+    """Return the number in a cell; None if it is not a number."""
+    return float(cell) if isinstance(cell, int | float) else None
+
+
 def in_csv(cell: Cell, *, lines: bool = False) -> Cell:
     """Return a cell for spreadsheets: text is one line unless `lines` is set, and is never treated as a formula."""
     if not isinstance(cell, str):

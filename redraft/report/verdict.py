@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from redraft.report.dossier.comparison.sides import LEAST
-from redraft.report.tables import Cell, Table, figure
+from redraft.report.tables import Cell, Table, figure, number
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count
 
@@ -106,10 +106,10 @@ def _gaps(source: _PairedTable, table: Table) -> Iterator[_Gap]:
 
 
 def _gap(source: _PairedTable, one: Mapping[str, Cell]) -> _Gap:
-    by, low, high = (_number(one.get(name)) for name in ("difference", "95% from", "95% to"))
+    by, low, high = (number(one.get(name)) for name in ("difference", "95% from", "95% to"))
     first, second = (_name(one[name]) for name in ("first", "second"))
     unit = source.over or one_line(str(one.get("drawn")), _NAME)
-    over = count(int(_number(one.get(unit)) or 0), f"{unit[:-3]}y" if unit.endswith("ies") else unit[:-1])
+    over = count(int(number(one.get(unit)) or 0), f"{unit[:-3]}y" if unit.endswith("ies") else unit[:-1])
     where = f"on {one['set']}" if "set" in one else ""
     measure = one_line(f"{source.what} {one.get(source.by, '')} {where}", _NAME)
     if by is None or low is None or high is None:
@@ -117,10 +117,6 @@ def _gap(source: _PairedTable, one: Mapping[str, Cell]) -> _Gap:
     if by is None or by >= 0:
         return _Gap(measure, first, second, by, low, high, over)
     return _Gap(measure, second, first, -by, None if high is None else -high, None if low is None else -low, over)
-
-
-def _number(cell: Cell) -> float | None:
-    return float(cell) if isinstance(cell, int | float) else None
 
 
 def _name(cell: Cell) -> str:

@@ -57,11 +57,11 @@ def parts() -> Parts:
 
 def costs() -> ScoreAgainstCost:
     points = [
-        CostPoint(MODELS[0], 0.021, 0.71, 0.66, 0.75, 0.018, 0.025),
-        CostPoint(MODELS[1], 0.34, 0.78, 0.74, 0.82, 0.3, 0.39),
+        CostPoint(MODELS[0], 0.021, 0.71, 0.66, 0.75),
+        CostPoint(MODELS[1], 0.34, 0.78, 0.74, 0.82),
         CostPoint(MODELS[2], 0.004, 0.41, 0.35, 0.47),
         CostPoint(MODELS[3], 0.025, 0.69, 0.61, 0.74),
-        CostPoint(MODELS[4], 1.9, 0.79, 0.75, 0.83, 1.4, 2.2),
+        CostPoint(MODELS[4], 1.9, 0.79, 0.75, 0.83),
         CostPoint("gpt-4o", 2.4, 0.8, 0.76, 0.84),
         CostPoint("without a price", None, 0.6),
     ]

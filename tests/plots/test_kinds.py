@@ -182,7 +182,7 @@ class TestParts:
 
 class TestScoreAgainstCost:
     def test_marks_stand_at_cost_and_score(self) -> None:
-        plot = ScoreAgainstCost([CostPoint("a", 2, 0.4, 0.2, 0.6, 1, 3), CostPoint("b", 4, 0.8)], "coverage")
+        plot = ScoreAgainstCost([CostPoint("a", 2, 0.4, 0.2, 0.6), CostPoint("b", 4, 0.8)], "coverage")
         read = Read(plot.picture())
         mark = read.tipped("a: ")
         assert mark.middle == (close(read.tick("2")[0]), close(read.tick("0.4")[1]))
@@ -194,7 +194,7 @@ class TestScoreAgainstCost:
         picture = ScoreAgainstCost([CostPoint("a", 1, 0.4), CostPoint("free", None, 0.8)], "coverage").picture()
         assert "free" in picture.caption
         assert "free" not in Read(picture).words
-        assert ("free", None, None, None, 0.8, None, None) in picture.data.rows
+        assert ("free", None, 0.8, None, None) in picture.data.rows
 
     @both
     def test_names_keep_off_each_other(self, look: PictureStyle) -> None:

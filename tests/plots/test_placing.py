@@ -109,7 +109,7 @@ PLOTS: dict[str, st.SearchStrategy[Plot]] = {
     ),
     "costs": st.builds(
         ScoreAgainstCost,
-        st.lists(st.builds(CostPoint, NAME, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER, NUMBER), **FEW),
+        st.lists(st.builds(CostPoint, NAME, NUMBER, NUMBER, NUMBER, NUMBER), **FEW),
         NAME,
         NAME,
         NAME,

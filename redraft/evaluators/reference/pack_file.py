@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, NoReturn
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
@@ -24,7 +24,7 @@ from redraft.domain import (
 from redraft.errors import PackError
 from redraft.evaluators.reference.keyfacts import pruning
 from redraft.fields import MOST_QUESTIONS, in_words
-from redraft.sources import STDIN, read_file, read_stdin
+from redraft.sources import STDIN, read_file, read_stdin, strict_json
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
@@ -141,7 +141,7 @@ def opened(data: bytes, place: str) -> object:
     if sum(map(data.count, (b"{", b"[", b","))) > _MOST_PARTS:
         raise PackError("the file has too many parts for a pack", place=place, hint=AGAIN)
     try:
-        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_refuse)
+        return strict_json(data)
     except (ValueError, RecursionError) as error:
         raise PackError(f"this is not JSON: {one_line(str(error), 200)}", place=place, hint=AGAIN) from error
 
@@ -195,18 +195,6 @@ def _refuse_long(content: object, place: str) -> None:
             todo += [(f"{where}.{key}" if where else key, key, one) for key, one in value.items()]
         elif isinstance(value, list):
             todo += [(f"{where}.{at}", "", one) for at, one in enumerate(value)]
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; raises for duplicate keys, which other parsers may read differently."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name occurs twice in one object")
-    return found
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a number")
 
 
 def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:

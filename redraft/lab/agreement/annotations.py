@@ -3,21 +3,20 @@ sentences."""
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, repeat
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from redraft.errors import UsageError
 from redraft.evaluators.booookscore import sentences_of
 from redraft.lab.agreement.people import kind_of
 from redraft.prompts.coherence import NO_CONFUSION, Confusion, ErrorType, mark_of
 from redraft.prompts.qa import Statement
-from redraft.sources import read_file
+from redraft.sources import read_file, strict_json
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import words_key
 
@@ -199,7 +198,7 @@ def _object(path: str, data: bytes | None, what: str, expected: str) -> dict[str
     except OSError as error:
         raise UsageError(f"the {what} cannot be read: {error.strerror}", place=path, hint=expected) from error
     try:
-        content = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_refuse)
+        content = strict_json(data)
     except (ValueError, RecursionError) as error:
         said = one_line(str(error), 200)
         raise UsageError(f"this cannot be read as JSON: {said}", place=path, hint=expected) from error
@@ -207,20 +206,6 @@ def _object(path: str, data: bytes | None, what: str, expected: str) -> dict[str
         found = "an empty object" if isinstance(content, dict) else kind_of(content)
         raise UsageError(f"there is {found} where an object of {what} was expected", place=path, hint=expected)
     return content
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object; raise if a name occurs twice, as it would be unclear which one is meant."""
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise ValueError(f"{_short(name)} occurs twice in one object")
-        found[name] = value
-    return found
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a number")
 
 
 def _id(key: str) -> str:

@@ -55,10 +55,10 @@ from redraft.lab.agreement.trial import (
     plan_table,
     tried,
 )
-from redraft.lab.experiments.experiment import Row, number, table
+from redraft.lab.experiments.experiment import Row, table
 from redraft.llm.budget import PriceTable
 from redraft.report.history.certificates import standing_of
-from redraft.report.tables import Cell, Report, Table, figure, plain
+from redraft.report.tables import Cell, Report, Table, figure, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import Calibration, Evaluate
 from redraft.store.documents import now

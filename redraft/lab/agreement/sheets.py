@@ -17,7 +17,7 @@ from redraft.agents.fact_checker import SUPPORTED
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Perspective, Span, Tree, content_id
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.consensus import OPEN, Interval
+from redraft.evaluators.consensus import OPEN, Interval, interval_of_share
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.faithfulness import Faithfulness
@@ -164,10 +164,7 @@ def share_of(part: int, whole: int) -> tuple[float | None, Interval | None]:
     """Return a share with its Wilson interval; None for both if the whole is empty."""
     if not whole:
         return None, None
-    share, z = part / whole, _z(CONFIDENCE)
-    middle, half = share + z * z / (2 * whole), z * sqrt(share * (1 - share) / whole + (z / (2 * whole)) ** 2)
-    low, high = ((middle + side) / (1 + z * z / whole) for side in (-half, half))
-    return share, Interval(low if part else 0.0, high if part < whole else 1.0)
+    return part / whole, interval_of_share(part / whole, whole)
 
 
 def _z(confidence: float) -> float:

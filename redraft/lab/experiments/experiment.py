@@ -125,11 +125,6 @@ def different(records: Iterable[Record], column: str) -> list[Cell]:
     return list(dict.fromkeys(one[column] for one in records))
 
 
-def number(cell: Cell) -> float | None:
-    """Return the number in a cell; None if it is not a number."""
-    return float(cell) if isinstance(cell, int | float) else None
-
-
 Ts = TypeVarTuple("Ts")
 AGAIN = "Repeat the command to try it again; finished work is not repeated."
 """The caption of a table of failures."""

@@ -27,7 +27,6 @@ from redraft.lab.experiments.experiment import (
     deviation,
     ends,
     group_by,
-    number,
     table,
     tokens_and_price,
     where,
@@ -47,7 +46,7 @@ from redraft.lab.experiments.runner import (
 )
 from redraft.lab.experiments.sources import Ready
 from redraft.report.history.results import Result
-from redraft.report.tables import Table, figure, mean, plain
+from redraft.report.tables import Table, figure, mean, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.model_pool import located
 from redraft.runs.prepare import RunSpec

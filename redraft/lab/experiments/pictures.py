@@ -10,14 +10,14 @@ from redraft.evaluators.metric_info import LEAST_SHARE
 from redraft.evaluators.reference.keyfacts import ALL
 from redraft.lab.experiments.context.experiment import ADDED, ALL_STEPS, ANYWHERE, FATES, PLACES, REFERENCE, THIRDS
 from redraft.lab.experiments.context.records import PHASES
-from redraft.lab.experiments.experiment import ENDS, SET, different, melted, number
+from redraft.lab.experiments.experiment import ENDS, SET, different, melted
 from redraft.lab.experiments.hamlet.experiment import FIFTHS, LEVEL_COLUMNS, WHOLE
 from redraft.report.plots.curves import Curve, CurvePoint, Densities, Trend, Trends
 from redraft.report.plots.figure import Grid, Grids
 from redraft.report.plots.picture import Plot
 from redraft.report.plots.scores import CostPoint, Differences, PlottedDifference, ScoreAgainstCost
 from redraft.report.plots.shares import DocumentPart, Parts, ShareBar, Shares
-from redraft.report.tables import Cell, Record, Table
+from redraft.report.tables import Cell, Record, Table, number
 
 Draw = Callable[[Table], Mapping[str, Plot]]
 """Draws the pictures of a table, by file name, from its cells alone."""

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
-from statistics import fmean
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from redraft.domain import why_stopped
+from redraft.evaluators.consensus import interval_of_share, mean
 from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, verdict
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, lasting, packed, page_data
@@ -25,8 +24,6 @@ from redraft.text.sanitizer import clean
 from redraft.text.words import count, dollars, spaced
 
 _FIFTHS = 5
-# The quantile of the normal distribution for a 95% interval.
-_QUANTILE = 1.959964
 _OK = "ok"
 _MEASURED = {
     "coverage": ("Questions answered", "questions answered"),
@@ -74,19 +71,10 @@ def _parts(items: Sequence[JudgedItem], characters: int) -> Iterator[DocumentPar
         fifths[min(_FIFTHS - 1, start * _FIFTHS // max(1, characters))].append(one)
     for at, within in enumerate(fifths):
         values = [one.value for one in within if one.value is not None]
-        low, high = _interval(values)
+        share = mean(values)
+        between = (None, None) if share is None else interval_of_share(share, len(values))
         name = f"{at * 100 // _FIFTHS} to {(at + 1) * 100 // _FIFTHS}%"
-        yield DocumentPart(name, fmean(values) if values else None, len(values), len(within) - len(values), low, high)
-
-
-def _interval(values: Sequence[float]) -> tuple[float, float] | tuple[None, None]:
-    """Return the Wilson interval of a share; None twice for no values."""
-    if not values:
-        return None, None
-    many, share, square = len(values), fmean(values), _QUANTILE**2
-    middle = (share + square / (2 * many)) / (1 + square / many)
-    reach = _QUANTILE / (1 + square / many) * sqrt(share * (1 - share) / many + square / (4 * many**2))
-    return max(0.0, middle - reach), min(1.0, middle + reach)
+        yield DocumentPart(name, share, len(values), len(within) - len(values), *between)
 
 
 def _of_calls(dossier: Dossier) -> Iterator[Plot]:

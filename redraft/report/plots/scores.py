@@ -26,7 +26,6 @@ from redraft.report.plots.canvas import (
     SMALL,
     Canvas,
     LegendEntry,
-    Point,
     legend,
     line_entry,
     marker_entry,
@@ -285,15 +284,13 @@ _NAME = 0.36
 
 @dataclass(frozen=True, slots=True)
 class CostPoint:
-    """A contestant: its cost and its score, each with its interval."""
+    """A contestant: its cost, and its score with its interval."""
 
     name: str
     cost: Number
     score: Number
     low: Number = None
     high: Number = None
-    cost_low: Number = None
-    cost_high: Number = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,32 +304,31 @@ class ScoreAgainstCost:
 
     def picture(self, look: PictureStyle = WIDE) -> Picture:
         """Draw the marks; higher is better, and further left is cheaper."""
-        columns = ("system", self.cost, "cost from", "cost to", self.score, "score from", "score to")
-        table = data(
-            columns, ([c.name, c.cost, c.cost_low, c.cost_high, c.score, c.low, c.high] for c in self.contestants)
-        )
+        columns = ("system", self.cost, self.score, "score from", "score to")
+        table = data(columns, ([c.name, c.cost, c.score, c.low, c.high] for c in self.contestants))
         canvas = Canvas("costs", self.title, look, table)
         top = canvas.heading()
         drawn = [one for one in self.contestants if finite(one.cost) is not None and finite(one.score) is not None]
         if not drawn:
             told = "No system has both a cost and a score."
             return canvas.nothing(top, told, told)
-        x = Linear.over([0, *(value for one in drawn for value in (one.cost, one.cost_low, one.cost_high))])
+        x = Linear.over([0, *(one.cost for one in drawn)])
         y = Linear.of_scores(value for one in drawn for value in (one.score, one.low, one.high))
         made = frame(canvas, top, _HEIGHT_OF_COSTS, x, y, x_name=self.cost, y_name=self.score)
         self._marks(canvas, made, drawn)
         out = [isolated(one.name) for one in self.contestants if one not in drawn]
         left = f" Not shown (no cost or no score): {', '.join(out)}." if out else ""
-        caption = f"Higher is better; further left is cheaper. Lines through a mark are intervals.{left}"
+        caption = f"Higher is better; further left is cheaper. A line through a mark is its interval.{left}"
         return canvas.picture(made.end, caption, " ".join(map(_told, drawn)))
 
     def _marks(self, canvas: Canvas, made: Frame, drawn: Sequence[CostPoint]) -> None:
         places = [(made.x.place(finite(one.cost) or 0.0), made.y.place(finite(one.score) or 0.0)) for one in drawn]
         taken = []
         for one, (x, y) in zip(drawn, places, strict=True):
-            whisker(canvas, made.x, y, one.cost_low, one.cost_high, "axis")
             upright(canvas, x, made.y, one.low, one.high)
-            taken += [Box(x - 6, y - 6, x + 6, y + 6), *_lines(made, one, (x, y))]
+            taken.append(Box(x - 6, y - 6, x + 6, y + 6))
+            if known := ends(one.low, one.high):
+                taken.append(Box(x - 2, made.y.place(known[1]), x + 2, made.y.place(known[0])))
         for at, (one, place) in enumerate(zip(drawn, places, strict=True)):
             canvas.marker(series(at), place, tip=_told(one), radius=5)
         bounds = Box(made.left + 4, made.top - 6, canvas.width - 4, made.bottom - 4)
@@ -350,16 +346,5 @@ class ScoreAgainstCost:
             canvas.text(box.left, box.bottom - 3, name, room=room + 0.01, halo=True, brief=brief[name])
 
 
-def _lines(made: Frame, one: CostPoint, at: Point) -> list[Box]:
-    """Return the boxes that the intervals of a mark occupy."""
-    found = []
-    if known := ends(one.low, one.high):
-        found.append(Box(at[0] - 2, made.y.place(known[1]), at[0] + 2, made.y.place(known[0])))
-    if known := ends(one.cost_low, one.cost_high):
-        found.append(Box(made.x.place(known[0]), at[1] - 2, made.x.place(known[1]), at[1] + 2))
-    return found
-
-
 def _told(one: CostPoint) -> str:
-    cost = interval(one.cost, one.cost_low, one.cost_high)
-    return f"{isolated(one.name)}: score {interval(one.score, one.low, one.high)}, cost {cost}."
+    return f"{isolated(one.name)}: score {interval(one.score, one.low, one.high)}, cost {shown(one.cost)}."

@@ -55,7 +55,6 @@ from redraft.lab.experiments.experiment import (
     distinct,
     group_by,
     models_and_judge,
-    number,
     paired,
     summed,
     table,
@@ -63,7 +62,7 @@ from redraft.lab.experiments.experiment import (
 )
 from redraft.lab.experiments.published import COLUMNS, Both, difference, how
 from redraft.lab.experiments.runner import by_status, failed
-from redraft.report.tables import Cell, Record, Table, mean, plain, unmarked
+from redraft.report.tables import Cell, Record, Table, mean, number, plain, unmarked
 from redraft.text.positions import POINTS, OriginMass, bins, density, shares, spread, spread_by_chance
 
 VERIFICATION = "verification"

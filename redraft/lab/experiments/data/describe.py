@@ -9,8 +9,8 @@ from redraft.evaluators.base import statements_of
 from redraft.evaluators.reference.questions import evenly
 from redraft.evaluators.statistics import measures
 from redraft.lab.experiments.data.read import Contents, sets_of_form
-from redraft.lab.experiments.experiment import Row, number, table
-from redraft.report.tables import Report, Table, figure, mean, plain
+from redraft.lab.experiments.experiment import Row, table
+from redraft.report.tables import Report, Table, figure, mean, number, plain
 from redraft.text.tokens import Tokenizer, tokenizer_named
 from redraft.text.words import has_words
 

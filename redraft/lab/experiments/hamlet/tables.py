@@ -22,7 +22,6 @@ from redraft.lab.experiments.experiment import (
     distinct,
     group_by,
     models_and_judge,
-    number,
     paired,
     summed,
     table,
@@ -48,7 +47,7 @@ from redraft.lab.experiments.hamlet.experiment import (
 from redraft.lab.experiments.plan import DRAFTING, JUDGING
 from redraft.lab.experiments.published import COLUMNS, Both, difference, how
 from redraft.lab.experiments.runner import by_status, failed
-from redraft.report.tables import Table, figure, mean, plain, unmarked
+from redraft.report.tables import Table, figure, mean, number, plain, unmarked
 
 MODELS_MEAN, ALL_MODELS = "mean of models", "all models"
 COUNTS = ("items", "of", "failed", "unjudged")

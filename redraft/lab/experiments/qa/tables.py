@@ -21,7 +21,6 @@ from redraft.lab.experiments.experiment import (
     ends,
     group_by,
     models_and_judge,
-    number,
     summed,
     table,
     where,
@@ -43,7 +42,7 @@ from redraft.lab.experiments.qa.experiment import (
     qa,
 )
 from redraft.lab.experiments.runner import by_status, failed
-from redraft.report.tables import Table, figure, mean, plain
+from redraft.report.tables import Table, figure, mean, number, plain
 
 COUNTS = ("accuracy", *ENDS, "right", "judged", "unjudged", "no answer", "of", "similarity")
 """The columns of an accuracy and of what it is based on."""
