@@ -20,7 +20,7 @@ from redraft.llm.base import Reply, Request, Sampling
 from redraft.prompts import coherence, decision, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Prompt, Value_
-from redraft.prompts.tags import Tags, Wire, asked_about
+from redraft.prompts.tags import Names, Tags, Wire, asked_about
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import WORD, count_words, is_unspaced
 
@@ -370,16 +370,6 @@ def _write_answer(given: qa.AnswerGiven) -> qa.WrittenAnswer:
     return qa.WrittenAnswer(answered=True, sentences=sentences)
 
 
-def _compare_answers(given: qa.CompareGiven) -> qa.Comparisons:
-    return qa.Comparisons(
-        comparisons=[qa.Comparison(id=one.id, reason=_REASON, verdict="agrees") for one in given.pairs]
-    )
-
-
-def _rank(given: qa.RankGiven) -> qa.Ranking:
-    return qa.Ranking(order=[one.id for one in given.candidates])
-
-
 def _tree(given: factual.GrowGiven, skipped: int = 0) -> factual.FactTree:
     """Return a tree of facts about the excerpt without its first `skipped` characters."""
     roots = min(_MOST_ROOTS, round(1.3 + len(given.excerpt) / _CHARACTERS_A_ROOT))
@@ -398,20 +388,6 @@ def _tree(given: factual.GrowGiven, skipped: int = 0) -> factual.FactTree:
     )
 
 
-def _supports(given: factual.VetGiven) -> factual.Supports:
-    quotes = _quotes([given.excerpt], len(given.facts))
-    return factual.Supports(
-        facts=[
-            factual.Support(id=one.id, reason=_REASON, quote=quote, verdict="pass")
-            for one, quote in zip(given.facts, quotes, strict=True)
-        ]
-    )
-
-
-def _opinions(given: factual.VetGiven) -> factual.Opinions:
-    return factual.Opinions(facts=[factual.Opinion(id=one.id, reason=_REASON, verdict="pass") for one in given.facts])
-
-
 def _query(given: factual.QueryGiven) -> factual.Query:
     return factual.Query(query=f"Why does it matter for what comes after that {_words(given.facts[0].fact, 10)}?")
 
@@ -422,16 +398,6 @@ def _align(given: factual.AlignGiven) -> factual.Alignments:
         facts=[
             factual.Alignment(id=one.id, stated="yes", sentences=[number])
             for one, number in zip(given.facts, numbers, strict=False)
-        ]
-    )
-
-
-def _verify(given: factual.VerifyGiven) -> factual.Verifications:
-    quotes = _quotes(given.texts, len(given.sentences))
-    return factual.Verifications(
-        sentences=[
-            factual.Verification(id=one.id, quote=quote, reason=_REASON, category="none")
-            for one, quote in zip(given.sentences, quotes, strict=True)
         ]
     )
 
@@ -451,14 +417,6 @@ def _split(given: factual.FactsGiven) -> factual.AllFacts:
     )
 
 
-def _confusion(given: coherence.ConfusionGiven) -> coherence.Confusions:
-    return coherence.Confusions(
-        sentences=[
-            coherence.Confusion(id=one.id, questions=[], types=[coherence.NO_CONFUSION]) for one in given.sentences
-        ]
-    )
-
-
 def _prefer(_: coherence.PreferGiven) -> coherence.Preferred:
     return coherence.Preferred(reason=f"{_REASON} {_REASON}", detail="tie", structure="tie", logic="tie", overall="tie")
 
@@ -470,16 +428,6 @@ def _decide(given: decision.DecideGiven) -> decision.Decision:
         return decision.Decision(why=_REASON, look_up=[f"{one} {given.looks}" for one in searches])
     return decision.Decision(
         why=_REASON, fix=[one.id for one in given.findings[: given.at_most]], instruction="Change as little as needed."
-    )
-
-
-def _rule(given: factual.RuleGiven) -> factual.RuledPoints:
-    quotes = _quotes(given.texts, len(given.points))
-    return factual.RuledPoints(
-        points=[
-            factual.RuledPoint(id=one.id, reason=_REASON, quote=quote, verdict="contradicted")
-            for one, quote in zip(given.points, quotes, strict=True)
-        ]
     )
 
 
@@ -526,14 +474,25 @@ def _answer_questions(given: qa.AnswerQuestionsGiven) -> qa.GivenAnswers:
     )
 
 
-def _judge_answers(given: qa.JudgeAnswersGiven) -> qa.AnswerVerdicts:
-    return qa.AnswerVerdicts(
-        answers=[qa.AnswerVerdict(id=one.id, reason=_REASON, verdict="right") for one in given.answers]
-    )
-
-
 def _handled(prompt: Prompt[Given_, Value_], handler: Callable[[Given_], Value_]) -> tuple[str, Callable[[Any], Any]]:
     return prompt.name, handler
+
+
+def _verdicts(prompt: Prompt[Any, Any], **verdict: object) -> tuple[str, Callable[[Any], Any]]:
+    """Return the handler of a prompt whose reply has an entry with the same verdict for each item that is judged."""
+    ((listed, field),) = prompt.returns.model_fields.items()
+    (entry,) = get_args(field.annotation)
+    (judged,) = (one.field for one in entry.model_fields["id"].metadata if isinstance(one, Names))
+
+    def reply(given: Any) -> Any:
+        items = getattr(given, judged)
+        quotes = _quotes(getattr(given, "texts", [getattr(given, "excerpt", "")]), len(items))
+        entries = (
+            entry(id=one.id, quote=quote, reason=_REASON, **verdict) for one, quote in zip(items, quotes, strict=True)
+        )
+        return prompt.returns(**{listed: list(entries)})
+
+    return prompt.name, reply
 
 
 HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
@@ -550,30 +509,30 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = dict(
         _handled(revision.CRITICIZE, lambda given: prose([given.summary], given.words)),
         _handled(revision.REVISE, _revise),
         _handled(qa.ASK_DOCUMENT, _ask_document),
-        _handled(qa.RANK_QUESTIONS, _rank),
+        _handled(qa.RANK_QUESTIONS, lambda given: qa.Ranking(order=[one.id for one in given.candidates])),
         _handled(qa.ASK_SUMMARY, _ask_summary),
         _handled(qa.ANSWER_FROM_SUMMARY, _answer_from_summary),
         _handled(qa.ANSWER_FROM_DOCUMENT, _answer_from_document),
         _handled(qa.WRITE_ANSWER, _write_answer),
-        _handled(qa.COMPARE_ANSWERS, _compare_answers),
+        _verdicts(qa.COMPARE_ANSWERS, verdict="agrees"),
         _handled(qa.ASK_TYPED, _ask_typed),
         _handled(qa.ANSWER_QUESTIONS, _answer_questions),
-        _handled(qa.JUDGE_ANSWERS, _judge_answers),
+        _verdicts(qa.JUDGE_ANSWERS, verdict="right"),
         _handled(factual.KEYFACTS_ANALYTICAL, _tree),
         _handled(factual.KEYFACTS_NARRATIVE, lambda given: _tree(given, min(_QUOTED, len(given.excerpt) // 4))),
-        _handled(factual.FACTS_FAITHFUL, _supports),
-        _handled(factual.FACTS_OBJECTIVE, _opinions),
-        _handled(factual.FACTS_SIGNIFICANT, _opinions),
+        _verdicts(factual.FACTS_FAITHFUL, verdict="pass"),
+        _verdicts(factual.FACTS_OBJECTIVE, verdict="pass"),
+        _verdicts(factual.FACTS_SIGNIFICANT, verdict="pass"),
         _handled(factual.QUERY_ANALYTICAL, _query),
         _handled(factual.QUERY_NARRATIVE, _query),
         _handled(factual.ALIGN_FACTS, _align),
-        _handled(factual.VERIFY_SENTENCES, _verify),
+        _verdicts(factual.VERIFY_SENTENCES, category="none"),
         _handled(factual.JUDGE_CHUNK, _mark),
         _handled(factual.SPLIT_FACTS, _split),
-        _handled(coherence.FIND_CONFUSION, _confusion),
+        _verdicts(coherence.FIND_CONFUSION, questions=[], types=[coherence.NO_CONFUSION]),
         _handled(coherence.PREFER_SUMMARY, _prefer),
         _handled(decision.DECIDE, _decide),
-        _handled(factual.RULE_ON_FINDINGS, _rule),
+        _verdicts(factual.RULE_ON_FINDINGS, verdict="contradicted"),
         _handled(qa.TRACE_SENTENCES, _trace),
     )
 )
