@@ -37,10 +37,10 @@ CASES = [(control, metric) for metric in SCORING for control in expected(BUILT_I
 ERRORS = {f"{kind}, {wording}" for kind in (*KINDS, INVENTED) for wording in WORDINGS}
 """The controls with planted errors, which differ in their sentences alone: two of them stand for all below."""
 FAULTS = [
-    (one.name, aim)
-    for one in controls()
+    (name, aim)
+    for name, expects in controls().items()
     for aim in get_args(MetricAim)
-    if aim in one.expects and one.name not in {EMPTY, *ERRORS} - {"name, copied", f"{INVENTED}, reworded"}
+    if aim in expects and name not in {EMPTY, *ERRORS} - {"name, copied", f"{INVENTED}, reworded"}
 ]
 
 
@@ -74,7 +74,7 @@ async def test_a_judge_without_a_fault_passes_every_control(tmp_path: Path) -> N
     checks = await checked(tmp_path, Oracle().model, *(BUILT_IN[name] for name in SCORING))
     assert [(one.control, one.metric, one.verdict) for one in checks if one.verdict != "pass"] == []
     assert [(one.control, one.metric) for one in checks] == CASES
-    assert {control for control, _ in CASES} == {one.name for one in controls()}
+    assert {control for control, _ in CASES} == {*controls()}
 
 
 # A sentence that is believed to answer a question is believed in every summary that has it.

@@ -32,7 +32,7 @@ def url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 @pytest.mark.nightly
 async def test_a_real_model_is_examined_by_coverage(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # All controls take it hours where others are at work, too.
-    few = [one for one in controls() if one.name in (EMPTY, HOLLOW, "the same twice")]
+    few = {name: controls()[name] for name in (EMPTY, HOLLOW, "the same twice")}
     monkeypatch.setattr("redraft.lab.doctor.expectations.controls", lambda: few)
     coverage = BUILT_IN["coverage"]
     settings = DraftConfig(context_tokens=4096, prompts="simple")

@@ -299,7 +299,7 @@ def _lines(judge: CheckUp) -> Iterator[str]:
     yield ""
     metrics = tuple(dict.fromkeys(one.metric for one in judge.controls))
     found = {(one.control, one.metric): one.verdict for one in judge.controls}
-    there = [one.name for one in controls() if any((one.name, metric) in found for metric in metrics)]
+    there = [name for name in controls() if any((name, metric) in found for metric in metrics)]
     rows = [(control, *(found.get((control, metric), "") for metric in metrics)) for control in there]
     yield from aligned([("", *metrics), *rows])
     for verdict, title in (("fail", "failed"), ("cannot tell", "cannot tell")):

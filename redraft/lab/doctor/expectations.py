@@ -30,15 +30,6 @@ HALVES = (0, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class SentencePair:
-    """A right sentence, and the same sentence with one error."""
-
-    kind: Kind
-    right: str
-    wrong: str
-
-
-@dataclass(frozen=True, slots=True)
 class Planted:
     """A summary for which it is known whether the document supports each sentence."""
 
@@ -85,9 +76,7 @@ def texts() -> Texts:
     shuffled = tuple(summary[at] for at in written.pop("shuffled"))
     planted = {
         (wording, half): _planted(
-            [SentencePair(one["kind"], one[wording], one[f"{wording}_wrong"]) for one in pairs],
-            invented[half][wording],
-            half,
+            [(one["kind"], one[wording], one[f"{wording}_wrong"]) for one in pairs], invented[half][wording], half
         )
         for wording in WORDINGS
         for half in HALVES
@@ -96,11 +85,12 @@ def texts() -> Texts:
     return Texts(**texts, summary=summary, shuffled=shuffled, planted=planted, kept=kept)
 
 
-def _planted(pairs: list[SentencePair], invented: str, half: int) -> Planted:
-    right = tuple(one.right for at, one in enumerate(pairs) if at % 2 != half)
-    wrong = tuple((str(one.kind), one.wrong) for at, one in enumerate(pairs) if at % 2 == half)
-    sentences = [one.wrong if at % 2 == half else one.right for at, one in enumerate(pairs)]
-    return Planted(right, (*wrong, (INVENTED, invented)), " ".join([*sentences, invented]))
+def _planted(pairs: list[tuple[str, str, str]], invented: str, half: int) -> Planted:
+    """Plant the errors of one half of the pairs, each of a kind, a right sentence, and the same with one error."""
+    right = tuple(right for at, (_, right, _) in enumerate(pairs) if at % 2 != half)
+    planted = tuple((kind, wrong) for at, (kind, _, wrong) in enumerate(pairs) if at % 2 == half)
+    sentences = [wrong if at % 2 == half else right for at, (_, right, wrong) in enumerate(pairs)]
+    return Planted(right, (*planted, (INVENTED, invented)), " ".join([*sentences, invented]))
 
 
 def _cut(text: str, between: str) -> tuple[str, str]:
@@ -357,24 +347,20 @@ def _why(evaluation: Evaluation) -> str:
     return f"no score: {evaluation.reason}" if evaluation.reason else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
-    """A control, and the expectations by the aim of the metric; metrics with other aims skip it."""
-
-    name: str
-    expects: Mapping[MetricAim, Expectation]
+Expects = Mapping[MetricAim, Expectation]
+"""The expectations of a control by the aim of the metric; metrics with other aims skip it."""
 
 
 @cache
-def controls() -> tuple[Control, ...]:
-    """Return all controls in display order."""
-    return tuple(_controls())
+def controls() -> dict[str, Expects]:
+    """Return all controls by name, in display order."""
+    return dict(_controls())
 
 
 def expected(metric: Evaluator) -> dict[str, Expectation]:
     """Return the expectations of a metric, by control."""
     aim = metric.aim
-    return {} if aim is None else {one.name: one.expects[aim] for one in controls() if aim in one.expects}
+    return {} if aim is None else {name: expects[aim] for name, expects in controls().items() if aim in expects}
 
 
 def probed(metrics: Sequence[Evaluator]) -> dict[str, list[Evaluator]]:
@@ -386,20 +372,20 @@ def probed(metrics: Sequence[Evaluator]) -> dict[str, list[Evaluator]]:
     return wanted
 
 
-def _controls() -> Iterator[Control]:
+def _controls() -> Iterator[tuple[str, Expects]]:
     least = _at_least(ITSELF)
-    yield Control(ITSELF, {"truth": least, "content": least, "form": _at_least(ITSELF, HIGH_FORM)})
-    yield Control(EMPTY, dict.fromkeys(("truth", "content", "form"), _no_score(EMPTY)))
-    yield Control(HOLLOW, {"content": _low(HOLLOW)})
+    yield ITSELF, {"truth": least, "content": least, "form": _at_least(ITSELF, HIGH_FORM)}
+    yield EMPTY, dict.fromkeys(("truth", "content", "form"), _no_score(EMPTY))
+    yield HOLLOW, {"content": _low(HOLLOW)}
     same = _beside(SHUFFLED, SUMMARY, "alike")
-    yield Control(SHUFFLED, {"truth": same, "content": same, "form": _beside(SHUFFLED, SUMMARY, "lower")})
-    yield Control(ANOTHER, {"truth": _low(ANOTHER), "content": _low(ANOTHER)})
+    yield SHUFFLED, {"truth": same, "content": same, "form": _beside(SHUFFLED, SUMMARY, "lower")}
+    yield ANOTHER, {"truth": _low(ANOTHER), "content": _low(ANOTHER)}
     for wording in WORDINGS:
-        yield Control(f"right, {wording}", {"truth": _spares(_right(wording))})
+        yield f"right, {wording}", {"truth": _spares(_right(wording))}
         for kind in (*KINDS, INVENTED):
-            yield Control(f"{kind}, {wording}", {"truth": _finds(_wrong(wording, kind))})
+            yield f"{kind}, {wording}", {"truth": _finds(_wrong(wording, kind))}
     for change, sentences in texts().kept.items():
-        yield Control(f"{change}, {KEPT}", {"truth": _spares(tuple((KEPT, one) for one in sentences))})
+        yield f"{change}, {KEPT}", {"truth": _spares(tuple((KEPT, one) for one in sentences))}
     errors = tuple(sentence for _, sentence in texts().planted["copied", 0].wrong)
     for where in (in_summary, in_document):
         truth, content = _finds_still(where(WRONG), WRONG, errors), _low(where(HOLLOW))
@@ -407,9 +393,9 @@ def _controls() -> Iterator[Control]:
         if where is in_summary:
             # Form metrics do not read the document.
             expects["form"] = _beside(where(SHUFFLED), SHUFFLED, "not higher")
-        yield Control(where("").removeprefix(", "), expects)
-    yield Control(REFUSAL, {"truth": _low(REFUSAL), "content": _low(REFUSAL)})
-    yield Control("the same twice", dict.fromkeys(("truth", "content", "form"), _repeats(SUMMARY)))
+        yield where("").removeprefix(", "), expects
+    yield REFUSAL, {"truth": _low(REFUSAL), "content": _low(REFUSAL)}
+    yield "the same twice", dict.fromkeys(("truth", "content", "form"), _repeats(SUMMARY))
 
 
 def _right(wording: Wording) -> tuple[tuple[str, str], ...]:

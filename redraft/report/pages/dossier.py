@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from markupsafe import Markup
 
 from redraft.domain import why_stopped
 from redraft.evaluators.consensus import interval_of_share, mean
-from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, verdict
+from redraft.report.dossier.contents import Dossier, JudgedItem, PieceEntry, SentenceEntry, verdict
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.formatting import calls_by_prompt, facts_by_level, lasting, packed, page_data
 from redraft.report.plots.curves import Curve, Densities
@@ -107,7 +106,7 @@ def dossier_page(dossier: Dossier) -> str:
 def view(dossier: Dossier) -> dict[str, Any]:
     """Return the variables for the templates of a dossier."""
     shown = pictures(dossier)
-    tree = _PieceTree.of(dossier.pieces)
+    tops, below = _piece_tree(dossier.pieces)
     return {
         "sheets": STYLES,
         "d": dossier,
@@ -125,8 +124,8 @@ def view(dossier: Dossier) -> dict[str, Any]:
         "by_prompt": calls_by_prompt(dossier.calls),
         "usage": _usage(dossier),
         "pieces": {one.name: one for one in dossier.pieces},
-        "below": tree.below,
-        "tops": tree.tops,
+        "below": below,
+        "tops": tops,
         "settings": tuple(_settings(dossier)),
         **languages(dossier),
     }
@@ -161,48 +160,30 @@ def _views(dossier: Dossier) -> Iterator[tuple[str, str]]:
     yield "about", "About"
 
 
-class _Shown(NamedTuple):
-    """A sentence as it is in the summary, with its line breaks."""
-
-    number: int
-    text: str
-    sources: Sequence[object]
-    findings: Sequence[int]
-    invented: str
-
-
-def _paragraphs(dossier: Dossier) -> Iterator[list[_Shown]]:
-    """Yield the sentences of the summary by paragraph."""
-    text, made, end = dossier.summary or "", list[_Shown](), 0
+def _paragraphs(dossier: Dossier) -> Iterator[list[SentenceEntry]]:
+    """Yield the sentences by paragraph, each as it is in the summary, with its line breaks."""
+    text, made, end = dossier.summary or "", list[SentenceEntry](), 0
     for one in dossier.sentences:
         if made and "\n\n" in text[end : one.start]:
             yield made
             made = []
-        shown = clean(text[one.start : one.end]).strip()
-        made.append(_Shown(one.number, shown, one.sources, one.findings, one.invented))
+        made.append(one.model_copy(update={"text": clean(text[one.start : one.end]).strip()}))
         end = one.end
     if made:
         yield made
 
 
-@dataclass(frozen=True, slots=True)
-class _PieceTree:
-    """The partial summaries as a tree: the roots, and what is below each."""
-
-    tops: list[str]
-    below: Mapping[str, list[str]]
-
-    @classmethod
-    def of(cls, pieces: Sequence[PieceEntry]) -> _PieceTree:
-        """Return the tree of some pieces, each of them once, below the first that was made from it."""
-        names, placed = {one.name for one in pieces}, set[str]()
-        below: dict[str, list[str]] = {name: [] for name in names}
-        for one in pieces:
-            for child in one.made_from:
-                if child in names and child not in placed and child != one.name:
-                    placed.add(child)
-                    below[one.name].append(child)
-        return cls([one.name for one in reversed(pieces) if one.name not in placed], below)
+def _piece_tree(pieces: Sequence[PieceEntry]) -> tuple[list[str], Mapping[str, list[str]]]:
+    """Return the partial summaries as a tree: the roots, and what is below each. Each is in it once, below the first
+    that was made from it."""
+    names, placed = {one.name for one in pieces}, set[str]()
+    below: dict[str, list[str]] = {name: [] for name in names}
+    for one in pieces:
+        for child in one.made_from:
+            if child in names and child not in placed and child != one.name:
+                placed.add(child)
+                below[one.name].append(child)
+    return [one.name for one in reversed(pieces) if one.name not in placed], below
 
 
 def _stopped(dossier: Dossier) -> str:
