@@ -124,7 +124,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         return
     replayed, tokens = int(tally.get("replayed", 0)), int(tally.get("tokens", 0))
     calls = int(tally.get("calls", 0)) - replayed
-    cost = "at unknown cost" if tally.get("unpriced") else f"${tally.get('cost', 0.0):.4f}"
+    dollars = resolve_name("redraft.text.words:dollars")
+    cost = "at unknown cost" if tally.get("unpriced") else dollars(tally.get("cost", 0.0))
     tests = f"{int(tally['tests'])} test{'s' * (tally['tests'] != 1)}"
     terminalreporter.write_line(
         f"redraft: {tests}, {calls:,} calls ({tokens:,} tokens, {cost}),"

@@ -29,6 +29,7 @@ from redraft.report.tables import Cell, Report, Table, figure, plain, unmarked
 from redraft.sources import write
 from redraft.store.batches import Batch, Error, ItemStates
 from redraft.store.store import Store
+from redraft.text.words import dollars
 
 Stage = Literal["done", "paused", "cancelled", "stopped", "working", "idle"]
 """An open batch is `working` if a worker is active, otherwise `idle`."""
@@ -294,7 +295,7 @@ def _items(standing: BatchStanding) -> Table:
 
 
 def _line(standing: BatchStanding) -> str:
-    cost = "" if not standing.cost_usd else f", ${standing.cost_usd:.4f}"
+    cost = "" if not standing.cost_usd else f", {dollars(standing.cost_usd)}"
     counts = standing.counts
     failed = f", {counts.failed + counts.aside:,} failed" if counts.failed + counts.aside else ""
     short = f", {counts.short:,} of them short of what was asked" if counts.short else ""

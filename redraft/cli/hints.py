@@ -25,7 +25,9 @@ N = TypeVar("N", int, float)
 
 _SPARE = 1.1
 """An estimate is within a tenth of a run whose model follows instructions."""
-_DOLLARS = re.compile(r"\$(\d+\.\d+)")
+_DOLLARS = re.compile(r"\$(\d[\d,]*\.\d+)")
+_ROUNDED = 0.005
+"""What an amount in whole cents may have lost."""
 _OF_A_RUN = re.compile(r"\bredraft (resume|show|trace|diff|fork) ([0-9a-f]{8})\b(?! --?\w)")
 
 
@@ -59,9 +61,9 @@ def resuming(run: str, limits: Limits, said: str = "") -> str:
         return about("resume", run, "--max-calls", str(ceil(_SPARE * max(calls, limits.max_calls)) + 1))
     if "--max-cost" in said and limits.max_cost is not None:
         # Of these, the first is the next call, which is booked at the most it can cost, and so is the last of a run.
-        booked, *spent = map(float, _DOLLARS.findall(said))
+        booked, *spent = (float(one.replace(",", "")) + _ROUNDED for one in _DOLLARS.findall(said))
         cost = _estimated(run, lambda whole: whole.cost_usd)
-        needed = booked + _SPARE * max(cost or 0.0, *spent)
+        needed = booked + _SPARE * max([cost or 0.0, *spent])
         needed = max(needed, 0.0 if cost else 2 * limits.max_cost)
         return about("resume", run, "--max-cost", f"{ceil(100 * needed) / 100:g}")
     return about("resume", run)

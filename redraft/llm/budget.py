@@ -22,6 +22,7 @@ from redraft.sources import MOST_OF_SETTINGS, read_file
 from redraft.store.calls import Call
 from redraft.store.connection import off_loop
 from redraft.store.reservations import NoRoomError, Reservation, Reservations, ReservationTerms
+from redraft.text.words import dollars
 
 # How often to check whether another process has settled a call.
 _LOOK_AGAIN = 0.2
@@ -100,14 +101,15 @@ class Budget:
             return BudgetError(
                 f"--max-calls {terms.max_calls} is used up", hint="resume the run with a higher --max-calls"
             )
+        spent = f"{dollars(lack.usd)} spent" if lack.usd else "nothing spent"
         if terms.max_cost is not None and lack.usd > terms.max_cost:
             return BudgetError(
-                f"${lack.usd:.4f} is spent, ${lack.usd - terms.max_cost:.4f} more than --max-cost {terms.max_cost:g}:"
+                f"{spent}, {dollars(lack.usd - terms.max_cost)} more than --max-cost {terms.max_cost:g}:"
                 " replies were longer than allowed, so no further calls are made",
                 hint="check that the server respects the limit of a reply, or resume the run with a higher --max-cost",
             )
         return BudgetError(
-            f"the next call could cost ${call.booked_usd or 0.0:.4f}, and with ${lack.usd:.4f} spent that may exceed"
+            f"the next call could cost {dollars(call.booked_usd)}, and with {spent} that may exceed"
             f" --max-cost {terms.max_cost:g}",
             hint="resume the run with a higher --max-cost",
         )

@@ -93,7 +93,8 @@ class Work:
         usual = (self.session.terms.limits or Limits()).max_cost
         if max_cost is not None and usual is not None and max_cost > usual:
             raise UsageError(
-                f"this studio spends no more than {dollars(usual)} on a run or a batch", hint="give no more than that"
+                f"this studio spends no more than {dollars(usual, exact=True)} on a run or a batch",
+                hint="give no more than that",
             )
 
     async def _check_idle(self, run: str) -> None:

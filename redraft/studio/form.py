@@ -19,6 +19,7 @@ from redraft.prompts.book import SETS
 from redraft.report.pages.report import Results, ShownTable
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
 from redraft.text.sanitizer import scrubbed
+from redraft.text.words import dollars
 
 SETTINGS: tuple[type[BaseModel], ...] = (DraftConfig, JudgeConfig, RefineConfig)
 # A request never sets the address or key of a model; the language was detected when the document was read.
@@ -70,7 +71,7 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] =
     (re.compile(r"\((?:--judge |judges=\[')\w+:MODEL[^()]*\)"), lambda _: "(“Judge” in “New run” or “Refine”)"),
     (
         re.compile(r"(?:--max-cost |limits=Limits\(max_cost=)(\d[\d.]*\d|\d)\)?"),
-        lambda found: f"the limit of ${found[1]}",
+        lambda found: f"the limit of {dollars(float(found[1]), exact=True)}",
     ),
     (re.compile(r"(?:the run )?with a higher (?:--max-cost|`Limits\.max_cost`)"), lambda _: "with a higher limit"),
     (re.compile(r" \(set TIKTOKEN_CACHE_DIR[^)]*\)"), lambda _: ""),

@@ -258,7 +258,7 @@ def refuse_unpriced(models: Sequence[str], limits: Limits) -> None:
     if models and limits.max_cost is not None:
         raise UsageError(
             f"the price of {' and '.join(models)} is unknown,"
-            f" so the limit of {dollars(limits.max_cost)} cannot be kept",
+            f" so the limit of {dollars(limits.max_cost, exact=True)} cannot be kept",
             hint="add the price, such as price = { prompt = 0.25, completion = 2.0 } for US dollars per million tokens,"
             " to its table in redraft.toml and restart the studio; or leave the limit of cost out",
         )

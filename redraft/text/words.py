@@ -13,7 +13,7 @@ UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U0
 WORD = pattern(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’\-.,][^\W{UNSPACED}]+)*")
 _UNSPACED_LETTER = pattern(f"[{UNSPACED}]")
 _BEGINNING = 20_000
-_TEN_CENTS, _SMALL_COST = 0.1, 0.001
+_CENT = 0.01
 _STEMMERS = {
     "ar": "arabic",
     "ca": "catalan",
@@ -55,12 +55,14 @@ def rounded(score: float) -> str:
     return f"{int(score * 100 + 1e-9) / 100:.2f}"
 
 
-def dollars(cost: float | None) -> str:
-    """Return a cost in US dollars: with two decimals, or more if it is small. None is an unknown cost."""
+def dollars(cost: float | None, *, about: bool = False, exact: bool = False) -> str:
+    """Return an amount in US dollars: "$12.40", "under $0.01", "free" for 0, "unknown" for None. With `about` it is an
+    estimate; with `exact`, for prices and limits, all decimals are kept."""
     if not cost:
         return "unknown" if cost is None else "free"
-    whole, _, rest = f"{cost:,.{2 if cost >= _TEN_CENTS else 4 if cost >= _SMALL_COST else 6}f}".partition(".")
-    return f"${whole}.{rest.rstrip('0').ljust(2, '0')}"
+    if exact and abs(cost - round(cost, 2)) > _CENT / 1e6:
+        return f"${cost:,.10f}".rstrip("0")
+    return "under $0.01" if cost < _CENT else f"{'about ' * about}${cost:,.2f}"
 
 
 def count_words(text: str) -> int:

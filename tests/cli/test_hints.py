@@ -144,8 +144,8 @@ def test_every_json_is_one_object(tmp_path: Path) -> None:
 
 
 def test_a_cost_limit_is_suggested_that_is_enough_with_the_prices_of_before() -> None:
-    said = "the next call could cost $0.0196, and with $0.0010 spent that may exceed --max-cost 0.003"
-    assert hints.resuming("d2aadf26", Limits(max_cost=0.003), said) == "redraft resume d2aadf26 --max-cost 0.03"
+    said = "the next call could cost $0.02, and with under $0.01 spent that may exceed --max-cost 0.003"
+    assert hints.resuming("d2aadf26", Limits(max_cost=0.003), said) == "redraft resume d2aadf26 --max-cost 0.05"
     assert hints.resuming("d2aadf26", Limits(max_cost=5.0), said) == "redraft resume d2aadf26 --max-cost 10"
 
     @click.command()
@@ -155,7 +155,7 @@ def test_a_cost_limit_is_suggested_that_is_enough_with_the_prices_of_before() ->
         click.echo(hints.resuming("d2aadf26", Limits(max_cost=0.003), said))
 
     shown = CliRunner().invoke(told, ["--prices", "my prices.toml"]).output
-    assert shown == "redraft resume d2aadf26 --max-cost 0.03 --prices 'my prices.toml'\n"
+    assert shown == "redraft resume d2aadf26 --max-cost 0.05 --prices 'my prices.toml'\n"
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from redraft.text.words import dollars
 from tests.chatserver import Answer, ChatServer, Fault, Seen, summarizer
 from tests.cli.inside import Inside
 from tests.command import Command
@@ -48,7 +49,7 @@ def test_killed_three_times_a_run_keeps_to_its_calls_and_says_what_was_lost(tmp_
         told = f"12 calls · {used['prompt_tokens']:,} tokens in"
         shown = command.run("show", run).err
         assert told in shown
-        assert f"{used['lost']} calls without an answer (counted as at most ${used['lost_usd']:.4f})" in shown
+        assert f"{used['lost']} calls without an answer (counted as at most {dollars(used['lost_usd'])})" in shown
 
 
 @pytest.mark.parametrize(("strategy", "status"), [("direct", "done"), ("hierarchical", "stopped")])
@@ -75,5 +76,5 @@ def test_what_a_server_takes_beyond_the_limit_is_said_and_no_further_call_is_mad
     shown = command.run("show", run, "--json").json
     assert shown["status"] == status
     assert shown["usage"]["over_usd"] == pytest.approx(0.061)
-    assert "$0.0610 over --max-cost" in " ".join(done.err.split())
-    assert "$0.0610 over --max-cost" in " ".join(command.run("trace", run).out.split())
+    assert "$0.06 over --max-cost" in " ".join(done.err.split())
+    assert "$0.06 over --max-cost" in " ".join(command.run("trace", run).out.split())

@@ -93,13 +93,19 @@ def test_counting_takes_linear_time() -> None:
         (1234.567, "$1,234.57"),
         (0.6099, "$0.61"),
         (0.25, "$0.25"),
-        (0.0375, "$0.0375"),
-        (0.01237, "$0.0124"),
-        (0.000034, "$0.000034"),
+        (0.01237, "$0.01"),
+        (0.0099, "under $0.01"),
+        (0.000034, "under $0.01"),
     ],
 )
-def test_money_has_two_decimals_or_more_if_it_is_little(cost: float | None, shown: str) -> None:
+def test_money_is_shown_in_whole_cents(cost: float | None, shown: str) -> None:
     assert dollars(cost) == shown
+    assert dollars(cost, about=True) == (f"about {shown}" if shown[0] == "$" else shown)
+
+
+def test_prices_and_limits_keep_all_their_decimals() -> None:
+    amounts = (2, 0.1 + 0.2, 0.075, 0.000034, 1234.5)
+    assert [dollars(one, exact=True) for one in amounts] == ["$2.00", "$0.30", "$0.075", "$0.000034", "$1,234.50"]
 
 
 @pytest.mark.parametrize(

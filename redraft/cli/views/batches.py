@@ -19,6 +19,7 @@ from redraft.report.pages.formatting import lasting
 from redraft.report.tables import Cell, Report
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
+from redraft.text.words import dollars
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def line(standing: BatchStanding, pace: Pace) -> str:
         parts.append(f"{pace.a_minute:.3g} a minute")
     parts.append(count(standing.calls, "call"))
     if standing.cost_usd:
-        parts.append(f"${standing.cost_usd:.4f}")
+        parts.append(dollars(standing.cost_usd))
     if pace.seconds_left:
         parts.append(f"about {lasting(pace.seconds_left)} left")
     return " · ".join(parts)
@@ -184,7 +185,7 @@ def batch_lines(batches: Sequence[BatchStanding]) -> list[str]:
                 f"{counts.done:,}/{counts.all:,}",
                 f"{counts.failed + counts.aside:,}" if counts.failed + counts.aside else "",
                 f"{one.calls:,}",
-                f"${one.cost_usd:.4f}" if one.cost_usd else "",
+                dollars(one.cost_usd) if one.cost_usd else "",
                 one_line(one.batch.folder),
             ]
         )

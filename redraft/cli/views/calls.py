@@ -10,6 +10,7 @@ from redraft.cli import hints
 from redraft.cli.views import render
 from redraft.report.dossier.contents import CallDetails, CallEntry
 from redraft.report.pages.formatting import stage
+from redraft.text.words import dollars
 
 _TITLES = {"user": "prompt", "assistant": "rejected reply", "schema": "schema of the reply"}
 
@@ -43,7 +44,7 @@ def whole(one: CallDetails, run: str) -> Iterator[str]:
     yield f"prompt {one.prompt} · model {one.model}{attempt}"
     hit = f" ({one.cached_tokens:,} cached by the provider)" if one.cached_tokens else ""
     tokens = f"{one.prompt_tokens:,} tokens in{hit}"
-    cost = "cost unknown" if one.cost_usd is None else f"${one.cost_usd:.4f}" if one.cost_usd else "free"
+    cost = "cost unknown" if one.cost_usd is None else dollars(one.cost_usd)
     ended = one.error or one.finish_reason
     yield f"{tokens}, {one.completion_tokens:,} out · {cost} · {one.seconds:.1f} s · {_outcome(one) or ended}"
     if one.error:

@@ -50,7 +50,8 @@ def _about(entry: RosterEntry, *, replies: bool = True) -> Iterator[str]:
     if entry.price is None:
         yield "price unknown (set it with --prices FILE, or price in its own settings)"
     else:
-        yield f"{dollars(entry.price.prompt)} in, {dollars(entry.price.completion)} out, for a million tokens"
+        asked, answered = (dollars(one, exact=True) for one in (entry.price.prompt, entry.price.completion))
+        yield f"{asked} in, {answered} out, for a million tokens"
     own = {"temperature": it.temperature, "top_p": it.top_p, "at most tokens": it.max_tokens, "key in": it.key_env}
     if said := [f"{name} {value}" for name, value in own.items() if value is not None]:
         yield ", ".join(said)

@@ -30,6 +30,7 @@ from redraft.events import (
 )
 from redraft.report.pages.formatting import lasting
 from redraft.text.sanitizer import clean, one_line
+from redraft.text.words import dollars
 
 _PLAIN_SECONDS = 10.0
 _NOTES_SHOWN = 20
@@ -176,7 +177,7 @@ class ProgressTotals:
             parts.append(f"{len(self.running)} running")
         parts += [f"{self.cached} cached"] if self.cached else []
         parts += [f"{self.tokens:,} tokens"] if self.tokens else []
-        return " · ".join([*parts, *([f"${self.cost:.4f}"] if self.cost else [])])
+        return " · ".join([*parts, *([dollars(self.cost)] if self.cost else [])])
 
     def seconds_left(self) -> float:
         """Return the estimated seconds left in this stage, at the pace of the calls so far; it counts down.

@@ -19,7 +19,7 @@ from redraft.text.columns import columns, padded
 from redraft.text.places import starts_of
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count as count
-from redraft.text.words import rounded
+from redraft.text.words import dollars, rounded
 from redraft.text.words import spaced as spaced
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ def usage(totals: Totals) -> str:
         parts.append(f"{totals.cached:,} cached")
     parts.append(f"{totals.prompt_tokens:,} tokens in, {totals.completion_tokens:,} out")
     if totals.cost_usd != 0:
-        parts.append("cost unknown" if totals.cost_usd is None else f"${totals.cost_usd:.4f}")
+        parts.append("cost unknown" if totals.cost_usd is None else dollars(totals.cost_usd))
     parts += besides(totals)
     parts.append(f"{totals.seconds:.1f} s")
     return " · ".join(parts)
@@ -273,7 +273,7 @@ def besides(totals: Totals) -> Iterator[str]:
     """Yield the unanswered calls, with what the budget counts for them, or their tokens if there is no price, and the
     amount spent over the limit."""
     if totals.lost:
-        counted = f"at most ${totals.lost_usd:.4f}" if totals.lost_usd else f"{totals.lost_tokens:,} tokens"
+        counted = f"at most {dollars(totals.lost_usd)}" if totals.lost_usd else f"{totals.lost_tokens:,} tokens"
         yield f"{count(totals.lost, 'call')} without an answer (counted as {counted})"
     if totals.over_usd:
         yield over(totals.over_usd)
@@ -281,7 +281,7 @@ def besides(totals: Totals) -> Iterator[str]:
 
 def over(usd: float) -> str:
     """Return the amount spent over the limit, and why."""
-    return f"${usd:.4f} over --max-cost, because replies were longer than requested"
+    return f"{dollars(usd)} over --max-cost, because replies were longer than requested"
 
 
 def cost_line(cost: float | None, most: float | None) -> str:
@@ -290,7 +290,8 @@ def cost_line(cost: float | None, most: float | None) -> str:
         return "unknown (set the model's price with --prices)"
     if not most:
         return "none"
-    return f"about ${cost:.4f}" + (f" without reasoning, at most ${most:.4f} with it" if most > cost else "")
+    shown, limit = dollars(cost, about=True), dollars(most)
+    return shown + (f" without reasoning, at most {limit} with it" if most > cost and limit != shown else "")
 
 
 def aligned(rows: Sequence[Sequence[str]], *, right: bool = False) -> list[str]:

@@ -40,7 +40,7 @@ from redraft.text.languages import reading, with_language
 from redraft.text.places import chapter_of, document_of, pages_of
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import worded
-from redraft.text.words import count_words, rounded
+from redraft.text.words import count_words, dollars, rounded
 
 METRIC_COLUMNS = {
     "run": str,
@@ -117,7 +117,7 @@ class Result:
 
     def _repr_markdown_(self) -> str:
         """Return the result for a notebook. Texts of models and documents are escaped."""
-        calls = f"{self.usage.calls} calls" + (f", ${self.usage.cost_usd:.4f}" if self.usage.cost_usd else "")
+        calls = f"{self.usage.calls} calls" + (f", {dollars(self.usage.cost_usd)}" if self.usage.cost_usd else "")
         head = (one_line(self.title, 200), self.run.kind, self.run.id, self.status, self.run.stop_reason or "", calls)
         parts = [" · ".join(f"{escaped(one)}" for one in head if one)]
         parts += [f"> {escaped(one)}" for one in (self.summary or "").split("\n") if one.strip()]

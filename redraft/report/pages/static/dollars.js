@@ -1,7 +1,6 @@
-// Costs as everywhere: with two decimals, or more if they are small.
+// Costs as everywhere: in whole cents.
 
 export function dollars(cost) {
   if (!cost) return cost === null ? "unknown" : "free";
-  const most = cost >= .1 ? 2 : cost >= .001 ? 4 : 6;
-  return cost.toLocaleString("en", { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: most });
+  return cost < .01 ? "under $0.01" : cost.toLocaleString("en", { style: "currency", currency: "USD" });
 }
