@@ -49,6 +49,17 @@ class Span(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class NamedPlace:
+    """Where a passage is, in the words of its document; each is empty if the document has no such thing."""
+
+    document: str
+    """Which of several documents read as one it is in."""
+    chapter: str
+    pages: str
+    """The printed page, or the first and the last."""
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentSection:
     """A titled section of a document, such as a chapter. `level` 1 is the outermost."""
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from redraft.agents.accounts import Account, Attempt, Entries, account
 from redraft.agents.evidence import EntryBudget, EvidenceReader, document_fields
 from redraft.agents.judge import Judge, batch_size, in_batches
+from redraft.agents.points import to_rule_on
 from redraft.domain import Finding, Ruling, Span
 from redraft.prompts.factual import RULE_ON_FINDINGS, RuledPoint, RuleGiven
-from redraft.prompts.findings import to_rule_on
 from redraft.text.languages import foreign_in
 from redraft.text.quotes import quoted_in
 from redraft.text.sanitizer import one_line

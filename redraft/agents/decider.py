@@ -12,10 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
+from redraft.agents.points import to_choose
 from redraft.domain import REVIEW, Document, Finding, Lookup, Round, Span
 from redraft.errors import RejectedRequest, ReplyError, UsageError
 from redraft.prompts.decision import DECIDE, DecideGiven, Decision, DecisionPassage, MetricStanding
-from redraft.prompts.findings import to_choose
 from redraft.prompts.tags import NOBODY, Tags
 from redraft.text.places import place_of
 from redraft.text.quotes import quoted_in

@@ -10,8 +10,7 @@ from redraft.builtin.draft import standing_alone
 from redraft.builtin.identity import NOT_UNDERSTOOD
 from redraft.builtin.prose import LAST_RESORT, cut, read
 from redraft.builtin.references import details
-from redraft.prompts.findings import Point
-from redraft.prompts.revision import CriticizeGiven, ReviseGiven
+from redraft.prompts.revision import CriticizeGiven, Point, ReviseGiven
 from redraft.prompts.tags import Tags
 from redraft.text.languages import is_foreign, language_of
 from redraft.text.pagerank import rank

@@ -23,13 +23,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_jsonable_python
 
 from redraft.agents.decider import SearchRequest, find_passages
-from redraft.domain import Document
+from redraft.domain import Document, record_json
 from redraft.errors import RedraftError, RunError, UsageError
 from redraft.events import Event, RunStarted, StageStarted
 from redraft.fields import checked, same
 from redraft.readers.documents import load
 from redraft.report.history.citations import cited
-from redraft.report.history.results import Result, document_read, finding_json
+from redraft.report.history.results import Result, document_read
 from redraft.runs.driver import streaming
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig
@@ -202,7 +202,7 @@ class Desk:
             "complete": found.complete,
             "summary": _shortened(found.summary),
             "chapters": _fitting(chapters),
-            "findings": [_bounded(finding_json(one, found.outline)) for one in shown],
+            "findings": [_bounded(record_json(one)) for one in shown],
             "findings_in_all": len(listed),
         }
 

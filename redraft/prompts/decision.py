@@ -8,8 +8,8 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from redraft.prompts.contract import Also, AtMost, EachAlone, Fence, GivenModel, Prompt, ReplyModel, SummaryText
-from redraft.prompts.findings import Point
 from redraft.prompts.qa import Quote
+from redraft.prompts.revision import Point
 from redraft.prompts.tags import ONLY_KNOWN, Names
 
 _WORD = re.compile(r"\w+")

@@ -27,8 +27,8 @@ from redraft.prompts.contract import (
     is_denied,
     lenient,
 )
-from redraft.prompts.findings import Point
 from redraft.prompts.qa import IDS, LABELS, DocumentView, Quote, Reason, SentenceNames, Statement
+from redraft.prompts.revision import Point
 from redraft.prompts.tags import Names, TaggedItem
 
 Pass = Literal["pass", "fail"]

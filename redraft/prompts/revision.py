@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -18,7 +18,35 @@ from redraft.prompts.contract import (
     SummaryText,
     WholeText,
 )
-from redraft.prompts.findings import Point
+from redraft.prompts.tags import TaggedItem
+
+
+class Point(TaggedItem):
+    """A finding, by its number in the prompt. A prompt states the fields that are not empty, in this order. Only the
+    metric, the task, the problem and the instruction are redraft's or the user's words."""
+
+    metric: str = ""
+    task: Task | Literal[""] = ""
+    problem: str = ""
+    instruction: str = ""
+    sentence: str = ""
+    question: str = ""
+    says: str = ""
+    """What the sentence says in answer to the question."""
+    judged: str = ""
+    """What a first judge found in the document, or objects to."""
+    answer: str = ""
+    """What the document says in answer to the question."""
+    why: str = ""
+    evidence: str = ""
+    against: str = ""
+    """Words of the document that are held against the finding."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts of the point, without its metric and task."""
+        shown = {name: getattr(self, name) for name in type(self).model_fields}
+        return tuple(text for name, text in shown.items() if name not in ("id", "metric", "task") and text)
 
 
 class ReviseGiven(GivenModel):

@@ -159,7 +159,7 @@ def _complete(given: object) -> object:
     """Fill in what a finding from a caller may omit: it is a request by that caller."""
     if not isinstance(given, dict):
         return given
-    asked = {name: value for name, value in given.items() if name not in ("said_by", "read", "value")}
+    asked = {name: value for name, value in given.items() if name not in ("said_by", "read", "value", "place")}
     if not asked.get("explanation") or any(len(text) > _LONGEST for text in _texts(asked)):
         raise ValueError(f"an explanation is required, and no text may have more than {_LONGEST:,} characters")
     return {"kind": "request", **asked, "metric": REVIEW}
@@ -225,7 +225,7 @@ def handed_over(findings: Sequence[Finding], document: Document, summary: str) -
         if evidence and evidence.span is None:
             said = f"finding {number} quotes words that are not in the document"
             raise UsageError(f"{said}: {one_line(evidence.text, 80)!r}", hint="give findings on this document")
-        made = replace(one, metric=REVIEW, evidence=evidence, said_by=None)
+        made = replace(one, metric=REVIEW, evidence=evidence, said_by=None, place=None)
         settled.setdefault(made.id, made)
     return tuple(settled.values())
 

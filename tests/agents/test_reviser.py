@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from redraft.agents.decider import _attempt
 from redraft.agents.evidence import GAP, EvidenceReader
+from redraft.agents.points import to_choose, to_fix
 from redraft.agents.reviser import Reviser, RevisionReply, RevisionRequest, read_reply
 from redraft.agents.structured_writer import Completion, StructuredWriter
 from redraft.domain import Document, Evidence, Finding, Round, Span
 from redraft.llm.base import FunctionModel
-from redraft.prompts.findings import to_choose, to_fix
 from redraft.readers.documents import parse
 from redraft.text.retrieval import Passages
 from redraft.text.tokens import EstimatingTokenizer

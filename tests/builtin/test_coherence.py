@@ -14,8 +14,7 @@ from redraft.builtin.revise import revise
 from redraft.domain import Task
 from redraft.prompts.coherence import ConfusionGiven, PreferGiven, Preferred, SummarySentence
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.findings import Point
-from redraft.prompts.revision import ReviseGiven
+from redraft.prompts.revision import Point, ReviseGiven
 from redraft.text.words import count_words
 from tests.builtin.support import STORY, consistency, judge, split
 from tests.text.hostile import raw_texts

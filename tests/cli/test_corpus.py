@@ -67,9 +67,9 @@ def test_the_same_files_are_the_same_document_to_every_command(command: Inside, 
     judged = command.run("evaluate", *paths, "summary.md", "--metric", "coverage", "--metric", "consistency", "--json")
     known = judged.json["source"]["id"]
     findings = [one for metric in judged.json["metrics"].values() for one in metric["findings"]]
-    evidence = [one["evidence"] for one in findings if one["evidence"] and one["evidence"]["span"]]
-    assert evidence
-    assert all(map(named_rightly, evidence))
+    places = [one["place"] | {"text": one["evidence"]["text"]} for one in findings if "place" in one]
+    assert places
+    assert all(map(named_rightly, places))
     lost = command.run("lineage", judged.json["run"], "--lost", "--json").json["lost"]
     assert {one["document"] for one in lost} == set(paths)
     refined = command.run(

@@ -64,9 +64,9 @@ def test_pages_reach_citations_findings_and_the_dossier(command: Inside, tmp_pat
     assert ", page" in command.run("show", run, "--cite", "footnotes").out
     (tmp_path / "summary.md").write_text("Hester Vane came to the island of Sarn on a boat.", "utf-8")
     judged = command.run("evaluate", str(path), str(tmp_path / "summary.md"), "--metric", "coverage", "--json").json
-    evidence = [one["evidence"] for one in judged["metrics"]["coverage"]["findings"] if one["evidence"]]
-    assert evidence
-    assert all(one["pages"] and one["chapter"] for one in evidence if one["span"])
+    findings = [one for one in judged["metrics"]["coverage"]["findings"] if one["evidence"]]
+    assert findings
+    assert all(one["place"]["pages"] and one["place"]["chapter"] for one in findings if one["evidence"]["span"])
     out = tmp_path / "dossier.html"
     command.run("export", run, "-o", str(out))
     assert ", page <bdi>" in out.read_text("utf-8")

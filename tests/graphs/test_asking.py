@@ -74,7 +74,13 @@ async def test_the_question_can_be_read_by_itself(bench: Bench) -> None:
     wrong, *lacking = question["findings"]
     # For what is lacking there are free words.
     assert [(one["metric"], one["expected"]) for one in lacking] == [("coverage", f"Tom{n}") for n in (3, 4, 5, 6)]
-    assert (wrong["number"], wrong["metric"], wrong["sentence"], wrong["found"], wrong["expected"]) == (
+    assert (
+        question["findings"].index(wrong),
+        wrong["metric"],
+        wrong["sentence"],
+        wrong["found"],
+        wrong["expected"],
+    ) == (
         1,
         "consistency",
         "The keeper number 2 is called Bob.",

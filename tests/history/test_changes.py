@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.domain import Document, Draft, Evaluation, Evidence, Finding, Round
+from redraft.domain import Draft, Evaluation, Evidence, Finding, Round
 from redraft.report.history.changes import DraftDiff, changed_words, changes_between, difference
 from redraft.report.history.trace import Turn
 
@@ -115,7 +115,7 @@ def turn(text: str, *found: Finding, failed: str = "", details: dict[str, object
         )
         for name in ("coverage", "consistency", "keyfact_recall", "faithfulness")
     }
-    return Turn(Round(0, "d"), Draft("d", "r", 0, "given", text, 1), evaluations, (), Document("d", "", ""))
+    return Turn(Round(0, "d"), Draft("d", "r", 0, "given", text, 1), evaluations, ())
 
 
 UNANSWERED = finding("coverage", "unanswered", question="Who keeps it?", expected="Ruth Crane")

@@ -17,8 +17,7 @@ from redraft.builtin.revise import revise
 from redraft.domain import Document, Span
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.similarity import exact
-from redraft.prompts.findings import Point
-from redraft.prompts.revision import ReviseGiven
+from redraft.prompts.revision import Point, ReviseGiven
 from redraft.prompts.summarization import TidyGiven
 from redraft.readers.documents import load
 from redraft.runs.prepare import recall

@@ -12,7 +12,7 @@ from redraft.domain import Task
 from redraft.prompts import coherence, decision, factual, qa, revision, summarization
 from redraft.prompts.book import PROMPTS, SETS, PromptBook
 from redraft.prompts.contract import Lines
-from redraft.prompts.findings import Point
+from redraft.prompts.revision import Point
 from redraft.prompts.tags import TaggedItem, Tags
 
 _VETTED = factual.VetGiven(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 from redraft import Result, Session
 from redraft.domain import Document
 from redraft.readers import html
-from redraft.report.history.results import finding_json
 from tests.readers import makers
 from tests.readers.test_formats import book, read
 from tests.readers.webpages import PAGES, SHARE, WebPage, paragraphs, whole, words
@@ -94,6 +92,7 @@ def test_the_same_summary_and_the_same_findings(tmp_path: Path) -> None:
         assert its_summary == summary
         assert its.scores == judged.scores
         its_found = [one for metric in its.evaluations.values() for one in metric.findings]
-        assert list(map(finding_json, its_found)) == list(map(finding_json, found))
-        placed = [finding_json(one, replace(document, text="")) for one in its_found if one.evidence]
-        assert all(bool(one["evidence"]["pages"]) == (document.source == "x.pdf") for one in placed)  # type: ignore[index]
+        assert its_found == found
+        placed = [one.place for one in its_found if one.place]
+        assert placed
+        assert all(bool(one.pages) == (document.source == "x.pdf") for one in placed)

@@ -13,7 +13,7 @@ from redraft.prompts import coherence, decision, factual, qa, summarization
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FactsGiven
-from redraft.prompts.findings import Point
+from redraft.prompts.revision import Point
 from redraft.prompts.tags import Tags
 
 Json = dict[str, Any]

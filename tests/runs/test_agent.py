@@ -23,7 +23,7 @@ from redraft.events import Event, Noted
 from redraft.llm.chat import ChatModel
 from redraft.llm.reply_reader import read_value
 from redraft.prompts.decision import DecideGiven, Decision
-from redraft.prompts.findings import Point
+from redraft.prompts.revision import Point
 from redraft.prompts.tags import Tags
 from redraft.report.history.trace import read_trace
 from redraft.runs.dry_run import dry_run

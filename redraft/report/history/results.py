@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, GetCoreSchemaHandler
-from pydantic_core import CoreSchema, core_schema, to_jsonable_python
+from pydantic_core import CoreSchema, core_schema
 
 from redraft.domain import (
     NO_REVISION_OF,
@@ -37,7 +37,7 @@ from redraft.settings import EXTRACTIVE, FIGURES, STATISTICS, DraftConfig
 from redraft.store.runs import Run, damage_named
 from redraft.store.store import Store
 from redraft.text.languages import reading, with_language
-from redraft.text.places import chapter_of, document_of, pages_of
+from redraft.text.places import pages_of, place_in
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import worded
 from redraft.text.words import count_words, dollars, rounded
@@ -132,12 +132,13 @@ class Result:
             return data_frame(METRIC_COLUMNS, self._metric_rows())
         if rows != "findings":
             raise UsageError(f"a frame has no {rows!r}", hint='use "metrics" or "findings"')
-        found = [finding_json(one, self.outline) for one in self.findings]
-        for one in found:
-            place = cast("dict[str, Any]", one.pop("evidence") or {})
-            start, end = place.get("span") or (None, None)
-            one |= {"evidence": place.get("text"), "start": start, "end": end, "chapter": place.get("chapter")}
-        return data_frame(FINDING_COLUMNS, [{"run": self.run.id, **one} for one in found])
+        return data_frame(FINDING_COLUMNS, list(map(self._finding_row, self.findings)))
+
+    def _finding_row(self, finding: Finding) -> dict[str, Any]:
+        evidence, chapter = finding.evidence, finding.place.chapter if finding.place else None
+        start, end = (evidence.span if evidence else None) or (None, None)
+        place = {"evidence": evidence.text if evidence else None, "start": start, "end": end, "chapter": chapter}
+        return {"run": self.run.id, **record_json(finding), **place}
 
     def _metric_rows(self) -> list[dict[str, Any]]:
         goals = self.goals
@@ -298,7 +299,7 @@ class Result:
             words=count_words(draft.text) if draft else None,
             rounds=max((made.number for made in self.rounds), default=0),
             judges=self.run.judging.judges if self.run.judging else (),
-            metrics=metrics_json(self.evaluations, self.certificates, self.outline),
+            metrics=metrics_json(self.evaluations, self.certificates),
             self_check=bool(self.self_checked),
             certificates={metric: record_json(one) for metric, one in self.certificates.items()},
             withdrawn={name: found for name, one in self.evaluations.items() if (found := withdrawn(one))},
@@ -319,12 +320,11 @@ class Result:
 
 
 def metrics_json(
-    evaluations: Mapping[str, Evaluation], certificates: Mapping[str, Certificate], outline: Document
+    evaluations: Mapping[str, Evaluation], certificates: Mapping[str, Certificate]
 ) -> dict[str, dict[str, Any]]:
-    """Return the evaluations of a draft by metric as JSON, each with its findings and its certificate."""
+    """Return the evaluations of a draft by metric as JSON, each with its certificate."""
     return {
-        name: evaluation_json(one, outline)
-        | ({"certificate": record_json(certificates[name])} if name in certificates else {})
+        name: record_json(one) | ({"certificate": record_json(certificates[name])} if name in certificates else {})
         for name, one in evaluations.items()
     }
 
@@ -337,24 +337,6 @@ def figures(evaluations: Mapping[str, Evaluation]) -> Mapping[str, object] | Non
     """Return the statistics among a draft's evaluations; None if nothing was measured."""
     measured = evaluations.get(STATISTICS)
     return dict(measured.details) if measured and measured.outcome == "measured" else None
-
-
-def evaluation_json(evaluation: Evaluation, document: Document | None = None) -> dict[str, object]:
-    """Return one metric's evaluation as JSON."""
-    found = [finding_json(finding, document) for finding in evaluation.findings]
-    shown: dict[str, object] = to_jsonable_python(evaluation)
-    return shown | {"findings": found}
-
-
-def finding_json(finding: Finding, document: Document | None = None) -> dict[str, object]:
-    """Return a finding as JSON, with the place of its evidence if the document or its outline is given."""
-    shown: dict[str, object] = to_jsonable_python(finding)
-    evidence = finding.evidence
-    if document is not None and evidence is not None and evidence.span is not None:
-        span = evidence.span
-        place = {"document": document_of(document, span), "chapter": chapter_of(document, span)}
-        shown["evidence"] = to_jsonable_python(evidence) | place | {"pages": pages_of(document, span)}
-    return shown
 
 
 def read_result(store: Store, key: str) -> Result:
@@ -370,8 +352,8 @@ def _result(store: Store, run: Run) -> Result:
         raise RunError(f"the chunks of run {run.id} are gone from the database")
     pieces = store.runs.pieces(run.id)
     rounds = store.judgments.rounds(run.id)
-    evaluations = _judged(store, run, run.draft)
     outline = outline_read(store, run)
+    evaluations = _judged(store, run, run.draft, outline)
     chapters = tuple(_chapters(store, run, outline))
     draft = store.runs.draft(run.draft) if run.draft else None
     candidates = candidates_of(store, run)
@@ -392,7 +374,7 @@ def _result(store: Store, run: Run) -> Result:
         flawed=tuple(piece for piece in pieces if piece.flaw),
         rounds=tuple(rounds),
         evaluations=evaluations,
-        initial=_judged(store, run, rounds[0].draft) if rounds else {},
+        initial=_judged(store, run, rounds[0].draft, outline) if rounds else {},
         certificates=certificates(store, run, evaluations),
         chapters=chapters,
         candidates=candidates,
@@ -435,11 +417,22 @@ def lost_rounds(store: Store, run: Run) -> list[int]:
     return [made.number for made in rounds if store.runs.draft(made.draft).node.startswith(NO_REVISION_OF)]
 
 
-def _judged(store: Store, run: Run, draft: str | None) -> dict[str, Evaluation]:
+def evaluations_of(store: Store, draft: str, outline: Document) -> dict[str, Evaluation]:
+    """Return all evaluations of a draft by metric, with the place of each finding's evidence."""
+
+    def placed(finding: Finding) -> Finding:
+        span = finding.evidence.span if finding.evidence else None
+        return replace(finding, place=place_in(outline, span)) if span else finding
+
+    known = store.judgments.of(draft)
+    return {name: replace(one, findings=tuple(map(placed, one.findings))) for name, one in known.items()}
+
+
+def _judged(store: Store, run: Run, draft: str | None, outline: Document) -> dict[str, Evaluation]:
     """Return the evaluations of a draft by the run's metrics, and its statistics."""
     if draft is None or run.judging is None:
         return {}
-    known = store.judgments.of(draft)
+    known = evaluations_of(store, draft, outline)
     wanted = (PREFERENCE,) if run.kind == "compare" else run.judging.reported
     return {name: known[name] for name in wanted if name in known}
 

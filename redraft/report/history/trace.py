@@ -11,7 +11,6 @@ from pydantic import Field
 from redraft.domain import (
     GIVEN,
     REVIEW,
-    Document,
     Draft,
     Evaluation,
     Finding,
@@ -25,7 +24,7 @@ from redraft.domain import (
 )
 from redraft.errors import RunError
 from redraft.report.history.certificates import Certificate, certificates
-from redraft.report.history.results import Result, metrics_json, read_result
+from redraft.report.history.results import Result, evaluations_of, metrics_json, read_result
 from redraft.settings import FIGURES
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -198,8 +197,6 @@ class Turn:
     draft: Draft
     evaluations: Annotated[Mapping[str, Evaluation], Field(exclude=True)]
     to_fix: tuple[Finding, ...]
-    outline: Annotated[Document, Field(exclude=True)]
-    """The document without its text."""
     certificates: Annotated[Mapping[str, Certificate], Field(exclude=True)] = field(default_factory=dict)
     """The certificates of the draft's scores by metric."""
     lookups: tuple[Lookup, ...] = ()
@@ -213,7 +210,7 @@ class Turn:
     @computed
     def metrics(self) -> dict[str, dict[str, Any]]:
         """The evaluations by metric as JSON, each with its findings and its certificate."""
-        return metrics_json(self.evaluations, self.certificates, self.outline)
+        return metrics_json(self.evaluations, self.certificates)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -260,7 +257,7 @@ def read_trace(store: Store, key: str) -> RunTrace:
     run, rounds = result.run, list(result.rounds)
     if not rounds and run.draft is not None and run.kind != "compare":
         rounds = [Round(0, run.draft)]
-    judged = {made.draft: store.judgments.of(made.draft) for made in rounds}
+    judged = {made.draft: evaluations_of(store, made.draft, result.outline) for made in rounds}
     looked_up = store.judgments.lookups(run.id)
     turns = tuple(
         Turn(
@@ -268,7 +265,6 @@ def read_trace(store: Store, key: str) -> RunTrace:
             store.runs.draft(made.draft),
             _in_order(run, judged[made.draft]),
             tuple(_to_fix(made, judged.get(made.base or "", {}))),
-            result.outline,
             certificates(store, run, {name: one for name, one in judged[made.draft].items() if name not in _UNSCORED}),
             tuple(looked_up.pop(made.number, ())),
         )

@@ -1,44 +1,14 @@
-"""A finding as prompts state it: to choose what to fix, to rule on it, or to fix it."""
+"""Findings as points of a prompt: to choose what to fix, to rule on them, and to fix them."""
 
 from __future__ import annotations
 
-from typing import Literal
-
-from redraft.domain import Finding, Task
-from redraft.prompts.tags import TaggedItem
+from redraft.domain import Finding
+from redraft.prompts.revision import Point
 from redraft.text.sanitizer import one_line
 
 _LONGEST_TO_CHOOSE, _LONGEST_TO_RULE_ON = 300, 600
 # What the paper's document answers to a question that it does not answer.
 _UNANSWERABLE = "UNANSWERABLE"
-
-
-class Point(TaggedItem):
-    """A finding, by its number in the prompt. A prompt states the fields that are not empty, in this order. Only the
-    metric, the task, the problem and the instruction are redraft's or the user's words."""
-
-    metric: str = ""
-    task: Task | Literal[""] = ""
-    problem: str = ""
-    instruction: str = ""
-    sentence: str = ""
-    question: str = ""
-    says: str = ""
-    """What the sentence says in answer to the question."""
-    judged: str = ""
-    """What a first judge found in the document, or objects to."""
-    answer: str = ""
-    """What the document says in answer to the question."""
-    why: str = ""
-    evidence: str = ""
-    against: str = ""
-    """Words of the document that are held against the finding."""
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """The texts of the point, without its metric and task."""
-        shown = {name: getattr(self, name) for name in type(self).model_fields}
-        return tuple(text for name, text in shown.items() if name not in ("id", "metric", "task") and text)
 
 
 def to_choose(number: int, finding: Finding) -> Point:
