@@ -91,6 +91,11 @@ class Document:
         """Return a document for a text. Sections, and a title if it has none, are detected when needed."""
         return cls(content_id(text), title, text)
 
+    @property
+    def members(self) -> tuple[Mark, ...]:
+        """Return the marks of the documents that this one was combined from; empty if it is only one."""
+        return tuple(mark for mark in self.marks if mark.kind == "document")
+
 
 @dataclass(frozen=True, slots=True)
 class Chunk:

@@ -37,7 +37,7 @@ from redraft.settings import RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.places import part_of, starts_of
+from redraft.text.places import part_of
 from redraft.text.sentences import last_sentences
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
@@ -97,7 +97,7 @@ class Job:
 
     def before(self, chunk: Chunk) -> str:
         """Return the last lines before a chunk, as many as fit the plan."""
-        begin = max((start for start in starts_of(self.document) if start <= chunk.span.start), default=0)
+        begin = max((one.start for one in self.document.members if one.start <= chunk.span.start), default=0)
         most = min(LINES_BEFORE, int(self.plan.lead_tokens / self.plan.tokens_per_word))
         return last_sentences(self.document.text, Span(max(begin, self.read.start), chunk.span.start), most)
 

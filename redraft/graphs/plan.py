@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from math import ceil
 from statistics import median
 from typing import Any
-
-from pydantic import BaseModel
 
 from redraft.agents.structured_writer import tolerated
 from redraft.agents.writer import LEAST_WINDOW, REPLY_TOKENS
@@ -43,7 +42,18 @@ _FEWEST_OF_CHAPTER = 10
 _REPLY_SLACK = 1.15
 # The tokens of a summary by which BooookScore's released code estimates the number of levels.
 _ASSUMED_SUMMARY = 450
+# The prompts whose size depends on the settings and the document, and what they are measured with.
+_SAMPLED = (
+    *(summarization.SUMMARIZE_CHUNK, summarization.MERGE, summarization.MERGE_ONWARD, summarization.UPDATE),
+    *(summarization.COMPRESS, summarization.TIDY, summarization.SUMMARIZE_WHOLE),
+)
 _TEXT = "."
+_SAMPLE: dict[str, Any] = {
+    **dict.fromkeys(("excerpt", "before", "context", "summary", "document"), _TEXT),
+    "words": 600,
+    "current_words": 600,
+    "kind": "narrative",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +104,8 @@ class Planner:
         self.settings = settings
         self.words = settings.words
         self.chunks = chunks
+        self._document, self._book, self._tokenizer = document, book, tokenizer
+        self._overheads: dict[str, int] = {}
         self.tokens = sum(chunk.tokens for chunk in chunks)
         words = [count_words(document.text[chunk.span.start : chunk.span.end]) for chunk in chunks]
         self._document_words = sum(words)
@@ -101,9 +113,6 @@ class Planner:
         # of blank lines.
         ratios = [chunk.tokens / count for chunk, count in zip(chunks, words, strict=True) if count]
         self._tokens_per_word = max(1 / LEVEL_RATIO, _REPLY_SLACK * median(ratios))
-        places = (part_of(document, one.span, one.index + 1, len(chunks)) for one in chunks)
-        self._overheads = _Overheads(book, tokenizer, settings, max(places, key=len))
-        self._book, self._tokenizer = book, tokenizer
 
     def nothing(self) -> Plan:
         """Return the plan of a run whose draft is given."""
@@ -114,9 +123,34 @@ class Planner:
         return max(16, int(words * self._tokens_per_word) + 1)
 
     def overhead(self, prompt: Prompt[Any, Any]) -> int:
-        """Return the tokens of a prompt without its texts."""
-        known = self._overheads.of(prompt)
-        return known if known is not None else self._tokenizer.count(self._book.template(prompt))
+        """Return the tokens of a prompt without its texts. Those of stories are slightly longer; the margin covers
+        that."""
+        if prompt.name not in self._overheads:
+            text = self._rendered(prompt) if prompt in _SAMPLED else self._book.template(prompt)
+            self._overheads[prompt.name] = self._tokenizer.count(text)
+        return self._overheads[prompt.name]
+
+    def _rendered(self, prompt: Prompt[Any, Any], summaries: int = 1) -> str:
+        """Return a prompt with hardly any text, and the longest place that a chunk of the document has."""
+        fields, settings, given = prompt.given.model_fields, self.settings, dict(_SAMPLE)
+        given |= {"query": settings.query, "language": settings.language, "summaries": [_TEXT] * summaries}
+        given["sources"] = [_TEXT] if settings.merge == "source" else []
+        if "place" in fields:
+            chunks = self.chunks
+            places = (part_of(self._document, one.span, one.index + 1, len(chunks)) for one in chunks)
+            given["place"] = max(places, key=len)
+        return self._book.render(prompt, prompt.given(**{name: given[name] for name in fields if name in given}))
+
+    @cached_property
+    def _merge(self) -> int:
+        """The tokens of the longer prompt that merges, without its texts."""
+        return max(self.overhead(summarization.MERGE), self.overhead(summarization.MERGE_ONWARD))
+
+    @cached_property
+    def _label(self) -> int:
+        """The tokens that a summary takes in a merge besides its text."""
+        two = self._tokenizer.count(self._rendered(summarization.MERGE, 2))
+        return two - self.overhead(summarization.MERGE)
 
     def fits(self, needed: int, what: str) -> None:
         """Raise `PlanError` if `needed` tokens exceed the window."""
@@ -138,7 +172,7 @@ class Planner:
             words=self.words,
             tokens_per_word=self._tokens_per_word,
             levels=levels,
-            label_tokens=self._overheads.label,
+            label_tokens=self._label,
             calls=calls,
             prompt_tokens=prompt,
             completion_tokens=completion,
@@ -193,10 +227,10 @@ class Planner:
         prompt = tidy + (0 if self.settings.by_chapter else self.tokens + len(self.chunks) * (chunk_overhead + lead))
         for below, level in pairwise(levels):
             context = min(level.reply_tokens, int(level.room * CONTEXT_SHARE))
-            prompt += below.pieces * (below.reply_tokens + self._overheads.label)
-            prompt += level.pieces * self._overheads.merge + (level.pieces - 1) * context
+            prompt += below.pieces * (below.reply_tokens + self._label)
+            prompt += level.pieces * self._merge + (level.pieces - 1) * context
             # No paragraph is shown twice on one level.
-            prompt += min(level.pieces * level.sources, self.tokens + below.pieces * self._overheads.label)
+            prompt += min(level.pieces * level.sources, self.tokens + below.pieces * self._label)
         completion = sum(level.pieces * level.reply_tokens for level in asked) + top
         outlines = self._outlines()
         # The outline is in the prompt of the top merge as well.
@@ -223,7 +257,7 @@ class Planner:
     def _ladder(self) -> tuple[Level, ...] | None:
         """Return levels with the limits of BooookScore's released code, which estimates the number of levels; where
         there are more, the further ones have the whole limit."""
-        room = self.settings.context_tokens - self._overheads.merge - MARGIN
+        room = self.settings.context_tokens - self._merge - MARGIN
         limits, pieces, size = [self.settings.cap(self.words)], len(self.chunks), self.settings.chunk_tokens
         while (pieces := ceil(pieces / max(2, room // size))) > 1:
             limits.insert(0, int(limits[0] * LEVEL_RATIO))
@@ -232,7 +266,7 @@ class Planner:
         levels = [self._level(words[0], len(self.chunks))]
         while levels[-1].pieces > 1 and len(levels) < MAX_LEVELS:
             level = self._level(words[min(len(levels), len(words) - 1)], 0)
-            each = levels[-1].reply_tokens + self._overheads.label
+            each = levels[-1].reply_tokens + self._label
             pieces = self._merged(levels[-1].pieces, each, level.reply_tokens, level.room)
             if not pieces:
                 return None
@@ -251,7 +285,7 @@ class Planner:
                 words = chapter_words(self.words)
             level = self._level(min(words, self.words), pieces)
             if at > 0:
-                size = levels[-1].reply_tokens + self._overheads.label
+                size = levels[-1].reply_tokens + self._label
                 below, pieces = pieces, self._merged(pieces, size, level.reply_tokens, level.room)
                 if pieces == 1:
                     room = int((level.room + level.reply_tokens - below * size) / self._tokens_per_word) - 1
@@ -265,7 +299,7 @@ class Planner:
 
     def _level(self, words: int, pieces: int) -> Level:
         reply_tokens = self.reply(min(tolerated(words, "merge"), self.words))
-        room = self.settings.context_tokens - self._overheads.merge - reply_tokens - MARGIN
+        room = self.settings.context_tokens - self._merge - reply_tokens - MARGIN
         seen = self.settings.merge == "source" and reads_prompts(self.settings.model)
         sources = max(0, int(room * SOURCE_SHARE)) if seen else 0
         return Level(words, self.reply(words), room - sources, pieces, sources)
@@ -279,40 +313,6 @@ class Planner:
         if min(first, later) < 2:
             return 0
         return 1 + ceil((pieces - first) / later)
-
-
-class _Overheads:
-    """The tokens of the prompts without their texts."""
-
-    def __init__(self, book: PromptBook, tokenizer: Tokenizer, settings: DraftConfig, place: str) -> None:
-        # The prompts for stories are slightly longer; the margin covers that.
-        asked: dict[str, Any] = {"query": settings.query, "language": settings.language, "kind": "narrative"}
-        seen: dict[str, Any] = {"sources": [_TEXT] if settings.merge == "source" else []}
-        samples: tuple[tuple[Prompt[Any, str], BaseModel], ...] = (
-            (
-                summarization.SUMMARIZE_CHUNK,
-                summarization.ChunkGiven(excerpt=_TEXT, words=600, place=place, before=_TEXT, **asked),
-            ),
-            (summarization.MERGE, summarization.MergeGiven(summaries=[_TEXT], words=600, **asked, **seen)),
-            (
-                summarization.MERGE_ONWARD,
-                summarization.MergeOnwardGiven(context=_TEXT, summaries=[_TEXT], words=600, **asked, **seen),
-            ),
-            (
-                summarization.UPDATE,
-                summarization.UpdateGiven(excerpt=_TEXT, summary=_TEXT, words=600, place=place, **asked),
-            ),
-            (summarization.COMPRESS, summarization.CompressGiven(summary=_TEXT, current_words=600, words=600, **asked)),
-            (summarization.TIDY, summarization.TidyGiven(summary=_TEXT)),
-            (summarization.SUMMARIZE_WHOLE, summarization.WholeGiven(document=_TEXT, words=600, **asked)),
-        )
-        self._counts = {prompt.name: tokenizer.count(book.render(prompt, given)) for prompt, given in samples}
-        two = summarization.MergeGiven(summaries=[_TEXT, _TEXT], words=600, **asked, **seen)
-        self.label = tokenizer.count(book.render(summarization.MERGE, two)) - self._counts[summarization.MERGE.name]
-        self.merge = max(self._counts[summarization.MERGE.name], self._counts[summarization.MERGE_ONWARD.name])
-
-    def of(self, prompt: Prompt[Any, Any]) -> int | None:
-        return self._counts.get(prompt.name)
 
 
 def running_target(words: int, index: int, chunks: int) -> int:

@@ -329,9 +329,8 @@ def parted(document: Document) -> list[DocumentStretch]:
 
 
 def _documents(document: Document) -> list[DocumentStretch]:
-    marks = [mark for mark in document.marks if mark.kind == "document"]
-    bounds = [*(mark.start for mark in marks), len(document.text)]
-    return [DocumentStretch(mark.label, Span(*its)) for mark, its in zip(marks, pairwise(bounds), strict=True)]
+    bounds = [*(mark.start for mark in document.members), len(document.text)]
+    return [DocumentStretch(one.label, Span(*its)) for one, its in zip(document.members, pairwise(bounds), strict=True)]
 
 
 def _chapter_stretches(document: Document) -> Iterator[DocumentStretch]:

@@ -185,7 +185,7 @@ def known_language(document: Document) -> str:
 def language_spans_of(document: Document) -> tuple[LanguageSpan, ...]:
     """Return the language spans of a document: one, unless it is several documents in several languages."""
     known, end = known_language(document), len(document.text)
-    parts = [] if primary(document.language) else [mark for mark in document.marks if mark.kind == "document"]
+    parts = () if primary(document.language) else document.members
     found: list[LanguageSpan] = []
     for mark, (start, after) in zip(parts, pairwise([*(mark.start for mark in parts), end]), strict=True):
         own = primary(mark.language) or shown_by(document.text[mark.start : mark.end]) or known
@@ -230,7 +230,7 @@ def with_language(document: Document, told: str | None) -> Document:
     by commas; None leaves it as it is."""
     if told is None:
         return document
-    parts, each = [mark for mark in document.marks if mark.kind == "document"], iter(told.split(","))
+    parts, each = document.members, iter(told.split(","))
     marks = document.marks
     if several := len(parts) > 1 and told.count(",") == len(parts) - 1:
         marks = tuple(mark._replace(language=next(each)) if mark.kind == "document" else mark for mark in marks)
@@ -244,7 +244,7 @@ def own_language(document: Document) -> str:
 
 def languages_of(document: Document) -> str:
     """Return the languages of a document in the form that `with_language` takes."""
-    parts = [mark.language for mark in document.marks if mark.kind == "document"]
+    parts = [mark.language for mark in document.members]
     told = parts if parts and not document.language else [document.language]
     return ",".join(one.strip() if primary(one) else UNKNOWN for one in told)
 

@@ -39,7 +39,7 @@ def part_read(notes: Sequence[str]) -> str:
 
 def document_of(document: Document, span: Span) -> str:
     """Return the name of the document that a place is in; empty if there is only one."""
-    before = (mark.label for mark in document.marks if mark.kind == "document" and mark.start <= span.start)
+    before = (mark.label for mark in document.members if mark.start <= span.start)
     return next(reversed([*before]), "")
 
 
@@ -86,8 +86,3 @@ def on_pages(pages: str) -> str:
 def percent_of(document: Document, offset: int) -> int:
     """Return how far into a document a place is, in whole per cent."""
     return 100 * offset // max(1, len(document.text))
-
-
-def starts_of(document: Document) -> list[int]:
-    """Return the offset of each of several documents; empty if there is only one."""
-    return [mark.start for mark in document.marks if mark.kind == "document"]

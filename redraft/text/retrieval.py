@@ -18,7 +18,6 @@ from redraft.text.chunks import overlapping, pieces, windows
 from redraft.text.languages import language_spans_of, unshown
 from redraft.text.origin_chains import Stretches
 from redraft.text.origins import indexed
-from redraft.text.places import starts_of
 from redraft.text.tokens import Meter, Tokenizer
 from redraft.text.vectors import Embeddings, Encoder
 from redraft.text.words import UNSPACED, stemmer
@@ -129,7 +128,8 @@ class Windows(DocumentSearch):
 
     def _blocks(self, longest: int) -> Iterator[list[Span]]:
         """Return the sentences of each document, those longer than `longest` tokens in pieces."""
-        text, bounds = self._document.text, [*starts_of(self._document), len(self._document.text)]
+        text = self._document.text
+        bounds = [*(one.start for one in self._document.members), len(text)]
         sentences = indexed(text, language_spans_of(self._document)).sentences
         at = 0
         for bound in bounds:
@@ -272,7 +272,7 @@ class Passages(DocumentSearch):
     def _passages(self) -> list[Passage]:
         text = self._document.text
         meter = self._tokenizer.measure(text)
-        bounds = starts_of(self._document)
+        bounds = [one.start for one in self._document.members]
         starts = sorted({*(section.span.start for section in self._document.sections), *bounds})
         spans = (
             span

@@ -9,7 +9,7 @@ from redraft.cli.terminal import wrapped
 from redraft.cli.views.render import count
 from redraft.domain import Document, DocumentSection
 from redraft.readers.parts import MATTER, chapters
-from redraft.text.places import pages_of, starts_of
+from redraft.text.places import pages_of
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words
 
@@ -24,7 +24,7 @@ def lines(document: Document) -> Iterator[str]:
     yield from _row("title", one_line(document.title))
     yield from _row("file", f"{one_line(document.source)}, {document.encoding}{language}")
     yield from _row("text", words)
-    several = [mark for mark in document.marks if mark.kind == "document"]
+    several = document.members
     for mark in several:
         its = f", language {one_line(mark.language)}" if mark.language and not document.language else ""
         words = count(_words(document, (mark.start, mark.end)), "word")
@@ -90,7 +90,7 @@ def _sections(document: Document) -> Iterator[str]:
 
 def _numbers(document: Document) -> dict[DocumentSection, int]:
     """Return the chapter number of each section; empty if several documents are read as one."""
-    return {} if starts_of(document) else {one.section: one.number for one in chapters(document)}
+    return {} if document.members else {one.section: one.number for one in chapters(document)}
 
 
 def _words(document: Document, span: tuple[int, int]) -> int:

@@ -16,7 +16,6 @@ from redraft.report.history.requests import count_unmet
 from redraft.runs.model_names import named_in, under_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfig, reads_prompts
 from redraft.text.columns import columns, padded
-from redraft.text.places import starts_of
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count as count
 from redraft.text.words import dollars, rounded
@@ -316,7 +315,7 @@ def piece_text(piece: Piece) -> str:
 def chapter_lines(result: Result) -> Iterator[str]:
     """Yield a line per chapter: the length of its summary, its scores and its run."""
     if result.chapters:
-        what = "document" if starts_of(result.outline) else "chapter"
+        what = "document" if result.outline.members else "chapter"
         yield f"{count(len(result.chapters), what)}, each with a run of its own:"
         yield from (f"  {line}" for line in aligned([_row(one) for one in result.chapters]))
 
