@@ -134,7 +134,7 @@ class Answerer:
         quote = max(_GAP.split(said.quote), key=len).strip()
         place = None
         if count_words(quote) >= _FEWEST_WORDS:
-            place = locate(self.reader.document.text, quote, spans, exact=True)
+            place = locate(self.reader.document.text, quote, spans)
         if place is None:
             return CitedSentence(text=text, lost=one_line(said.quote, _LONGEST_QUOTE))
         whole = self.reader.sentences_at(place).span or place

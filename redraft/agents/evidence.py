@@ -16,7 +16,7 @@ from redraft.domain import WHOLE, Document, Evidence, Span
 from redraft.prompts.qa import Statement
 from redraft.settings import LEVEL_RATIO, EvidenceName
 from redraft.text.languages import language_of
-from redraft.text.quotes import locate
+from redraft.text.quotes import locate, source_of
 from redraft.text.retrieval import Passages, Windows, joined
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
@@ -233,7 +233,7 @@ class EvidenceReader:
             quote = "".join(found.groups(default=""))
             named = _NAMED.match(quote)
             piece = max(_GAP.split(quote[named.end() :] if named else quote), key=len)
-            place = locate(self.document.text, piece.translate(_UNMARKED), []) if count_words(piece) > 1 else None
+            place = locate(self.document.text, piece.translate(_UNMARKED)) if count_words(piece) > 1 else None
             if place:
                 yield place, named is not None
 
@@ -268,7 +268,7 @@ class EvidenceReader:
 
     def quoted(self, quote: str, within: Sequence[Span]) -> Evidence:
         """Return the place that a model quoted; empty if not found."""
-        span = locate(self.document.text, _cut(quote), within)
+        span = source_of(self.document.text, _cut(quote), within)
         return Evidence("") if span is None else self.place(span)
 
     def sentence(self, quote: str, within: Sequence[Span]) -> Evidence:

@@ -152,7 +152,7 @@ class Rubric(Evaluator):
 def _sentence_with(quote: str, statements: Sequence[Statement]) -> int | None:
     """Return the index of the first sentence that has the words of a quote, or is quoted whole."""
     for at, one in enumerate(statements):
-        if locate(one.sentence, quote, []) or locate(quote, one.sentence, []):
+        if locate(one.sentence, quote) or locate(quote, one.sentence):
             return at
     return None
 

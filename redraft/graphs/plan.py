@@ -18,8 +18,8 @@ from redraft.prompts import summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.summarization import OUTLINE
-from redraft.settings import ANSWER, AUTO, GIVEN_STRATEGY, LEVEL_RATIO, MERGING, DraftConfig, reads_prompts
-from redraft.text.document_form import DocumentBody, body_of, kind_by_form
+from redraft.settings import AUTO, LEVEL_RATIO, MERGING, DraftConfig, reads_prompts
+from redraft.text.document_form import kind_by_form
 from redraft.text.places import part_of
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count, count_words
@@ -346,28 +346,13 @@ _CHUNKS_OF_A_LONG_STORY = 3
 _CALLED = {"narrative": "the story", "report": "the report"}
 
 
-def choose_reading(
-    document: Document, end: int, settings: DraftConfig, tokenizer: Tokenizer, book: PromptBook
-) -> tuple[DraftConfig, Span, list[str]]:
-    """Return the settings with the chosen strategy, the span that is read, and a note on both. A given draft, an
-    answer, or a draft by chapters, is for the whole document."""
-    if settings.strategy in (GIVEN_STRATEGY, ANSWER):
-        return settings.model_copy(update={"chunking": "fixed"}), Span(0, end), []
-    if settings.by_chapter:
-        return settings, Span(0, end), []
-    body = body_of(document, end) if settings.chunking == "natural" else DocumentBody(Span(0, end))
-    why = ""
-    if settings.strategy == AUTO:
-        strategy, why = _chosen(document, body.span, settings, tokenizer, book)
-        settings = settings.model_copy(update={"strategy": strategy, "chosen": why})
-    return settings, body.span, [one for one in (body.said, why) if one]
-
-
-def _chosen(
+def choose_strategy(
     document: Document, read: Span, settings: DraftConfig, tokenizer: Tokenizer, book: PromptBook
 ) -> tuple[str, str]:
-    """Return the strategy for a document, and why: direct if it fits the window, unless it is a long story, for which
-    merging was found better. The built-in model merges because it has no window."""
+    """Return the strategy, and why if it is chosen for the document: direct if it fits the window, unless it is a long
+    story, for which merging was found better. The built-in model merges because it has no window."""
+    if settings.strategy != AUTO:
+        return settings.strategy, ""
     if not reads_prompts(settings.model):
         return MERGING, ""
     text = document.text[slice(*read)]

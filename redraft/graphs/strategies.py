@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -12,7 +12,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 
 from redraft import plugins
-from redraft.domain import NOT_FOUND, NOT_SAID, UNANSWERED, Evaluation, Parent, Span, Usage
+from redraft.domain import NOT_FOUND, NOT_SAID, UNANSWERED, Chunk, Document, Evaluation, Parent, Span, Usage
 from redraft.errors import EmptyReply, IncompleteError, RejectedRequest, ReplyError, RunError, UsageError
 from redraft.events import StageStarted
 from redraft.graphs.hierarchical import hierarchical_graph
@@ -20,12 +20,14 @@ from redraft.graphs.job import Job
 from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
 from redraft.graphs.state import Drafting, NamedStrategy, SessionProtocol, State, Update, node
 from redraft.prompts import summarization
+from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import WRITE_ANSWER
 from redraft.prompts.summarization import OUTLINE
-from redraft.settings import ANSWER, AUTO, EXTRACTIVE, GIVEN_STRATEGY
+from redraft.settings import ANSWER, AUTO, EXTRACTIVE, GIVEN_STRATEGY, DraftConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
+from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
 
 
@@ -256,6 +258,14 @@ def strategy_named(strategy: str | NamedStrategy) -> Strategy:
             hint="an entry point of redraft.strategies bears the name of its redraft.graphs.Strategy",
         )
     return found
+
+
+def draft_plan(
+    document: Document, chunks: Sequence[Chunk], settings: DraftConfig, tokenizer: Tokenizer, book: PromptBook
+) -> Plan:
+    """Return the plan of a draft by the strategy of its settings; a given draft takes nothing."""
+    plan = Planner.nothing if settings.drafting == GIVEN_STRATEGY else strategy_named(settings.drafting).plan
+    return plan(Planner(document, chunks, settings, tokenizer, book))
 
 
 def check_there(run: Run) -> None:

@@ -221,17 +221,12 @@ def handed_over(findings: Sequence[Finding], document: Document, summary: str) -
         if one.sentence and f" {' '.join(keys(one.sentence, language))} " not in told:
             said = f"finding {number} is about a sentence that is not in the summary"
             raise UsageError(f"{said}: {one_line(one.sentence, 80)!r}", hint="give findings on this summary")
-        evidence = _placed(one.evidence, document) if one.evidence and one.evidence.text else None
+        evidence = one.evidence if one.evidence and one.evidence.text else None
+        if evidence and not (evidence.span and document.text[slice(*evidence.span)] == evidence.text):
+            evidence = Evidence(evidence.text, locate(document.text, evidence.text))
         if evidence and evidence.span is None:
             said = f"finding {number} quotes words that are not in the document"
             raise UsageError(f"{said}: {one_line(evidence.text, 80)!r}", hint="give findings on this document")
         made = replace(one, metric=REVIEW, evidence=evidence, said_by=None, place=None)
         settled.setdefault(made.id, made)
     return tuple(settled.values())
-
-
-def _placed(evidence: Evidence, document: Document) -> Evidence:
-    span = evidence.span
-    if span and document.text[span.start : span.end] == evidence.text:
-        return evidence
-    return Evidence(evidence.text, locate(document.text, evidence.text, []))

@@ -14,9 +14,9 @@ from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.evaluators.metric_info import refuse_self_check
-from redraft.graphs.plan import Plan, Planner, choose_reading, fitting_words
+from redraft.graphs.plan import Plan, choose_strategy, fitting_words
 from redraft.graphs.review import reviewed
-from redraft.graphs.strategies import strategy_named, version_with
+from redraft.graphs.strategies import draft_plan, strategy_named, version_with
 from redraft.llm.addresses import name_of
 from redraft.llm.base import Model
 from redraft.llm.servers import window_of_family
@@ -59,6 +59,7 @@ from redraft.store.documents import ChapterRun
 from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import beginning, chunk
+from redraft.text.document_form import DocumentBody, body_of
 from redraft.text.languages import foreign_in, languages_of, read_as, reading, with_language
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
 from redraft.text.vectors import Encoder, load_encoder
@@ -75,6 +76,8 @@ class PreparedDocument:
     """A document and all decisions before the first call."""
 
     document: Document
+    read_as: str
+    """The id of its text, with its language where the text alone does not show it."""
     settings: DraftConfig
     chunks: Sequence[Chunk]
     """The chunks of the draft; with chapters, the chapters."""
@@ -128,6 +131,22 @@ class RunSpec:
         drafted = isinstance(self.purpose, Evaluate | Refine | Ask)
         return evaluators(self.purpose.judging, encoder, self.own) if drafted and self.purpose.judging else ()
 
+    def identity(self, of_settings: str) -> str:
+        """Return the identity of a run: that of its settings, extended by judging and refinement where there are
+        any."""
+        if self.judging is None:
+            return of_settings
+        material = [
+            of_settings,
+            self.purpose.kind,
+            self.judging.asks(),
+            self.refinement.asks() if self.refinement else None,
+            content_id(self.given) if self.given is not None else None,
+            *([content_id(self.other)] if self.other is not None else []),
+            *([[asdict(one) for one in self.findings]] if self.findings else []),
+        ]
+        return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
+
     def settled(self, settings: DraftConfig) -> DraftConfig:
         """Return the settings, with strategy `given` where no draft is made; raises where no strategy can draft."""
         if isinstance(self.purpose, Ask):
@@ -144,14 +163,14 @@ class RunSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class _ResolvedSettings:
-    """What follows from the settings and the length of the document."""
+class _Reading:
+    """How a document is read: what follows from the settings and its length."""
 
     settings: DraftConfig
     tokenizer: Tokenizer
     book: PromptBook
     warnings: tuple[str, ...]
-    read: Span
+    span: Span
     """The part of the document that is read."""
 
 
@@ -160,76 +179,77 @@ def prepare(
 ) -> PreparedDocument:
     """Measure, cut and plan; nothing is stored and nobody is asked. `given` is a summary that exists already."""
     document = with_language(document, settings.source_language)
+    known_as, settings = read_as(document), settings.model_copy(update={"source_language": languages_of(document)})
     with reading(document):
-        settled = _settle(document, settings, model, given)
-        chapters = tuple(parted(document)) if settled.settings.by_chapter else ()
-        chunks = _cut(document, settled, chapters)
-        plan = _plan(Planner(document, chunks, settled.settings, settled.tokenizer, settled.book))
-    told = (*document.notes, *settled.warnings)
-    return PreparedDocument(document, settled.settings, chunks, settled.tokenizer, settled.book, plan, told, chapters)
-
-
-def _cut(document: Document, settled: _ResolvedSettings, chapters: Sequence[DocumentStretch]) -> list[Chunk]:
-    """Return the chunks of the draft."""
-    tokenizer = settled.tokenizer
-    if not chapters:
-        start, end = settled.read
-        natural = settled.settings.chunking == "natural"
-        return chunk(document, tokenizer, settled.settings.chunk_budget, end, start=start, natural=natural)
-    meter = tokenizer.measure(document.text)
-    return [Chunk(at, one.span, meter.tokens(*one.span)) for at, one in enumerate(chapters)]
-
-
-def _plan(planner: Planner) -> Plan:
-    strategy = planner.settings.drafting
-    return planner.nothing() if strategy == GIVEN_STRATEGY else strategy_named(strategy).plan(planner)
+        read = _read(document, settings, model, given)
+        settings, tokenizer, chapters = read.settings, read.tokenizer, tuple[DocumentStretch, ...]()
+        if settings.by_chapter:
+            chapters, meter = tuple(parted(document)), tokenizer.measure(document.text)
+            chunks = [Chunk(at, one.span, meter.tokens(*one.span)) for at, one in enumerate(chapters)]
+        else:
+            natural, (start, end) = settings.chunking == "natural", read.span
+            chunks = chunk(document, tokenizer, settings.chunk_budget, end, start=start, natural=natural)
+        plan = draft_plan(document, chunks, settings, tokenizer, read.book)
+    told = (*document.notes, *read.warnings)
+    return PreparedDocument(document, known_as, settings, chunks, tokenizer, read.book, plan, told, chapters)
 
 
 def identify(document: Document, settings: DraftConfig, order: RunSpec, model: Model | None = None) -> str:
     """Return the identity of a run with these settings, by which it is found again. `model` is a writer passed as an
     object."""
     document = with_language(document, settings.source_language)
-    settled = _settle(document, settings, model, order.given)
-    used = prompts_used(settled.book, settled.settings, order.purpose, order.own, order.prompts)
+    with reading(document):
+        read = _read(document, settings, model, order.given)
+    used = prompts_used(read.book, read.settings, order.purpose, order.own, order.prompts)
     hashes = {name: one.hash for name, one in used.items()}
-    return _identity(settled.settings.identity(read_as(document), settled.tokenizer.name, hashes), order)
+    return order.identity(read.settings.identity(read_as(document), read.tokenizer.name, hashes))
 
 
-def _settle(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> _ResolvedSettings:
-    settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
-    told = {"prompts": prompt_choice(settings.prompts), "source_language": languages_of(document)}
-    settings = settings.model_copy(update=told)
-    if settings.by_chapter and settings.until is not None:
-        raise UsageError("chapters are read whole", hint="leave out --until, or read some of them with --chapters")
-    if settings.by_chapter and settings.drafts > 1:
-        raise UsageError(
-            "several drafts can be made of a whole document, but not by chapter", hint="leave out --drafts"
-        )
+def _read(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> _Reading:
+    """Decide how a document is read: how much of it, by which strategy, and into how many words."""
+    settings, tokenizer, warnings = _completed(settings, model)
     if not has_words(document.text):
         raise DocumentError("the document has no words", place=document.source)
-    tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
-    warnings = [warning] if warning else []
-    if settings.language and settings.model == EXTRACTIVE and settings.strategy != GIVEN_STRATEGY:
-        warnings.append(f"the built-in model cannot write in {settings.language}: it only copies sentences")
+    drafts = settings.strategy not in (GIVEN_STRATEGY, ANSWER)
+    update: dict[str, Any] = {} if drafts else {"chunking": "fixed"}
     end, length = len(document.text), len(document.text)
     if settings.until is not None and settings.strategy != GIVEN_STRATEGY:
         end = beginning(document.text, tokenizer, settings.until)
         if end == length:
             warnings.append(f"the document has no more than {settings.until:,} tokens, so all of it is read")
     if end == length:
-        settings = settings.model_copy(update={"until": None})
+        update["until"] = None
     words = count_words(document.text[:end])
-    if settings.strategy in (GIVEN_STRATEGY, ANSWER):
-        limit = settings.words or max(_LEAST_LIMIT, count_words(given or ""))
-    else:
-        limit = fitting_words(settings.words, words)
-    settings = settings.model_copy(update={"words": limit})
+    least = max(_LEAST_LIMIT, count_words(given or ""))
+    update["words"] = fitting_words(settings.words, words) if drafts else settings.words or least
+    settings, book = settings.model_copy(update=update), PromptBook(settings.prompts)
+    if not drafts or settings.by_chapter:
+        return _Reading(settings, tokenizer, book, tuple(warnings), Span(0, end))
+    body = body_of(document, end) if settings.chunking == "natural" else DocumentBody(Span(0, end))
+    strategy, why = choose_strategy(document, body.span, settings, tokenizer, book)
+    settings = settings.model_copy(update={"strategy": strategy, "chosen": why or settings.chosen})
+    warnings += [one for one in (body.said, why) if one]
+    return _Reading(settings, tokenizer, book, tuple(warnings), body.span)
+
+
+def _completed(settings: DraftConfig, model: Model | None) -> tuple[DraftConfig, Tokenizer, list[str]]:
+    """Return the settings with the model's address and window, its tokenizer, and warnings."""
+    settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
+    update: dict[str, Any] = {"prompts": prompt_choice(settings.prompts)}
     if "context_tokens" not in settings.model_fields_set:
-        window = window_of_family(name_of(settings.model)) or settings.context_tokens
-        settings = settings.model_copy(update={"context_tokens": window})
-    book = PromptBook(settings.prompts)
-    settings, read, said = choose_reading(document, end, settings, tokenizer, book)
-    return _ResolvedSettings(settings, tokenizer, book, (*warnings, *said), read)
+        update["context_tokens"] = window_of_family(name_of(settings.model)) or settings.context_tokens
+    settings = settings.model_copy(update=update)
+    if settings.by_chapter and settings.until is not None:
+        raise UsageError("chapters are read whole", hint="leave out --until, or read some of them with --chapters")
+    if settings.by_chapter and settings.drafts > 1:
+        raise UsageError(
+            "several drafts can be made of a whole document, but not by chapter", hint="leave out --drafts"
+        )
+    tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
+    warnings = [warning] if warning else []
+    if settings.language and settings.model == EXTRACTIVE and settings.strategy != GIVEN_STRATEGY:
+        warnings.append(f"the built-in model cannot write in {settings.language}: it only copies sentences")
+    return settings, tokenizer, warnings
 
 
 def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> None:
@@ -246,7 +266,6 @@ def check_judging(order: RunSpec, prepared: PreparedDocument, store: Store) -> N
             "refining uses the whole document, but the draft would read only its beginning",
             hint="leave out --until, or draft without refining",
         )
-    handed_over(order.findings, document, order.given or "")
     if judging is None:
         return
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
@@ -307,9 +326,10 @@ def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: St
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
     used = prompts_used(prepared.book, settings, order.purpose, order.own, order.prompts)
     hashes = {name: one.hash for name, one in used.items()}
+    findings = handed_over(order.findings, document, order.given or "")
     run = Run(
         id=new_run_id(),
-        identity=_identity(settings.identity(read_as(document), tokenizer, hashes), order),
+        identity=order.identity(settings.identity(prepared.read_as, tokenizer, hashes)),
         document=document.id,
         settings=settings,
         limits=limits,
@@ -322,36 +342,21 @@ def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: St
     )
     with store.at_once():
         store.documents.add(document)
-        if not prepared.chapters:
-            cut = (settings.until, settings.chunking)
-            store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks, *cut)
         store.prompts.keep(used.values())
         store.runs.add(run)
-        named = zip(prepared.chapters, prepared.chunks, strict=False)
-        store.chapters.add(run.id, [ChapterRun(stretch.title, its) for stretch, its in named])
         if order.given is not None:
             draft = store.runs.keep_draft(run.id, order.given, count_words(order.given), GIVEN)
-            if order.findings:
-                store.judgments.keep(draft, reviewed(None, handed_over(order.findings, document, order.given)))
+            if findings:
+                store.judgments.keep(draft, reviewed(None, findings))
         if order.other is not None:
             store.runs.add_draft(run.id, order.other, count_words(order.other), OTHER, 0)
+        if prepared.chapters:
+            named = zip(prepared.chapters, prepared.chunks, strict=True)
+            store.chapters.add(run.id, [ChapterRun(stretch.title, its) for stretch, its in named])
+        else:
+            cut = (settings.until, settings.chunking)
+            store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks, *cut)
     return store.runs.get(run.id)
-
-
-def _identity(of_settings: str, order: RunSpec) -> str:
-    """Return the identity: that of the settings, extended by judging and refinement where there are any."""
-    if order.judging is None:
-        return of_settings
-    material = [
-        of_settings,
-        order.purpose.kind,
-        order.judging.asks(),
-        order.refinement.asks() if order.refinement else None,
-        content_id(order.given) if order.given is not None else None,
-        *([content_id(order.other)] if order.other is not None else []),
-        *([[asdict(one) for one in order.findings]] if order.findings else []),
-    ]
-    return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDocument:
@@ -368,10 +373,10 @@ def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> PreparedDoc
     chunks = store.chunks(run)
     if not chunks:
         raise RunError(f"the chunks of run {run.id} are gone from the database", hint="start a new run")
-    plan = _plan(Planner(document, chunks, run.settings, tokenizer, book))
+    plan = draft_plan(document, chunks, run.settings, tokenizer, book)
     warning = f"the vocabulary {run.tokenizer} is gone; tokens are estimated, and merges may be grouped differently"
     warnings = () if tokenizer.name == run.tokenizer else (warning,)
-    return PreparedDocument(document, run.settings, chunks, tokenizer, book, plan, warnings)
+    return PreparedDocument(document, read_as(document), run.settings, chunks, tokenizer, book, plan, warnings)
 
 
 def _with_other_prompts(store: Store, run: Run, book: PromptBook, changed: Sequence[str]) -> str:
@@ -406,10 +411,13 @@ def prompts_used(
         prompts += [prompt for one in RunSpec(purpose, own=tuple(own)).evaluators() for prompt in one.prompts]
         prompts += _of_refining(purpose.refinement) if purpose.refinement else ()
     prompts += (PREFER_SUMMARY,) if settings.drafts > 1 else ()
-    used = {prompt.name: _recorded(book, prompt) for prompt in prompts}
-    for name, its in _own_books(settings, judging).items():
-        used |= {f"{prompt.name} ({name})": _recorded(its, prompt) for prompt in prompts}
-    return used
+    own_books = _own_books(settings, judging)
+    return {
+        name: PromptRecord(its.hash(prompt), prompt.name, its.template(prompt))
+        for whose, its in {"": book, **own_books}.items()
+        for prompt in prompts
+        for name in [f"{prompt.name} ({whose})" if whose else prompt.name]
+    }
 
 
 def _of_refining(refinement: RefineConfig) -> Iterator[Prompt[Any, Any]]:
@@ -419,10 +427,6 @@ def _of_refining(refinement: RefineConfig) -> Iterator[Prompt[Any, Any]]:
         yield RULE_ON_FINDINGS
         yield from (PREFER_SUMMARY,) if refinement.final_comparison else ()
     yield from (DECIDE,) if refinement.policy == "agent" else ()
-
-
-def _recorded(book: PromptBook, prompt: Prompt[Any, Any]) -> PromptRecord:
-    return PromptRecord(book.hash(prompt), prompt.name, book.template(prompt))
 
 
 def _own_books(settings: DraftConfig, judging: JudgeConfig | None) -> dict[str, PromptBook]:

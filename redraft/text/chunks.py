@@ -147,7 +147,8 @@ class _Chunker:
         if self.meter.tokens(start, bound) <= allowed:
             return bound
         limit = min(bound, self.meter.reach(start, max(0, allowed)))
-        return min(bound, self.seams.end_near(start, limit, self.meter.reach(limit, self.rest)))
+        most = self.meter.reach(limit, self.rest) if self.rest else limit
+        return min(bound, self.seams.end_near(start, limit, most))
 
     def _is_exact(self, at: int) -> bool:
         return at in (0, len(self.text)) or bool(_EXACT.match(self.text, at))

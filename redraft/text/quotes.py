@@ -38,23 +38,25 @@ class _FoldedText(NamedTuple):
     offsets: npt.NDArray[np.int64]
 
 
-def locate(text: str, quote: str, within: Sequence[Span], *, exact: bool = False) -> Span | None:
-    """Return the span of the `quote` in `text`, or None.
-
-    It is searched for literally, then without case, spaces and punctuation, each time in the spans `within` first.
-    Unless `exact`, the last resort is the sentence of `within` that shares most of the quote's terms.
-    """
+def locate(text: str, quote: str, within: Sequence[Span] = ()) -> Span | None:
+    """Return the span of the `quote` in `text`, or None. It is searched for literally, then without case, spaces and
+    punctuation, each time in the spans `within` first."""
     quote = quote.strip()
     if not quote:
         return None
     places = [*within, Span(0, len(text))]
     found = (find(text, quote, span) for find in (_to_the_letter, _loosely) for span in places)
-    return next((span for span in found if span), None) or (None if exact else _paraphrased(text, quote, within))
+    return next((span for span in found if span), None)
+
+
+def source_of(text: str, quote: str, within: Sequence[Span]) -> Span | None:
+    """Return the span of the `quote`, or else of the sentence of `within` that shares most of its terms."""
+    return locate(text, quote, within) or (_paraphrased(text, quote, within) if quote.strip() else None)
 
 
 def quoted_in(text: str, quote: str) -> Span | None:
     """Return the span in which a text has all words of a quote in order; None for quotes of too few words."""
-    return locate(text, quote, []) if count_words(quote) >= FEWEST else None
+    return locate(text, quote) if count_words(quote) >= FEWEST else None
 
 
 def _to_the_letter(text: str, quote: str, span: Span) -> Span | None:

@@ -31,7 +31,7 @@ from redraft.text.languages import (
 )
 from redraft.text.origins import Origins
 from redraft.text.places import document_of
-from redraft.text.quotes import locate
+from redraft.text.quotes import source_of
 from redraft.text.retrieval import Passages
 from redraft.text.sentences import sentences, worded
 from redraft.text.tokens import EstimatingTokenizer
@@ -96,7 +96,7 @@ def test_what_is_looked_for_is_found_by_the_words_of_each(paths: list[str]) -> N
         assert document_of(corpus, second.links[0].span) == "en.txt"
         assert third.links == ()
         exact = Span(corpus.text.index("Nobody asked"), corpus.text.index("\n\n\f", corpus.text.index("Nobody asked")))
-        assert locate(corpus.text, "asked nobody what he had ever paid for it in those years", [exact]) is not None
+        assert source_of(corpus.text, "asked nobody what he had ever paid for it in those years", [exact]) is not None
 
 
 def test_a_sentence_is_no_nearer_for_the_words_of_another_language(paths: list[str]) -> None:

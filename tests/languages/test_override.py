@@ -24,7 +24,7 @@ from redraft.runs.prepare import recall
 from redraft.store.store import Store
 from redraft.text.languages import foreign_in, language_of, reading, shown_by
 from redraft.text.positions import uniformity
-from redraft.text.quotes import locate
+from redraft.text.quotes import source_of
 from redraft.text.sentences import sentences, worded
 from redraft.text.units import indexed, units
 from redraft.text.words import count_words
@@ -380,4 +380,4 @@ async def test_an_irrelevant_summary_is_not_covered_in_whichever_words_the_judge
 def test_quotes_are_found_in_a_text_of_the_language(language: str) -> None:
     text = (HERE / f"{language}.md").read_text("utf-8")
     for one in worded(text):
-        assert locate(text, one, [Span(0, len(text))]) is not None, one
+        assert source_of(text, one, [Span(0, len(text))]) is not None, one

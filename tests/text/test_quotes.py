@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from redraft.domain import Span
 from redraft.text import quotes
-from redraft.text.quotes import locate
+from redraft.text.quotes import locate, source_of
 from redraft.text.sentences import sentences
 from tests.text.hostile import EXTREMES, raw_texts
 
@@ -20,7 +20,7 @@ ALL = [Span(0, len(STORY))]
 
 
 def found(quote: str, text: str = STORY, within: list[Span] | None = None) -> str | None:
-    span = locate(text, quote, [Span(0, len(text))] if within is None else within)
+    span = source_of(text, quote, [Span(0, len(text))] if within is None else within)
     return None if span is None else text[span.start : span.end]
 
 
@@ -62,9 +62,9 @@ def test_what_does_not_stand_there_is_not_found(quote: str) -> None:
 
 def test_a_word_is_not_found_within_another() -> None:
     text = "Joann met Annable, and then she met Ann."
-    assert locate(text, "Ann", []) == Span(text.index("Ann."), text.index("Ann.") + 3)
-    assert locate(text, "ANN", []) == Span(text.index("Ann."), text.index("Ann.") + 3)
-    assert locate(text, "nabl", []) is None
+    assert locate(text, "Ann") == Span(text.index("Ann."), text.index("Ann.") + 3)
+    assert locate(text, "ANN") == Span(text.index("Ann."), text.index("Ann.") + 3)
+    assert locate(text, "nabl") is None
 
 
 def test_scripts_without_spaces_have_no_words_to_split() -> None:
@@ -78,19 +78,19 @@ def test_the_given_places_come_first_and_then_all_others() -> None:
     assert locate(text, "The lamp burned", [Span(second, len(text))]) == Span(second, second + 15)
     assert locate(text, "the oil was gone", [Span(second, len(text))]) == Span(text.rindex("The Oil"), len(text) - 1)
     assert locate(text, "The oil was gone", [Span(second, len(text))]) == Span(17, 33), "to the letter comes first"
-    assert locate(text, "The lamp burned", []) == Span(0, 15)
+    assert locate(text, "The lamp burned") == Span(0, 15)
 
 
 def test_a_paraphrase_is_sought_in_the_given_places_only() -> None:
-    assert locate(STORY, "At dusk the keepers lit their lamps", []) is None
-    assert locate(STORY, "At dusk the keepers lit their lamps", [Span(40, len(STORY))]) is None
+    assert source_of(STORY, "At dusk the keepers lit their lamps", []) is None
+    assert source_of(STORY, "At dusk the keepers lit their lamps", [Span(40, len(STORY))]) is None
 
 
 @pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(raw_texts, raw_texts)
 def test_any_quote_gives_a_span_within_the_text_or_none(text: str, quote: str) -> None:
-    span = locate(text, quote, [Span(0, len(text) // 2), Span(len(text) // 3, len(text))])
+    span = source_of(text, quote, [Span(0, len(text) // 2), Span(len(text) // 3, len(text))])
     if span is not None:
         assert 0 <= span.start < span.end <= len(text)
         assert text[span.start : span.end] == text[span.start : span.end].strip()
@@ -108,7 +108,7 @@ def test_a_sentence_of_the_text_is_found(text: str, data: st.DataObject) -> None
     ]
     if spans:
         span = data.draw(st.sampled_from(spans))
-        place = locate(text, text[span.start : span.end], [span])
+        place = source_of(text, text[span.start : span.end], [span])
         assert place is not None
         assert text[place.start : place.end] == text[span.start : span.end]
 
@@ -141,6 +141,6 @@ def test_no_other_letter_becomes_longer_in_lower_case() -> None:
 def test_hostile_quotes_cost_no_more_than_reading_the_text(name: str, quote: str) -> None:
     text = EXTREMES[name][:150_000]
     begun = time.process_time()
-    locate(text, quote, [Span(0, len(text)), Span(10, len(text) // 2)])
-    locate(text, text[5:10_005], [Span(10, len(text) // 2)])
+    source_of(text, quote, [Span(0, len(text)), Span(10, len(text) // 2)])
+    source_of(text, text[5:10_005], [Span(10, len(text) // 2)])
     assert time.process_time() - begun < 5
