@@ -123,8 +123,8 @@ from redraft.report.history.trace import RunTrace as RunTrace
 from redraft.report.history.trace import Turn as Turn
 from redraft.report.history.trace import read_trace as read_trace
 from redraft.runs.driver import Reviewer as Reviewer
-from redraft.runs.dry_run import Stage as Stage
 from redraft.runs.plans import RunPlan as RunPlan
+from redraft.runs.plans import Stage as Stage
 from redraft.runs.recording import Recording as Recording
 from redraft.runs.session import Session as Session
 from redraft.runs.session import SyncSession as SyncSession

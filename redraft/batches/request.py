@@ -20,7 +20,8 @@ from redraft.readers.documents import load
 from redraft.readers.parts import Choice
 from redraft.report.entry import Entry
 from redraft.report.tables import Cell, Table
-from redraft.runs.dry_run import CostEstimate, SampledDryRuns, planned
+from redraft.runs.dry_run import SampledDryRuns, prepare_plan
+from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import PreparedDocument, RunSpec
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig, with_draft
 from redraft.store.batches import Batch, NewItem
@@ -185,7 +186,7 @@ class _EstimateSums:
     completion_tokens: int = 0
     reasoning_tokens: int = 0
 
-    def add(self, prepared: PreparedDocument, like: CostEstimate, share: float) -> None:
+    def add(self, prepared: PreparedDocument, like: RunPlan, share: float) -> None:
         """Add a document, whose figures are a share of those of one of similar size."""
         self.documents += 1
         self.words += prepared.plan.document_words
@@ -207,7 +208,7 @@ def estimate(sources: Sequence[str | Document], asked: BatchRequest, prices: Pri
     for _, source in documents_in(sources):
         try:
             document = load(source, wanted=asked.reading) if isinstance(source, str) else source
-            prepared, order, _ = planned(document, asked.settings, asked.order)
+            prepared, order, _ = prepare_plan(document, asked.settings, asked.order)
             like, share = sampled.of(prepared, order)
         except UsageError:
             raise

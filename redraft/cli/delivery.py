@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from redraft.cli import options
-from redraft.cli.terminal import DONE, FAILED, SHORT, say
+from redraft.cli.terminal import DONE, FAILED, SHORT, echo_json, say
 from redraft.domain import record_json
 from redraft.errors import BudgetError, UsageError
 from redraft.sources import write
@@ -117,7 +117,6 @@ def work(
 
 def show_plan(plan: Table, *, as_json: bool) -> int:
     """Print the estimated cost of an experiment."""
-    from redraft.cli.views.render import echo_json
 
     if as_json:
         echo_json(record_json(plan))
@@ -140,7 +139,6 @@ def folder(output: str | None) -> Path | None:
 
 def deliver(report: Report, folder: Path | None, *, as_json: bool, quiet: bool) -> None:
     """Print the report; or write it to files, and print the lines that matter."""
-    from redraft.cli.views.render import echo_json
     from redraft.lab.experiments.pictures import drawn
 
     written = report.files(drawn(report.name, report.tables)) if folder else {}

@@ -212,14 +212,14 @@ def document_at(sources: Sequence[str], given: Given) -> Document:
     """Return the document at a path, or several read as one, or the part that is asked for; or a stored one by its
     id."""
     from redraft.readers.documents import load_all
-    from redraft.runs.inputs import document_of, is_id
+    from redraft.runs.inputs import is_id
 
-    if any(given.get(name) for name in ("chapters", "pages", "skip", "source_language", "partial")):
-        return load_all(sources, wanted=part(given))
-    if len(sources) == 1 and is_id(sources[0]):
+    wanted = any(given.get(name) for name in ("chapters", "pages", "skip", "source_language", "partial"))
+    if not wanted and len(sources) == 1 and is_id(sources[0]):
         with store_to_read(given["db"]) as store:
-            return document_of(store, sources[0])
-    return load_all(sources)
+            if store.documents.has(sources[0]):
+                return store.documents.get(sources[0])
+    return load_all(sources, wanted=part(given) if wanted else None)
 
 
 def document(sources: Sequence[str], *, quiet: bool) -> Document:

@@ -18,7 +18,7 @@ from redraft.store.addresses import shown
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from redraft.runs.dry_run import CostEstimate
+    from redraft.runs.plans import RunPlan
     from redraft.settings import Limits
 
 N = TypeVar("N", int, float)
@@ -69,20 +69,20 @@ def resuming(run: str, limits: Limits, said: str = "") -> str:
     return about("resume", run)
 
 
-def _estimated(run: str, figure: Callable[[CostEstimate], N | None]) -> N | None:
+def _estimated(run: str, figure: Callable[[RunPlan], N | None]) -> N | None:
     """Return a figure of the estimate of a whole run; None if it cannot be estimated."""
     context = click.get_current_context(silent=True)
     if context is None:
         return None
     from redraft.cli.given import store_to_read
     from redraft.llm.budget import price_table
-    from redraft.runs.plans import estimate_again
+    from redraft.runs.dry_run import plan_again
 
     # Some commands that show a run have no --prices.
     prices = context.params.get("prices") or os.environ.get("REDRAFT_PRICES")
     try:
         with store_to_read(context.params.get("db")) as store:
-            return figure(estimate_again(store, store.runs.get(run), price_table(prices)))
+            return figure(plan_again(store, store.runs.get(run), price_table(prices)))
     except RedraftError:
         return None
 

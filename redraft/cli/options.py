@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from redraft.cli import given
-from redraft.cli.sections import CHECK, LISTED, SectionOption
+from redraft.cli.sections import CHECK, LISTED, SectionOption, SourceArgument
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
 from redraft.fields import Section, option_of
@@ -143,7 +143,7 @@ def _strategies() -> str:
     return ", ".join(("auto", "hierarchical", "incremental", "direct", *plugins.names("strategies")))
 
 
-sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, cls=SourceArgument)
 """A document, or several that are read as one. Other arguments follow it."""
 
 db = option("--db", section="output", metavar="FILE", help="The database, or its postgresql:// address.")

@@ -19,11 +19,11 @@ from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.cli import given as asked
 from redraft.cli import hints
 from redraft.cli.output_files import Target
-from redraft.cli.terminal import on_stderr, on_termination, say
+from redraft.cli.terminal import DONE, echo_json, on_stderr, on_termination, say
 from redraft.cli.views import figures as looks
 from redraft.cli.views import render
 from redraft.cli.views.outcome import finish
-from redraft.cli.views.plans import show_plan
+from redraft.cli.views.plans import print_plan
 from redraft.cli.views.progress import Display, open_progress
 from redraft.domain import Document, Finding, ReviewQuestion
 from redraft.errors import RedraftError, UsageError
@@ -32,6 +32,7 @@ from redraft.llm.budget import PriceTable
 from redraft.llm.langsmith import tracing
 from redraft.report.history.results import document_read, read_result
 from redraft.runs.driver import Reviewer
+from redraft.runs.dry_run import plan_run
 from redraft.runs.model_pool import ModelLike
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import with_places
@@ -220,7 +221,12 @@ def carry_out(
     limits, prices, quiet = asked.limits(given), asked.prices(given), given["quiet"]
     as_json = target.as_json if target else given["as_json"]
     if given["dry_run"]:
-        return show_plan(document, settings, order, prices, limits, as_json=as_json)
+        plan = plan_run(document, settings, order, prices.for_jobs() if limits.provider_batch else prices)
+        if as_json:
+            echo_json(plan.model_dump(mode="json"))
+        else:
+            print_plan(plan, limits)
+        return DONE
     with Store(given["db"]) as store:
         known = with_places(_with_packs(order, store), settings)
         result = work(

@@ -10,7 +10,7 @@ import click
 from click.types import OptionHelpExtra
 
 from redraft.cli import hints
-from redraft.cli.terminal import say
+from redraft.cli.terminal import reading, say
 from redraft.cli.trust import check_trusted
 from redraft.errors import RedraftError
 from redraft.fields import Section
@@ -28,7 +28,7 @@ SECTIONS: dict[Section, str] = {
     "output": "Output",
 }
 """The titles of the sections, in the order of the help."""
-_WIDEST_NAME = 28
+_WIDEST_NAME, _MOST_NAMED = 28, 3
 _TRACING = tuple(
     f"{owner}_{name}"
     for owner in ("LANGSMITH", "LANGCHAIN")
@@ -66,6 +66,15 @@ class SectionOption(click.Option):
         return extra
 
 
+class SourceArgument(click.Argument):
+    """What a command reads. The command says so before it begins, unless it is quiet."""
+
+    def names(self, context: click.Context) -> list[str]:
+        """Return the names that were given, the first of many."""
+        given = context.params[str(self.name)]
+        return [given] if isinstance(given, str) else [*given[:_MOST_NAMED], *(["..."] if given[_MOST_NAMED:] else [])]
+
+
 CHECK = "redraft.check"
 """The key of the context's `meta` with a check that needs all parameters."""
 
@@ -101,11 +110,13 @@ class Command(click.Command):
             raise click.UsageError(message, context) from None
 
     def invoke(self, context: click.Context) -> Any:
-        """Run the command; complete the commands in an error's hint so that they can be copied."""
+        """Say what is read, then run the command; complete the commands in an error's hint, to be copied."""
         try:
             check_trusted(context)
             context.meta.get(CHECK, lambda: None)()
             _mind_tracing(context)
+            read = [name for one in self.params if isinstance(one, SourceArgument) for name in one.names(context)]
+            reading(*read, quiet=not read or context.params.get("quiet", True))
             return super().invoke(context)
         except RedraftError as error:
             error.hint = hints.completed(error.hint)

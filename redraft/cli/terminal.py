@@ -89,6 +89,11 @@ def json_text(content: object, indent: int | None = 2) -> str:
     return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+def echo_json(content: object) -> None:
+    """Print content as JSON to stdout."""
+    click.echo(json_text(content))
+
+
 def columns_of(stream: TextIO) -> int:
     """Return the width of a stream's terminal. COLUMNS overrides it; other streams get the maximum."""
     said = os.environ.get("COLUMNS", "")

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
 from math import log
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.memory import InMemorySaver
 
 from redraft.agents.structured_writer import Completion, Flaw, StructuredWriter
 from redraft.agents.writer import Writer
-from redraft.domain import Document, Evaluation, Finding, Span, TextKind, Usage
+from redraft.domain import GIVEN, OTHER, Document, Evaluation, Finding, Span, TextKind, Usage
 from redraft.errors import worded
 from redraft.evaluators.base import METRIC, Case, Evaluator
 from redraft.evaluators.catalog import names, with_rubrics
@@ -31,12 +31,13 @@ from redraft.llm.base import Request
 from redraft.llm.budget import PriceTable, builtin_prices
 from redraft.prompts import coherence, decision, factual, qa, revision, summarization
 from redraft.prompts.contract import Prompt
+from redraft.report.history.results import document_read
 from redraft.runs.counting_model import CountingModel, TokenCounts
 from redraft.runs.driver import Driver
 from redraft.runs.execute import carry_out
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager
-from redraft.runs.model_names import as_judge
+from redraft.runs.model_names import as_judge, named_in
 from redraft.runs.model_pool import (
     ModelPool,
     ModelRole,
@@ -47,8 +48,8 @@ from redraft.runs.model_pool import (
     team,
     under_settings,
 )
-from redraft.runs.models import price_of, reasoning_reserve
-from redraft.runs.prepare import PreparedDocument, RunSpec, prepare, record
+from redraft.runs.plans import DRAFTING, PlannedModel, PlannedSource, RunPlan, Stage, StageUsage, seconds_of, total_cost
+from redraft.runs.prepare import PreparedDocument, RunSpec, check_judging, prepare, record
 from redraft.runs.request import order_of, with_places
 from redraft.runs.roster import known_window, with_windows
 from redraft.settings import (
@@ -61,6 +62,7 @@ from redraft.settings import (
     JudgeConfig,
     Limits,
     Role,
+    reads_prompts,
 )
 from redraft.store.runs import Run
 from redraft.store.shelf import Shelf
@@ -68,7 +70,6 @@ from redraft.store.store import Store
 from redraft.text.words import count_words
 
 T = TypeVar("T")
-DRAFTING = "drafting"
 FACTS_ALIGNED = "aligning key facts"
 _BUILDING_QUESTIONS = "asking about the document"
 _BUILDING_FACTS = ("finding key facts", "validating key facts", "asking what the trees answer")
@@ -102,29 +103,6 @@ _STAGES: Mapping[str, tuple[str, Role]] = {
     **{one.name: ("revising", "writer") for one in (revision.CRITICIZE, revision.REVISE)},
 }
 """The stage and role of each prompt that no metric sends by itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One kind of work over all rounds: estimated calls and tokens, and the role of the model."""
-
-    name: str
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    by: Role = "judge"
-
-
-@dataclass(slots=True)
-class StageUsage:
-    """The counted usage of one model in one stage."""
-
-    name: str
-    by: Role
-    settings: DraftConfig
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
 
 
 @dataclass(slots=True)
@@ -167,97 +145,6 @@ class Tally:
             recalled = judged is not None and "keyfact_recall" in judged.metrics
             return ("keyfact_recall" if recalled else FACTS_ALIGNED), "judge"
         return (METRIC.get(), "judge") if METRIC.get() else (DRAFTING, "writer")
-
-
-@dataclass(frozen=True, slots=True)
-class CostEstimate:
-    """Estimated cost of drafting and judging. `pool` holds the settings of each role; of several judges, the first."""
-
-    prepared: PreparedDocument
-    order: RunSpec
-    work: tuple[StageUsage, ...]
-    pool: Mapping[Role, DraftConfig]
-    prices: PriceTable
-    warnings: tuple[str, ...] = ()
-    """Remarks on the document and the models, in sentences."""
-    chapters: tuple[CostEstimate, ...] = ()
-    """The estimates of chapters that are drafted separately; all totals include them."""
-    others: tuple[CostEstimate, ...] = ()
-    """The estimates of the other drafts, if there are several; all totals include them, too."""
-
-    @property
-    def drafting(self) -> Stage:
-        """The estimate of the draft, without chapters and other drafts."""
-        none = Stage(DRAFTING, 0, 0, 0, "writer")
-        return next((one for one in self._summed() if one.name == DRAFTING), none)
-
-    @property
-    def stages(self) -> tuple[Stage, ...]:
-        """The stages after drafting: what is built, then each metric, then the refinement."""
-        listed = names(with_rubrics(self.order.judging, self.order.own))
-        ahead = {"coverage": (_BUILDING_QUESTIONS,), "keyfact_recall": _BUILDING_FACTS}
-        order = [_ANSWERING]
-        order += [stage for name in listed for stage in (*ahead.get(name, ()), name)]
-        order += [FACTS_ALIGNED, "preference", _COMPARING, *_REFINING]
-        found = (one for one in self._summed() if one.name != DRAFTING)
-        return tuple(sorted(found, key=lambda one: order.index(one.name)))
-
-    def _summed(self) -> Iterator[Stage]:
-        """Yield the work in each stage, summed over all models."""
-        for name, by in dict.fromkeys((one.name, one.by) for one in self.work):
-            some = [one for one in self.work if (one.name, one.by) == (name, by)]
-            prompt, completion = sum(one.prompt_tokens for one in some), sum(one.completion_tokens for one in some)
-            yield Stage(name, sum(one.calls for one in some), prompt, completion, by)
-
-    @property
-    def calls(self) -> int:
-        """The calls for drafting and judging."""
-        return sum(one.calls for one in self._all_work())
-
-    @property
-    def prompt_tokens(self) -> int:
-        """The prompt tokens for drafting and judging."""
-        return sum(one.prompt_tokens for one in self._all_work())
-
-    @property
-    def completion_tokens(self) -> int:
-        """The completion tokens for drafting and judging."""
-        return sum(one.completion_tokens for one in self._all_work())
-
-    @property
-    def reasoning_tokens(self) -> int:
-        """The most tokens that models may use for reasoning, besides the replies."""
-        return sum(one.calls * reasoning_reserve(one.settings) for one in self._all_work())
-
-    @property
-    def cost_usd(self) -> float | None:
-        """The cost without reasoning; None if the price of a model is unknown."""
-        return self._cost(with_reasoning=False)
-
-    @property
-    def max_cost_usd(self) -> float | None:
-        """The cost with as much reasoning as there is room for."""
-        return self._cost(with_reasoning=True)
-
-    def _cost(self, *, with_reasoning: bool) -> float | None:
-        total = 0.0
-        for one in self._all_work():
-            if (price := price_of(one.settings, self.prices)) is None:
-                return None
-            thinking = one.calls * reasoning_reserve(one.settings) if with_reasoning else 0
-            total += price.of(Usage(one.prompt_tokens, one.completion_tokens + thinking))
-        return total
-
-    @property
-    def unpriced(self) -> tuple[str, ...]:
-        """The models whose price is unknown."""
-        unknown = (one.settings.model for one in self._all_work() if price_of(one.settings, self.prices) is None)
-        return tuple(dict.fromkeys(unknown))
-
-    def _all_work(self) -> Iterator[StageUsage]:
-        yield from self.work
-        for part in (*self.chapters, *self.others):
-            yield from part._all_work()
 
 
 class _Unsatisfied(Evaluator):
@@ -424,14 +311,16 @@ class DryRuns:
         self.driver = _DryDriver(self.store, self, None, self.manager)
         self._built: dict[tuple[str, str, str], str | None] = {}
 
-    async def aclose(self) -> None:
-        """Close the runs and the store."""
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
         await self.manager.aclose()
         await self.driver.aclose()
         self.store.close()
 
     async def begin(self, task: Task, scope: Scope) -> str:
-        """Refuse to begin a run, since all are recorded by `run`."""
+        """Refuse to begin a run, since all are recorded by `run_prepared`."""
         raise NotImplementedError
 
     def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
@@ -442,15 +331,16 @@ class DryRuns:
         """End a run."""
         return await self.manager.finish(run, draft, reason, why)
 
-    async def run(self, prepared: PreparedDocument, order: RunSpec) -> Run:
-        """Run what was prepared."""
+    async def run_prepared(self, prepared: PreparedDocument, order: RunSpec) -> str:
+        """Run what was prepared, and return the run's id. Questions and key facts of the user's store are replaced by
+        ones built here first, which are not counted."""
+        order = await self._with_packs(prepared, order)
         run = record(prepared, order, Limits(), self.store)
         self.manager.prepared[run.id] = prepared
         await carry_out(self.manager, self.driver, run)
-        return self.store.runs.get(run.id)
+        return run.id
 
-    async def with_packs(self, prepared: PreparedDocument, order: RunSpec) -> RunSpec:
-        """Replace questions and key facts of the user's store by ones built here first, which are not counted."""
+    async def _with_packs(self, prepared: PreparedDocument, order: RunSpec) -> RunSpec:
         if (judged := order.judging) is None:
             return order
         update: dict[str, str | None] = {}
@@ -462,23 +352,108 @@ class DryRuns:
                 key = (prepared.document.id, name, named)
                 if key not in self._built:
                     bare = judged.model_copy(update={"pack": None, "keyfacts": None, "metrics": ()})
-                    built = await self.run(prepared, RunSpec(build(judging=bare)))
+                    built = self.store.runs.get(await self.run_prepared(prepared, RunSpec(build(judging=bare))))
                     self._built[key] = getattr(built.judging, name)
                 update[name] = self._built[key]
         return replace(order, purpose=order.purpose.model_copy(update={"judging": judged.model_copy(update=update)}))
 
+    def plan_of_run(self, run: str, order: RunSpec, prices: PriceTable, notes: Sequence[str] = ()) -> RunPlan:
+        """Return what was counted of a run, its chapters and its other drafts."""
+        tally = self.manager.tallies.get(run) or Tally(self.manager.prepared[run], self.store.runs.get(run))
+        prepared, work, judging = tally.prepared, tuple(tally.work.values()), order.judging
+        asked, objects = (prepared.settings, judging, Limits(), prices), self.manager.model_roles.objects
+        assigned = assign_models(*asked, refinement=order.refinement, objects=objects)
+        parts = [one.run for one in self.store.chapters.of(run) if one.run]
+        drafts = [one.run for one in self.store.candidates.of(run) if one.number > 1 and one.run]
+        chapters = [self.plan_of_run(one, order_of(order), prices) for one in parts]
+        others = [self.plan_of_run(one, RunSpec(), prices) for one in drafts]
+        beyond = (worded(BEYOND_COUNTING),) if _is_beyond_the_built_in_judge(order, prepared.settings) else ()
+        each, (drafting, *stages) = [*chapters, *others], _stages(work, order)
+        everything: list[StageUsage | RunPlan] = [*work, *each]
+        free = [one.settings.model for one in work if one.cost(prices) is None]
+        dearest = [one.cost(prices, one.reasoning_tokens) for one in work]
+        plan = prepared.plan
+        return RunPlan.of(
+            plan,
+            source=PlannedSource.of(prepared.document, plan, tokens=plan.document_tokens, words=plan.document_words),
+            model=prepared.settings.model,
+            judges=(judging.judges or (prepared.settings.model,)) if judging else (),
+            validator=under_settings(assigned)["validator"].model if judging else None,
+            models=tuple(map(_named, named_in(judging, order.refinement), assigned[1:])),
+            tokenizer=prepared.tokenizer.name,
+            draft_calls=plan.calls,
+            drafting=drafting,
+            stages=tuple(stages),
+            calls=sum(one.calls for one in everything),
+            prompt_tokens=sum(one.prompt_tokens for one in everything),
+            completion_tokens=sum(one.completion_tokens for one in everything),
+            reasoning_tokens=sum(one.reasoning_tokens for one in everything),
+            cost_usd=total_cost([*(one.cost(prices) for one in work), *(one.cost_usd for one in each)]),
+            max_cost_usd=total_cost([*dearest, *(one.max_cost_usd for one in each)]),
+            unpriced=tuple(dict.fromkeys([*free, *(name for one in each for name in one.unpriced)])),
+            seconds=None,
+            warnings=(*prepared.warnings, *notes, *beyond),
+            chapters=tuple(chapters),
+            others=tuple(others),
+            settings=prepared.settings,
+            purpose=order.purpose,
+            work=work,
+        )
 
-def spending_of(document: Document, settings: DraftConfig, order: RunSpec, prices: PriceTable) -> CostEstimate:
-    """Estimate the cost of a run as if nothing were stored yet. No model is asked and nothing is stored."""
-    prepared, order, notes = planned(document, settings, order)
+
+def _named(named: tuple[Role, str], one: ModelRole) -> PlannedModel:
+    role, name = named
+    window = one.settings.context_tokens if reads_prompts(one.settings.model) else None
+    return PlannedModel(role=role, name=name, model=one.settings.model, context_tokens=window)
+
+
+def _stages(work: Sequence[StageUsage], order: RunSpec) -> list[Stage]:
+    """Return the work in each stage, summed over all models: drafting, what is built, each metric, the refinement."""
+    listed = names(with_rubrics(order.judging, order.own))
+    ahead = {"coverage": (_BUILDING_QUESTIONS,), "keyfact_recall": _BUILDING_FACTS}
+    known = [DRAFTING, _ANSWERING]
+    known += [stage for name in listed for stage in (*ahead.get(name, ()), name)]
+    known += [FACTS_ALIGNED, "preference", _COMPARING, *_REFINING]
+    found = {DRAFTING: Stage(DRAFTING, 0, 0, 0, "writer")}
+    for one in work:
+        at = found.get(one.name) or Stage(one.name, 0, 0, 0, one.by)
+        prompt, completion = at.prompt_tokens + one.prompt_tokens, at.completion_tokens + one.completion_tokens
+        found[one.name] = Stage(one.name, at.calls + one.calls, prompt, completion, one.by)
+    return sorted(found.values(), key=lambda one: known.index(one.name))
+
+
+def plan_run(document: Document, settings: DraftConfig, order: RunSpec, prices: PriceTable) -> RunPlan:
+    """Return what a run takes as if nothing were stored yet. No model is asked and nothing is stored."""
+    prepared, order, notes = prepare_plan(document, settings, order)
     return dry_run(prepared, order, prices, notes)
 
 
-def planned(document: Document, settings: DraftConfig, order: RunSpec) -> tuple[PreparedDocument, RunSpec, list[str]]:
+def prepare_plan(
+    document: Document, settings: DraftConfig, order: RunSpec
+) -> tuple[PreparedDocument, RunSpec, list[str]]:
     """Prepare a run of this order; return that, the completed order, and notes. No server is asked for its window."""
     settings, order = order.settled(settings), with_places(order, settings)
+    refuse_self_check(settings, order.judging, order.refinement)
     settings, order, notes = with_windows(settings, order, known_window)
     return prepare(document, settings, given=order.given), order, notes
+
+
+def plan_in_session(manager: RunManager, document: Document, settings: DraftConfig, order: RunSpec) -> RunPlan:
+    """Return the plan of a run by a session. No model is asked, and nothing is stored."""
+    roles, limits = manager.model_roles, manager.limits or Limits()
+    settings, order, notes = with_windows(order.settled(settings), order, known_window, roles.objects)
+    prepared = prepare(document, settings, roles.objects.get(roles.model or ""), order.given)
+    check_judging(order, prepared, manager.store)
+    prices = manager.prices or builtin_prices()
+    plan = dry_run(prepared, order, prices.for_jobs() if limits.provider_batch else prices, notes, roles)
+    return plan.model_copy(update={"seconds": seconds_of(manager.store, plan, limits.concurrency)})
+
+
+def plan_again(store: Store, run: Run, prices: PriceTable) -> RunPlan:
+    """Return the plan of a stored run from its start."""
+    drafts = {one.node: one.text for one in reversed(store.runs.drafts(run.id))}
+    order = RunSpec(run.purpose, given=drafts.get(GIVEN), other=drafts.get(OTHER))
+    return dry_run(prepare(document_read(store, run), run.settings, given=order.given), order, prices)
 
 
 def dry_run(
@@ -487,10 +462,17 @@ def dry_run(
     prices: PriceTable | None = None,
     notes: Sequence[str] = (),
     roles: ModelRoles | None = None,
-) -> CostEstimate:
-    """Estimate the cost of a prepared run, as `spending_of` does; `roles` have the user's model objects."""
-    refuse_self_check(prepared.settings, order.judging, order.refinement)
+) -> RunPlan:
+    """Return the plan of a prepared run, as `plan_run` does; `roles` have the user's model objects."""
     return run_apart(lambda: _counted(prepared, order, prices or builtin_prices(), notes, roles))
+
+
+async def _counted(
+    prepared: PreparedDocument, order: RunSpec, prices: PriceTable, notes: Sequence[str], roles: ModelRoles | None
+) -> RunPlan:
+    async with DryRuns(prices, order.own, roles) as runs:
+        run = await runs.run_prepared(prepared, unaided(order))
+        return runs.plan_of_run(run, order, prices, notes)
 
 
 def run_apart(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -508,32 +490,21 @@ class SampledDryRuns:
 
     def __init__(self, prices: PriceTable | None = None) -> None:
         self._prices = prices
-        self._known: dict[tuple[object, ...], CostEstimate] = {}
+        self._known: dict[tuple[object, ...], RunPlan] = {}
 
-    def of(self, prepared: PreparedDocument, order: RunSpec) -> tuple[CostEstimate, float]:
-        """Return the estimate for a document of similar size, and the ratio of this document's tokens to that one's."""
+    def of(self, prepared: PreparedDocument, order: RunSpec) -> tuple[RunPlan, float]:
+        """Return the plan for a document of similar size, and the ratio of this document's tokens to that one's."""
         plan = prepared.plan
         sizes = (plan.document_tokens, count_words(order.given or "") + 1)
         key = (plan.strategy, len(prepared.chapters), *(int(log(size, _ALIKE)) for size in sizes))
         if key not in self._known:
             self._known[key] = dry_run(prepared, order, self._prices)
         like = self._known[key]
-        return like, plan.document_tokens / like.prepared.plan.document_tokens
+        return like, plan.document_tokens / like.source.tokens
 
 
 _ALIKE = 1.2
 """The largest ratio of lengths of documents of similar size."""
-
-
-async def _counted(
-    prepared: PreparedDocument, order: RunSpec, prices: PriceTable, notes: Sequence[str], roles: ModelRoles | None
-) -> CostEstimate:
-    runs = DryRuns(prices, order.own, roles)
-    try:
-        run = await runs.run(prepared, await runs.with_packs(prepared, unaided(order)))
-        return _spending(runs, run.id, order, prices, notes)
-    finally:
-        await runs.aclose()
 
 
 def unaided(order: RunSpec) -> RunSpec:
@@ -555,26 +526,3 @@ def _is_beyond_the_built_in_judge(order: RunSpec, settings: DraftConfig) -> bool
         return False
     of_content = any(one.prompts and one.aim != "form" for one in unaided(order).evaluators())
     return of_content and {*(order.judging.judges or (settings.model,))} == {EXTRACTIVE}
-
-
-def _spending(runs: DryRuns, run: str, order: RunSpec, prices: PriceTable, notes: Sequence[str] = ()) -> CostEstimate:
-    """Return what was counted of a run, its chapters and its other drafts."""
-    tally, store, objects = runs.manager.tallies.get(run), runs.store, runs.manager.model_roles.objects
-    assert tally is not None
-    prepared = tally.prepared
-    if _is_beyond_the_built_in_judge(order, prepared.settings):
-        notes = (*notes, worded(BEYOND_COUNTING))
-    chapters = [one.run for one in store.chapters.of(run) if one.run]
-    others = [one.run for one in store.candidates.of(run) if one.number > 1 and one.run]
-    asked = (prepared.settings, order.judging, Limits(), prices)
-    assigned = assign_models(*asked, refinement=order.refinement, objects=objects)
-    return CostEstimate(
-        prepared,
-        order,
-        tuple(tally.work.values()),
-        under_settings(assigned),
-        prices,
-        (*prepared.warnings, *notes),
-        tuple(_spending(runs, one, order_of(order), prices) for one in chapters),
-        tuple(_spending(runs, one, RunSpec(), prices) for one in others),
-    )

@@ -170,8 +170,7 @@ class ExperimentRunner:
         if self.stopped is not None:
             raise self.stopped
         try:
-            async with self._opened(watch) as session:
-                result = await (session.resume(run.id) if run else session.begin_order(document, settings, order))
+            result = await self._worked(run, document, settings, order, watch)
         except BudgetError as error:
             self.stopped = error
             raise
@@ -191,8 +190,13 @@ class ExperimentRunner:
         """Open models for the experiment's own requests; plans call them `step`."""
         return at_work(assigned, run, prepared, self.store, self.observer, self.budget)
 
-    def _opened(self, watch: RunWatch) -> AbstractAsyncContextManager[Session]:
-        """Open a session for one run."""
+    async def _worked(
+        self, run: Run | None, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch
+    ) -> Result:
+        """Resume the run, or start one, in a session of its own."""
         if self.session is not None:
-            return self.session.beside(watch, self.limits, self.budget)
-        return Session(self.store, limits=self.limits, prices=self.prices, observer=watch, budget=self.budget)
+            opened = self.session.beside(watch, self.limits, self.budget)
+        else:
+            opened = Session(self.store, limits=self.limits, prices=self.prices, observer=watch, budget=self.budget)
+        async with opened as session:
+            return await (session.resume(run.id) if run else session.begin_order(document, settings, order))

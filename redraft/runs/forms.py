@@ -24,8 +24,9 @@ from redraft.report.history.lineage import DocumentRead
 from redraft.report.history.results import Result, read_result
 from redraft.report.outputs.formats import Template, TemplateSection
 from redraft.report.outputs.paper import Paper, PaperPart, lacks, with_basis, writer_of
-from redraft.runs.dry_run import CostEstimate, spending_of
+from redraft.runs.dry_run import plan_run
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
+from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import with_places
 from redraft.settings import EXTRACTIVE, DraftConfig, Purpose
@@ -133,11 +134,11 @@ async def _filled(
     return FilledSection(section, result.run.id, result)
 
 
-def spendings(
+def form_plans(
     document: Document, settings: DraftConfig, template: Template, purpose: Purpose, prices: PriceTable
-) -> list[CostEstimate]:
-    """Return the estimated cost of each section."""
-    return [spending_of(document, _settings(settings, one), RunSpec(purpose), prices) for one in template.drafted]
+) -> list[RunPlan]:
+    """Return the plan of each section."""
+    return [plan_run(document, _settings(settings, one), RunSpec(purpose), prices) for one in template.drafted]
 
 
 def _settings(settings: DraftConfig, section: TemplateSection) -> DraftConfig:

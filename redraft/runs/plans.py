@@ -1,25 +1,62 @@
-"""What a run would take: calls, tokens, cost and time, before any model is asked."""
+"""The record of what a run would take: calls, tokens, cost and time."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from math import ceil
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, InstanceOf
 
-from redraft.domain import GIVEN, OTHER, Document
+from redraft.domain import Usage
 from redraft.graphs.plan import Level
-from redraft.llm.budget import PriceTable, builtin_prices
+from redraft.llm.budget import PriceTable
 from redraft.report.entry import Entry
-from redraft.report.history.results import document_read
-from redraft.report.history.summaries import shown_names
-from redraft.runs.dry_run import DRAFTING, CostEstimate, Stage, dry_run
-from redraft.runs.manager import RunManager
-from redraft.runs.prepare import RunSpec, check_judging, prepare
-from redraft.runs.roster import known_window, with_windows
-from redraft.settings import DraftConfig, Limits, reads_prompts
-from redraft.store.runs import Run
+from redraft.runs.models import price_of, reasoning_reserve
+from redraft.settings import SUMMARIZE, DraftConfig, Purpose, Role, reads_prompts
 from redraft.store.store import Store
+
+DRAFTING = "drafting"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One kind of work over all rounds: estimated calls and tokens, and the role of the model."""
+
+    name: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    by: Role = "judge"
+
+
+@dataclass(slots=True)
+class StageUsage:
+    """The counted usage of one model in one stage."""
+
+    name: str
+    by: Role
+    settings: DraftConfig
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def reasoning_tokens(self) -> int:
+        """Return the most tokens that the model may use for reasoning, besides its replies."""
+        return self.calls * reasoning_reserve(self.settings)
+
+    def cost(self, prices: PriceTable, reasoning: int = 0) -> float | None:
+        """Return the cost with this many tokens of reasoning; None if the price of the model is unknown."""
+        price = price_of(self.settings, prices)
+        return None if price is None else price.of(Usage(self.prompt_tokens, self.completion_tokens + reasoning))
+
+
+def total_cost(costs: Iterable[float | None]) -> float | None:
+    """Return the sum of some costs; None if one is unknown."""
+    known = list(costs)
+    return None if None in known else sum((one or 0.0 for one in known), 0.0)
 
 
 class PlannedSource(Entry):
@@ -32,13 +69,24 @@ class PlannedSource(Entry):
     chunks: int
 
 
+class PlannedModel(Entry):
+    """A model that is named for a role. Its window is None if it reads no prompts."""
+
+    role: Role
+    name: str
+    model: str
+    context_tokens: int | None
+
+
 class RunPlan(Entry):
-    """What a run takes, retries not included: what the command's `--dry-run --json` prints."""
+    """What a run takes, retries not included: what the command's `--dry-run` prints, with or without `--json`."""
 
     source: PlannedSource
     model: str
     judges: tuple[str, ...]
     validator: str | None
+    models: tuple[PlannedModel, ...]
+    """The models that are named to judge and decide."""
     tokenizer: str
     strategy: str
     chunks: int
@@ -49,6 +97,8 @@ class RunPlan(Entry):
     lead_tokens: int
     outlines: int
     compressions: int
+    draft_calls: Annotated[int, Field(exclude=True)] = 0
+    """The most calls that the draft itself takes."""
     drafting: Stage
     stages: tuple[Stage, ...]
     """What follows the draft, by stage: what is built, then each metric, then the refinement."""
@@ -67,10 +117,14 @@ class RunPlan(Entry):
     """From the pace of each model's latest answers in the store; None if a model has not answered yet."""
     warnings: tuple[str, ...]
     """Remarks on the document and the models, in sentences."""
-    shown_names: Annotated[dict[str, str], Field(default={}, exclude=True)]
-    """The names of its models for people."""
     chapters: Annotated[tuple[RunPlan, ...], Field(exclude_if=lambda some: not some)] = ()
     """The plans of chapters that are drafted separately; all totals include them."""
+    others: Annotated[tuple[RunPlan, ...], Field(exclude=True)] = ()
+    """The plans of the other drafts, if there are several; all totals include them, too."""
+    settings: Annotated[DraftConfig, Field(exclude=True)] = DraftConfig()
+    purpose: Annotated[Purpose, Field(exclude=True)] = SUMMARIZE
+    work: Annotated[tuple[InstanceOf[StageUsage], ...], Field(exclude=True)] = ()
+    """What is counted of each model in each stage, without chapters and other drafts."""
 
     def __repr__(self) -> str:
         cost = "unknown" if self.cost_usd is None else f"{self.cost_usd:.4f}"
@@ -78,54 +132,18 @@ class RunPlan(Entry):
         return f"RunPlan(calls={self.calls}, {tokens}, cost_usd={cost}, seconds={self.seconds})"
 
 
-def run_plan(spending: CostEstimate, seconds: float | None = None) -> RunPlan:
-    """Return an estimate as a plan."""
-    prepared, judging = spending.prepared, spending.order.judging
-    plan, document = prepared.plan, prepared.document
-    return RunPlan.of(
-        spending,
-        plan,
-        source=PlannedSource.of(document, plan, tokens=plan.document_tokens, words=plan.document_words),
-        model=prepared.settings.model,
-        judges=(judging.judges or (prepared.settings.model,)) if judging else (),
-        validator=spending.pool["validator"].model if judging else None,
-        tokenizer=prepared.tokenizer.name,
-        seconds=seconds,
-        shown_names=shown_names(prepared.settings, judging),
-        chapters=tuple(map(run_plan, spending.chapters)),
-    )
-
-
-def planned_run(manager: RunManager, document: Document, settings: DraftConfig, order: RunSpec) -> RunPlan:
-    """Return the plan of a run by a session. No model is asked, and nothing is stored."""
-    roles, limits = manager.model_roles, manager.limits or Limits()
-    settings, order, notes = with_windows(order.settled(settings), order, known_window, roles.objects)
-    prepared = prepare(document, settings, roles.objects.get(roles.model or ""), order.given)
-    check_judging(order, prepared, manager.store)
-    prices = manager.prices or builtin_prices()
-    spending = dry_run(prepared, order, prices.for_jobs() if limits.provider_batch else prices, notes, roles)
-    return run_plan(spending, seconds_of(manager.store, spending, limits.concurrency))
-
-
-def estimate_again(store: Store, run: Run, prices: PriceTable) -> CostEstimate:
-    """Estimate the cost of a stored run from its start."""
-    drafts = {one.node: one.text for one in reversed(store.runs.drafts(run.id))}
-    order = RunSpec(run.purpose, given=drafts.get(GIVEN), other=drafts.get(OTHER))
-    return dry_run(prepare(document_read(store, run), run.settings, given=order.given), order, prices)
-
-
-def seconds_of(store: Store, spending: CostEstimate, at_once: int) -> float | None:
+def seconds_of(store: Store, plan: RunPlan, at_once: int) -> float | None:
     """Estimate the seconds from the pace of each model's latest answers; None if a model has not answered yet.
 
     Parts of drafts are written in parallel, then merged; judges wait for each draft, and revisions for the judges.
     """
-    rounds = 1 + (spending.order.refinement.rounds if spending.order.refinement else 0)
+    rounds = 1 + (plan.purpose.refinement.rounds if plan.purpose.refinement else 0)
     total = 0.0
-    for one in spending.work:
+    for one in plan.work:
         known, seconds = store.calls.pace(one.settings.model)
         if not known and one.calls:
             return None
         turns = 1 if one.name == DRAFTING else rounds
         width = at_once if reads_prompts(one.settings.model) else 1
         total += seconds * turns * ceil(one.calls / turns / width)
-    return total + sum(seconds_of(store, each, at_once) or 0.0 for each in (*spending.chapters, *spending.others))
+    return total + sum(seconds_of(store, each, at_once) or 0.0 for each in (*plan.chapters, *plan.others))

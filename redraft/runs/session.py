@@ -35,6 +35,7 @@ from redraft.report.history.lost import Losses, read_losses
 from redraft.report.history.results import Result, read_result
 from redraft.runs.background import iterate_blocking, run_blocking
 from redraft.runs.driver import AnswerLike, Driver, Reviewer, stop_saver, streaming
+from redraft.runs.dry_run import plan_in_session
 from redraft.runs.execute import carry_out, check_summaries, may_gain
 from redraft.runs.inputs import (
     Sources,
@@ -50,7 +51,7 @@ from redraft.runs.lineage import retraced
 from redraft.runs.manager import RunManager, put_on_record
 from redraft.runs.model_pool import ModelLike, model_roles
 from redraft.runs.models import resolve
-from redraft.runs.plans import RunPlan, planned_run
+from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import RunRequest, asking, refuse_idle
 from redraft.settings import (
@@ -384,7 +385,7 @@ class Session:
             refuse_idle(scope, options)
             wanted, order = asked.order(scope, self._model_roles, given=await self._text(summary))
         document = await off_loop(document_of, self.store, source)
-        return await off_loop(planned_run, self._manager, document, wanted, order)
+        return await off_loop(plan_in_session, self._manager, document, wanted, order)
 
     # Reading runs.
 

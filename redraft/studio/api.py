@@ -87,7 +87,7 @@ async def start(request: Request) -> Started | Response:
     """Start a run, or return its plan."""
     wanted, context = await asked_of(request), context_of(request)
     if isinstance(wanted.asked, Start) and wanted.asked.dry_run:
-        return typed(await plan_of(context, wanted))
+        return typed(await off_loop(plan_of, context, wanted))
     run = await begun(context, wanted)
     return Started(run=run, events=f"/api/runs/{run}/events")
 

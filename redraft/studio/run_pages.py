@@ -24,7 +24,8 @@ from redraft.report.history.summaries import RunSummary, shown_names
 from redraft.report.pages.assets import template
 from redraft.report.pages.dossier import view
 from redraft.report.pages.formatting import packed, page_data
-from redraft.runs.dry_run import CostEstimate, spending_of
+from redraft.runs.dry_run import plan_run
+from redraft.runs.plans import RunPlan
 from redraft.settings import DEFAULT_GOALS, EXTRACTIVE, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
@@ -96,7 +97,7 @@ async def plan(request: Request) -> Response:
         sent = await with_summary(sent)
         wanted = wanted._replace(asked=checked(BatchStart, sent.fields))
         several = len(wanted.documents) > 1
-        made = await (plan_of_batch(context, wanted) if several else plan_of(context, wanted))
+        made = await (plan_of_batch(context, wanted) if several else off_loop(plan_of, context, wanted))
     except RedraftError as error:
         # Files that were sent are kept, so that only what is wrong has to be corrected.
         kept = context.pending.keep(wanted) if wanted and sent.files else sent.kept
@@ -106,6 +107,7 @@ async def plan(request: Request) -> Response:
     shared: dict[str, Any] = {"limits": limits, "goals": DEFAULT_GOALS, "others": other_settings(asked)}
     values: dict[str, Any] = {"plan": made, "wanted": wanted, "asked": asked, "several": several}
     values["summary_words"] = count_words(asked.summary or "")
+    values["names"] = shown_names(made.settings, made.purpose.judging) if isinstance(made, RunPlan) else {}
     return page(request, "plan", "new", key=key, **values, **shared)
 
 
@@ -190,7 +192,7 @@ async def refine_answered(request: Request) -> Response:
         planned = await read(request, forked, run, asked, work, context.models)
         if start:
             return RedirectResponse(f"/runs/{await work.start(*planned, asked.max_cost)}", 303)
-        plan = await off_loop(spending_of, *planned, context.config.prices)
+        plan = await off_loop(plan_run, *planned, context.config.prices)
         refuse_unpriced(plan.unpriced, limits_of(context.config.limits, asked.max_cost))
     except RedraftError as error:
         return await _refine(request, asked, problem=error)
@@ -211,17 +213,15 @@ def _fork_of(form: FormData) -> Fork:
 
 
 async def _refine(
-    request: Request, asked: Fork, plan: CostEstimate | None = None, problem: RedraftError | None = None
+    request: Request, asked: Fork, plan: RunPlan | None = None, problem: RedraftError | None = None
 ) -> Response:
     run = await run_of(request)
     status, shown = problem_of(problem, on_page) if problem else (200, None)
     values = dict(await read(request, _to_refine, run, asked))
     context = context_of(request)
     if plan:
-        names = shown_names(plan.prepared.settings, plan.order.judging)
-        judges = plan.order.judging.judges if plan.order.judging else ()
+        names = shown_names(plan.settings, plan.purpose.judging)
         values |= {"names": names, "notes": [on_page(note, names) for note in plan.warnings]}
-        values |= {"writer": plan.prepared.settings.model, "judged_by": judges or (plan.prepared.settings.model,)}
     values |= {"not_understood": NOT_UNDERSTOOD, "built_in": EXTRACTIVE}
     await look(request)
     offered = await offer_of(request)

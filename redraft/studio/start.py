@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
@@ -21,9 +20,9 @@ from redraft.llm.addresses import shown_name
 from redraft.readers.documents import finished, text_in
 from redraft.readers.parts import chapters
 from redraft.report.history.summaries import shown_names
-from redraft.runs.dry_run import CostEstimate, spending_of
-from redraft.runs.plans import RunPlan, run_plan, seconds_of
-from redraft.runs.prepare import check_judging, prepare
+from redraft.runs.dry_run import dry_run, prepare_plan
+from redraft.runs.plans import RunPlan, seconds_of
+from redraft.runs.prepare import check_judging
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
@@ -216,22 +215,17 @@ def plain_name(name: str) -> str:
     return one_line(last)[-_LONGEST_NAME:] or "file"
 
 
-async def plan_of(context: StudioContext, wanted: WantedRuns) -> RunPlan:
+def plan_of(context: StudioContext, wanted: WantedRuns) -> RunPlan:
     """Return the plan of a run. No model is called, and nothing is stored."""
-    spending = await off_loop(_planned, context, wanted)
-    seconds = await off_loop(seconds_of, context.reading, spending, context.config.limits.concurrency)
-    names = shown_names(spending.prepared.settings, spending.order.judging)
-    said = tuple(on_page(note, names) for note in spending.warnings)
-    return run_plan(replace(spending, warnings=said), seconds)
-
-
-def _planned(context: StudioContext, wanted: WantedRuns) -> CostEstimate:
     settings, order = order_of(wanted.asked, context.models)
-    document = wanted.read()[0]
-    check_judging(order, prepare(document, settings), context.reading)
-    spending = spending_of(document, settings, order, context.config.prices)
-    refuse_unpriced(spending.unpriced, limits_of(context.config.limits, wanted.asked.max_cost))
-    return spending
+    prepared, order, notes = prepare_plan(wanted.read()[0], settings, order)
+    check_judging(order, prepared, context.reading)
+    plan = dry_run(prepared, order, context.config.prices, notes)
+    refuse_unpriced(plan.unpriced, limits_of(context.config.limits, wanted.asked.max_cost))
+    names = shown_names(plan.settings, plan.purpose.judging)
+    said = tuple(on_page(note, names) for note in plan.warnings)
+    seconds = seconds_of(context.reading, plan, context.config.limits.concurrency)
+    return plan.model_copy(update={"warnings": said, "seconds": seconds})
 
 
 async def plan_of_batch(context: StudioContext, wanted: WantedRuns) -> BatchEstimate:

@@ -19,7 +19,7 @@ from redraft.llm.base import Line, Request
 from redraft.llm.budget import PriceTable
 from redraft.prompts.coherence import Preferred
 from redraft.report.history.trace import read_trace
-from redraft.runs.dry_run import spending_of
+from redraft.runs.dry_run import plan_run
 from redraft.runs.prepare import RunSpec
 from redraft.settings import Evaluate
 from tests.judges import Court, Keepers, Said, Sheet, told
@@ -153,12 +153,12 @@ def test_a_dry_run_counts_all_drafts_their_judging_and_their_comparison() -> Non
     settings = DraftConfig(model="openai:gpt-5-mini", strategy="direct", words=100, context_tokens=16_000)
     three = settings.model_copy(update={"drafts": 3})
     document = story(200)
-    one = spending_of(document, settings, RunSpec(), PriceTable({}, {}))
-    several = spending_of(document, three, RunSpec(), PriceTable({}, {}))
+    one = plan_run(document, settings, RunSpec(), PriceTable({}, {}))
+    several = plan_run(document, three, RunSpec(), PriceTable({}, {}))
     assert (one.calls, several.calls) == (1, 3 + 2 * 2)
     judged = RunSpec(Evaluate(judging=JudgeConfig(metrics=("coverage",))))
-    stages = {stage.name: stage.calls for stage in spending_of(document, settings, judged, PriceTable({}, {})).stages}
-    more = {stage.name: stage.calls for stage in spending_of(document, three, judged, PriceTable({}, {})).stages}
+    stages = {stage.name: stage.calls for stage in plan_run(document, settings, judged, PriceTable({}, {})).stages}
+    more = {stage.name: stage.calls for stage in plan_run(document, three, judged, PriceTable({}, {})).stages}
     assert more["coverage"] == 3 * stages["coverage"]
 
 

@@ -18,7 +18,8 @@ from redraft.llm.budget import builtin_prices
 from redraft.prompts.book import PromptBook
 from redraft.prompts.revision import REVISE
 from redraft.readers.documents import parse
-from redraft.runs.dry_run import CostEstimate, SampledDryRuns, dry_run, spending_of
+from redraft.runs.dry_run import SampledDryRuns, dry_run, plan_run
+from redraft.runs.plans import RunPlan
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.settings import (
     BuildKeyfacts,
@@ -246,10 +247,10 @@ def chapters(count: int = 4, keepers: int = 40) -> Document:
     return parse("\n\n".join(["# The Keepers", *parts]).encode(), name="keepers.md")
 
 
-def said_of(document: Document, purpose: Purpose | None, given: str | None, settings: dict[str, Any]) -> CostEstimate:
+def said_of(document: Document, purpose: Purpose | None, given: str | None, settings: dict[str, Any]) -> RunPlan:
     """What a dry run says."""
     order = RunSpec(purpose, given=given) if purpose else RunSpec(given=given)
-    return spending_of(document, DraftConfig(model="openai:m", **settings), order, builtin_prices())
+    return plan_run(document, DraftConfig(model="openai:m", **settings), order, builtin_prices())
 
 
 @pytest.mark.parametrize(
@@ -267,7 +268,7 @@ def test_the_plan_says_that_the_built_in_judge_cannot_judge_paraphrases(
     judges: tuple[str, ...], metrics: tuple[str, ...], given: str | None, parent: str | None, warned: bool
 ) -> None:
     order = RunSpec(Evaluate(judging=JudgeConfig(judges=judges, metrics=metrics)), given=given, parent=parent)
-    plan = spending_of(chapters(1), DraftConfig(model="openai:m", words=40), order, builtin_prices())
+    plan = plan_run(chapters(1), DraftConfig(model="openai:m", words=40), order, builtin_prices())
     assert any("only recognizes near-quotations" in note for note in plan.warnings) == warned
 
 
@@ -294,7 +295,7 @@ def sent_of(
     return writer
 
 
-def check(said: CostEstimate, sent: Counter, least: int = 1) -> None:
+def check(said: RunPlan, sent: Counter, least: int = 1) -> None:
     """A tenth more or less; of a few calls, one."""
     tokens = said.prompt_tokens + said.completion_tokens
     assert abs(said.calls - len(sent.calls)) <= max(least, 0.1 * len(sent.calls)), (said.stages, sent.calls)
@@ -359,7 +360,7 @@ def test_what_is_built_takes_about_what_was_said(what: str) -> None:
 
 def test_a_comparison_takes_about_what_was_said() -> None:
     order = RunSpec(Compare(judging=JudgeConfig(repeat=2)), given=SUMMARY, other=POOR)
-    said = spending_of(island(60), DraftConfig(model="openai:m", **WIDE), order, builtin_prices())
+    said = plan_run(island(60), DraftConfig(model="openai:m", **WIDE), order, builtin_prices())
     assert [(stage.name, stage.calls) for stage in said.stages] == [("preference", 4)]
     document = TOKENIZER.count(island(60).text)
     assert 4 * document < said.prompt_tokens < 4 * (document + 3_000)

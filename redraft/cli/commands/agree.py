@@ -15,7 +15,7 @@ from redraft.cli.commands.agree_sheets import judges, read, sheet
 from redraft.cli.given import store_to_read
 from redraft.cli.options import preset_option
 from redraft.cli.sections import LISTED, CommandGroup, command
-from redraft.cli.terminal import reading, say
+from redraft.cli.terminal import echo_json, reading, say
 from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.plugins import require_agreement
@@ -254,7 +254,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
 @options.as_json
 def list_(db: str | None, as_json: bool) -> int:
     """List the agreements shown with scores: those stored with --save, and the built-in judge's own."""
-    from redraft.cli.views.render import aligned, echo_json
+    from redraft.cli.views.render import aligned
     from redraft.report.history.certificates import in_words, packaged
 
     with store_to_read(db) as store:

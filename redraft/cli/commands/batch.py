@@ -16,7 +16,7 @@ from redraft.cli.given import store_to_read
 from redraft.cli.options import preset_option
 from redraft.cli.output_files import check_output, put
 from redraft.cli.sections import LISTED, CommandGroup, command
-from redraft.cli.terminal import json_text, on_termination, reading, say
+from redraft.cli.terminal import json_text, on_termination, say
 from redraft.domain import record_json
 from redraft.errors import RedraftError, UsageError
 from redraft.settings import Limits
@@ -137,7 +137,6 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
 
     Repeat the command to continue: finished documents are kept, failed ones are tried again.
     """
-    reading(*sources[:3], *(["..."] if len(sources) > 3 else []), quiet=given["quiet"])
     from redraft.batches.request import estimate, open_batch
     from redraft.batches.sources import check, skipped
     from redraft.batches.tables import folder_named

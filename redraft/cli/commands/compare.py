@@ -10,8 +10,7 @@ from redraft.cli import given as asked
 from redraft.cli import hints, options
 from redraft.cli.given import store_to_read
 from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over, in_form
-from redraft.cli.sections import command
-from redraft.cli.terminal import reading
+from redraft.cli.sections import SourceArgument, command
 from redraft.domain import record_json
 from redraft.errors import RunError, UsageError
 from redraft.settings import Compare
@@ -41,8 +40,8 @@ in both orders, or the budget is used up.
     first=("model", "base-url", "context-tokens", "judge", "repeat", "max-cost", "dry-run", "db", "json", "quiet"),
 )
 @options.sources
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="B")
+@click.argument("first", metavar="A", cls=SourceArgument)
+@click.argument("second", metavar="B", cls=SourceArgument)
 @options.panel_options
 @options.repeat
 @options.asking_options
@@ -54,7 +53,6 @@ def compare(sources: tuple[str, ...], first: str, second: str, **given: Any) -> 
     since judges may favour a position.
     """
     quiet = given["quiet"]
-    reading(*sources, first, second, quiet=quiet)
     from redraft.cli.runner import carry_out
     from redraft.runs.execute import check_summaries
     from redraft.runs.prepare import RunSpec

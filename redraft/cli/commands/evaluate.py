@@ -10,8 +10,7 @@ from redraft.cli import given as asked
 from redraft.cli import options
 from redraft.cli.options import preset_option
 from redraft.cli.output_files import target
-from redraft.cli.sections import command
-from redraft.cli.terminal import reading
+from redraft.cli.sections import SourceArgument, command
 from redraft.settings import EXTRACTIVE, with_draft
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ The exit code is 3 when a metric could not be judged, or the budget is used up.
     first=("model", "metric", "judge", "repeat", "query", "max-cost", "dry-run", "all", "json", "quiet"),
 )
 @options.sources
-@click.argument("summary")
+@click.argument("summary", cls=SourceArgument)
 @options.metric_option
 @options.query
 @options.judging_options
@@ -52,7 +51,6 @@ The exit code is 3 when a metric could not be judged, or the budget is used up.
 def evaluate(sources: tuple[str, ...], summary: str, reference: str | None, **given: Any) -> int:
     """Judge SUMMARY, a summary of SOURCE. One of them may be - for stdin."""
     quiet = given["quiet"]
-    reading(*sources, summary, quiet=quiet)
     from redraft.cli.runner import carry_out
     from redraft.runs.prepare import RunSpec
 
@@ -87,7 +85,7 @@ missed; the best draft is printed anyway.
     first=("words", "model", "judge", "goal", "request", "rounds", "review", "max-cost", "dry-run", "output"),
 )
 @options.sources
-@click.argument("summary")
+@click.argument("summary", cls=SourceArgument)
 @options.findings
 @options.requests
 @options.refining_options
@@ -108,7 +106,6 @@ def refine(
 ) -> int:
     """Refine SUMMARY, a summary of SOURCE, until it meets its goals. One of them may be - for stdin."""
     quiet = given["quiet"]
-    reading(*sources, summary, quiet=quiet)
     from redraft.cli.runner import carry_out
     from redraft.runs.prepare import RunSpec
 

@@ -12,7 +12,7 @@ from redraft.cli import given as asked
 from redraft.cli import options
 from redraft.cli.sections import command
 from redraft.cli.settings_file import model_tables
-from redraft.cli.terminal import DONE, FAILED
+from redraft.cli.terminal import DONE, FAILED, echo_json
 from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.settings import EXTRACTIVE, JudgeConfig
@@ -113,7 +113,6 @@ def _checked(entries: Sequence[RosterEntry], store: Store, timeout: float | None
     import asyncio
 
     from redraft.cli.views.plans import check_lines
-    from redraft.cli.views.render import echo_json
     from redraft.runs.roster import check
 
     done = []

@@ -14,7 +14,7 @@ from redraft.cli import options
 from redraft.cli.options import preset_option
 from redraft.cli.output_files import check_output, put
 from redraft.cli.sections import CommandGroup, command
-from redraft.cli.terminal import json_text, reading, say
+from redraft.cli.terminal import echo_json, json_text, say
 from redraft.errors import UsageError
 from redraft.settings import BuildKeyfacts, BuildQuestions
 from redraft.text.sanitizer import one_line
@@ -67,7 +67,6 @@ def build_pack(sources: tuple[str, ...], **given: Any) -> int:
     Missing ones are tried again. evaluate and refine use these questions under the same options. `redraft keyfacts`
     builds the key facts.
     """
-    reading(*sources, quiet=given["quiet"])
     from redraft.cli.runner import carry_out
     from redraft.runs.prepare import RunSpec
 
@@ -140,7 +139,6 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 
     SOURCE is the document it is about; leave it out if the document is in the database.
     """
-    from redraft.cli.views.render import echo_json
     from redraft.evaluators.reference.exchange import import_pack as store_pack
     from redraft.evaluators.reference.pack_file import pack_json, read_pack_file
     from redraft.store.store import Store
@@ -256,7 +254,6 @@ def keyfacts(sources: tuple[str, ...], pruned: bool, **given: Any) -> int:
     Each chunk has main facts (roots), supporting facts (branches) and details (leaves). A validator prunes facts that
     the text does not support, opinions and trivia. Key facts are built once and then kept.
     """
-    reading(*sources, quiet=given["quiet"])
     from redraft.cli.runner import carry_out
     from redraft.runs.prepare import RunSpec
 

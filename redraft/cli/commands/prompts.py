@@ -8,7 +8,7 @@ import click
 
 from redraft.cli import options
 from redraft.cli.sections import CommandGroup
-from redraft.cli.terminal import wrapped
+from redraft.cli.terminal import echo_json, wrapped
 from redraft.errors import UsageError
 
 _set = options.option(
@@ -42,7 +42,7 @@ def list_prompts(choice: str, as_json: bool) -> int:
         for prompt in PROMPTS.values()
     ]
     if as_json:
-        render.echo_json({"prompts": listed})
+        echo_json({"prompts": listed})
     else:
         rows = [(str(p["name"]), str(p["hash"])[:8], "own" if p["overridden"] else "") for p in listed]
         for row, line in zip(listed, render.aligned(rows), strict=True):

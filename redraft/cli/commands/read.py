@@ -11,7 +11,7 @@ from redraft.cli import given as asked
 from redraft.cli import options
 from redraft.cli.output_files import Target, check_output
 from redraft.cli.sections import command
-from redraft.cli.terminal import prose, reading
+from redraft.cli.terminal import prose
 from redraft.errors import UsageError
 from redraft.settings import DraftConfig, RefineConfig
 
@@ -35,12 +35,11 @@ Examples:
 @options.max_source
 @options.as_json
 @options.quiet
-def read(sources: tuple[str, ...], as_text: bool, as_json: bool, quiet: bool, **given: Any) -> int:
+def read(sources: tuple[str, ...], as_text: bool, as_json: bool, **given: Any) -> int:
     """Show how SOURCE is read: sections, pages, words, what is left out, and problems.
 
     Several sources are read as one document.
     """
-    reading(*sources, quiet=quiet)
     from redraft.cli.views.documents import document_json, lines
     from redraft.cli.views.render import show
     from redraft.readers.documents import load_all
@@ -90,7 +89,6 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 @options.store_options
 def ask(sources: tuple[str, ...], question: str, output: str | None, allow_self_check: bool, **given: Any) -> int:
     """Answer QUESTION from SOURCE, or several, with citations."""
-    reading(*sources, quiet=given["quiet"])
     from redraft.cli.runner import carry_out
     from redraft.runs.request import asking
 

@@ -91,7 +91,7 @@ def show(
             if form not in (None, "json") or output:
                 raise UsageError(f"run {result.run.id} has no summary to write", hint="leave out --format and --output")
             if to.as_json:
-                render.echo_json(outcome.run_json(store, result) | listed)
+                terminal.echo_json(outcome.run_json(store, result) | listed)
                 return 0
             if result.status == "done":
                 outcome.finish(store, result, as_json=False, quiet=quiet)
@@ -140,7 +140,7 @@ def _cite(
 
     found = citations_of(store, run, encoder=encoder, link=link, draft=draft)
     if form == "json":
-        render.echo_json(record_json(found))
+        terminal.echo_json(record_json(found))
     else:
         click.echo(terminal.prose(found.text(form)) if form in ("footnotes", "inline") else found.text(form))
         if without := len(found.without):

@@ -14,7 +14,7 @@ import click
 from redraft.cli import options
 from redraft.cli.given import store_to_read
 from redraft.cli.sections import CommandGroup, command
-from redraft.cli.terminal import say
+from redraft.cli.terminal import echo_json, say
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def copy(source: str, target: str, as_json: bool, quiet: bool) -> int:
     """
     import asyncio
 
-    from redraft.cli.views.render import count, echo_json
+    from redraft.cli.views.render import count
     from redraft.runs.store_copy import copy_store
     from redraft.store.addresses import shown
     from redraft.store.store import Store
@@ -113,7 +113,6 @@ def forget(
 
     The beginning of an id is enough. A run in progress is not removed.
     """
-    from redraft.cli.views.render import echo_json
     from redraft.store.copy import ForgetReport
 
     if sum(map(bool, (run_ids, older_than, document))) != 1:

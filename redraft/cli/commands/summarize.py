@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from redraft.cli import given as asked
@@ -10,43 +10,40 @@ from redraft.cli import options
 from redraft.cli.options import preset_option
 from redraft.cli.output_files import target
 from redraft.cli.sections import command
-from redraft.cli.terminal import reading
 from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.settings import with_draft
 
 if TYPE_CHECKING:
     from redraft.cli.output_files import Target
+    from redraft.domain import Document
     from redraft.report.outputs.formats import Format, Template
-    from redraft.settings import DraftConfig, Limits, Purpose
+    from redraft.settings import DraftConfig, Purpose
 
 
 _STORED = "the drafts are stored: repeat the command with another file"
 
 
 def fill_form(
-    sources: Sequence[str],
-    given: Mapping[str, Any],
+    document: Document,
+    template: Template,
     settings: DraftConfig,
     purpose: Purpose,
-    limits: Limits,
+    given: Mapping[str, Any],
     to: Target,
-    *,
-    quiet: bool,
 ) -> int:
     """Draft every section of the template, then write and print the form; return the exit code."""
     from redraft.cli.delivery import closed, work
     from redraft.cli.views.outcome import close_form, deliver
     from redraft.cli.views.plans import show_form_plan
-    from redraft.runs.forms import fill, form_paper, spendings
+    from redraft.runs.forms import fill, form_paper, form_plans
     from redraft.store.store import Store
 
-    template, document = _template(given, settings, purpose), asked.document_at(sources, given)
-    wanted, prices = (document, settings, template, purpose), asked.prices(given)
+    wanted, prices, quiet = (document, settings, template, purpose), asked.prices(given), given["quiet"]
     if given["dry_run"]:
-        return show_form_plan(template, spendings(*wanted, prices), as_json=to.as_json)
+        return show_form_plan(template, form_plans(*wanted, prices), as_json=to.as_json)
     with Store(given["db"]) as store:
-        form = work(lambda runner: fill(runner, *wanted), store, limits, prices, quiet=quiet)
+        form = work(lambda runner: fill(runner, *wanted), store, asked.limits(given), prices, quiet=quiet)
         deliver(lambda notes: form_paper(store, form, notes=notes), record_json(form), to, _STORED)
     if not quiet:
         close_form(form, to.output)
@@ -116,7 +113,6 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
 
     Several sources are read as one document; citations name the source.
     """
-    reading(*sources, quiet=given["quiet"])
     from redraft.cli.runner import carry_out
     from redraft.runs.prepare import RunSpec
 
@@ -125,6 +121,8 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
     settings, purpose = asked.settings(given), with_draft(judging, refinement)
     if refinement and refinement.review and "-" in sources and not given["dry_run"]:
         raise UsageError("--review reads your answers from stdin", hint="give SOURCE as a file")
-    if given["template"]:
-        return fill_form(sources, given, settings, purpose, asked.limits(given), to, quiet=given["quiet"])
-    return carry_out(asked.document_at(sources, given), settings, RunSpec(purpose), given, target=to)
+    template = _template(given, settings, purpose) if given["template"] else None
+    document = asked.document_at(sources, given)
+    if template:
+        return fill_form(document, template, settings, purpose, given, to)
+    return carry_out(document, settings, RunSpec(purpose), given, target=to)

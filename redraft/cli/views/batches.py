@@ -10,9 +10,9 @@ import click
 
 from redraft.batches.tables import NAMED, WORDS, BatchStanding, Pace, Watcher, report_on, write_folder
 from redraft.cli import hints, terminal
-from redraft.cli.terminal import DONE, FAILED, SHORT, say
+from redraft.cli.terminal import DONE, FAILED, SHORT, echo_json, say
 from redraft.cli.views.progress import LineTimer, first_notes, live_line
-from redraft.cli.views.render import aligned, count, echo_json, over, score
+from redraft.cli.views.render import aligned, count, over, score
 from redraft.domain import record_json
 from redraft.errors import BudgetError
 from redraft.report.pages.formatting import lasting

@@ -10,7 +10,7 @@ import click
 
 from redraft.cli import hints
 from redraft.cli.output_files import Target, citing
-from redraft.cli.terminal import DONE, SHORT, json_text, prose, say, wrapped
+from redraft.cli.terminal import DONE, SHORT, echo_json, json_text, prose, say, wrapped
 from redraft.cli.views import figures, history, render
 from redraft.domain import Document, Pack, record_json
 from redraft.evaluators.metric_info import SELF_CHECK
@@ -71,7 +71,7 @@ def deliver(paper: Callable[[bool], Paper], content: object, target: Target, hin
     if target.output:
         write(Path(target.output).expanduser(), made(target.form), hint)
     if target.printed == "json":
-        render.echo_json(content)
+        echo_json(content)
     elif target.printed:
         said = made(target.printed)
         assert isinstance(said, str), "a file of a word processor is not printed"
@@ -124,7 +124,7 @@ def _answer(store: Store, result: Result, target: Target, *, quiet: bool, show_a
         said = json_text(run_json(store, result)) + "\n" if target.form == "json" else text
         write(Path(target.output).expanduser(), said, _STORED)
     if target.printed == "json":
-        render.echo_json(run_json(store, result))
+        echo_json(run_json(store, result))
     elif target.printed:
         click.echo(text, nl=False)
     if quiet:
@@ -153,7 +153,7 @@ def _by_itself(result: Result) -> Iterator[str]:
 
 def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_all: bool) -> None:
     if as_json:
-        render.echo_json(result.model_dump(mode="json"))
+        echo_json(result.model_dump(mode="json"))
     else:
         document = document_read(store, result.run)
         shown = None if show_all else figures.SHOWN

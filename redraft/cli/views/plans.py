@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
-from redraft.cli.terminal import DONE, indented, say, wrapped
-from redraft.cli.views.render import aligned, cost_line, count, echo_json, in_words, usage
-from redraft.domain import Document, record_json
+from redraft.cli.terminal import DONE, echo_json, indented, say, wrapped
+from redraft.cli.views.render import aligned, count, usage
+from redraft.domain import record_json
 from redraft.lab.doctor.checkup import Check, CheckUp, Examined
 from redraft.lab.doctor.expectations import controls
 from redraft.llm.addresses import DEFAULT_BASE_URL
-from redraft.llm.budget import PriceTable
 from redraft.llm.servers import LocalServer
 from redraft.report.outputs.formats import Template
-from redraft.runs.dry_run import CostEstimate, spending_of
-from redraft.runs.model_names import under_name
-from redraft.runs.plans import run_plan
-from redraft.runs.prepare import PreparedDocument, RunSpec
+from redraft.runs.plans import PlannedModel, RunPlan, total_cost
 from redraft.runs.roster import CheckResult, ModelCheckResult, RosterEntry
-from redraft.settings import EXTRACTIVE, DraftConfig, JudgeConfig, Limits, reads_prompts, writes
+from redraft.settings import EXTRACTIVE, DraftConfig, Limits, reads_prompts, writes
 from redraft.text.sanitizer import one_line
 from redraft.text.words import dollars
 
@@ -133,51 +129,38 @@ def _answered(one: CheckResult) -> str:
 _TIDIED = ("hierarchical", "incremental")
 
 
-def show_plan(
-    document: Document, settings: DraftConfig, order: RunSpec, prices: PriceTable, limits: Limits, *, as_json: bool
-) -> int:
-    """Print to stdout what a command would do."""
-    spending = spending_of(document, settings, order, prices.for_jobs() if limits.provider_batch else prices)
-    if as_json:
-        echo_json(run_plan(spending).model_dump(mode="json"))
-        return DONE
-    for note in spending.warnings:
+def print_plan(plan: RunPlan, limits: Limits) -> None:
+    """Print what a command would do to stdout, and notes on it to stderr."""
+    for note in plan.warnings:
         say(f"note: {note}")
-    rows = [*_what(spending), *_how_much(spending, limits)]
+    rows = [*_what(plan), *_how_much(plan, limits)]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         click.echo(f"{name:<{width}} {value}")
     click.echo("\nRetries are not included.")
-    cost, most = spending.cost_usd, spending.max_cost_usd
+    cost, most = plan.cost_usd, plan.max_cost_usd
     if limits.max_cost is not None and cost is not None and most is not None and most > limits.max_cost:
         more = "is" if cost > limits.max_cost else "may be, with reasoning,"
         say(f"note: this {more} more than --max-cost {limits.max_cost:g}; the run may stop there")
-    return DONE
 
 
-def _sum(costs: Iterable[float | None]) -> float | None:
-    known = list(costs)
-    return None if None in known else sum(one or 0.0 for one in known)
-
-
-def show_form_plan(template: Template, each: Sequence[CostEstimate], *, as_json: bool) -> int:
+def show_form_plan(template: Template, each: Sequence[RunPlan], *, as_json: bool) -> int:
     """Print the estimated cost of filling the form to stdout."""
-    cost, most = _sum(one.cost_usd for one in each), _sum(one.max_cost_usd for one in each)
+    cost, most = total_cost(one.cost_usd for one in each), total_cost(one.max_cost_usd for one in each)
     calls, tokens = sum(one.calls for one in each), sum(one.prompt_tokens for one in each)
     written = sum(one.completion_tokens for one in each)
     sections = list(zip(template.drafted, each, strict=True))
     if as_json:
         named = [
-            {"title": section.title, "query": section.query} | run_plan(one).model_dump(mode="json")
-            for section, one in sections
+            {"title": section.title, "query": section.query} | one.model_dump(mode="json") for section, one in sections
         ]
         totals = {"calls": calls, "prompt_tokens": tokens, "completion_tokens": written}
         costs = {"cost_usd": cost, "max_cost_usd": most}
         echo_json({"template": template.name, "sections": named, **totals, **costs})
         return DONE
-    first = each[0].prepared.plan
-    title = one_line(each[0].prepared.document.title, _TITLE)
-    click.echo(f"{title}: {first.document_words:,} words, {count(first.chunks, 'chunk')}, read for each section")
+    source = each[0].source
+    title = one_line(source.title, _TITLE)
+    click.echo(f"{title}: {source.words:,} words, {count(source.chunks, 'chunk')}, read for each section")
     for section, one in sections:
         click.echo(
             f"{one_line(section.title, _TITLE)}: at most {section.words} words,"
@@ -185,75 +168,76 @@ def show_form_plan(template: Template, each: Sequence[CostEstimate], *, as_json:
             f" {one.prompt_tokens:,} tokens in, {one.completion_tokens:,} out"
         )
     click.echo(f"about {count(calls, 'call')}, {tokens:,} tokens in, {written:,} out")
-    click.echo(f"cost: {cost_line(cost, most)}")
+    click.echo(f"cost: {_cost(cost, most)}")
     click.echo("\nRetries are not included.")
     return DONE
 
 
-def _what(spending: CostEstimate) -> list[tuple[str, str]]:
-    prepared, order = spending.prepared, spending.order
-    it, settings = prepared.plan, prepared.settings
+def _what(plan: RunPlan) -> list[tuple[str, str]]:
+    source, settings, refinement = plan.source, plan.settings, plan.purpose.refinement
     first = "the first " if settings.until is not None else ""
     rows = [
-        ("document", f"{prepared.document.title}: {first}{it.document_words:,} words, {it.document_tokens:,} tokens"),
-        ("model", f"{settings.model}, window {settings.context_tokens:,} tokens, tokens by {prepared.tokenizer.name}"),
+        ("document", f"{source.title}: {first}{source.words:,} words, {source.tokens:,} tokens"),
+        ("model", f"{plan.model}, window {settings.context_tokens:,} tokens, tokens by {plan.tokenizer}"),
     ]
-    if spending.chapters:
+    if plan.chapters:
         rows += [
-            ("strategy", f"{settings.strategy} for each chapter, merged into at most {it.words} words"),
-            *_chapters(spending),
-            *_levels(prepared),
+            ("strategy", f"{settings.strategy} for each chapter, merged into at most {plan.words} words"),
+            *_chapters(plan),
+            *_levels(plan),
         ]
-    elif it.calls:
+    elif plan.draft_calls:
         rows += [
-            ("strategy", f"{it.strategy}, {_length(it.words, settings)}"),
-            ("chunks", f"{it.chunks} of at most {settings.chunk_budget:,} tokens"),
-            *_levels(prepared),
+            ("strategy", f"{plan.strategy}, {_length(plan.words, settings)}"),
+            ("chunks", f"{plan.chunks} of at most {settings.chunk_budget:,} tokens"),
+            *_levels(plan),
         ]
-    for number, one in enumerate(spending.others, 2):
-        rows.append(
-            (f"draft {number}", f"{one.prepared.plan.strategy}, at most {count(one.prepared.plan.calls, 'call')}")
-        )
-    if order.judging and order.judging.judges:
-        rows.append(("judges", ", ".join(_roomy(one, order.judging, settings) for one in order.judging.judges)))
-    if order.judging and order.judging.validator:
-        rows.append(("validator", _roomy(order.judging.validator, order.judging, settings)))
-    if order.judging and order.refinement and order.refinement.decider:
-        rows.append(("decider", _roomy(order.refinement.decider, order.judging, settings)))
-    if order.refinement:
-        goals = ", ".join(f"{metric} {least:g}" for metric, least in order.refinement.goals.items())
-        rows.append(("goals", f"{goals}; at most {count(order.refinement.rounds, 'revision')}"))
+    for number, one in enumerate(plan.others, 2):
+        rows.append((f"draft {number}", f"{one.strategy}, at most {count(one.draft_calls, 'call')}"))
+    for role, shown in (("judge", "judges"), ("validator", "validator"), ("decider", "decider")):
+        if named := [_roomy(one) for one in plan.models if one.role == role]:
+            rows.append((shown, ", ".join(named)))
+    if refinement:
+        goals = ", ".join(f"{metric} {least:g}" for metric, least in refinement.goals.items())
+        rows.append(("goals", f"{goals}; at most {count(refinement.rounds, 'revision')}"))
     return rows + [
         (one.name, f"about {count(one.calls, 'call')}, {one.prompt_tokens:,} in, {one.completion_tokens:,} out")
-        for one in spending.stages
+        for one in plan.stages
     ]
 
 
-def _chapters(spending: CostEstimate) -> Iterator[tuple[str, str]]:
+def _chapters(plan: RunPlan) -> Iterator[tuple[str, str]]:
     """Yield each chapter's estimate."""
-    named = zip(spending.prepared.chapters, spending.chapters, strict=True)
-    for number, (stretch, one) in enumerate(named, 1):
-        it = one.prepared.plan
-        what = f"at most {it.words} words of {it.document_words:,}, {count(one.calls, 'call')}"
-        yield f"part {number}", f"{what}: {one_line(stretch.title, _TITLE)}"
+    for number, one in enumerate(plan.chapters, 1):
+        what = f"at most {one.words} words of {one.source.words:,}, {count(one.calls, 'call')}"
+        yield f"part {number}", f"{what}: {one_line(one.source.title.removeprefix(f'{plan.source.title}: '), _TITLE)}"
 
 
-def _roomy(name: str, judging: JudgeConfig, settings: DraftConfig) -> str:
+def _roomy(one: PlannedModel) -> str:
     """Return a judging or deciding model with its context window."""
-    it = under_name(name, settings, judging)
-    window = f", window {it.context_tokens:,} tokens" if reads_prompts(it.model) else ""
-    return f"{in_words(name, judging)}{window}"
+    named = one.name if one.name == one.model else f"{one.name} ({one.model})"
+    return f"{named}, window {one.context_tokens:,} tokens" if one.context_tokens else named
 
 
-def _how_much(spending: CostEstimate, limits: Limits) -> list[tuple[str, str]]:
-    reasoning = spending.reasoning_tokens
-    tokens = f"about {spending.prompt_tokens:,} in, {spending.completion_tokens:,} out"
+def _how_much(plan: RunPlan, limits: Limits) -> list[tuple[str, str]]:
+    tokens = f"about {plan.prompt_tokens:,} in, {plan.completion_tokens:,} out"
+    reasoning = f", and at most {plan.reasoning_tokens:,} to reason" if plan.reasoning_tokens else ""
     how = "in the provider's batch jobs" if limits.provider_batch else f"up to {limits.concurrency} at once"
     return [
-        ("calls", f"about {spending.calls:,}, {how}"),
-        ("tokens", f"{tokens}, and at most {reasoning:,} to reason" if reasoning else tokens),
-        ("cost", cost_line(spending.cost_usd, spending.max_cost_usd)),
+        ("calls", f"about {plan.calls:,}, {how}"),
+        ("tokens", f"{tokens}{reasoning}"),
+        ("cost", _cost(plan.cost_usd, plan.max_cost_usd)),
     ]
+
+
+def _cost(cost: float | None, most: float | None) -> str:
+    """Return an estimated cost without reasoning, and the most that it can be with it."""
+    if cost is None or most is None:
+        return "unknown (set the model's price with --prices)"
+    if not most:
+        return "none"
+    shown, limit = dollars(cost, about=True), dollars(most)
+    return shown + (f" without reasoning, at most {limit} with it" if most > cost and limit != shown else "")
 
 
 def _length(words: int, settings: DraftConfig) -> str:
@@ -262,11 +246,10 @@ def _length(words: int, settings: DraftConfig) -> str:
     return f"about {words} words, at most {cap:,} tokens" if cap else f"at most {words} words"
 
 
-def _levels(prepared: PreparedDocument) -> list[tuple[str, str]]:
-    plan = prepared.plan
+def _levels(plan: RunPlan) -> list[tuple[str, str]]:
     # The calls that remain once the pieces exist.
-    asked = plan.levels[1:] if prepared.chapters else plan.levels
-    after = plan.calls - plan.compressions - sum(level.pieces for level in asked)
+    asked = plan.levels[1:] if plan.chapters else plan.levels
+    after = plan.draft_calls - plan.compressions - sum(level.pieces for level in asked)
     tidying = [("tidying", f"at most {count(after, 'call')}")] if after > 0 and plan.strategy in _TIDIED else []
     if plan.compressions:
         return [("compressing", f"at most {count(plan.compressions, 'call')}"), *tidying]
@@ -275,7 +258,7 @@ def _levels(prepared: PreparedDocument) -> list[tuple[str, str]]:
     return [
         (
             f"level {number}",
-            f"{count(level.pieces, 'merge' if number else 'summary')} of {_length(level.words, prepared.settings)}",
+            f"{count(level.pieces, 'merge' if number else 'summary')} of {_length(level.words, plan.settings)}",
         )
         for number, level in enumerate(plan.levels)
         if level in asked

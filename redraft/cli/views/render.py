@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import hints
-from redraft.cli.terminal import json_text, prose, say, wrapped
+from redraft.cli.terminal import echo_json, prose, say, wrapped
 from redraft.domain import SHORTENED, Pack, Piece, Totals, TypedQuestions, why_stopped
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.report.history.certificates import UNCHECKED, Certificate
@@ -29,11 +29,6 @@ _TITLE, _CHAPTER = 60, 50
 BUILDS = {"pack": "questions", "keyfacts": "key facts"}
 # Kinds of runs with an outcome other than a summary.
 OTHERWISE = {**BUILDS, "compare": "verdict", "ask": "answer"}
-
-
-def echo_json(content: object) -> None:
-    """Print content as JSON to stdout."""
-    click.echo(json_text(content))
 
 
 def show(content: object, lines: Iterable[str], *, as_json: bool) -> None:
@@ -281,16 +276,6 @@ def besides(totals: Totals) -> Iterator[str]:
 def over(usd: float) -> str:
     """Return the amount spent over the limit, and why."""
     return f"{dollars(usd)} over --max-cost, because replies were longer than requested"
-
-
-def cost_line(cost: float | None, most: float | None) -> str:
-    """Return an estimated cost without reasoning, and the most that it can be with it."""
-    if cost is None or most is None:
-        return "unknown (set the model's price with --prices)"
-    if not most:
-        return "none"
-    shown, limit = dollars(cost, about=True), dollars(most)
-    return shown + (f" without reasoning, at most {limit} with it" if most > cost and limit != shown else "")
 
 
 def aligned(rows: Sequence[Sequence[str]], *, right: bool = False) -> list[str]:

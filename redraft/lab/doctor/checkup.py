@@ -35,10 +35,11 @@ from redraft.lab.experiments.plan import PlanStep, table_of
 from redraft.llm.base import Model
 from redraft.llm.budget import PriceTable
 from redraft.report.tables import Table
-from redraft.runs.dry_run import Stage, dry_run
+from redraft.runs.dry_run import dry_run
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
 from redraft.runs.model_pool import assign_models, located, under_settings
 from redraft.runs.models import resolve
+from redraft.runs.plans import Stage
 from redraft.runs.prepare import RunSpec, prepare
 from redraft.runs.roster import known_window, with_windows
 from redraft.runs.session import Session

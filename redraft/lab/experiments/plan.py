@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from math import ceil, log
 from typing import Annotated, Any, NamedTuple, TypeVar
@@ -12,20 +12,17 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 from pydantic import Field, PlainSerializer
 
 from redraft.domain import Document, Usage
-from redraft.events import unobserved
 from redraft.llm.addresses import OPENAI, base_url, key_server, provider_of, server_at
 from redraft.llm.budget import PriceTable
 from redraft.prompts.factual import ALIGN_FACTS, SPLIT_FACTS, VERIFY_SENTENCES
-from redraft.report.history.results import Result
+from redraft.report.history.results import Result, read_result
 from redraft.report.tables import Cell, Table
-from redraft.runs.dry_run import DryManager, DryRuns, run_apart, unaided
+from redraft.runs.dry_run import DryRuns, run_apart, unaided
 from redraft.runs.experiment_runner import ExperimentRunner, RunWatch
-from redraft.runs.inputs import Sources
 from redraft.runs.model_pool import ModelPool, ModelRole, assign_models, located
 from redraft.runs.models import price_of, reasoning_reserve, resolve
 from redraft.runs.prepare import PreparedDocument, RunSpec, prepare
 from redraft.runs.roster import known_window
-from redraft.runs.session import Session
 from redraft.settings import (
     NO_KEY,
     BuildKeyfacts,
@@ -39,6 +36,7 @@ from redraft.settings import (
     PackPart,
     ReplyForm,
 )
+from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.text.words import count_words
 
@@ -242,16 +240,12 @@ class DryExperimentRunner(ExperimentRunner):
     """Makes an experiment's runs in memory with counting models, with at most `rounds` rounds of refining. Of verdicts
     that differ only in the judge and the words of a summary, only the first is counted."""
 
+    _: KW_ONLY
+    runs: DryRuns
     rounds: int | None = None
     planned: list[PlannedRun] = field(default_factory=list)
     _alike: dict[tuple[object, ...], Result] = field(default_factory=dict)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    @property
-    def dry(self) -> DryManager:
-        """The manager that opens the counting models."""
-        assert isinstance(self.session, DrySession)
-        return self.session.runs.manager
 
     async def made(self, document: Document, settings: DraftConfig, order: RunSpec, watch: RunWatch) -> Result:
         """Return the finished run, or an equivalent one that was already counted."""
@@ -295,7 +289,7 @@ class DryExperimentRunner(ExperimentRunner):
     ) -> AbstractAsyncContextManager[ModelPool]:
         """Open counting models."""
         self.planned[self.planned.index(PlannedRun(run.id, ""))] = PlannedRun(run.id, step)
-        return self.dry.models(assigned, run, prepared, self.observer)
+        return self.runs.manager.models(assigned, run, prepared, self.observer)
 
     async def _settled(self, settings: DraftConfig, order: RunSpec) -> tuple[DraftConfig, RunSpec]:
         order = unaided(order)
@@ -307,15 +301,22 @@ class DryExperimentRunner(ExperimentRunner):
     def _window(self, one: ModelRole) -> int | None:
         return known_window(one)
 
-    def _opened(self, watch: RunWatch) -> AbstractAsyncContextManager[Session]:  # noqa: ARG002
-        assert self.session is not None
-        return nullcontext(self.session)
+    async def _worked(
+        self,
+        run: Run | None,  # noqa: ARG002
+        document: Document,
+        settings: DraftConfig,
+        order: RunSpec,
+        watch: RunWatch,  # noqa: ARG002
+    ) -> Result:
+        made = await self.runs.run_prepared(prepare(document, settings, given=order.given), order)
+        return await off_loop(read_result, self.store, made)
 
     def counted(self) -> dict[tuple[object, ...], PlanStep]:
         """Return the steps by their key, in the order in which they began."""
         found: dict[tuple[object, ...], PlanStep] = {}
         for run, step, is_part, judge in self.planned:
-            if (tally := self.dry.tallies.get(run)) is None:
+            if (tally := self.runs.manager.tallies.get(run)) is None:
                 continue
             seen = set[object]()
             document = tally.prepared.document
@@ -336,42 +337,15 @@ class DryExperimentRunner(ExperimentRunner):
         return found
 
 
-class DrySession(Session):
-    """A session whose runs have counting models."""
-
-    def __init__(self, prices: PriceTable) -> None:
-        self.runs = DryRuns(prices)
-        super().__init__(self.runs.store, prices=prices)
-        self._manager, self._driver = self.runs.manager, self.runs.driver
-
-    async def begin_order(
-        self,
-        source: Sources,
-        settings: DraftConfig,
-        order: RunSpec,
-        limits: Limits | None = None,  # noqa: ARG002
-    ) -> Result:
-        """Run an order of an experiment."""
-        assert isinstance(source, Document)
-        prepared = prepare(source, settings, given=order.given)
-        return await self.result((await self.runs.run(prepared, await self.runs.with_packs(prepared, order))).id)
-
-    async def aclose(self) -> None:
-        """Close the runs and the store."""
-        await super().aclose()
-        await self.runs.aclose()
-
-
 async def counted(
     work: Callable[[ExperimentRunner], Coroutine[Any, Any, T]], prices: PriceTable, rounds: int | None = None
 ) -> tuple[T, dict[tuple[object, ...], PlanStep], bool]:
     """Return an experiment's outcome with counting models, its steps, and whether a run may refine more than usual."""
-    async with DrySession(prices) as session:
+    async with DryRuns(prices) as runs:
         # Run one at a time, so that the steps always have the same order.
-        limits = Limits(concurrency=1)
-        runner = DryExperimentRunner(session.store, limits, prices, unobserved, session, rounds=rounds)
+        runner = DryExperimentRunner(runs.store, Limits(concurrency=1), prices, runs=runs, rounds=rounds)
         outcome = await work(runner)
-        refined = [tally.run.refinement for tally in session.runs.manager.tallies.values()]
+        refined = [tally.run.refinement for tally in runs.manager.tallies.values()]
         return outcome, runner.counted(), any(one.rounds > USUAL_ROUNDS for one in refined if one)
 
 

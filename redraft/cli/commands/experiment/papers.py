@@ -12,7 +12,7 @@ from redraft.cli import delivery, options
 from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.options import preset_option, usual_preset
 from redraft.cli.sections import Command, command
-from redraft.cli.terminal import reading, say
+from redraft.cli.terminal import say
 from redraft.errors import UsageError
 from redraft.settings import JudgeConfig, RefineConfig
 
@@ -51,7 +51,6 @@ def _experiment(
 
     @options.grouped(options.sources, *choices, preset, closing)
     def run(sources: tuple[str, ...], **given: Any) -> int:
-        reading(*sources, quiet=given["quiet"])
         experiment = import_module(f"redraft.lab.experiments.{module}").EXPERIMENT
         corpus = common.corpus(given, sources)
         return delivery.carry_out(experiment, corpus.documents, design(given, corpus), given)
