@@ -338,6 +338,8 @@ class DryRuns:
         run = record(prepared, order, Limits(), self.store)
         self.manager.prepared[run.id] = prepared
         await carry_out(self.manager, self.driver, run)
+        # A run that needs no model, such as comparing a text with itself, has opened none.
+        self.manager.tallies.setdefault(run.id, Tally(prepared, run))
         return run.id
 
     async def _with_packs(self, prepared: PreparedDocument, order: RunSpec) -> RunSpec:
@@ -359,8 +361,8 @@ class DryRuns:
 
     def plan_of_run(self, run: str, order: RunSpec, prices: PriceTable, notes: Sequence[str] = ()) -> RunPlan:
         """Return what was counted of a run, its chapters and its other drafts."""
-        tally = self.manager.tallies.get(run) or Tally(self.manager.prepared[run], self.store.runs.get(run))
-        prepared, work, judging = tally.prepared, tuple(tally.work.values()), order.judging
+        tally, judging = self.manager.tallies[run], order.judging
+        prepared, work = tally.prepared, tuple(tally.work.values())
         asked, objects = (prepared.settings, judging, Limits(), prices), self.manager.model_roles.objects
         assigned = assign_models(*asked, refinement=order.refinement, objects=objects)
         parts = [one.run for one in self.store.chapters.of(run) if one.run]
