@@ -35,6 +35,7 @@ from redraft.report.history.results import document_read
 from redraft.runs.counting_model import CountingModel, TokenCounts
 from redraft.runs.driver import Driver
 from redraft.runs.execute import carry_out
+from redraft.runs.inputs import Sources, document_of
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager
 from redraft.runs.model_names import as_judge, named_in
@@ -440,11 +441,12 @@ def prepare_plan(
     return prepare(document, settings, given=order.given), order, notes
 
 
-def plan_in_session(manager: RunManager, document: Document, settings: DraftConfig, order: RunSpec) -> RunPlan:
+def plan_in_session(manager: RunManager, source: Sources, settings: DraftConfig, order: RunSpec) -> RunPlan:
     """Return the plan of a run by a session. No model is asked, and nothing is stored."""
     roles, limits = manager.model_roles, manager.limits or Limits()
     settings, order, notes = with_windows(order.settled(settings), order, known_window, roles.objects)
-    prepared = prepare(document, settings, roles.objects.get(roles.model or ""), order.given)
+    document, writer = document_of(manager.store, source), roles.objects.get(roles.model or "")
+    prepared = prepare(document, settings, writer, order.given)
     check_judging(order, prepared, manager.store)
     prices = manager.prices or builtin_prices()
     plan = dry_run(prepared, order, prices.for_jobs() if limits.provider_batch else prices, notes, roles)

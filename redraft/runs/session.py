@@ -384,8 +384,7 @@ class Session:
             scope: Scope = "refine" if asked.refinement else "evaluate"
             refuse_idle(scope, options)
             wanted, order = asked.order(scope, self._model_roles, given=await self._text(summary))
-        document = await off_loop(document_of, self.store, source)
-        return await off_loop(plan_in_session, self._manager, document, wanted, order)
+        return await off_loop(plan_in_session, self._manager, source, wanted, order)
 
     # Reading runs.
 
