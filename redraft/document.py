@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -37,6 +39,14 @@ def content_id(text: str) -> str:
     return found.hexdigest()
 
 
+_ID = re.compile(r"[0-9a-f]{64}")
+
+
+def is_id(text: str) -> bool:
+    """Return whether this may be the id of a text."""
+    return bool(_ID.fullmatch(text))
+
+
 class Span(NamedTuple):
     """A half-open range of character offsets in a document."""
 
@@ -46,6 +56,17 @@ class Span(NamedTuple):
     def meets(self, other: Span) -> bool:
         """Return whether the two have a character in common."""
         return self.start < other.end and other.start < self.end
+
+
+def joined(spans: Iterable[Span]) -> list[Span]:
+    """Return spans in document order, with overlapping ones joined."""
+    whole: list[Span] = []
+    for span in sorted(set(spans)):
+        if whole and span.start <= whole[-1].end:
+            whole[-1] = Span(whole[-1].start, max(whole[-1].end, span.end))
+        else:
+            whole.append(span)
+    return whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
 import stat
 import sys
 import tempfile
@@ -12,7 +13,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-from redraft.errors import RedraftError
+from redraft.errors import DocumentError, RedraftError, UsageError
 
 STDIN = "-"
 MOST_BYTES = 200_000_000
@@ -45,6 +46,38 @@ def is_no_path(source: str) -> bool:
     suffix = Path(words[-1]).suffix if words else ""
     like_text = "\n" in source or len(words) > _MOST_WORDS or (len(words) > _FEW_WORDS and suffix in ("", "."))
     return (len(source) > _LONGEST_PATH or like_text) and not os.path.exists(source)
+
+
+def path_of(source: str, instead: str) -> Path:
+    """Return a path; raise for a text in its place, without quoting it, as it may be long or private. `instead` says
+    what takes a text."""
+    if is_no_path(source):
+        raise UsageError(
+            f"a text of {len(source):,} characters was given where a path was expected",
+            hint=f"give the path of a file; or, from Python, {instead}",
+        )
+    return Path(source).expanduser()
+
+
+def read_source(path: Path | None, source: str, most: int | None = None) -> bytes:
+    """Return the bytes of the file that a user calls `source`, or of standard input; raise `DocumentError` if it cannot
+    be read."""
+    try:
+        return read_stdin(most) if path is None else read_file(path, most)
+    except FileNotFoundError:
+        raise DocumentError("no such file", place=source, hint="check the path, or use - for stdin") from None
+    except IsADirectoryError:
+        hint = f"to summarize each file in it: redraft batch {shlex.quote(source)}"
+        raise DocumentError("it is a directory", place=source, hint=hint) from None
+    except OSError as error:
+        hint = _ADVICE.get(error.errno or 0, "check the path")
+        raise DocumentError(error.strerror or str(error), place=source, hint=hint) from error
+
+
+_ADVICE = {
+    errno.EFBIG: "if that is intended, allow more with --max-source",
+    errno.EINVAL: "give a file, or pipe the text into - (stdin)",
+}
 
 
 def read_file(path: Path, most: int | None = None) -> bytes:

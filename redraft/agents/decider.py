@@ -13,13 +13,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.agents.points import to_choose
+from redraft.document import joined
 from redraft.domain import REVIEW, Document, Finding, Lookup, Round, Span
 from redraft.errors import RejectedRequest, ReplyError, UsageError
 from redraft.prompts.decision import DECIDE, DecideGiven, Decision, DecisionPassage, MetricStanding
 from redraft.prompts.tags import NOBODY, Tags
 from redraft.text.places import place_of
 from redraft.text.quotes import quoted_in
-from redraft.text.retrieval import Passages, joined
+from redraft.text.retrieval import Passages
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words, is_unspaced
 

@@ -12,12 +12,13 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from redraft.document import joined
 from redraft.domain import WHOLE, Document, Evidence, Span
 from redraft.prompts.qa import Statement
 from redraft.settings import LEVEL_RATIO, EvidenceName
 from redraft.text.languages import language_of
 from redraft.text.quotes import locate, source_of
-from redraft.text.retrieval import Passages, Windows, joined
+from redraft.text.retrieval import Passages, Windows
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
 from redraft.text.vectors import terms

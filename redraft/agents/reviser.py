@@ -13,12 +13,12 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.points import to_fix, to_fix_bare
 from redraft.agents.retrieval import NEAR
 from redraft.agents.structured_writer import Completion, StructuredWriter, tolerated, tolerated_at_worst
+from redraft.document import joined
 from redraft.domain import REVIEW, Became, Finding, PointAnswer, Span
 from redraft.llm.reply_reader import declines
 from redraft.prompts.revision import CRITICIZE, REVISE, CriticizeGiven, Point, ReviseGiven
 from redraft.prompts.tags import Tags
 from redraft.text.quotes import carries, quoted_in
-from redraft.text.retrieval import joined
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import sentences
 from redraft.text.units import ngrams, words

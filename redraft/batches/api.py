@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import secrets
 import threading
 from collections.abc import Sequence
@@ -29,6 +28,7 @@ from redraft.batches.tables import (
     write_folder,
 )
 from redraft.batches.worker import BatchWorker, terms_of
+from redraft.document import is_id
 from redraft.errors import UsageError
 from redraft.evaluators.base import Metric
 from redraft.evaluators.rubric import Rubric
@@ -44,7 +44,6 @@ from redraft.store.batches import Batch, NewItem
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 
-_ID = re.compile(r"[0-9a-f]{64}")
 _ABOUT_ONE = ("pack", "keyfacts", "reference")
 _MEMORY = ":memory:"
 _ENGINE = "local"
@@ -230,7 +229,7 @@ def _in_store(store: Store, source: Source) -> str | NewItem:
     if not isinstance(source, str | Path):
         return of_document(store, source)
     path = str(source)
-    known = _ID.fullmatch(path) and store.documents.has(path)
+    known = is_id(path) and store.documents.has(path)
     return of_document(store, store.documents.get(path)) if known else path
 
 

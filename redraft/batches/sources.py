@@ -17,8 +17,7 @@ from typing import Any
 from redraft.batches.dossiers import FOLDER, is_true, page_in, wanted_in
 from redraft.domain import Document
 from redraft.errors import DocumentError, RedraftError, UsageError
-from redraft.readers.documents import finished, is_readable, load
-from redraft.readers.formats import how_to_read
+from redraft.readers.documents import finished, how_to_read, is_readable, load
 from redraft.report.history.results import Result, read_result
 from redraft.runs.inputs import document_of
 from redraft.sources import STDIN

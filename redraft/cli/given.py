@@ -211,8 +211,8 @@ def part(given: Given) -> Choice:
 def document_at(sources: Sequence[str], given: Given) -> Document:
     """Return the document at a path, or several read as one, or the part that is asked for; or a stored one by its
     id."""
+    from redraft.document import is_id
     from redraft.readers.documents import load_all
-    from redraft.runs.inputs import is_id
 
     wanted = any(given.get(name) for name in ("chapters", "pages", "skip", "source_language", "partial"))
     if not wanted and len(sources) == 1 and is_id(sources[0]):

@@ -1,16 +1,17 @@
-"""The result of a reader: a text with its headings and marks."""
+"""The result of a reader: a text with its headings and marks, and how much of the file was read."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import NamedTuple
 
 from redraft.document import Document, DocumentSection, Mark, MarkKind, Span, content_id
-from redraft.readers.matter import Extent, missing
+from redraft.errors import DocumentError
 from redraft.readers.parts import names_document
 from redraft.text.sanitizer import clean, one_line
 
@@ -19,6 +20,64 @@ TITLE_WIDTH = 120
 _FORMS = re.compile("[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefe]+")
 _UNSEEN = re.compile("[\u00ad\u200b\u2060]")
 _WIDE_SPACE = re.compile("[\u00a0\u2000-\u200a\u202f]")
+
+
+LEAST_SHARE = 0.9
+"""The least share of a file, and of each of its parts, that must be read unless a partial file is accepted."""
+_UNNOTICED, _OF_ALL = 10, 0.01
+"""Up to this many missing characters, and this share, may be a difference in counting."""
+_SMALL = 1_000
+"""A part that lacks fewer characters does not cause a file to be rejected if enough of the whole was read."""
+
+
+class Extent(NamedTuple):
+    """The number of characters of text in a part of a file, and how many of them were read or deliberately omitted."""
+
+    part: str
+    held: int
+    read: int
+
+    @property
+    def missing(self) -> int:
+        return max(0, self.held - self.read)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether some of it was not read."""
+        return self.missing > min(_UNNOTICED, _OF_ALL * self.held)
+
+    @property
+    def share(self) -> float:
+        return 1 - self.missing / max(1, self.held)
+
+    @property
+    def percent(self) -> str:
+        """The share in per cent, never rounded up to 100."""
+        return f"{min(int(100 * self.share), 99 if self.missing else 100)}%"
+
+    def __str__(self) -> str:
+        return f"of {self.held:,} characters in {self.part}, {self.held - self.missing:,} were read ({self.percent})"
+
+
+def missing(parts: Sequence[Extent]) -> tuple[str, ...]:
+    """Return a sentence for each part of which text is missing."""
+    return tuple(str(one) for one in parts if one.is_short)
+
+
+def check(parts: Sequence[Extent], name: str) -> None:
+    """Raise if too little of a file was read, in total or in a part that is not small."""
+    held = sum(one.held for one in parts)
+    whole = Extent(name, held, held - sum(one.missing for one in parts))
+    lacking = [one for one in parts if one.is_short and one.share < LEAST_SHARE]
+    if not whole.is_short or (whole.share >= LEAST_SHARE and all(one.missing < _SMALL for one in lacking)):
+        return
+    worst = max(parts, key=lambda one: one.missing)
+    more = f"; in all {whole.percent} of the file" if len(parts) > 1 else ""
+    raise DocumentError(
+        f"it is damaged: {worst}{more}",
+        place=name,
+        hint="get the file again, or save it again with the program that made it; --partial reads what there is",
+    )
 
 
 class Heading(NamedTuple):
@@ -42,18 +101,25 @@ class ReadText:
     """Sentences about omissions and irregularities."""
     extents: tuple[Extent, ...] = ()
     """For each part of the file, how much text it has and how much was read."""
+    encoding: str = "utf-8"
+    sections: tuple[DocumentSection, ...] = ()
+    """Sections that are known, in place of those of the headings."""
 
-    def document(self, name: str, title: str, encoding: str = "utf-8") -> Document:
-        """Return the document of the file of this name; `title` is the fallback title."""
-        sections = tuple(sections_of(self.headings, len(self.text)))
-        title = one_line(self.title, TITLE_WIDTH) or title
+    def as_document(self, name: str) -> Document:
+        """Return the document of the file of this name, with titles of one line; raise if it has no text.
+
+        Without a title of its own it is called after the file.
+        """
+        if not self.text.strip():
+            raise DocumentError("the document is empty", place=name, hint="give a file that contains text")
         notes = (*self.notes, *missing(self.extents))
-        return Document(
-            content_id(self.text), title, self.text, sections, name, encoding, notes, self.marks, self.language
-        )
+        sections = self.sections or tuple(sections_of(self.headings, len(self.text)))
+        title = one_line(self.title, TITLE_WIDTH) or one_line(PurePath(name).stem, TITLE_WIDTH) or name
+        key = content_id(self.text)
+        return Document(key, title, self.text, sections, name, self.encoding, notes, self.marks, self.language)
 
 
-def sections_of(headings: Sequence[Heading], length: int) -> Iterable[DocumentSection]:
+def sections_of(headings: Sequence[Heading], length: int) -> Iterator[DocumentSection]:
     """Yield a section for each heading, up to the next heading of the same or a higher rank."""
     ends = [length] * len(headings)
     open_at: list[int] = []
@@ -63,7 +129,7 @@ def sections_of(headings: Sequence[Heading], length: int) -> Iterable[DocumentSe
         open_at.append(index)
     for heading, end in zip(headings, ends, strict=True):
         if end > heading.at:
-            yield DocumentSection(heading.title, heading.level, Span(heading.at, end))
+            yield DocumentSection(one_line(heading.title, TITLE_WIDTH), heading.level, Span(heading.at, end))
 
 
 def tidy(text: str) -> str:
@@ -185,7 +251,7 @@ class Builder:
         notes = [*([f"left out: {', '.join(told)}"] if told else []), *self.oddities]
         return ReadText(
             "".join(self.parts),
-            one_line(clean(title), TITLE_WIDTH),
+            title,
             one_line(clean(language), 35),
             tuple(self.headings),
             tuple(sorted(self.marks)),

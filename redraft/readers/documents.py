@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -17,26 +15,16 @@ from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
+from redraft import plugins
 from redraft.document import Document, DocumentSection, Mark, Span, content_id
-from redraft.errors import DocumentError, UsageError
-from redraft.readers.builder import TITLE_WIDTH, ReadText
-from redraft.readers.formats import (
-    BY_SUFFIX,
-    MOST_SECONDS,
-    SUFFIXES,
-    TOO_SLOW,
-    Format,
-    format_of,
-    how_to_read,
-    installed_for,
-    read_installed,
-    too_large,
-)
-from redraft.readers.matter import check, recognised
+from redraft.errors import DocumentError, RedraftError, UsageError
+from redraft.readers.builder import TITLE_WIDTH, ReadText, check
+from redraft.readers.formats import BY_SUFFIX, MOST_SECONDS, TOO_SLOW, Format, format_of, too_large
+from redraft.readers.matter import recognised
 from redraft.readers.parts import Choice, chosen
-from redraft.readers.plain import decode, headings, separated, title_of, without_nul
-from redraft.sources import STDIN, is_no_path, read_file, read_stdin
-from redraft.text.languages import own_language, primary, settled, with_language
+from redraft.readers.plain import decode, read_given, read_plain
+from redraft.sources import STDIN, path_of, read_source
+from redraft.text.languages import own_language, primary, settle
 from redraft.text.sanitizer import clean_with_notes, one_line
 
 # The child uses our module search path, not the current directory.
@@ -94,11 +82,51 @@ def _refusal(answer: dict[str, object], name: str) -> DocumentError:
     return DocumentError(str(answer["error"]), place=name, hint=str(answer["hint"]))
 
 
-_CHECK = "check the path"
-_ADVICE = {
-    errno.EFBIG: "if that is intended, allow more with --max-source",
-    errno.EINVAL: "give a file, or pipe the text into - (stdin)",
-}
+SUFFIXES = frozenset({".txt", ".text", ".md", ".markdown", ".mkd", ""})
+"""The suffixes of text files. Other files may be read by an installed package, which precedes redraft's own readers."""
+_KIND: plugins.Kind = "readers"
+
+
+def is_readable(name: str | Path) -> bool:
+    """Return whether there is a reader for files with the suffix of this name."""
+    return PurePath(name).suffix.lower() in {*SUFFIXES, *BY_SUFFIX} or bool(installed_for(name))
+
+
+def installed_for(name: str | Path) -> str:
+    """Return the name of the installed reader for a file, its suffix without the dot; empty if there is none."""
+    suffix = PurePath(name).suffix.lower()
+    own = suffix.removeprefix(".")
+    return own if suffix not in SUFFIXES and own in plugins.names(_KIND) else ""
+
+
+def how_to_read() -> str:
+    """Return the hint for a file of an unknown type."""
+    plain = "convert it to .txt or .md first"
+    own = f"redraft reads .txt, .md, {', '.join(sorted(BY_SUFFIX))}"
+    others = [f".{name}" for name in plugins.names(_KIND) if f".{name}" not in SUFFIXES]
+    return f"{plain}; {own}; installed packages read {', '.join(others)}" if others else f"{plain}; {own}"
+
+
+def read_installed(name: str, data: bytes, file: str) -> Document:
+    """Return the document of an installed reader; its failures are reported as those of its package."""
+    reader, package = plugins.load(_KIND, name), plugins.package_of(_KIND, name)
+    try:
+        made = reader(data, file)
+    except RedraftError:
+        raise
+    except Exception as error:
+        raise DocumentError(
+            f"the reader for .{name} files, of the package {package}, failed: {type(error).__name__}: {error}",
+            place=file,
+            hint=f"check the file; if it is valid, update {package}",
+        ) from error
+    if not isinstance(made, Document) or not isinstance(made.text, str) or not isinstance(made.title, str):
+        raise DocumentError(
+            f"the reader for .{name} files, of the package {package}, returned no document, but {type(made).__name__}",
+            place=file,
+            hint="a reader returns redraft.Document.from_text(text, title)",
+        )
+    return made
 
 
 class CleanText(NamedTuple):
@@ -122,65 +150,53 @@ def load(
     source = str(source)
     wanted = wanted or Choice()
     wanted = replace(wanted, partial=True) if partial else wanted
-    path = _path(source, "redraft.Document.from_text(text, title=...)")
+    data, name = _contents(source, max_bytes, "redraft.Document.from_text(text, title=...)")
+    return load_bytes(data, name, wanted=wanted, form=format_of(data) if source == STDIN else None)
+
+
+def _contents(source: str, max_bytes: int | None, instead: str) -> tuple[bytes, str]:
+    """Return the bytes and the name of a file that can be read, or of standard input."""
+    readable = is_readable(source)
+    path = path_of(source, instead)
+    if not readable:
+        raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint=how_to_read())
     if source == STDIN:
-        data = _bytes(None, source, max_bytes)
-        form = format_of(data)
-        if form:
-            return _chosen(_read(form, data, "stdin", wanted).document("stdin", "stdin"), wanted)
-        return _chosen(parse(data, name="stdin"), wanted)
-    _check_suffix(path, source)
-    return load_bytes(_bytes(path, source, max_bytes), path.name, wanted=wanted)
+        return read_source(None, source, max_bytes), "stdin"
+    return read_source(path, source, max_bytes), path.name
 
 
-def load_bytes(data: bytes, name: str, *, wanted: Choice | None = None) -> Document:
-    """Return the document in these bytes of a file of this name, from any origin."""
-    path = Path(name)
-    _check_suffix(path, name)
+def load_bytes(data: bytes, name: str, *, wanted: Choice | None = None, form: Format | None = None) -> Document:
+    """Return the wanted part of the document in these bytes of a file of this name, from any origin.
+
+    Its format is `form`, or else that of its suffix. An installed reader precedes redraft's own.
+    """
     wanted = wanted or Choice()
-    return _chosen(_whole(data, path, name, wanted), wanted)
-
-
-def _chosen(found: Document, wanted: Choice) -> Document:
-    """Return the wanted part of a document, with its language."""
-    part = chosen(recognised(found), wanted)
-    return with_language(replace(part, language=settled(part.language, part.text)), wanted.language or None)
-
-
-def _read(form: Format, data: bytes, name: str, wanted: Choice) -> ReadText:
-    """Return the content of a file; raise if too little of it can be read."""
-    found = read_apart(form, data, name)
+    suffix, installed = PurePath(name).suffix.lower(), installed_for(name)
+    if form := form or (None if installed else BY_SUFFIX.get(suffix)):
+        found = read_apart(form, data, name)
+    elif installed:
+        given = read_installed(installed, data, name)
+        found = read_given(given, name)
+    elif suffix in SUFFIXES:
+        found = read_plain(data, name, markdown=suffix not in {".txt", ".text"})
+    else:
+        raise DocumentError(f"{PurePath(name).suffix} files cannot be read", place=name, hint=how_to_read())
     if not wanted.partial:
         check(found.extents, name)
-    return found
-
-
-def _whole(data: bytes, path: Path, name: str, wanted: Choice) -> Document:
-    if suffix := installed_for(path):
-        return finished(read_installed(suffix, data, name), name)
-    if form := BY_SUFFIX.get(path.suffix.lower()):
-        found = _read(form, data, name, wanted)
-        if not found.text.strip():
-            raise DocumentError("the document is empty", place=name, hint="give a file that contains text")
-        return found.document(name, one_line(path.stem, TITLE_WIDTH) or name)
-    return parse(data, name=name, markdown=path.suffix.lower() not in {".txt", ".text"})
+    document = found.as_document(name)
+    whole = recognised(document)
+    part = chosen(whole, wanted)
+    return settle(part, wanted.language)
 
 
 def read_text(source: str | Path) -> CleanText:
     """Return the text at `source`, read like a document and stripped; it may be empty."""
-    source = str(source)
-    if source == STDIN:
-        return text_in(_bytes(None, source, None), "stdin")
-    path = _path(source, "the id that `await session.add(text)` returns")
-    _check_suffix(path, source)
-    return text_in(_bytes(path, source, None), path.name)
+    return text_in(*_contents(str(source), None, "the id that `await session.add(text)` returns"))
 
 
 def text_in(data: bytes, name: str) -> CleanText:
     """Return the text in these bytes of a file of this name, read like a document and stripped; it may be empty."""
-    path = Path(name)
-    _check_suffix(path, name)
-    if installed_for(path) or path.suffix.lower() in BY_SUFFIX:
+    if PurePath(name).suffix.lower() not in SUFFIXES:
         document = load_bytes(data, name)
         return CleanText(document.text.strip(), document.notes)
     raw = decode(data, name)
@@ -188,71 +204,19 @@ def text_in(data: bytes, name: str) -> CleanText:
     return CleanText(found.text.strip(), (*raw.notes, *found.notes))
 
 
+def parse(data: bytes, *, name: str, markdown: bool = True) -> Document:
+    """Return the document in the bytes of a text file; `name` is the fallback title."""
+    return read_plain(data, name, markdown).as_document(name)
+
+
 def finished(document: Document, name: str = "") -> Document:
-    """Return the document of a given title and text, with the text sanitized and its sections.
+    """Return the document of a given title and text, with the text sanitized, its sections and its language.
 
     The sections are those of the Markdown headings. `name` is the file's name, if it was read from one.
     """
-    title = one_line(document.title, TITLE_WIDTH)
-    called = name or title or "text"
-    read = parse(without_nul(document.text, called).encode("utf-8", "replace"), name=called)
-    if (document.sections or document.marks) and read.text == document.text:
-        # Its reader knows the sections and marks better, as long as sanitizing changed nothing.
-        read = replace(read, sections=document.sections, marks=document.marks)
-    return replace(
-        read,
-        title=title or read.title,
-        source=name,
-        language=settled(document.language, read.text),
-        notes=(*document.notes, *read.notes),
-    )
-
-
-def is_readable(path: Path) -> bool:
-    """Return whether there is a reader for files with this suffix."""
-    return path.suffix.lower() in {*SUFFIXES, *BY_SUFFIX} or bool(installed_for(path))
-
-
-def _path(source: str, instead: str) -> Path:
-    """Return a path; raise for a text in its place, without quoting it, as it may be long or private."""
-    if is_no_path(source):
-        raise UsageError(
-            f"a text of {len(source):,} characters was given where a path was expected",
-            hint=f"give the path of a file; or, from Python, {instead}",
-        )
-    return Path(source).expanduser()
-
-
-def _check_suffix(path: Path, source: str) -> None:
-    """Raise for a file type without a reader."""
-    if not is_readable(path):
-        raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint=how_to_read())
-
-
-def _bytes(path: Path | None, source: str, max_bytes: int | None) -> bytes:
-    try:
-        return read_stdin(max_bytes) if path is None else read_file(path, max_bytes)
-    except FileNotFoundError:
-        raise DocumentError("no such file", place=source, hint="check the path, or use - for stdin") from None
-    except IsADirectoryError:
-        hint = f"to summarize each file in it: redraft batch {shlex.quote(source)}"
-        raise DocumentError("it is a directory", place=source, hint=hint) from None
-    except OSError as error:
-        raise DocumentError(
-            error.strerror or str(error), place=source, hint=_ADVICE.get(error.errno or 0, _CHECK)
-        ) from error
-
-
-def parse(data: bytes, *, name: str, markdown: bool = True) -> Document:
-    """Return the document in the bytes of a text file; `name` is the fallback title."""
-    raw = decode(data, name)
-    text, notes = clean_with_notes(raw.text)
-    if not text.strip():
-        raise DocumentError("the document is empty", place=name, hint="give a file that contains text")
-    if not markdown:
-        text = separated(text)
-    found = ReadText(text, headings=tuple(headings(text, markdown)), notes=(*raw.notes, *notes))
-    return found.document(name, title_of(text, found.headings, name, markdown), raw.encoding)
+    called = name or document.title.strip() or "text"
+    read = read_given(document, called).as_document(called)
+    return settle(replace(read, source=name))
 
 
 _BETWEEN = "\n\n\f\n\n"
@@ -269,7 +233,11 @@ def load_all(sources: Sequence[str | Path], *, wanted: Choice | None = None) -> 
             f"--{option} applies to one document, but {len(sources)} were given",
             hint="select a part of one file, or give files that contain only what is wanted",
         )
-    return together([load(one, wanted=wanted) for one in sources])
+    documents: list[Document] = []
+    for one in sources:
+        document = load(one, wanted=wanted)
+        documents.append(document)
+    return together(documents)
 
 
 def check_sources(sources: Sequence[object]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from redraft.errors import DocumentError
-from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run, cell_text
+from redraft.readers.builder import BREAK, Anchor, Builder, Extent, ReadText, Run, cell_text
 from redraft.readers.markup import (
     Archive,
     Element,
@@ -22,7 +22,6 @@ from redraft.readers.markup import (
     texts_by_name,
     xml,
 )
-from redraft.readers.matter import Extent
 from redraft.readers.recovery import size
 from redraft.text.sanitizer import one_line
 

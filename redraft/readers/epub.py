@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 from redraft.document import Mark, MarkKind
 from redraft.errors import DocumentError
-from redraft.readers.builder import TITLE_WIDTH, Anchor, Builder, Heading, ReadText
+from redraft.readers.builder import TITLE_WIDTH, Anchor, Builder, Extent, Heading, ReadText
 from redraft.readers.formats import MOST_ENTRIES
 from redraft.readers.html import Walker, body_of, kinds
 from redraft.readers.markup import Archive, Element, beside, child, elements, local, page, tag, text_in, text_of, xml
-from redraft.readers.matter import Extent
 from redraft.text.sanitizer import one_line
 
 _CONTAINER = "META-INF/container.xml"

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from redraft.document import MarkKind
-from redraft.readers.builder import BREAK, Anchor, Builder, ReadText, Run, cell_text
+from redraft.readers.builder import BREAK, Anchor, Builder, Extent, ReadText, Run, cell_text
 from redraft.readers.markup import Element, child, elements, local, page, tag, text_in, text_of
-from redraft.readers.matter import Extent
 from redraft.readers.recovery import size
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count_words

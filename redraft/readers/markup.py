@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from lxml import etree, html
 
 from redraft.errors import DocumentError
-from redraft.readers.matter import Extent
+from redraft.readers.builder import Extent
 from redraft.readers.plain import decode
 from redraft.readers.recovery import RAW, Token, size, tokens, tree
 

@@ -1,4 +1,4 @@
-"""Finds front and back matter, and measures how much of a file was read."""
+"""Finds front and back matter."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import NamedTuple
 
 from redraft.document import Document, DocumentSection, Mark, Span
-from redraft.errors import DocumentError
-from redraft.readers.parts import chapters
+from redraft.readers.parts import before_chapters
 from redraft.text.sentences import ends_sentence, times_in
 from redraft.text.words import count_words
 
@@ -64,7 +62,6 @@ _END_OF_LINE = 60
 _FEWEST_ENTRIES, _FEWEST_OF_INDEX = 3, 8
 _IN_INDEX = 0.6
 _LAST_PART = 0.6
-_MOST_FRONT = 0.3
 _MOST_BEFORE, _MOST_AFTER = 15_000, 30_000
 """The farthest end of a licence notice from the beginning in characters, and the farthest start from the end.
 
@@ -77,12 +74,13 @@ def recognised(document: Document) -> Document:
     text = document.text
     around = [*_gutenberg(text)]
     inner_end = next((mark.start for mark in around if mark.end == len(text) and mark.start), len(text))
-    found = [*around, *_contents(document), *_index(text, inner_end), *_notes(document.sections)]
+    found = {*document.marks, *around, *_contents(document), *_index(text, inner_end), *_notes(document.sections)}
     if not any(mark.kind in ("page", "time") for mark in document.marks):
-        found += times_in(text)
-    told = sorted({*document.marks, *found})
-    document = replace(document, marks=tuple(told))
-    return replace(document, marks=tuple(sorted([*told, *_front(document)])))
+        found.update(times_in(text))
+    begin = max((mark.end for mark in around if not mark.start), default=0)
+    if not any(mark.kind == "front" for mark in found) and (front := before_chapters(document, begin)):
+        found.add(Mark(*front, "front"))
+    return replace(document, marks=tuple(sorted(found)))
 
 
 def _gutenberg(text: str) -> Iterator[Mark]:
@@ -219,72 +217,3 @@ def _notes(sections: Sequence[DocumentSection]) -> Iterator[Mark]:
     for one in sections:
         if _NOTES.match(one.title):
             yield Mark(*one.span, "notes")
-
-
-def _front(document: Document) -> Iterator[Mark]:
-    """Yield a mark on what precedes the first chapter, if there are several chapters and it is short."""
-    starts = [one.section.span.start for one in chapters(document)]
-    if len(starts) < 2 or any(mark.kind == "front" for mark in document.marks):
-        return
-    begin = max((mark.end for mark in document.marks if mark.kind == "gutenberg" and mark.start == 0), default=0)
-    span = Span(begin, starts[0])
-    if begin < starts[0] < begin + _MOST_FRONT * (len(document.text) - begin):
-        yield Mark(*span, "front")
-
-
-LEAST_SHARE = 0.9
-"""The least share of a file, and of each of its parts, that must be read unless a partial file is accepted."""
-_UNNOTICED, _OF_ALL = 10, 0.01
-"""Up to this many missing characters, and this share, may be a difference in counting."""
-_SMALL = 1_000
-"""A part that lacks fewer characters does not cause a file to be rejected if enough of the whole was read."""
-
-
-class Extent(NamedTuple):
-    """The number of characters of text in a part of a file, and how many of them were read or deliberately omitted."""
-
-    part: str
-    held: int
-    read: int
-
-    @property
-    def missing(self) -> int:
-        return max(0, self.held - self.read)
-
-    @property
-    def is_short(self) -> bool:
-        """Whether some of it was not read."""
-        return self.missing > min(_UNNOTICED, _OF_ALL * self.held)
-
-    @property
-    def share(self) -> float:
-        return 1 - self.missing / max(1, self.held)
-
-    @property
-    def percent(self) -> str:
-        """The share in per cent, never rounded up to 100."""
-        return f"{min(int(100 * self.share), 99 if self.missing else 100)}%"
-
-    def __str__(self) -> str:
-        return f"of {self.held:,} characters in {self.part}, {self.held - self.missing:,} were read ({self.percent})"
-
-
-def missing(parts: Sequence[Extent]) -> tuple[str, ...]:
-    """Return a sentence for each part of which text is missing."""
-    return tuple(str(one) for one in parts if one.is_short)
-
-
-def check(parts: Sequence[Extent], name: str) -> None:
-    """Raise if too little of a file was read, in total or in a part that is not small."""
-    held = sum(one.held for one in parts)
-    whole = Extent(name, held, held - sum(one.missing for one in parts))
-    lacking = [one for one in parts if one.is_short and one.share < LEAST_SHARE]
-    if not whole.is_short or (whole.share >= LEAST_SHARE and all(one.missing < _SMALL for one in lacking)):
-        return
-    worst = max(parts, key=lambda one: one.missing)
-    more = f"; in all {whole.percent} of the file" if len(parts) > 1 else ""
-    raise DocumentError(
-        f"it is damaged: {worst}{more}",
-        place=name,
-        hint="get the file again, or save it again with the program that made it; --partial reads what there is",
-    )

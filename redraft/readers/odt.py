@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from redraft.errors import DocumentError
-from redraft.readers.builder import BREAK, Builder, ReadText, cell_text
+from redraft.readers.builder import BREAK, Builder, Extent, ReadText, cell_text
 from redraft.readers.markup import (
     Archive,
     Element,
@@ -19,7 +19,6 @@ from redraft.readers.markup import (
     texts_by_name,
     xml,
 )
-from redraft.readers.matter import Extent
 from redraft.readers.recovery import size
 from redraft.text.sanitizer import one_line
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from redraft.document import Document, DocumentSection, MarkKind, Span, content_id
+from redraft.document import Document, DocumentSection, MarkKind, Span, content_id, joined
 from redraft.errors import UsageError
 from redraft.text.languages import primary
-from redraft.text.retrieval import joined
 from redraft.text.words import count_words
 
 _WORDS = (
@@ -42,6 +41,10 @@ _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 _KANJI = {sign: at for at, sign in enumerate("一二三四五六七八九十", 1)}
 
 
+_MOST_FRONT = 0.3
+"""The greatest share of a text that is taken for front matter."""
+
+
 class ChapterSection(NamedTuple):
     """A chapter and its number: the printed one, else its position."""
 
@@ -62,6 +65,13 @@ def chapters(document: Document) -> list[ChapterSection]:
             as_printed = len(set(numbers)) == len(numbers)
             return [ChapterSection(number if as_printed else at, one) for at, (one, number) in enumerate(told, 1)]
     return [ChapterSection(at, one) for at, one in enumerate(_outermost(document), 1)]
+
+
+def before_chapters(document: Document, begin: int) -> Span | None:
+    """Return what precedes the first chapter after `begin`, if there are several chapters and it is short."""
+    starts = [one.section.span.start for one in chapters(document)]
+    short = len(starts) > 1 and begin < starts[0] < begin + _MOST_FRONT * (len(document.text) - begin)
+    return Span(begin, starts[0]) if short else None
 
 
 def names_document(title: str, beside: int) -> bool:

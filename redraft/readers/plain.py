@@ -6,16 +6,17 @@ import codecs
 import io
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import NamedTuple
 
 from charset_normalizer import from_bytes
 
+from redraft.document import Document
 from redraft.errors import DocumentError
-from redraft.readers.builder import TITLE_WIDTH, Heading
+from redraft.readers.builder import Heading, ReadText
 from redraft.readers.matter import CREDIT
 from redraft.readers.parts import names_document
-from redraft.text.sanitizer import one_line
+from redraft.text.sanitizer import clean_with_notes
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -187,7 +188,30 @@ _NO_PROSE = re.compile(
 )
 
 
-def separated(text: str) -> str:
+def read_plain(data: bytes, name: str, markdown: bool = True) -> ReadText:
+    """Return the content of the text file of this name; headings are those of Markdown, or lines of plain text."""
+    raw = decode(data, name)
+    text, notes = clean_with_notes(raw.text)
+    text = text if markdown else _separated(text)
+    found = [*(_markdown_headings(text) if markdown else _plain_headings(text))]
+    headings = tuple(one for one in found if one.title)
+    title = _title_of(text, headings, markdown)
+    return ReadText(text, title, headings=headings, notes=(*raw.notes, *notes), encoding=raw.encoding)
+
+
+def read_given(document: Document, name: str) -> ReadText:
+    """Return the content of a document that was made elsewhere, with its text sanitized.
+
+    The sections are those of the Markdown headings, unless it has sections or marks and its text is as it was.
+    """
+    found = read_plain(without_nul(document.text, name).encode("utf-8", "replace"), name)
+    notes = (*document.notes, *found.notes)
+    found = replace(found, title=document.title.strip() or found.title, language=document.language, notes=notes)
+    known = (document.sections or document.marks) and found.text == document.text
+    return replace(found, sections=document.sections, marks=document.marks) if known else found
+
+
+def _separated(text: str) -> str:
     """Return a text in which each line is a paragraph, as word processors export it, with blank lines between them.
 
     Other texts are returned as they are.
@@ -198,11 +222,6 @@ def separated(text: str) -> str:
     if unwrapped < _FEW or blank * 10 > len(lines):
         return text
     return "\n\n".join(line for line in lines if line.strip())
-
-
-def headings(text: str, markdown: bool) -> list[Heading]:
-    """Return the headings of a text: those of Markdown, or separate lines of plain text."""
-    return [one for one in (_markdown_headings(text) if markdown else _plain_headings(text)) if one.title]
 
 
 def _markdown_headings(text: str) -> Iterator[Heading]:
@@ -221,37 +240,33 @@ def _atx_headings(text: str) -> Iterator[Heading]:
         bare = title.rstrip("#")
         if not bare or bare[-1] in " \t":
             title = bare
-        yield Heading(found.start(), len(found.group(1)), one_line(title, TITLE_WIDTH))
+        yield Heading(found.start(), len(found.group(1)), title.strip())
 
 
 def _setext_headings(text: str) -> Iterator[Heading]:
     for found in _SETEXT_HEADING.finditer(text):
         level = 1 if found.group(2).startswith("=") else 2
-        yield Heading(found.start(), level, one_line(found.group(1), TITLE_WIDTH))
+        yield Heading(found.start(), level, found.group(1).strip())
 
 
 def _plain_headings(text: str) -> Iterator[Heading]:
     for found in _PLAIN_HEADING.finditer(text):
-        title = one_line(found.group(1).lstrip("# \t"), TITLE_WIDTH)
+        title = found.group(1).lstrip("# \t").strip()
         yield Heading(found.start(1), 1 if _OUTER_HEADING.match(title) else 2, title)
 
 
-def title_of(text: str, found: Sequence[Heading], name: str, markdown: bool) -> str:
+def _title_of(text: str, found: Sequence[Heading], markdown: bool) -> str:
     """Return the first top-level Markdown heading, else the title in a Project Gutenberg header, else a short first
-    line of its own.
+    line of its own; empty if there is none.
 
-    The last resort is the file's name; a chapter's heading, or a line that credits the makers of the file, is not a
-    title.
+    A chapter's heading, or a line that credits the makers of the file, is not a title.
     """
     outer = [one for one in found if one.level == 1]
     if markdown and outer and outer[0] == found[0] and names_document(outer[0].title, len(outer) - 1):
         return outer[0].title
     if "Project Gutenberg" in text[:_HEADER] and (said := _GUTENBERG_TITLE.search(text[:_HEADER])):
-        return one_line(said[1], TITLE_WIDTH)
+        return said[1]
     begin = len(text) - len(text.lstrip())
-    line = _TITLE_LINE.match(text, begin)
-    first = one_line(line[1]) if line else ""
+    line = None if markdown else _TITLE_LINE.match(text, begin)
     is_heading = bool(found) and found[0].at <= begin
-    if not markdown and first and not CREDIT.match(first) and not is_heading:
-        return first
-    return one_line(Path(name).stem, TITLE_WIDTH) or name
+    return line[1] if line and not CREDIT.match(line[1]) and not is_heading else ""

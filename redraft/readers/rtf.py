@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from striprtf.striprtf import destinations, rtf_to_text
 
 from redraft.errors import DocumentError
-from redraft.readers.builder import Builder, ReadText
-from redraft.readers.matter import Extent
+from redraft.readers.builder import Builder, Extent, ReadText
 from redraft.readers.recovery import size
 
 _TITLE = re.compile(rb"\{\\title ([^{}\\]{1,200})\}")

@@ -12,6 +12,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
 
+from redraft.document import is_id
 from redraft.domain import REVIEW, Document, Evidence, Finding
 from redraft.errors import RunError, UsageError
 from redraft.fields import in_words
@@ -27,7 +28,7 @@ from redraft.text.sanitizer import clean_with_notes, one_line
 from redraft.text.word_keys import keys
 from redraft.text.words import has_words
 
-_ID, _RUN_OR_ID = re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{2,8}|[0-9a-f]{64}")
+_RUN_OR_ID = re.compile(r"[0-9a-f]{2,8}|[0-9a-f]{64}")
 
 
 Source = str | Path | Document
@@ -55,11 +56,6 @@ def document_of(store: Store, source: Sources) -> Document:
     if is_id(str(source)) and store.documents.has(str(source)):
         return store.documents.get(str(source))
     return load(source)
-
-
-def is_id(source: str) -> bool:
-    """Return whether a text may be the id of a stored document."""
-    return bool(_ID.fullmatch(source))
 
 
 def document_of_task(store: Store, task: Task) -> Document:

@@ -249,6 +249,12 @@ def languages_of(document: Document) -> str:
     return ",".join(one.strip() if primary(one) else UNKNOWN for one in told)
 
 
+def settle(document: Document, told: str = "") -> Document:
+    """Return the document with its declared language, or with the detected one where its text is clearly in another;
+    a `told` language replaces it."""
+    return with_language(replace(document, language=settled(document.language, document.text)), told or None)
+
+
 def settled(said: str, text: str) -> str:
     """Return the declared language of a document, unless its text is clearly in another one."""
     shown, own = shown_by(text), primary(said)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -192,17 +192,6 @@ LONGEST = 240
 """A single sentence that exceeds a window is one passage up to this many tokens, and is cut beyond them."""
 _LAST_SECTIONS, _AN_END = 3, 4
 """The last sections whose ends are shown of a document, and the number of passages of an end."""
-
-
-def joined(spans: Iterable[Span]) -> list[Span]:
-    """Return spans in document order, with overlapping ones joined."""
-    whole: list[Span] = []
-    for span in sorted(set(spans)):
-        if whole and span.start <= whole[-1].end:
-            whole[-1] = Span(whole[-1].start, max(whole[-1].end, span.end))
-        else:
-            whole.append(span)
-    return whole
 
 
 @dataclass(frozen=True, slots=True)

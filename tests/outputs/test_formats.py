@@ -62,7 +62,7 @@ def paper(text: str = SUMMARY, *, title: str = "The Light", quote: str = "Ines k
 
 def read(form: str, made: str | bytes) -> Document:
     data = made.encode() if isinstance(made, str) else made
-    return READERS[form](data, f"x.{form}").document(f"x.{form}", "x")  # type: ignore[index]
+    return READERS[form](data, f"x.{form}").as_document(f"x.{form}")  # type: ignore[index]
 
 
 def test_the_options_have_the_formats_that_there_are() -> None:

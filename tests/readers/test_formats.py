@@ -18,7 +18,7 @@ from tests.support import SAMPLE
 
 def read(form: str, data: bytes) -> Document:
     """A document, read in this process."""
-    return READERS[form](data, f"x.{form}").document(f"x.{form}", "x")  # type: ignore[index]
+    return READERS[form](data, f"x.{form}").as_document(f"x.{form}")  # type: ignore[index]
 
 
 @cache
@@ -280,5 +280,5 @@ def test_rtf_keeps_headings_and_puts_notes_after_their_paragraph() -> None:
 
 def test_stdin_is_told_by_its_first_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = makers.html("Salt", [("One", ["Some words."])])
-    monkeypatch.setattr("redraft.readers.documents._bytes", lambda *_: data)
+    monkeypatch.setattr("redraft.readers.documents.read_source", lambda *_: data)
     assert load("-").title == "Salt"

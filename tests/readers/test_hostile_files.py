@@ -13,9 +13,9 @@ import pytest
 from redraft.domain import Document
 from redraft.errors import DocumentError
 from redraft.readers import child, documents, markup
+from redraft.readers.builder import check
 from redraft.readers.documents import load_bytes, read_apart
 from redraft.readers.formats import too_large
-from redraft.readers.matter import check
 from redraft.readers.parts import Choice
 from redraft.readers.pdf.file import damaged_streams
 from tests.readers import makers
@@ -72,7 +72,7 @@ def test_spoiled_files_give_a_document_or_a_sentence(form: str) -> None:
     read = 0
     for seed in range(60):
         try:
-            made = child.READERS[form](spoiled(form, seed), f"a.{form}").document("a", "a")  # type: ignore[index]
+            made = child.READERS[form](spoiled(form, seed), f"a.{form}").as_document("a")  # type: ignore[index]
             assert isinstance(made, Document)
             assert all(0 <= mark.start < mark.end <= len(made.text) for mark in made.marks)
             assert all(0 <= one.span.start < one.span.end <= len(made.text) for one in made.sections)

@@ -54,7 +54,7 @@ STYLE
 
 
 def read(text: str, name: str = "a.srt") -> Document:
-    return subtitles.read(text.encode(), name).document(name, "a")
+    return subtitles.read(text.encode(), name).as_document(name)
 
 
 def times(document: Document, words: str) -> str:

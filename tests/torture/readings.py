@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from redraft.errors import DocumentError
 from redraft.readers import child
+from redraft.readers.builder import check
 from redraft.readers.formats import Format
-from redraft.readers.matter import check
 from tests.readers import makers
 
 _WORD = re.compile(r"w\d{6}")
@@ -206,7 +206,7 @@ def tried(case: Case) -> Outcome:
     began = time.process_time()
     try:
         found = child.READERS[case.form](case.data, f"a.{case.form}")
-        made = found.document("a", "a")
+        made = found.as_document("a")
         check(found.extents, f"a.{case.form}")
     except DocumentError as error:
         return Outcome("refused", "" if error.hint else "a refusal without a next step")

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from redraft.agents.fact_checker import SUPPORTED
+from redraft.document import joined
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Perspective, Span, Tree, content_id
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import statements_of
@@ -29,7 +30,7 @@ from redraft.report.history.results import Result, document_read, read_result
 from redraft.report.tables import in_csv
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.retrieval import Passages, joined
+from redraft.text.retrieval import Passages
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import tokenizer_named
 

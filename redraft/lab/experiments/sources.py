@@ -12,8 +12,7 @@ from redraft.domain import Document
 from redraft.errors import DocumentError, UsageError
 from redraft.lab.agreement.people import FileEntry, UnreadableError, entries, mapping, text_at
 from redraft.lab.experiments.data.read import LINES, SUFFIXES, examples_of, form_suffix
-from redraft.readers.documents import finished, is_readable, load, read_text
-from redraft.readers.formats import how_to_read, installed_for
+from redraft.readers.documents import finished, how_to_read, installed_for, is_readable, load, read_text
 from redraft.sources import STDIN, is_no_path
 from redraft.text.words import count_words
 

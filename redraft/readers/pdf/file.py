@@ -12,9 +12,8 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from redraft.errors import DocumentError
-from redraft.readers.builder import TITLE_WIDTH, Anchor, Builder, ReadText, Run
+from redraft.readers.builder import TITLE_WIDTH, Anchor, Builder, Extent, ReadText, Run
 from redraft.readers.formats import MOST_ENTRIES
-from redraft.readers.matter import Extent
 from redraft.readers.parts import names_document
 from redraft.readers.pdf.layout import Edges, Paragraph, PdfLine, in_order, paragraphs
 from redraft.readers.pdf.lines import PageText
