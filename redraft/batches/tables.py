@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from math import sqrt
@@ -201,7 +201,12 @@ class BatchTotals:
     """The number of items by state, code and message."""
     examples: dict[tuple[str, str, str], list[str]] = field(default_factory=dict)
 
+    texts: dict[str, list[str]] = field(default_factory=dict)
+    """The names of the items by document: those of one text are one document."""
+
     def add(self, item: BatchItem) -> None:
+        if item.document:
+            self.texts.setdefault(item.document, []).append(source_name(item.source))
         if item.error:
             which = (item.state, item.error["code"], f"{item.error['message']}; {item.error['hint']}")
             if which not in self.troubles and len(self.troubles) >= _MESSAGES:
@@ -230,6 +235,7 @@ class BatchTotals:
         tables += [self._figures()] if self.figures else []
         tables += [self._goals()] if self.goals else []
         tables += [self._troubles()] if self.troubles else []
+        tables += [_alike(same)] if (same := [names for names in self.texts.values() if len(names) > 1]) else []
         return Report("batch", f"Batch {standing.name}", (_line(standing),), {}, tuple(tables), ())
 
     def _figures(self) -> Table:
@@ -264,6 +270,12 @@ class BatchTotals:
         columns = ("state", "code", "items", "such as", "which says")
         basis = "The message of each is in `redraft batch results`."
         return Table("troubles", "What went wrong", "By state and message.", basis, columns, rows)
+
+
+def _alike(same: Sequence[Sequence[str]]) -> Table:
+    rows = tuple((len(names), ", ".join(names[:NAMED])) for names in same[:_EXAMPLES])
+    basis = "What was answered for one of them is not asked again for another."
+    return Table("alike", "The same text", "Documents with the same text.", basis, ("items", "such as"), rows)
 
 
 def report_on(store: Store, standing: BatchStanding) -> Report:

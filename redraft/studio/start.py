@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
 from starlette.datastructures import FormData, UploadFile
@@ -169,13 +169,22 @@ async def wanted_from(request: Request, sent: Sent, model: type[RunBody] = Batch
     found += [await read(request, document_named, key) for key in keys]
     if asked.text is not None:
         found.append(await off_loop(finished, Document.from_text(asked.text, asked.title)))
-    documents = tuple({one.id: one for one in found}.values())
+    documents, same = _told_apart(found)
     if not documents:
         raise UsageError("no document was given", hint="give a file, or choose a document")
     if len(documents) > _MOST_DOCUMENTS:
         hint = "redraft batch takes larger sets"
         raise UsageError(f"{len(documents):,} documents are too many here: at most {_MOST_DOCUMENTS}", hint=hint)
-    return WantedRuns(asked, documents, left_out)
+    return WantedRuns(asked, documents, left_out + same)
+
+
+def _told_apart(found: Sequence[Document]) -> tuple[tuple[Document, ...], tuple[str, ...]]:
+    """Return the first document of each text, and sentences that name the others."""
+    first: dict[str, Document] = {}
+    names = {id(one): PurePath(one.source).name or one_line(one.title) for one in found}
+    others = [one for one in found if first.setdefault(one.id, one) is not one]
+    said = (f"{names[id(one)]} has the same text as {names[id(first[one.id])]}" for one in others)
+    return tuple(first.values()), tuple(said)
 
 
 def _several() -> UsageError:

@@ -58,6 +58,16 @@ def test_the_final_comparison_of_refined_drafts_can_be_left_out(command: Inside)
 
 
 @pytest.mark.slow
+def test_files_with_the_same_text_are_named_once_with_both_names(command: Inside, tmp_path: Path) -> None:
+    (tmp_path / "in" / "copy.md").write_bytes((tmp_path / "in" / "light-1.md").read_bytes())
+    asked = ("batch", "in", "-m", "extractive", "-w", "40", "--workers", "1")
+    told = command.run(*asked).out
+    assert told.count("the same text: copy.md, light-1.md\n") == 1
+    tables = {one["name"]: one["rows"] for one in command.run(*asked, "--json").json["tables"]}
+    assert tables["alike"] == [{"items": 2, "such as": "copy.md, light-1.md"}]
+
+
+@pytest.mark.slow
 def test_a_batch_from_its_plan_to_its_results(command: Inside, server: ChatServer, tmp_path: Path) -> None:
     planned = command.run("batch", "in", *_OPTIONS, "--dry-run", "--json").json
     told = {row["what"]: row["all documents"] for row in planned["rows"]}

@@ -65,10 +65,13 @@ def ended(client: httpx.Client, name: str) -> dict[str, Any]:
 
 
 def test_several_files_are_a_batch_with_one_plan(client: httpx.Client) -> None:
+    kind, (_, *content) = report("first")
     files = [report("first"), report("second"), ("file", ("x.png", b"\x89PNG", "image/png"))]
+    files.append((kind, ("copy.md", *content)))
     page = client.post("/runs/new", data={"words": "40", "name": "two/reports"}, files=files).text
     assert "Plan for 2 documents" in page
     assert "Left out: x.png: .png files cannot be read" in page
+    assert "Left out: copy.md has the same text as first.md" in page
     assert "Start the batch" in page
     started = client.post("/runs/start", data={"kept": kept_from(page)})
     assert started.headers["location"] == "/batches/two-reports"
@@ -78,9 +81,10 @@ def test_several_files_are_a_batch_with_one_plan(client: httpx.Client) -> None:
     assert names == ["first.md", "second.md"]
     assert ">two-reports<" in client.get("/batches").text
     shown = client.get("/batches/two-reports").text
-    assert "2 of 2 documents done; 1 file was left out" in shown
+    assert "2 of 2 documents done; 2 files were left out" in shown
     assert "Left out: <bdi>x.png: .png files cannot be read" in shown
     assert "x.png" in done["left_out"][0]
+    assert done["left_out"][1:] == ["copy.md has the same text as first.md"]
     unnamed = client.post("/api/batches", files=files[:2], data={"words": "45"}).json()["batch"]
     assert '<h1 dir="auto">first.md, second.md</h1>' in client.get(f"/batches/{unnamed}").text
     again = client.post("/api/batches", files=files[:2], data={"words": "40", "name": "two/reports"})

@@ -122,7 +122,7 @@ def finish(store: Store, standing: BatchStanding, *, as_json: bool, quiet: bool)
 
 
 def _outcome(standing: BatchStanding, report: Report) -> Iterator[str]:
-    """Yield a batch's documents, the mean of each score with its goal, and its failures."""
+    """Yield a batch's documents, the mean of each score with its goal, its failures, and what has the same text."""
     yield report.about[0]
     rows = {table.name: table.records for table in report.tables}
     goals = {str(one["goal"]): f", goal met by {one['met']} of {standing.counts.done}" for one in rows.get("goals", ())}
@@ -133,10 +133,10 @@ def _outcome(standing: BatchStanding, report: Report) -> Iterator[str]:
             break
         mean, least, most = (_mean(one[key]) for key in ("mean", "least", "most"))
         yield f"{name} {mean} on average ({least} to {most}){goals.get(name.partition(' ')[0], '')}"
-    for one in rows.get("troubles", ()):
+    for one in (*rows.get("troubles", ()), *rows.get("alike", ())):
         unnamed = int(str(one["items"])) - NAMED
-        more = f" (and {unnamed:,} more)" if unnamed > 0 else ""
-        yield f"{one['state']}: {one['such as']}{more}: {one['which says']}"
+        named = f"{one['such as']}{f' (and {unnamed:,} more)' if unnamed > 0 else ''}"
+        yield f"{one['state']}: {named}: {one['which says']}" if "state" in one else f"the same text: {named}"
 
 
 def _mean(value: Cell) -> str:
