@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
-from pydantic import ConfigDict, Field, PlainSerializer, TypeAdapter, computed_field
+from pydantic import BeforeValidator, ConfigDict, Field, PlainSerializer, TypeAdapter, computed_field
 from pydantic.dataclasses import dataclass as record
 from typing_extensions import TypedDict
 
@@ -266,10 +266,6 @@ WHOLE = "the whole document"
 """`Finding.read` starts with this where the whole document was read."""
 
 
-def _counted(said_by: tuple[int, int] | None) -> dict[str, int] | None:
-    return {"judges": said_by[0], "of": said_by[1]} if said_by else None
-
-
 @record(frozen=True, slots=True, config=DEFERRED)
 class Finding:
     """One fault of a draft, precise enough to act on. The explanation is an instruction in redraft's own words, which
@@ -287,7 +283,11 @@ class Finding:
     expected: str = ""
     """What the document says, or how it contradicts the draft."""
     evidence: Evidence | None = None
-    said_by: Annotated[tuple[int, int] | None, PlainSerializer(_counted, when_used="json")] = None
+    said_by: Annotated[
+        tuple[int, int] | None,
+        PlainSerializer(lambda it: it and {"judges": it[0], "of": it[1]}, when_used="json"),
+        BeforeValidator(lambda it: tuple(it.values()) if isinstance(it, dict) else it),
+    ] = None
     """How many judges agree, and how many gave a verdict; None where a single judge decided."""
     read: str = ""
     """What was read of the document for it: "the whole document (22,479 tokens)" or "14 passages"."""

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from redraft.batches.tables import Stage as BatchStage
 from redraft.domain import Piece, ReviewQuestion
-from redraft.report.dossier.contents import FindingEntry, SentenceEntry
+from redraft.report.dossier.contents import FindingHistory, SentenceEntry
 from redraft.report.entry import Entry, Line
 from redraft.report.history.answers import AnswerCitation, NumberedSentence
 from redraft.report.history.summaries import RunSummary
@@ -60,7 +60,7 @@ class SentenceEvidence(BaseModel):
     """A sentence with its sources, and findings with their evidence."""
 
     sentence: SentenceEntry | None
-    findings: tuple[FindingEntry, ...]
+    findings: tuple[FindingHistory, ...]
 
 
 class Pieces(BaseModel):

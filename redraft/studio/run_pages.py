@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from pydantic_core import to_jsonable_python
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -161,8 +160,7 @@ def _dossier_page(store: Store, status: Status, read_only: bool, others: Sequenc
     # Here each call shows its prompt and its reply.
     left_out = tuple(one for one in dossier.left_out if not one.startswith(PROMPTS_ELSEWHERE))
     dossier = in_page_words(dossier.model_copy(update={"left_out": left_out}), status.shown_names)
-    said = {one.finding: to_jsonable_python(one) for one in run_views.opinions_of(store, status.run).opinions}
-    findings = {one.number: {"id": one.id, "opinion": said.get(one.id)} for one in dossier.findings}
+    said = run_views.opinions_of(store, status.run).model_dump(mode="json")
     return template("studio/run.html").render(
         **view(dossier),
         assets=None,
@@ -170,9 +168,9 @@ def _dossier_page(store: Store, status: Status, read_only: bool, others: Sequenc
         here="runs",
         read_only=read_only,
         run=status,
-        said=bool(said),
+        said=bool(said["opinions"]),
         others=others,
-        opinions=packed({"run": status.run, "read_only": read_only, "findings": findings}),
+        opinions=packed({"run": status.run, "read_only": read_only, **said}),
     )
 
 

@@ -225,7 +225,7 @@ def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> 
             raise NoSuchThing(f"the summary has no sentence {sentence}", hint=f"it has {len(dossier.sentences)}")
         return SentenceEvidence(sentence=one, findings=tuple(f for f in dossier.findings if f.number in one.findings))
     wanted = (finding or "").removeprefix("f")
-    found = [f for f in dossier.findings if finding == f.id or wanted == str(f.number)]
+    found = [f for f in dossier.findings if finding == f.finding.id or wanted == str(f.number)]
     if not found:
         raise NoSuchThing(f"there is no finding {finding!r}", hint=f"there are {len(dossier.findings)}")
     about = next((each for each in dossier.sentences if each.number == found[0].sentence), None)

@@ -38,10 +38,12 @@ def test_every_offset_leads_to_the_words_that_it_is_said_to_lead_to(dossier: Dos
     assert text is not None
     assert summary is not None
     places = [source.place for one in dossier.sentences for source in one.sources]
-    places += [one.evidence for one in dossier.findings if one.evidence]
     places += [one.place for one in dossier.items if one.place]
     assert len(places) > 20
     assert all(one_line(text[place.start : place.end]) == place.text for place in places)
+    quoted = [one.finding.evidence for one in dossier.findings if one.finding.evidence]
+    assert quoted
+    assert all(text[slice(*one.span)] == one.text for one in quoted if one.span)
     assert all(one_line(summary[one.start : one.end]) == one.text for one in dossier.sentences)
 
 
@@ -111,7 +113,7 @@ def test_findings_about_a_sentence_stand_beside_it(dossier: Dossier) -> None:
     about = {one.number for one in dossier.findings if one.state == "open" and one.sentence is not None}
     assert beside == about
     texts = {one.number: one.text for one in dossier.sentences}
-    assert all(texts[one.sentence] == one.about for one in dossier.findings if one.sentence)
+    assert all(texts[one.sentence] == one_line(one.finding.sentence) for one in dossier.findings if one.sentence)
 
 
 def test_the_key_facts_are_those_that_the_summary_is_judged_by(dossier: Dossier) -> None:
@@ -229,4 +231,4 @@ def test_a_run_that_made_no_summary_is_refused_in_a_sentence(tmp_path: Path) -> 
 
 def test_it_comes_back_from_its_json_as_it_was(dossier: Dossier) -> None:
     assert Dossier.model_validate_json(dossier.model_dump_json()) == dossier
-    assert json.loads(dossier.model_dump_json())["format"] == 1
+    assert json.loads(dossier.model_dump_json())["format"] == 2

@@ -135,12 +135,13 @@ def test_addresses_lead_to_a_sentence_a_finding_and_a_place(page: Any, exported:
     one = traced(dossier)
     opened(page, exported.page, f"#s{one.number}")
     assert page.locator(f"#s{one.number}.chosen").count() == 1
-    finding = next(one for one in dossier.findings if one.evidence and one.state == "open")
+    finding = next(one for one in dossier.findings if one.finding.place and one.state == "open")
     page.evaluate(f"location.hash = '#f{finding.number}'")
     page.wait_for_selector(f"#f{finding.number}.chosen")
-    assert finding.evidence is not None
+    assert finding.finding.evidence is not None
+    assert finding.finding.evidence.span is not None
     assert dossier.document.text is not None
-    assert page.evaluate(LIT, "here") == [dossier.document.text[finding.evidence.start : finding.evidence.end]]
+    assert page.evaluate(LIT, "here") == [dossier.document.text[slice(*finding.finding.evidence.span)]]
     start = one.sources[0].place.start
     page.goto("about:blank")
     opened(page, exported.page, f"#c{start}")

@@ -215,7 +215,7 @@ def test_a_draft_is_forked_with_a_request_and_its_cost_shown_first(page: Any, cl
     page.click("button:has-text('Start')")
     made = run_shown(page)
     assert at_rest(client, made)["parent"] == run
-    asked = {one["explanation"] for one in client.get(f"/api/runs/{made}/dossier").json()["findings"]}
+    asked = {one["finding"]["explanation"] for one in client.get(f"/api/runs/{made}/dossier").json()["findings"]}
     assert {"Name the auditor.", "Say how it ends."} <= asked
 
 

@@ -78,7 +78,7 @@ def test_evidence_of_a_sentence_and_of_a_finding(client: httpx.Client, refined: 
     assert of_sentence.sentence == dossier.sentences[0]
     assert of_sentence.sentence.sources
     finding = dossier.findings[-1]
-    for name in (finding.id, str(finding.number)):
+    for name in (finding.finding.id, str(finding.number)):
         found = SentenceEvidence.model_validate(
             client.get(f"/api/runs/{refined}/evidence", params={"finding": name}).json()
         )
@@ -243,7 +243,7 @@ def test_an_opinion_is_kept_shown_withdrawn_and_exported(client: httpx.Client, t
     at_rest(client, run)
     findings = client.get(f"/api/runs/{run}/dossier").json()["findings"]
     assert findings, "there is something to have an opinion on"
-    key = findings[0]["id"]
+    key = findings[0]["finding"]["id"]
     address = f"/api/runs/{run}/opinions"
     kept = client.post(address, json={"finding": key, "agrees": True, "note": "=HYPERLINK(1)"}).json()["opinions"]
     assert [(one["finding"], one["agrees"], one["note"]) for one in kept] == [(key, True, "=HYPERLINK(1)")]

@@ -234,7 +234,7 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
     assert len(rounds) == 2
     told = client.get(f"/api/runs/{run}/dossier").json()
     by_number = {one["number"]: one for one in told["findings"]}
-    mended = [by_number[number]["explanation"] for number in rounds[1]["findings"]]
+    mended = [by_number[number]["finding"]["explanation"] for number in rounds[1]["findings"]]
     assert "Name the auditor." in mended
     assert len(mended) == first, "one was dropped, and one came from the person"
     page.goto(f"{at.url}/runs/{run}/review")

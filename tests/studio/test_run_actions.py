@@ -89,7 +89,7 @@ def test_a_run_is_refined_with_a_request_of_ones_own_after_its_cost_is_shown(
     assert at_rest(client, run)["parent"] == refined
     told = client.get(f"/api/runs/{run}/dossier").json()
     assert told["run"]["refinement"]["goals"] == {"coverage": 0.9}
-    asked = {one["explanation"] for one in told["findings"]}
+    asked = {one["finding"]["explanation"] for one in told["findings"]}
     assert {"Name the auditor.", "Say how it ends."} <= asked
 
 
@@ -226,8 +226,8 @@ def test_a_request_without_goals_has_none_and_one_that_was_not_met_stays_open(cl
     assert at_rest(client, run)["status"] == "done"
     dossier = client.get(f"/api/runs/{run}/dossier").json()
     assert dossier["run"]["refinement"]["goals"] == {}
-    [asked] = [one for one in dossier["findings"] if one["metric"] == "review"]
-    assert (asked["state"], asked["explanation"]) == ("open", "Say how it ends.")
+    [asked] = [one for one in dossier["findings"] if one["finding"]["metric"] == "review"]
+    assert (asked["state"], asked["finding"]["explanation"]) == ("open", "Say how it ends.")
     page = client.get(f"/runs/{run}").text
     assert '<p dir="auto">Request not met: “Say how it ends.” in revision 1: ' in page
     assert "your request was not met</span>." in page.partition('class="verdict-line"')[2].partition("</p>")[0]

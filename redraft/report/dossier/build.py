@@ -4,8 +4,9 @@ reads, except for storing links between texts that were not traced before.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import asdict, replace
 from datetime import datetime
 
 from redraft.domain import REVIEW, Document, Evaluation, Finding, KeyFact, KeyFacts, Pack, Parent, Span, record_json
@@ -18,7 +19,7 @@ from redraft.report.dossier.contents import (
     ChapterEntry,
     DocumentEntry,
     Dossier,
-    FindingEntry,
+    FindingHistory,
     FindingOutcome,
     JudgedItem,
     KeyFactEntry,
@@ -53,49 +54,54 @@ from redraft.text.words import count, count_words
 _ORDER: tuple[State, ...] = ("open", "fixed", "set aside")
 
 
-@dataclass(slots=True)
-class _FindingHistory:
-    """A finding, and the rounds where it came up."""
-
-    finding: Finding
-    rounds: list[int] = field(default_factory=list)
-    aimed: list[FindingOutcome] = field(default_factory=list)
-
-
 class FindingRecord:
     """The findings of a run, numbered: those that apply to the result first, in the order of its sentences."""
 
-    def __init__(self, trace: RunTrace, numbers: Mapping[str, int], places: Places) -> None:
-        """`numbers` are the numbers of the result's sentences, by their text."""
+    def __init__(self, trace: RunTrace, sentences: Mapping[str, int]) -> None:
+        """`sentences` are the numbers of the result's sentences, by their text."""
         self._trace = trace
-        self._sentences = numbers
-        self._places = places
         self._result = next((turn for turn in trace.rounds if turn.draft.id == trace.run.draft), None)
         self._line = _line_of_descent(trace, self._result)
-        known = self._gathered()
-        ordered = sorted(known.values(), key=lambda one: (_ORDER.index(self._state(one)), self._about(one) or 10**9))
-        self.numbers = {one.finding.id: number for number, one in enumerate(ordered, 1)}
-        self.entries = tuple(self._entry(one) for one in ordered)
+        found: dict[str, Finding] = {}
+        rounds, aimed = defaultdict[str, set[int]](set), defaultdict[str, list[FindingOutcome]](list)
+        for turn in trace.rounds:
+            found |= {one.id: one for one in turn.findings if one.id not in found}
+            for one in turn.findings:
+                rounds[one.id].add(turn.round.number)
+            for finding, outcome in self._outcomes(turn):
+                found.setdefault(finding.id, finding)
+                aimed[finding.id].append(outcome)
+        known = [
+            FindingHistory(
+                number=0,
+                finding=one,
+                sentence=sentences.get(one_line(one.sentence)) if one.sentence else None,
+                rounds=tuple(sorted(rounds[one.id])),
+                aimed=tuple(aimed[one.id]),
+                state=self._state(one, rounds[one.id], aimed[one.id]),
+            )
+            for one in found.values()
+        ]
+        known.sort(key=lambda one: (_ORDER.index(one.state), one.sentence or 10**9))
+        self.entries = tuple(one.model_copy(update={"number": number}) for number, one in enumerate(known, 1))
+        self.numbers = {one.finding.id: one.number for one in self.entries}
 
     def numbered(self, findings: Sequence[Finding]) -> tuple[int, ...]:
         """Return the numbers of findings."""
         return tuple(sorted({self.numbers[one.id] for one in findings if one.id in self.numbers}))
 
-    def _gathered(self) -> dict[str, _FindingHistory]:
-        known: dict[str, _FindingHistory] = {}
-        by_draft = {turn.draft.id: turn for turn in self._trace.rounds}
-        for turn in self._trace.rounds:
-            for finding in turn.findings:
-                known.setdefault(finding.id, _FindingHistory(finding)).rounds.append(turn.round.number)
-            base = by_draft.get(turn.round.base or "")
-            if base is None:
-                continue
-            answers = _answers(difference(base, turn))
-            for finding in turn.to_fix:
-                one = known.setdefault(finding.id, _FindingHistory(finding))
-                said = {one.finding: one for one in turn.round.answers}.get(finding.id)
-                change = answers.get(finding.id)
-                outcome = FindingOutcome(
+    def _outcomes(self, turn: Turn) -> Iterator[tuple[Finding, FindingOutcome]]:
+        """Yield the findings that a round was to fix, and what became of them."""
+        base = next((one for one in self._trace.rounds if one.draft.id == turn.round.base), None)
+        if base is None:
+            return
+        answers = _answers(difference(base, turn))
+        told = {one.finding: one for one in turn.round.answers}
+        for finding in turn.to_fix:
+            said, change = told.get(finding.id), answers.get(finding.id)
+            yield (
+                finding,
+                FindingOutcome(
                     round=turn.round.number,
                     taken=turn.round.accepted,
                     gone=finding.id in answers,
@@ -103,40 +109,17 @@ class FindingRecord:
                     after=change.after if change else "",
                     became=said.became if said else "",
                     words=said.said if said else "",
-                )
-                one.aimed.append(outcome)
-        for one in known.values():
-            one.rounds = sorted(set(one.rounds))
-        return known
+                ),
+            )
 
-    def _state(self, one: _FindingHistory) -> State:
-        tried = [outcome for outcome in one.aimed if outcome.round in self._line]
-        came_up = any(number in self._line for number in one.rounds)
+    def _state(self, finding: Finding, rounds: Set[int], aimed: Sequence[FindingOutcome]) -> State:
+        tried = [outcome for outcome in aimed if outcome.round in self._line]
+        came_up = not self._line.isdisjoint(rounds)
         # No metric looks for a request again: it is met only if an accepted round tried it, and did not leave it.
-        unmet = one.finding.metric == REVIEW and came_up and (not tried or tried[-1].became == "left")
-        if self._result is None or self._result.round.number in one.rounds or unmet:
+        unmet = finding.metric == REVIEW and came_up and (not tried or tried[-1].became == "left")
+        if self._result is None or self._result.round.number in rounds or unmet:
             return "open"
         return "fixed" if came_up else "set aside"
-
-    def _about(self, one: _FindingHistory) -> int | None:
-        """Return the number of the sentence it is about; None if that is not in the result."""
-        return self._sentences.get(one_line(one.finding.sentence)) if one.finding.sentence else None
-
-    def _entry(self, one: _FindingHistory) -> FindingEntry:
-        finding = one.finding
-        evidence = finding.evidence
-        return FindingEntry.of(
-            finding,
-            number=self.numbers[finding.id],
-            sentence=self._about(one),
-            about=finding.sentence,
-            evidence=self._places.at(evidence.span) if evidence else None,
-            said=evidence.text if evidence else "",
-            judges=f"{finding.said_by[0]} of {finding.said_by[1]} judges" if finding.said_by else "",
-            rounds=tuple(one.rounds),
-            aimed=tuple(one.aimed),
-            state=self._state(one),
-        )
 
 
 def _line_of_descent(trace: RunTrace, result: Turn | None) -> set[int]:
@@ -166,7 +149,7 @@ def sentence_numbers(lineage: Lineage) -> dict[str, int]:
     return found
 
 
-def sentences(lineage: Lineage, places: Places, findings: Sequence[FindingEntry]) -> Iterator[SentenceEntry]:
+def sentences(lineage: Lineage, places: Places, findings: Sequence[FindingHistory]) -> Iterator[SentenceEntry]:
     """Yield each sentence of a draft."""
     about: dict[int, list[int]] = {}
     for finding in findings:
@@ -436,7 +419,7 @@ def _put_together(
     store: Store, trace: RunTrace, document: Document, lineage: Lineage | None, *, source: bool
 ) -> Dossier:
     result, places = trace.result, Places(document)
-    record = FindingRecord(trace, sentence_numbers(lineage) if lineage else {}, places)
+    record = FindingRecord(trace, sentence_numbers(lineage) if lineage else {})
     told = tuple(sentences(lineage, places, record.entries)) if lineage else ()
     return Dossier(
         holds=_holds(document, source=source),
@@ -531,7 +514,7 @@ def _withdrawn(turn: Turn) -> Iterator[Withdrawn]:
             yield Withdrawn(metric=name, judge=str(gone.get("by", "")), **said)
 
 
-def _left_out(result: Result, findings: tuple[FindingEntry, ...], *, source: bool) -> Iterator[str]:
+def _left_out(result: Result, findings: tuple[FindingHistory, ...], *, source: bool) -> Iterator[str]:
     """Yield what is missing that a reader could not otherwise know of."""
     if not source:
         yield "The document's text was left out on request. Cited passages are quoted."
@@ -549,6 +532,6 @@ def _left_out(result: Result, findings: tuple[FindingEntry, ...], *, source: boo
             yield f"Missing from the basis of {metric}: {scrubbed(one)}"
     for number in result.lost:
         yield f"The model returned no revision in round {number}."
-    if adrift := sum(1 for one in findings if one.sentence is None and one.about and one.state == "open"):
+    if adrift := sum(1 for one in findings if one.sentence is None and one.finding.sentence and one.state == "open"):
         yield f"{count(adrift, 'finding')} about a sentence that is not in the summary word for word."
     yield f"{PROMPTS_ELSEWHERE}: `redraft trace {result.run.id} --calls`"

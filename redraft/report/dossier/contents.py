@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, ConfigDict
 
-from redraft.domain import Document, Lookup, Span
+from redraft.domain import Document, Finding, Lookup, Span
 from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedDict, ScrubbedLine
 from redraft.report.history.lineage import Stop
 from redraft.report.history.requests import RequestOutcome, count_unmet
@@ -21,7 +21,7 @@ from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sanitizer import one_line, scrubbed
 from redraft.text.words import rounded, spaced
 
-FORMAT = 1
+FORMAT = 2
 State = Literal["open", "fixed", "set aside"]
 """The state of a finding. `open`: it applies to the result, or is a request that the reviser left; `fixed`: it no
 longer applies; `set aside`: it was about a draft that was rejected."""
@@ -94,31 +94,14 @@ class FindingOutcome(DossierModel):
     """The document's words for which it was kept, or the reason why it was left."""
 
 
-class FindingEntry(DossierModel):
-    """A finding, from any round."""
+class FindingHistory(DossierModel):
+    """A finding, from any round, and what became of it."""
 
     number: int
-    id: str
-    metric: str
-    kind: str
-    task: str
-    explanation: str
+    finding: Finding
     sentence: int | None
     """The number of the sentence of the summary that it is about; None if something is missing, or if the sentence is
     in another draft."""
-    about: Line
-    """The text of that sentence; empty if something is missing."""
-    question: Line
-    found: Line
-    expected: Line
-    evidence: PlaceEntry | None
-    """None if there is no evidence, or only a text whose place is unknown."""
-    said: Line
-    """The text of the evidence."""
-    judges: str
-    """How many judges agree on it, if several were asked."""
-    probability: float | None
-    """The probability that there is no such fault, where the judge gives one."""
     rounds: tuple[int, ...]
     """The rounds in whose drafts it was found."""
     aimed: tuple[FindingOutcome, ...]
@@ -394,7 +377,7 @@ class Dossier(DossierModel):
     summary: str | None
     words: int
     sentences: tuple[SentenceEntry, ...]
-    findings: tuple[FindingEntry, ...]
+    findings: tuple[FindingHistory, ...]
     scores: tuple[Score, ...]
     rounds: tuple[RoundEntry, ...]
     compared: str = ""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from redraft.domain import REVIEW, Finding, PointAnswer, Round, computed
+from pydantic.dataclasses import dataclass as record
+
+from redraft.domain import DEFERRED, REVIEW, Finding, PointAnswer, Round, computed
 from redraft.store.store import Store
 from redraft.text.sanitizer import one_line
 from redraft.text.words import count
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True, config=DEFERRED)
 class RequestOutcome:
     """The outcome of a person's request in the last revision that tried it."""
 

@@ -12,10 +12,10 @@ from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
+from redraft.domain import Finding
 from redraft.report.dossier.contents import (
     CallEntry,
     Dossier,
-    FindingEntry,
     KeyFactEntry,
     KeyFactTree,
     SentenceEntry,
@@ -136,12 +136,12 @@ def stage(prompt: str) -> str:
     return _STAGE_OF.get(prompt, "Judging")
 
 
-def kind(finding: FindingEntry) -> str:
+def kind(finding: Finding) -> str:
     """Return `lost` for something missing in the summary, `wrong` for an error in it."""
-    return "lost" if finding.sentence is None and not finding.about else "wrong"
+    return "wrong" if finding.sentence else "lost"
 
 
-def sign(finding: FindingEntry) -> str:
+def sign(finding: Finding) -> str:
     """Return a sign for the kind of a finding, in addition to its colour."""
     return "○" if kind(finding) == "lost" else "✗"
 
@@ -193,6 +193,7 @@ FILTERS: dict[str, Callable[..., str]] = {"many": count} | {
     for one in (
         score,
         spaced,
+        one_line,
         shortened,
         opening,
         capitalized,
@@ -287,11 +288,6 @@ def page_data(dossier: Dossier) -> dict[str, Any]:
         "sections": [[one["start"], one["level"], one["title"]] for one in dossier.document.sections],
         "sentences": {
             one.number: [[source.place.start, source.place.end] for source in one.sources] for one in dossier.sentences
-        },
-        "findings": {
-            one.number: [one.evidence.start, one.evidence.end, kind(one), one.sentence or 0]
-            for one in dossier.findings
-            if one.evidence is not None and one.state == "open"
         },
         "items": [
             [one.place.start, one.place.end, one.value]

@@ -22,8 +22,7 @@ export class Reading {
     const links = Object.entries(this.data.sentences).flatMap(([number, spans]) => spans.map(([start, end]) => ({ sentence: Number(number), start, end })));
     this.links = links;
     this.pane = new Pane(text, this.data.text, this.data.sections, links);
-    const findings = Object.values(this.data.findings);
-    const of = (kind) => findings.filter((one) => one[2] === kind).map(([start, end]) => [start, end]);
+    const of = (kind) => [...this.root.querySelectorAll(`.finding.${kind}[data-start]`)].map(placeOf);
     const marks = { used: links.map((one) => [one.start, one.end]), lost: of("lost"), wrong: of("wrong") };
     const length = this.pane.offsets.characters(this.data.text.length);
     this.map = new Minimap(map, this.pane, length, marks);
@@ -173,11 +172,11 @@ export class Reading {
     element.classList.add("chosen");
     this.view("notes");
     reveal(element, "start");
-    const place = this.data.findings[number];
-    if (place && this.pane) {
-      this.light("here", [[place[0], place[1]]]);
-      this.map.point([[place[0], place[1]]]);
-      this.pane.show(place[0], place[1]);
+    if (element.dataset.start && this.pane) {
+      const place = placeOf(element);
+      this.light("here", [place]);
+      this.map.point([place]);
+      this.pane.show(...place);
     }
     uncover(element);
     if (!keep) remember(`#f${number}`);
@@ -214,6 +213,11 @@ export class Reading {
     if (found[1] === "c") this.goTo(number, Number(found[3] ?? number), { keep: true });
     this.root.scrollIntoView();
   }
+}
+
+/** The place in the document that an element names. */
+function placeOf(element) {
+  return [Number(element.dataset.start), Number(element.dataset.end)];
 }
 
 /** Bring an element into view within what scrolls around it, and leave the page where it is. */

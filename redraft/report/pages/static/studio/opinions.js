@@ -3,9 +3,9 @@ import { unpacked } from "../packed.js";
 import { element, say } from "./say.js";
 
 const known = await unpacked("opinions");
-for (const [number, { id, opinion }] of Object.entries(known.findings)) {
-  const card = document.getElementById(`f${number}`);
-  if (card && (opinion || !known.read_only)) card.append(known.read_only ? shown(opinion) : asked(number, id, opinion));
+for (const card of document.querySelectorAll("[data-finding]")) {
+  const id = card.dataset.finding, opinion = known.opinions.find((one) => one.finding === id) ?? null;
+  if (opinion || !known.read_only) card.append(known.read_only ? shown(opinion) : asked(card.id.slice(1), id, opinion));
 }
 document.documentElement.dataset.opinions = "yes";
 
