@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
-from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -25,7 +24,7 @@ from redraft.readers.parts import Choice, chosen
 from redraft.readers.plain import decode, read_given, read_plain
 from redraft.sources import STDIN, path_of, read_source
 from redraft.text.languages import own_language, primary, settle
-from redraft.text.sanitizer import clean_with_notes, one_line
+from redraft.text.sanitizer import CleanText, clean_with_notes, one_line
 
 # The child uses our module search path, not the current directory.
 _START = (
@@ -129,13 +128,6 @@ def read_installed(name: str, data: bytes, file: str) -> Document:
     return made
 
 
-class CleanText(NamedTuple):
-    """A text that is not a document, and sentences about what was removed or could not be read."""
-
-    text: str
-    notes: tuple[str, ...]
-
-
 def load(
     source: str | Path, *, max_bytes: int | None = None, wanted: Choice | None = None, partial: bool = False
 ) -> Document:
@@ -150,19 +142,20 @@ def load(
     source = str(source)
     wanted = wanted or Choice()
     wanted = replace(wanted, partial=True) if partial else wanted
-    data, name = _contents(source, max_bytes, "redraft.Document.from_text(text, title=...)")
-    return load_bytes(data, name, wanted=wanted, form=format_of(data) if source == STDIN else None)
+    data, name, form = _contents(source, max_bytes, "redraft.Document.from_text(text, title=...)")
+    return load_bytes(data, name, wanted=wanted, form=form)
 
 
-def _contents(source: str, max_bytes: int | None, instead: str) -> tuple[bytes, str]:
-    """Return the bytes and the name of a file that can be read, or of standard input."""
+def _contents(source: str, max_bytes: int | None, instead: str) -> tuple[bytes, str, Format | None]:
+    """Return the bytes of a file that can be read, and its name; or standard input, with its format."""
     readable = is_readable(source)
     path = path_of(source, instead)
     if not readable:
         raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint=how_to_read())
     if source == STDIN:
-        return read_source(None, source, max_bytes), "stdin"
-    return read_source(path, source, max_bytes), path.name
+        data = read_source(None, source, max_bytes)
+        return data, "stdin", format_of(data)
+    return read_source(path, source, max_bytes), path.name, None
 
 
 def load_bytes(data: bytes, name: str, *, wanted: Choice | None = None, form: Format | None = None) -> Document:
@@ -191,7 +184,8 @@ def load_bytes(data: bytes, name: str, *, wanted: Choice | None = None, form: Fo
 
 def read_text(source: str | Path) -> CleanText:
     """Return the text at `source`, read like a document and stripped; it may be empty."""
-    return text_in(*_contents(str(source), None, "the id that `await session.add(text)` returns"))
+    data, name, _ = _contents(str(source), None, "the id that `await session.add(text)` returns")
+    return text_in(data, name)
 
 
 def text_in(data: bytes, name: str) -> CleanText:
@@ -236,7 +230,7 @@ def load_all(sources: Sequence[str | Path], *, wanted: Choice | None = None) -> 
     documents: list[Document] = []
     for one in sources:
         document = load(one, wanted=wanted)
-        documents.append(document)
+        documents = [*documents, document]
     return together(documents)
 
 

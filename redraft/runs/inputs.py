@@ -17,14 +17,14 @@ from redraft.domain import REVIEW, Document, Evidence, Finding
 from redraft.errors import RunError, UsageError
 from redraft.fields import in_words
 from redraft.graphs.state import Task
-from redraft.readers.documents import CleanText, check_sources, finished, is_readable, load, read_text, together
+from redraft.readers.documents import check_sources, finished, is_readable, load, read_text, together
 from redraft.report.history.results import document_read
 from redraft.sources import MOST_BYTES, STDIN, is_no_path, read_file, read_stdin
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.languages import language_of
 from redraft.text.quotes import locate
-from redraft.text.sanitizer import clean_with_notes, one_line
+from redraft.text.sanitizer import CleanText, clean_with_notes, one_line
 from redraft.text.word_keys import keys
 from redraft.text.words import has_words
 
@@ -103,7 +103,7 @@ def summary_of(store: Store, source: str | Path) -> CleanText:
     found = clean_with_notes(source)
     if not has_words(found.text):
         raise UsageError("summary has no words", hint="give its text, its path, or the id of a text")
-    return CleanText(found.text.strip(), tuple(found.notes))
+    return CleanText(found.text.strip(), found.notes)
 
 
 def _is_file_name(source: str) -> bool:

@@ -29,8 +29,8 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _BLOCK = 1_000_000
 
 
-class CleanupResult(NamedTuple):
-    """A sanitized text, and notes on what was removed."""
+class CleanText(NamedTuple):
+    """A sanitized text, and sentences about what was removed from it or could not be read."""
 
     text: str
     notes: tuple[str, ...]
@@ -41,7 +41,7 @@ def clean(text: str) -> str:
     return clean_with_notes(text).text
 
 
-def clean_with_notes(text: str) -> CleanupResult:
+def clean_with_notes(text: str) -> CleanText:
     """Return the text as `clean` does, with notes on what was removed."""
     notes = []
     if "\x1b" in text:
@@ -59,7 +59,7 @@ def clean_with_notes(text: str) -> CleanupResult:
     if spaces:
         became = "control character became a space" if spaces == 1 else "control characters became spaces"
         notes.append(f"{spaces:,} {became}")
-    return CleanupResult(text, tuple(notes))
+    return CleanText(text, tuple(notes))
 
 
 def one_line(text: str, width: int = 0, *, middle: bool = False) -> str:
