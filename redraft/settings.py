@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
@@ -84,6 +85,10 @@ def writes(model: str) -> bool:
 # What makes no difference to what is asked, or shows in the prompts' hashes, or in what is read.
 _NO_MATTER = {"chosen", "prompts", "key_env", "replies", "reasoning_tokens", "price", "source_language"}
 _LANGUAGES = r"^(([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?(,|$))*$"
+
+
+def _hashed(material: list[object]) -> str:
+    return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
 
 class DraftConfig(Settings):
@@ -212,13 +217,16 @@ class DraftConfig(Settings):
         """Return the strategy for the summary itself; summaries of chapters are always merged."""
         return MERGING if self.by_chapter else self.strategy
 
-    def identity(self, document: str, tokenizer: str, prompt_hashes: dict[str, str]) -> str:
-        """Return the identity: equal for two runs exactly if they ask the same of the same text."""
+    def identity(
+        self, document: str, tokenizer: str, prompt_hashes: dict[str, str], asked: Sequence[object] = ()
+    ) -> str:
+        """Return the identity: equal for two runs exactly if they ask the same of the same text. `asked` is what is
+        asked of the draft."""
         # Runs from before there were targets keep their identity.
         unset = {"words_as"} if self.words_as == "limit" else set()
         kept = self.model_dump(mode="json", exclude=_NO_MATTER | unset)
-        material = [kept, document, tokenizer, prompt_hashes]
-        return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
+        drafted = _hashed([kept, document, tokenizer, prompt_hashes])
+        return _hashed([drafted, *asked]) if asked else drafted
 
 
 class JudgeConfig(Settings):

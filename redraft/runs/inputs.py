@@ -209,11 +209,6 @@ def handed_over(findings: Sequence[Finding], document: Document, summary: str) -
     told = f" {' '.join(keys(summary, language))} "
     settled: dict[str, Finding] = {}
     for number, one in enumerate(findings, 1):
-        if not isinstance(one, Finding):
-            raise UsageError(
-                f"finding {number} is {one!r:.80}, which is not a redraft.Finding",
-                hint="pass findings such as those of `result.findings` or `redraft.read_losses`",
-            )
         if one.sentence and f" {' '.join(keys(one.sentence, language))} " not in told:
             said = f"finding {number} is about a sentence that is not in the summary"
             raise UsageError(f"{said}: {one_line(one.sentence, 80)!r}", hint="give findings on this summary")

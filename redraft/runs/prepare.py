@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -116,6 +114,14 @@ class RunSpec:
     config: Mapping[str, Any] = field(default_factory=dict)
     """Callbacks, tags and metadata for LangChain."""
 
+    def __post_init__(self) -> None:
+        for number, one in enumerate(self.findings, 1):
+            if not isinstance(one, Finding):
+                raise UsageError(
+                    f"finding {number} is {one!r:.80}, which is not a redraft.Finding",
+                    hint="pass findings such as those of `result.findings` or `redraft.read_losses`",
+                )
+
     @property
     def judging(self) -> JudgeConfig | None:
         """Return the judging settings, if drafts are judged."""
@@ -131,13 +137,11 @@ class RunSpec:
         drafted = isinstance(self.purpose, Evaluate | Refine | Ask)
         return evaluators(self.purpose.judging, encoder, self.own) if drafted and self.purpose.judging else ()
 
-    def identity(self, of_settings: str) -> str:
-        """Return the identity of a run: that of its settings, extended by judging and refinement where there are
-        any."""
+    def asks(self) -> list[object]:
+        """Return what it asks beyond its draft, as part of the identity of a run; empty if nothing is judged."""
         if self.judging is None:
-            return of_settings
-        material = [
-            of_settings,
+            return []
+        return [
             self.purpose.kind,
             self.judging.asks(),
             self.refinement.asks() if self.refinement else None,
@@ -145,7 +149,6 @@ class RunSpec:
             *([content_id(self.other)] if self.other is not None else []),
             *([[asdict(one) for one in self.findings]] if self.findings else []),
         ]
-        return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
     def settled(self, settings: DraftConfig) -> DraftConfig:
         """Return the settings, with strategy `given` where no draft is made; raises where no strategy can draft."""
@@ -202,7 +205,7 @@ def identify(document: Document, settings: DraftConfig, order: RunSpec, model: M
         read = _read(document, settings, model, order.given)
     used = prompts_used(read.book, read.settings, order.purpose, order.own, order.prompts)
     hashes = {name: one.hash for name, one in used.items()}
-    return order.identity(read.settings.identity(read_as(document), read.tokenizer.name, hashes))
+    return read.settings.identity(read_as(document), read.tokenizer.name, hashes, order.asks())
 
 
 def _read(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> _Reading:
@@ -324,12 +327,13 @@ def with_calibrations(order: RunSpec, settings: DraftConfig, store: Store) -> Ru
 def record(prepared: PreparedDocument, order: RunSpec, limits: Limits, store: Store) -> Run:
     """Store the document, its chunks and the new run, with the draft that is given."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
+    asked = order.asks()
     used = prompts_used(prepared.book, settings, order.purpose, order.own, order.prompts)
     hashes = {name: one.hash for name, one in used.items()}
     findings = handed_over(order.findings, document, order.given or "")
     run = Run(
         id=new_run_id(),
-        identity=order.identity(settings.identity(prepared.read_as, tokenizer, hashes)),
+        identity=settings.identity(prepared.read_as, tokenizer, hashes, asked),
         document=document.id,
         settings=settings,
         limits=limits,

@@ -122,24 +122,21 @@ class _Chunker:
 
     def run(self, start: int) -> list[Chunk]:
         chunks: list[Chunk] = []
+        allowed, before = self.budget, len(self.text) + 1
         while start < len(self.text):
-            end = self.cut(start, self.budget)
-            if self._is_exact(start) and self._is_exact(end):
-                tokens = self.meter.tokens(start, end)
+            end = self.cut(start, allowed)
+            if end >= before:
+                end = start + max(1, (before - start) // 2)
+            exact = self._is_exact(start) and self._is_exact(end)
+            tokens = self.meter.tokens(start, end) if exact else self.tokenizer.count(self.text[start:end])
+            over = 0 if exact else tokens - self.budget - self.rest
+            if over > 0 and end > start + 1:
+                # Counted by itself it does not fit: once more, shorter.
+                allowed, before = allowed - over, end
             else:
-                end, tokens = self._fit(start, end)
-            chunks.append(Chunk(len(chunks), Span(start, end), tokens))
-            start = end
+                chunks.append(Chunk(len(chunks), Span(start, end), tokens))
+                start, allowed, before = end, self.budget, len(self.text) + 1
         return chunks
-
-    def _fit(self, start: int, end: int) -> tuple[int, int]:
-        """Shorten a chunk without exact ends so that it fits, and count it."""
-        allowed, most = self.budget, self.budget + self.rest
-        while (tokens := self.tokenizer.count(self.text[start:end])) > most and end > start + 1:
-            allowed -= tokens - most
-            shorter = self.cut(start, allowed)
-            end = shorter if shorter < end else start + max(1, (end - start) // 2)
-        return end, tokens
 
     def cut(self, start: int, allowed: int) -> int:
         """Return where a chunk from `start` with `allowed` tokens ends."""
