@@ -28,7 +28,7 @@ from redraft.studio.contracts import (
     ResumeBody,
     WantedItems,
 )
-from redraft.studio.endpoints import Endpoint, NoSuchThing, query_of, typed
+from redraft.studio.endpoints import Endpoint, NoSuchThing, is_by_page, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM
 from redraft.studio.form import on_page
 from redraft.studio.run_actions import KINDS, FileKind, file_of, saved_as
@@ -57,7 +57,7 @@ def at_work(request: Request) -> frozenset[str]:
 
 async def listed(request: Request) -> BatchList:
     """Return all batches."""
-    return await read(request, batches.listed, at_work(request))
+    return await read(request, partial(batches.listed, by_page=is_by_page(request)), at_work(request))
 
 
 async def start(request: Request) -> BatchStatus | Response:
@@ -65,17 +65,22 @@ async def start(request: Request) -> BatchStatus | Response:
     wanted, context = await wanted_of(request, BatchStart), context_of(request)
     if isinstance(wanted.asked, BatchStart) and wanted.asked.dry_run:
         return typed(await plan_of_batch(context, wanted))
-    return await read(request, batches.status_of, await begun_batch(context, wanted), at_work(request))
+    return await _status(request, await begun_batch(context, wanted))
 
 
 async def status(request: Request) -> BatchStatus:
     """Return the status of a batch."""
-    return await read(request, batches.status_of, named(request), at_work(request))
+    return await _status(request, named(request))
+
+
+async def _status(request: Request, name: str) -> BatchStatus:
+    return await read(request, partial(batches.status_of, by_page=is_by_page(request)), name, at_work(request))
 
 
 async def items(request: Request) -> ItemList:
     """Return a page of the documents of a batch."""
-    return await read(request, batches.items, named(request), query_of(request, WantedItems))
+    shown = partial(batches.items, by_page=is_by_page(request))
+    return await read(request, shown, named(request), query_of(request, WantedItems))
 
 
 async def ordered(request: Request, order: BatchOrder) -> None:
@@ -83,7 +88,8 @@ async def ordered(request: Request, order: BatchOrder) -> None:
     name, work = named(request), work_of(request)
     standing = await read(request, batches.known, name)
     if order not in batches.orders(standing, at_work(request)):
-        raise RunError(f"batch {name!r:.80} is {standing.status}: there is nothing to {order}", hint="reload its page")
+        hint = f"GET /api/batches/{name} shows its status"
+        raise RunError(f"batch {name!r:.80} is {standing.status}: there is nothing to {order}", hint=hint)
     if order == "resume":
         await work.resume_batch(name, await limit_asked(request))
     else:

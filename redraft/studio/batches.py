@@ -43,6 +43,7 @@ _PAUSE = 1.0
 _USUAL = DraftConfig().model_dump(include={"model", "strategy", "words"})
 _MOST_KEPT = 16
 _MOST_NAMED = 3
+_API = "/api/batches"
 _OPENING = 60
 _MADE = re.compile(r"[0-9a-f]{8}")
 SHOWN_AT_ONCE = 1000
@@ -54,21 +55,21 @@ def known(store: Store, name: str) -> BatchStanding:
     try:
         return standing_of(store, name)
     except RunError as error:
-        raise NoSuchThing(f"there is no batch {name!r:.80}", hint="/batches lists them") from error
+        raise NoSuchThing(f"there is no batch {name!r:.80}", hint="GET /api/batches lists them") from error
 
 
-def listed(store: Store, at_work: frozenset[str]) -> BatchList:
-    """Return all batches."""
+def listed(store: Store, at_work: frozenset[str], *, by_page: bool = True) -> BatchList:
+    """Return all batches, with errors as pages or as the API tell them."""
     found = (standing_of(store, one.name) for one in store.batches.all())
-    return BatchList(batches=tuple(_status(store, one, at_work) for one in found))
+    return BatchList(batches=tuple(_status(store, one, at_work, by_page=by_page) for one in found))
 
 
-def status_of(store: Store, name: str, at_work: frozenset[str]) -> BatchStatus:
-    """Return the status of a batch."""
-    return _status(store, known(store, name), at_work)
+def status_of(store: Store, name: str, at_work: frozenset[str], *, by_page: bool = True) -> BatchStatus:
+    """Return the status of a batch, with its error as pages or as the API tell it."""
+    return _status(store, known(store, name), at_work, by_page=by_page)
 
 
-def _status(store: Store, standing: BatchStanding, at_work: frozenset[str]) -> BatchStatus:
+def _status(store: Store, standing: BatchStanding, at_work: frozenset[str], *, by_page: bool) -> BatchStatus:
     batch = standing.batch
     # Settings from another version of redraft are shown as far as this version knows them.
     settings = {**_USUAL, **(batch.asked.get("settings") or {})}
@@ -81,7 +82,7 @@ def _status(store: Store, standing: BatchStanding, at_work: frozenset[str]) -> B
         items=standing.counts,
         a_minute=pace.a_minute if pace else None,
         seconds_left=pace.seconds_left if pace else None,
-        error=error_on_page(batch.error),
+        error=error_on_page(batch.error, "" if by_page else f"{_API}/{batch.name}"),
         model=settings["model"],
         shown_name=shown_name(settings["model"], settings.get("base_url")),
         strategy=settings["strategy"],
@@ -109,7 +110,7 @@ def orders(standing: BatchStanding, at_work: frozenset[str]) -> tuple[BatchOrder
     return tuple(found)
 
 
-def items(store: Store, name: str, wanted: WantedItems) -> ItemList:
+def items(store: Store, name: str, wanted: WantedItems, *, by_page: bool = True) -> ItemList:
     """Return a page of the documents of a batch. Only these are read."""
     known(store, name)
     total = store.batches.how_many(name, wanted.state, wanted.q)
@@ -117,7 +118,9 @@ def items(store: Store, name: str, wanted: WantedItems) -> ItemList:
     page = min(wanted.page, pages)
     found = store.batches.some(name, wanted.state, wanted.q, (page - 1) * wanted.per, wanted.per)
     names = Counter(source_name(item.source) for item in found)
-    rows = tuple(_row(store, item, is_named_alone=names[source_name(item.source)] == 1) for item in found)
+    rows = tuple(
+        _row(store, item, is_named_alone=names[source_name(item.source)] == 1, by_page=by_page) for item in found
+    )
     metrics = tuple(dict.fromkeys(metric for row in rows for metric in row.scores))
     return ItemList(rows=rows, total=total, page=page, pages=pages, metrics=metrics)
 
@@ -146,7 +149,7 @@ def _apart(store: Store, item: BatchItemRow) -> str:
     return f"{count(count_words(text), 'word')}: {one_line(text, _OPENING)}" if text else ""
 
 
-def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True) -> ItemRow:
+def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True, by_page: bool = True) -> ItemRow:
     run = store.runs.get(item.run) if item.run else None
     draft = store.runs.draft(run.draft) if run and run.draft else None
     used = store.calls.totals(run.id) if run else None
@@ -162,7 +165,7 @@ def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True) -> It
         self_check=bool(run and self_checked(run)),
         calls=used.calls if used else None,
         cost_usd=used.cost_usd if used else None,
-        error=error_on_page(item.error),
+        error=error_on_page(item.error, "" if by_page else f"{_API}/{item.batch}"),
     )
 
 

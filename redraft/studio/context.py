@@ -281,6 +281,6 @@ def found_run(store: Store, key: str) -> Run:
     if len(known) != 1:
         raise NoSuchRun(
             f"{'more than one run has' if known else 'no run has'} an id that starts with {key!r}",
-            hint="/runs lists them",
+            hint="GET /api/runs lists them",
         )
     return store.runs.get(known[0])

@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -20,7 +21,7 @@ from redraft.errors import RedraftError
 from redraft.fields import checked, complaint
 from redraft.report.pages.assets import styles, template
 from redraft.store.connection import off_loop
-from redraft.studio.form import on_page
+from redraft.studio.form import in_api, on_page
 
 _log = logging.getLogger("redraft")
 _STATUS = {
@@ -95,12 +96,23 @@ def is_for_programs(path: str) -> bool:
     return path == "/api" or path.startswith("/api/")
 
 
+def is_by_page(request: Request) -> bool:
+    """Return whether a page of the studio asks, or a browser for one, and no program."""
+    return not is_for_programs(request.url.path) or request.headers.get("sec-fetch-site") == "same-origin"
+
+
+def _wording(request: Request) -> Callable[[str], str] | None:
+    """Return how a reply words settings and next steps; None for the words of Python."""
+    if is_by_page(request):
+        return on_page
+    address = request.url.path.split("/")[:4]
+    return partial(in_api, address="/".join(address)) if address[2:3] in (["batches"], ["experiments"]) else None
+
+
 async def refused(request: Request, error: Exception) -> Response:
     """Return the reply to a request that failed: JSON for the API, a page of the studio for browsers."""
-    programs = is_for_programs(request.url.path)
-    by_page = not programs or request.headers.get("sec-fetch-site") == "same-origin"
-    status, problem = problem_of(error, on_page if by_page else None)
-    if programs:
+    status, problem = problem_of(error, _wording(request))
+    if is_for_programs(request.url.path):
         return refusal(request.url.path, status, problem)
     known = {"here": "", "read_only": request.app.state.context.config.read_only, "sheet": ""}
     return HTMLResponse(template(_PROBLEM).render(status=status, problem=problem, **known), status)

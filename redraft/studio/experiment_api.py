@@ -26,7 +26,7 @@ from redraft.sources import MOST_BYTES, read_file
 from redraft.store.connection import off_loop
 from redraft.studio.context import context_of, work_of
 from redraft.studio.contracts import ExperimentDetails, ExperimentLine, ExperimentList, TableEntry
-from redraft.studio.endpoints import Endpoint, NoSuchThing, typed
+from redraft.studio.endpoints import Endpoint, NoSuchThing, is_by_page, typed
 from redraft.studio.experiment_orders import ExperimentPlan, ExperimentStart, plan_asked, plan_table
 from redraft.studio.experiment_work import (
     ORDER,
@@ -97,7 +97,8 @@ async def progress(request: Request) -> ExperimentProgress:
     """Return the progress of an experiment that was started in a studio."""
     context, name = context_of(request), request.path_params["name"]
     order = await off_loop(ordered, context.config.results, name)
-    return progress_of(name, order, context.work.experiments.job(name) if context.work else None)
+    job = context.work.experiments.job(name) if context.work else None
+    return progress_of(name, order, job, "" if is_by_page(request) else f"/api/experiments/{name}")
 
 
 async def stop(request: Request) -> ExperimentProgress:
@@ -185,7 +186,7 @@ def experiment_details(rows: RunRows, folder: Path, work: ExperimentWork | None,
     runs = tuple(known[run] for run in (_runs_in(files) if files else ()) if run in known)[:_MOST_RUNS]
     runs = runs or rows.listed(RunFilter(experiment=name, per=_MOST_RUNS)).rows
     if not runs and files is None:
-        raise NoSuchThing(f"there is no experiment {name!r}", hint="/experiments lists them")
+        raise NoSuchThing(f"there is no experiment {name!r}", hint="GET /api/experiments lists them")
     tables, settings = _tables(files) if files else ((), {})
     order, job = order_in(files) if files else None, work.job(name) if work else None
     return ExperimentDetails(
@@ -205,7 +206,7 @@ def ordered(folder: Path, name: str) -> ExperimentOrder:
     found = _folders(folder).get(name)
     order = order_in(found) if found else None
     if order is None:
-        raise NoSuchThing(f"no experiment {name!r} was started in a studio", hint="/experiments lists them")
+        raise NoSuchThing(f"no experiment {name!r} was started in a studio", hint="GET /api/experiments lists them")
     return order
 
 

@@ -207,7 +207,7 @@ def _corpus(store: Store, asked: ExperimentBody, files: tuple[tuple[bytes, str],
         items = store.batches.some(asked.from_batch, "", "", 0, _MOST_DOCUMENTS)
         found.append((asked.from_batch, Corpus([store.documents.get(one.document) for one in items if one.document])))
         if not items:
-            raise UsageError(f"no batch {asked.from_batch!r} has documents", hint="/batches lists them")
+            raise UsageError(f"no batch {asked.from_batch!r} has documents", hint="GET /api/batches lists them")
     found += [(Path(name).stem, documents_in_file(content, name)) for content, name in files]
     documents = {one.id: one for _, some in found for one in some.documents}
     if not documents:

@@ -38,7 +38,7 @@ _HINT = "name another folder with --experiments"
 _NAME = re.compile(r"[^a-z0-9]+")
 _OPEN = {
     "code": UNDECIDED,
-    "message": "the judge could not decide: see the table of failures below",
+    "message": "the judge could not decide: see the table of failures",
     "hint": "run it again with another judge, or without the metric; the same judge would answer the same",
 }
 _TAKEN = frozenset({"new", "compare", "change", "start"})
@@ -165,8 +165,8 @@ class ExperimentJob:
         elif not isinstance(event, StageStarted):
             self.calls.note(event)
 
-    def progress(self) -> ExperimentProgress:
-        """Return the progress."""
+    def progress(self, address: str = "") -> ExperimentProgress:
+        """Return the progress, with an error as pages tell it, or the API at an `address`."""
         calls, end = self.calls, self.ended or time.monotonic()
         return ExperimentProgress(
             name=self.name,
@@ -179,7 +179,7 @@ class ExperimentJob:
             cost_usd=calls.cost_usd,
             seconds=end - self.began,
             log=tuple(self.log),
-            error=error_on_page(self.order.error),
+            error=error_on_page(self.order.error, address),
         )
 
 
@@ -223,7 +223,7 @@ class ExperimentWork:
         """Stop an experiment, and wait until it has stopped."""
         job = self._jobs.get(name)
         if job is None or not job.is_running:
-            raise RunError(f"experiment {name} is not running", hint="reload its page")
+            raise RunError(f"experiment {name} is not running", hint=f"GET /api/experiments/{name} shows its status")
         job.stop()
         job.join()
 
@@ -259,11 +259,10 @@ def status_in(order: ExperimentOrder, job: ExperimentJob | None) -> State:
     return "interrupted" if order.status == "running" and (job is None or not job.is_running) else order.status
 
 
-def progress_of(name: str, order: ExperimentOrder, job: ExperimentJob | None) -> ExperimentProgress:
-    """Return the progress of an experiment, even if it ran before the studio was started."""
+def progress_of(name: str, order: ExperimentOrder, job: ExperimentJob | None, address: str = "") -> ExperimentProgress:
+    """Return the progress of an experiment, as `ExperimentJob` does, even if it ran before the studio was started."""
     if job is not None:
-        return job.progress()
+        return job.progress(address)
     known: dict[str, Any] = dict.fromkeys(("done", "of", "calls", "cached", "failed", "seconds"), 0)
-    return ExperimentProgress(
-        name=name, status=status_in(order, None), cost_usd=None, log=(), error=error_on_page(order.error), **known
-    )
+    error = error_on_page(order.error, address)
+    return ExperimentProgress(name=name, status=status_in(order, None), cost_usd=None, log=(), error=error, **known)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType, UnionType
 from typing import Any, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
@@ -74,9 +74,22 @@ _SENTENCES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] =
         lambda found: f"the limit of {dollars(float(found[1]), exact=True)}",
     ),
     (re.compile(r"(?:the run )?with a higher (?:--max-cost|`Limits\.max_cost`)"), lambda _: "with a higher limit"),
+    (re.compile(r"GET /api(/\w+) lists them"), lambda found: f"{found[1]} lists them"),
+    (re.compile(r"GET /api/\S+ shows its status"), lambda _: "reload its page"),
     (re.compile(r" \(set TIKTOKEN_CACHE_DIR[^)]*\)"), lambda _: ""),
     (re.compile(r"(, or )?context_tokens in its own table \[models\.NAME\]"), lambda one: "" if one[1] else _WINDOW),
 )
+_TO_RESUME = re.compile(
+    r"`redraft (?:batch )?resume[^`]*`(?: the run\b| it\b)?|\bredraft resume [0-9a-f]{8}\b"
+    r"|`await session\.resume\([^`]*`|\b[Rr]esume (?:the run|it)\b|\b[Rr]epeat the command(?: that started the batch)?"
+)
+_SET_HIGHER = re.compile(r"with a higher (?:--|`Limits\.)max[-_](cost|calls)`?")
+_CALLS_OF_API = {
+    **dict.fromkeys(("show", "trace", "runs"), "GET /api/runs"),
+    **{name: f"GET /api/{name}s" for name in ("batch", "experiment", "pack")},
+    "models": "GET /api/models",
+}
+"""What the API has instead of a command."""
 V = TypeVar("V", bound=BaseModel)
 _COST = "Stop before it costs more than"
 _CALLS = "Limit of calls"
@@ -232,9 +245,22 @@ def _begun_by(label: str, names: Mapping[str, str]) -> list[str]:
     return [name for name in names if f"{label}, ".startswith((f"{name}, ", f"{name}: ", f"{name} ("))]
 
 
-def error_on_page(error: Mapping[str, str] | None) -> dict[str, str] | None:
-    """Return a stored error as the pages show it."""
-    return {name: on_page(scrubbed(str(value))) for name, value in error.items()} if error else None
+def error_on_page(error: Mapping[str, str] | None, address: str = "") -> dict[str, str] | None:
+    """Return a stored error as the pages show it, or as the API tells it of what has an `address` there."""
+    worded = partial(in_api, address=address) if address else on_page
+    return {name: worded(scrubbed(str(value))) for name, value in error.items()} if error else None
+
+
+def in_api(text: str, address: str) -> str:
+    """Return a message of a batch or an experiment with the fields and the calls of the API."""
+    text = _TO_RESUME.sub(f"POST {address}/resume", _SET_HIGHER.sub(r"with a higher `max_\1`", text))
+    text = _COMMAND.sub(lambda found: _CALLS_OF_API.get((found["verb"] or "").split(" ")[0], found[0]), text)
+    return _SETTING.sub(_field, text)
+
+
+def _field(found: re.Match[str]) -> str:
+    name = (found["option"] or found["name"] or found["field"]).replace("-", "_")
+    return f"`{name}`" + (f" {found['value']}" if found["value"] else "")
 
 
 def results_on_page(found: Results, names: Mapping[str, str]) -> Results:

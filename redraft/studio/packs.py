@@ -33,7 +33,7 @@ def pack_named(store: Store, key: str) -> Pack:
     try:
         return store.packs.get(key)
     except StoreError as error:
-        raise NoSuchThing(error.message, hint="/packs lists them") from error
+        raise NoSuchThing(error.message, hint="GET /api/packs lists them") from error
 
 
 def keyfacts_named(store: Store, key: str) -> KeyFacts:
@@ -41,7 +41,7 @@ def keyfacts_named(store: Store, key: str) -> KeyFacts:
     try:
         return store.keyfacts.get(key)
     except (StoreError, RunError) as error:
-        raise NoSuchThing(error.message, hint="/packs lists them") from error
+        raise NoSuchThing(error.message, hint="GET /api/packs lists them") from error
 
 
 def contents(store: Store, key: str) -> dict[str, Any]:

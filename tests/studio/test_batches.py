@@ -257,6 +257,10 @@ def test_what_there_is_not_is_said(client: httpx.Client) -> None:
     refused = client.post("/api/batches/reports/pause")
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "run")
     assert "is done" in refused.json()["error"]["message"]
+    assert refused.json()["error"]["hint"] == "GET /api/batches/reports shows its status"
+    assert reply.json()["error"]["hint"] == "GET /api/batches lists them"
+    asked_by_page = client.get("/api/batches/gone", headers={"sec-fetch-site": "same-origin"}).json()
+    assert asked_by_page["error"]["hint"] == "/batches lists them"
     assert "<h1" in client.get("/batches/gone").text
 
 

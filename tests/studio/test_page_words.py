@@ -11,7 +11,7 @@ from redraft.lab.experiments.experiment import AGAIN, table
 from redraft.report.dossier.comparison.contents import ComparedRuns
 from redraft.report.history.summaries import shown_names
 from redraft.settings import DraftConfig, JudgeConfig
-from redraft.studio.form import groups, in_page_words, on_page
+from redraft.studio.form import groups, in_api, in_page_words, on_page
 from tests.studio.served import Served, at_rest, begin, chapter, served
 
 
@@ -38,10 +38,29 @@ from tests.studio.served import Served, at_rest, begin, chapter, served
         ("judges.0: must be text", "Judge (0): must be text"),
         ("chapters.txt: it is empty", "chapters.txt: it is empty"),
         ("an en--dash, x=3 and redraft itself stay", "an en--dash, x=3 and redraft itself stay"),
+        ("GET /api/batches lists them", "/batches lists them"),
+        ("GET /api/batches/mine shows its status", "reload its page"),
     ],
 )
 def test_settings_and_next_steps_are_worded_as_pages_have_them(said: str, shown: str) -> None:
     assert on_page(said) == shown
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("resume the run with a higher --max-cost", "POST /api/batches/b/resume with a higher `max_cost`"),
+        ("resume the run with a higher `Limits.max_calls`", "POST /api/batches/b/resume with a higher `max_calls`"),
+        ("limits=Limits(max_calls=3) is used up", "`max_calls` 3 is used up"),
+        ("free some space, then `redraft resume` the run", "free some space, then POST /api/batches/b/resume"),
+        ("Repeat the command to try it again", "POST /api/batches/b/resume to try it again"),
+        ("use --chunk-tokens 1,024 or more", "use `chunk_tokens` 1,024 or more"),
+        ("`redraft models` lists them", "GET /api/models lists them"),
+        ("give a file that contains text", "give a file that contains text"),
+    ],
+)
+def test_errors_of_a_batch_name_fields_and_calls_of_the_api(said: str, told: str) -> None:
+    assert in_api(said, "/api/batches/b") == told
 
 
 def test_a_name_for_people_that_has_another_models_name_in_it_is_not_changed_again() -> None:

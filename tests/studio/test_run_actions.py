@@ -360,6 +360,9 @@ def test_so_is_a_batch(tmp_path: Path) -> None:
                 return bool(client.get(f"/api{address}").json()["status"] == status)
 
             until(lambda: stands("stopped"))
+            error = client.get(f"/api{address}").json()["error"]
+            assert "that may exceed `max_cost` 0.02" in error["message"]
+            assert error["hint"] == f"POST /api{address}/resume with a higher `max_cost`"
             page = client.get(address).text
             assert "Resume with a higher limit" in page
             assert "<code>redraft" not in page
