@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from redraft.domain import Document, Span
+from redraft.errors import DocumentError
 from redraft.readers.child import READERS
 from redraft.readers.documents import load
 from redraft.text.places import pages_of, place_of
@@ -282,3 +285,26 @@ def test_stdin_is_told_by_its_first_bytes(tmp_path: Path, monkeypatch: pytest.Mo
     data = makers.html("Salt", [("One", ["Some words."])])
     monkeypatch.setattr("redraft.readers.documents.read_source", lambda *_: data)
     assert load("-").title == "Salt"
+
+
+def test_an_empty_page_on_stdin_is_refused_like_an_empty_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "redraft.readers.documents.read_source", lambda *_: b"<!doctype html><html><body></body></html>"
+    )
+    with pytest.raises(DocumentError, match="the document is empty") as caught:
+        load("-")
+    assert caught.value.place == "stdin"
+
+
+def test_titles_are_one_line_in_every_part_of_a_document(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(f"# Of\tsalt\u00a0 and\x07light\n\nWords.\n\n## {'far ' * 60}\n\nMore.\n", "utf-8")
+    found = load(path)
+    assert found.title == "Of salt and light"
+    assert [one.title for one in found.sections] == [found.title, f"{'far ' * 29}far…"]
+
+
+@pytest.mark.slow
+def test_the_reading_process_starts_without_the_libraries_of_judges() -> None:
+    heavy = "import redraft.readers.child, sys; print(*{'numpy', 'openai', 'langgraph', 'nltk'} & {*sys.modules})"
+    assert subprocess.run([sys.executable, "-c", heavy], capture_output=True, text=True, check=True).stdout == "\n"
