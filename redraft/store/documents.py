@@ -1,4 +1,4 @@
-"""Documents and drafts."""
+"""Documents and their chunks, the parents of texts, and the chapters and candidates of a run."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from redraft.document import Mark
-from redraft.domain import Chunk, Document, DocumentSection, Parent, Piece, Span, content_id
+from redraft.domain import Chunk, Document, DocumentSection, Parent, Span, content_id
 from redraft.errors import StoreError
 from redraft.settings import Chunking
-from redraft.store.connection import Raw, Repository, Row, insert, json_text, record_in, storable, upsert, values_of
+from redraft.store.connection import Raw, Repository, insert, record_in, storable, upsert, values_of
 
 
 def now() -> str:
@@ -157,20 +157,6 @@ def _counted(tokenizer: str, until: int | None, chunking: Chunking) -> str:
     return counted if chunking == "fixed" else f"{counted}, {chunking}"
 
 
-def put_parents(raw: Raw, run: str, child: str, parents: Sequence[Parent]) -> None:
-    """Store the parents of a piece or a draft, replacing earlier ones, within the transaction that stores it."""
-    drop_parents(raw, run, [child])
-    raw.executemany(
-        "INSERT INTO parents VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        [(run, child, at, one.kind, one.node, one.text, *one.span) for at, one in enumerate(parents)],
-    )
-
-
-def drop_parents(raw: Raw, run: str, children: Sequence[str]) -> None:
-    """Delete the parents of texts that are about to be written again."""
-    raw.executemany("DELETE FROM parents WHERE run = ? AND child = ?", [(run, child) for child in children])
-
-
 class Ancestry(Repository):
     """The recorded parents of texts, and the computed links between texts and their parents."""
 
@@ -211,24 +197,6 @@ class Ancestry(Repository):
             return
         statement = upsert("embeddings", ("document", "cut", "weights"), "vectors")
         self._write(statement, (document, cut, weights, vectors))
-
-
-def piece_in(row: Row) -> Piece:
-    """Return the partial summary in a row."""
-    return record_in(Piece, row, index=row["idx"], text=row["body"], limit=row["word_limit"])
-
-
-def put_draft(
-    raw: Raw, run: str, round_: int, node: str, text: str, words: int, notes: Sequence[str], parents: Sequence[Parent]
-) -> str:
-    """Store a draft with its parents; return its id."""
-    key = f"{run}-{round_}-{content_id(node + text)[:8]}"
-    raw.execute(
-        "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET notes = excluded.notes",
-        (key, run, round_, node, put_text(raw, text), words, json_text(list(notes)), now()),
-    )
-    put_parents(raw, run, key, parents)
-    return key
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,12 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
-from redraft.domain import Draft, Gap, Parent, Piece
+from redraft.domain import Draft, Gap, Parent, Piece, content_id
 from redraft.errors import RunError
 from redraft.settings import SUMMARIZE, DraftConfig, JudgeConfig, Limits, Purpose, RefineConfig, purpose_of
 from redraft.store.connection import (
     Connection,
+    Raw,
     Repository,
     Row,
     insert,
@@ -27,7 +28,7 @@ from redraft.store.connection import (
     upsert,
     values_of,
 )
-from redraft.store.documents import drop_parents, now, piece_in, put_draft, put_parents, put_text
+from redraft.store.documents import now, put_text
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 """A `stopped` run used up its budget, a `waiting` one needs an answer from a person. All but `done` can be resumed."""
@@ -242,7 +243,7 @@ class Runs(Repository):
     ) -> str:
         """Store a draft and make it the run's result. The same draft is stored once, with the latest notes."""
         with self._connection.writing_beside() as raw:
-            key = put_draft(raw, run, round_, node, text, words, notes, parents)
+            key = _put_draft(raw, run, round_, node, text, words, notes, parents)
             raw.execute("UPDATE runs SET draft = ?, updated = ? WHERE id = ?", (key, now(), run))
         return key
 
@@ -258,7 +259,7 @@ class Runs(Repository):
     ) -> str:
         """Store a draft that is not the run's result, or not yet."""
         with self._connection.writing_beside() as raw:
-            return put_draft(raw, run, round_, node, text, words, notes, parents)
+            return _put_draft(raw, run, round_, node, text, words, notes, parents)
 
     def choose_draft(self, run: str, key: str) -> None:
         """Make a draft the run's result."""
@@ -288,8 +289,8 @@ class Runs(Repository):
             later = raw.execute(
                 "DELETE FROM pieces WHERE run = ? AND level = ? AND idx = ? AND step >= ? RETURNING step", place
             ).fetchall()
-            drop_parents(raw, run, [replace(piece, step=row["step"]).name for row in later])
-            put_parents(raw, run, piece.name, parents)
+            _drop_parents(raw, run, [replace(piece, step=row["step"]).name for row in later])
+            _put_parents(raw, run, piece.name, parents)
             raw.execute(
                 "INSERT INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
@@ -311,14 +312,14 @@ class Runs(Repository):
     def pieces(self, run: str) -> list[Piece]:
         """Return all partial summaries of a run, lowest level first."""
         rows = self._connection.rows(f"{_PIECES} WHERE run = ? ORDER BY level, idx, step", (run,))
-        return [piece_in(row) for row in rows]
+        return [_piece_in(row) for row in rows]
 
     def piece_of(self, run: str, text: str) -> Piece | None:
         """Return the last partial summary with this text id, or None."""
         row = self._connection.row(
             f"{_PIECES} WHERE run = ? AND p.text = ? ORDER BY level DESC, idx DESC, step DESC LIMIT 1", (run, text)
         )
-        return piece_in(row) if row else None
+        return _piece_in(row) if row else None
 
     def add_gap(self, run: str, gap: Gap) -> None:
         """Record a chunk that could not be summarized."""
@@ -333,6 +334,38 @@ class Runs(Repository):
         """Return the chunks of a run that could not be summarized."""
         rows = self._connection.rows("SELECT * FROM gaps WHERE run = ? ORDER BY chunk", (run,))
         return [record_in(Gap, row) for row in rows]
+
+
+def _put_parents(raw: Raw, run: str, child: str, parents: Sequence[Parent]) -> None:
+    """Store the parents of a piece or a draft, replacing earlier ones, within the transaction that stores it."""
+    _drop_parents(raw, run, [child])
+    raw.executemany(
+        "INSERT INTO parents VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [(run, child, at, one.kind, one.node, one.text, *one.span) for at, one in enumerate(parents)],
+    )
+
+
+def _drop_parents(raw: Raw, run: str, children: Sequence[str]) -> None:
+    """Delete the parents of texts that are about to be written again."""
+    raw.executemany("DELETE FROM parents WHERE run = ? AND child = ?", [(run, child) for child in children])
+
+
+def _piece_in(row: Row) -> Piece:
+    """Return the partial summary in a row."""
+    return record_in(Piece, row, index=row["idx"], text=row["body"], limit=row["word_limit"])
+
+
+def _put_draft(
+    raw: Raw, run: str, round_: int, node: str, text: str, words: int, notes: Sequence[str], parents: Sequence[Parent]
+) -> str:
+    """Store a draft with its parents; return its id."""
+    key = f"{run}-{round_}-{content_id(node + text)[:8]}"
+    raw.execute(
+        "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET notes = excluded.notes",
+        (key, run, round_, node, put_text(raw, text), words, json_text(list(notes)), now()),
+    )
+    _put_parents(raw, run, key, parents)
+    return key
 
 
 @contextmanager
