@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal, NamedTuple
 
+from pydantic import TypeAdapter
+from pydantic.dataclasses import dataclass as record
+
 from redraft import plugins
-from redraft.domain import Evaluation
+from redraft.domain import DEFERRED, Evaluation, Finding, Ruling
 from redraft.errors import UsageError
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, DraftConfig, JudgeConfig, RefineConfig
 
@@ -162,7 +165,20 @@ WITHDRAWN = "withdrawn"
 """The key of withdrawn findings in an evaluation's details."""
 
 
-def withdrawn(evaluation: Evaluation) -> list[Mapping[str, object]]:
+@record(frozen=True, slots=True, config=DEFERRED)
+class Withdrawn:
+    """A finding that a second look overruled, because the document does say what it objects to."""
+
+    finding: Finding
+    ruling: Ruling
+
+
+_WITHDRAWN: TypeAdapter[list[Withdrawn]] = TypeAdapter(list[Withdrawn], config=DEFERRED)
+
+
+def withdrawn(evaluation: Evaluation) -> list[Withdrawn]:
     """Return the findings of an evaluation that were withdrawn."""
     known = evaluation.details.get(WITHDRAWN)
-    return [one for one in known if isinstance(one, Mapping)] if isinstance(known, list | tuple) else []
+    # Earlier versions stored some texts without the finding and the ruling.
+    whole = [one for one in known if "ruling" in one] if isinstance(known, list | tuple) else []
+    return _WITHDRAWN.validate_python(whole)

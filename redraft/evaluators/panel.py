@@ -16,7 +16,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.agents.judge import Judge
 from redraft.agents.writer import Outliner
 from redraft.builtin.facade import IDENTITY
-from redraft.domain import UNANSWERED, Evaluation, Finding, KeyFacts, Pack, Perspective, Ruling
+from redraft.domain import UNANSWERED, Evaluation, Finding, KeyFacts, Pack, Perspective, Ruling, record_json
 from redraft.errors import (
     BudgetError,
     JudgingError,
@@ -28,7 +28,7 @@ from redraft.errors import (
     worded,
 )
 from redraft.evaluators.base import METRIC, Case, DocumentPack, Evaluator, PackPart, statements_of
-from redraft.evaluators.metric_info import WITHDRAWN, MetricAim, founded
+from redraft.evaluators.metric_info import WITHDRAWN, MetricAim, Withdrawn, founded, withdrawn
 from redraft.evaluators.reference.keyfact_builder import Gardener
 from redraft.evaluators.reference.questions import Quantity, build_pack, pack_key, shows_outline
 from redraft.evaluators.similarity import is_same
@@ -52,10 +52,8 @@ def without_overruled(evaluation: Evaluation, rulings: Mapping[str, Ruling]) -> 
     gone = [one for one in evaluation.findings if one.id in rulings and rulings[one.id].overruled]
     if not gone:
         return evaluation
-    known = evaluation.details.get(WITHDRAWN)
-    earlier = list(known) if isinstance(known, list | tuple) else []
-    details = {**evaluation.details, WITHDRAWN: [*earlier, *(_shown(one, rulings[one.id]) for one in gone)]}
-    return replace(without(evaluation, gone), details=details)
+    known = [*withdrawn(evaluation), *(Withdrawn(one, rulings[one.id]) for one in gone)]
+    return replace(without(evaluation, gone), details={**evaluation.details, WITHDRAWN: list(map(record_json, known))})
 
 
 def without(evaluation: Evaluation, gone: Sequence[Finding]) -> Evaluation:
@@ -65,20 +63,6 @@ def without(evaluation: Evaluation, gone: Sequence[Finding]) -> Evaluation:
         return replace(evaluation, findings=left)
     gain = sum(1 - one.value for one in gone) / evaluation.judged
     return replace(evaluation, score=min(1.0, evaluation.score + gain), findings=left)
-
-
-def _shown(finding: Finding, ruling: Ruling) -> dict[str, object]:
-    return {
-        "finding": finding.id,
-        "task": finding.task,
-        "sentence": finding.sentence,
-        "question": finding.question,
-        "says": finding.found,
-        "quote": ruling.quote,
-        "span": [ruling.start, ruling.end],
-        "reason": ruling.reason,
-        "by": ruling.by,
-    }
 
 
 # The share of content words that two questions about the same thing have in common.

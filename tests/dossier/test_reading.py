@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from redraft import Session, read_lineage, read_trace
-from redraft.domain import FinalComparison
+from redraft.domain import FinalComparison, Finding, Ruling
 from redraft.errors import RunError
+from redraft.evaluators.metric_info import Withdrawn
 from redraft.llm.base import Request
 from redraft.readers.documents import parse
 from redraft.report.dossier.build import read_dossier
@@ -89,6 +90,17 @@ def test_what_is_known_of_a_sentence_without_a_place_is_said_as_lineage_says_it(
         lacking = first.model_copy(update={"sources": (), "invented": said})
         shown[said] = show(dossier.model_copy(update={"sentences": (lacking, *others)})).lower()
         assert came_up(said).lower() in shown[said]
+
+
+@pytest.mark.parametrize("show", [dossier_page, dossier_markdown], ids=["page", "markdown"])
+def test_a_withdrawn_finding_is_shown_with_the_words_that_overrule_it(dossier: Dossier, show: Show) -> None:
+    finding = Finding("consistency", "inconsistent", "correct", "It is wrong.", "Ann came.", "Who came?", "Ann", "Bob")
+    ruling = Ruling(dossier.document.id, finding.id, "supported", "Ann came in.", 3, 15, "It says so.", "a judge")
+    first, *others = dossier.rounds
+    gone = first.model_copy(update={"withdrawn": (Withdrawn(finding, ruling),)})
+    shown = show(dossier.model_copy(update={"rounds": (gone, *others)}))
+    assert all(text in shown for text in ("Who came?", "Ann came in."))
+    assert "Ann came in." not in show(dossier)
 
 
 @pytest.mark.parametrize("show", [dossier_page, dossier_markdown], ids=["page", "markdown"])

@@ -132,7 +132,7 @@ def test_the_score_rises_by_what_the_item_was_short_of() -> None:
     both = without_overruled(SAID, ruling(ONE) | ruling(OTHER))
     assert both.score == pytest.approx(0.9375)
     assert both.findings == ()
-    assert [one["sentence"] for one in withdrawn(both)] == ["Ann came.", "Bob left."]
+    assert [one.finding.sentence for one in withdrawn(both)] == ["Ann came.", "Bob left."]
     assert both.details["claims"] == 4
 
 

@@ -70,9 +70,9 @@ async def test_a_finding_that_is_overruled_is_withdrawn_and_the_score_corrected(
     assert (result.run.stop_reason, result.summary) == ("goals_met", TOLD)
     assert not opened.asked("revise")
     (gone,) = withdrawn(result.evaluations["consistency"])
-    assert gone["sentence"] == fact_of(3)
-    assert gone["quote"] == fact_of(3)[:-1]
-    assert result.record().model_dump(mode="json")["withdrawn"] == {"consistency": [gone]}
+    assert gone.finding.sentence == fact_of(3)
+    assert gone.ruling.quote == fact_of(3)[:-1]
+    assert result.record().model_dump(mode="json")["withdrawn"] == {"consistency": [record_json(gone)]}
 
 
 async def test_only_what_is_not_overruled_is_revised(court: Open) -> None:

@@ -257,8 +257,8 @@ def evaluation(
     for number, finding in enumerate(one.findings[:shown], 1):
         yield from numbered(number, finding, document)
     for gone in withdrawn(one):
-        about = one_line(str(gone.get("question") or gone.get("sentence")), _QUOTE)
-        said = f"{about} · the document says so: “{one_line(str(gone.get('quote')), _QUOTE)}”"
+        about = one_line(gone.finding.question or gone.finding.sentence, _QUOTE)
+        said = f"{about} · the document says so: “{one_line(gone.ruling.quote, _QUOTE)}”"
         yield from wrapped(said, "  withdrawn: ", "    ")
     if shown is not None and len(one.findings) > shown:
         yield f"  ... and {len(one.findings) - shown:,} more ({rest})"

@@ -121,8 +121,8 @@ def _withdrawn(turn: Turn) -> Iterator[str]:
     """Yield the findings that a second look overruled."""
     for name, one in turn.evaluations.items():
         for gone in withdrawn(one):
-            about = one_line(str(gone.get("question") or gone.get("sentence")), 120)
-            quote = one_line(str(gone.get("quote")), _LONGEST)
+            about = one_line(gone.finding.question or gone.finding.sentence, 120)
+            quote = one_line(gone.ruling.quote, _LONGEST)
             yield from terminal.wrapped(f"{name}: {about} · the document says so: “{quote}”", "  withdrawn: ")
 
 

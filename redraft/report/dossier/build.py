@@ -34,7 +34,6 @@ from redraft.report.dossier.contents import (
     SentenceEntry,
     SourceEntry,
     State,
-    Withdrawn,
 )
 from redraft.report.history.changes import DraftDiff, SentenceChange, difference
 from redraft.report.history.lineage import DRIFTS, Lineage, TracedSentence, read_lineage
@@ -503,15 +502,8 @@ def _rounds(trace: RunTrace, record: FindingRecord) -> Iterator[RoundEntry]:
             looked_up=tuple(replace(one, asked=one_line(one.asked), said=one_line(one.said)) for one in turn.lookups),
             notes=turn.draft.notes,
             result=turn.draft.id == trace.run.draft,
-            withdrawn=tuple(_withdrawn(turn)),
+            withdrawn=tuple(gone for one in turn.evaluations.values() for gone in withdrawn(one)),
         )
-
-
-def _withdrawn(turn: Turn) -> Iterator[Withdrawn]:
-    for name, one in turn.evaluations.items():
-        for gone in withdrawn(one):
-            said = {key: str(gone.get(key, "")) for key in ("sentence", "question", "quote", "reason")}
-            yield Withdrawn(metric=name, judge=str(gone.get("by", "")), **said)
 
 
 def _left_out(result: Result, findings: tuple[FindingHistory, ...], *, source: bool) -> Iterator[str]:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AfterValidator, ConfigDict
 
 from redraft.domain import Document, Finding, Lookup, Span
+from redraft.evaluators.metric_info import Withdrawn
 from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedDict, ScrubbedLine
 from redraft.report.history.lineage import Stop
 from redraft.report.history.requests import RequestOutcome, count_unmet
@@ -131,17 +132,6 @@ class Score(DossierModel):
     stands_on: Scrubbed
     """The certificate in one line."""
     details: ScrubbedDict
-
-
-class Withdrawn(DossierModel):
-    """A finding that a second look overruled, because the document does support what it objected to."""
-
-    metric: str
-    sentence: Line
-    question: Line
-    quote: Line
-    reason: Line
-    judge: Line
 
 
 class RoundEntry(DossierModel):
