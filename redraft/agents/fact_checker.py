@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import TypeVar, get_args
 
 from pydantic import BaseModel
 
@@ -39,6 +39,8 @@ _SHARE_OF_WINDOW = 0.5
 _PROMPT_TOKENS = 450
 # Tokens that name the level of a fact.
 _LEVEL_TOKENS = 20
+
+Vetted = TypeVar("Vetted", factual.Supports, factual.Opinions)
 
 SUPPORTED = "none"
 """The category of a sentence without errors."""
@@ -90,37 +92,29 @@ class FactChecker:
         """Return the verdicts on each fact, by dimension."""
         accounts = await gather_all(
             [
-                self._supported(excerpt, facts, f"faithfulness of {label}"),
-                self._opinions(factual.FACTS_OBJECTIVE, excerpt, facts, f"objectivity of {label}"),
-                self._opinions(factual.FACTS_SIGNIFICANT, excerpt, facts, f"significance of {label}"),
+                self._vetted(factual.FACTS_FAITHFUL, SUPPORT, excerpt, facts, f"faithfulness of {label}"),
+                self._vetted(factual.FACTS_OBJECTIVE, OPINION, excerpt, facts, f"objectivity of {label}"),
+                self._vetted(factual.FACTS_SIGNIFICANT, OPINION, excerpt, facts, f"significance of {label}"),
             ]
         )
         dimensions: tuple[Dimension, ...] = ("faithfulness", "objectivity", "significance")
         return dict(zip(dimensions, accounts, strict=True))
 
-    async def _supported(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Account[FactVerdict]:
-        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactVerdict]:
-            given = _to_vet(excerpt, facts, numbers)
-            reply = await self.judge.ask_items(factual.FACTS_FAITHFUL, given, numbers, SUPPORT, label, attempt)
-            return Entries.of(reply, ((one.id - 1, _support(one)) for one in reply.value.facts))
-
-        return (await account(self._batches(len(facts), SUPPORT), ask)).decided(lambda one: one.passed is not None)
-
-    async def _opinions(
-        self, prompt: Prompt[factual.VetGiven, factual.Opinions], excerpt: str, facts: Sequence[KeyFact], label: str
+    async def _vetted(
+        self,
+        prompt: Prompt[factual.VetGiven, Vetted],
+        entry: EntryBudget,
+        excerpt: str,
+        facts: Sequence[KeyFact],
+        label: str,
     ) -> Account[FactVerdict]:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactVerdict]:
-            given = _to_vet(excerpt, facts, numbers)
-            reply = await self.judge.ask_items(prompt, given, numbers, OPINION, label, attempt)
-            return Entries.of(
-                reply,
-                (
-                    (one.id - 1, FactVerdict(passed=one.verdict == "pass", reason=_reason(one.reason)))
-                    for one in reply.value.facts
-                ),
-            )
+            listed = [factual.TreeFact(id=n + 1, level=facts[n].level, fact=facts[n].text) for n in numbers]
+            given = factual.VetGiven(excerpt=excerpt, facts=listed)
+            reply = await self.judge.ask_items(prompt, given, numbers, entry, label, attempt)
+            return Entries.of(reply, ((one.id - 1, _vetted(one)) for one in reply.value.facts))
 
-        return await account(self._batches(len(facts), OPINION), ask)
+        return (await account(self._batches(len(facts), entry), ask)).decided(lambda one: one.passed is not None)
 
     async def query(
         self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str, reader: EvidenceReader
@@ -176,16 +170,9 @@ class FactChecker:
         """Return the error of each sentence according to the document, or to the part `within` it."""
 
         async def ask(reading: EvidenceReading) -> Entries[SentenceVerdict]:
-            some, spans = reading.numbers, reading.spans
-            asked = [statements[n].model_copy(update={"id": n + 1}) for n in some]
-            given = factual.VerifyGiven(**document_fields(reader, spans), sentences=asked)
+            asked = [statements[n].model_copy(update={"id": n + 1}) for n in reading.numbers]
             label = "read more for" if reading.wide else "verified"
-            reply = await self.judge.ask_items(
-                factual.VERIFY_SENTENCES, given, some, VERIFICATION, label, reading.attempt
-            )
-            return Entries.of(
-                reply, ((one.id - 1, sentence_verdict(one, self.judge, reader, spans)) for one in reply.value.sentences)
-            )
+            return await _verified(self.judge, reader, reading.spans, asked, label, reading.attempt)
 
         fitting = batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION))
         sought = [EvidenceQuery(f"{one.before} “{one.sentence}”") for one in statements]
@@ -234,18 +221,27 @@ def _main(facts: Sequence[KeyFact], room: int, tokenizer: Tokenizer) -> list[Key
     return [facts[n] for n in sorted(kept)]
 
 
-def _to_vet(excerpt: str, facts: Sequence[KeyFact], numbers: Sequence[int]) -> factual.VetGiven:
-    listed = [factual.TreeFact(id=n + 1, level=facts[n].level, fact=facts[n].text) for n in numbers]
-    return factual.VetGiven(excerpt=excerpt, facts=listed)
-
-
-def _support(one: factual.Support) -> FactVerdict:
+def _vetted(one: factual.Support | factual.Opinion) -> FactVerdict:
     passed = None if one.verdict == UNSURE else one.verdict == "pass"
-    return FactVerdict(passed=passed, reason=_reason(one.reason), quote=one.quote)
+    quote = one.quote if isinstance(one, factual.Support) else ""
+    return FactVerdict(passed=passed, reason=_reason(one.reason), quote=quote)
 
 
 def _reason(text: str) -> str:
     return one_line(text, _LONGEST_REASON)
+
+
+async def _verified(
+    judge: Judge, reader: EvidenceReader, spans: Sequence[Span], asked: list[Statement], label: str, attempt: Attempt
+) -> Entries[SentenceVerdict]:
+    given, numbers = (
+        factual.VerifyGiven(**document_fields(reader, spans), sentences=asked),
+        [one.id - 1 for one in asked],
+    )
+    reply = await judge.ask_items(factual.VERIFY_SENTENCES, given, numbers, VERIFICATION, label, attempt)
+    return Entries.of(
+        reply, ((one.id - 1, sentence_verdict(one, judge, reader, spans)) for one in reply.value.sentences)
+    )
 
 
 def sentence_verdict(
@@ -309,13 +305,7 @@ class Splitter:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceVerdict]:
             spans = reader.joined([[places[n]] for n in numbers])
             asked = [Statement(id=n + 1, sentence=facts[n]) for n in numbers]
-            given = factual.VerifyGiven(**document_fields(reader, spans), sentences=asked)
-            reply = await self.judge.ask_items(
-                factual.VERIFY_SENTENCES, given, numbers, VERIFICATION, "verified fact", attempt
-            )
-            return Entries.of(
-                reply, ((one.id - 1, sentence_verdict(one, self.judge, reader, spans)) for one in reply.value.sentences)
-            )
+            return await _verified(self.judge, reader, spans, asked, "verified fact", attempt)
 
         async def judged(numbers: Sequence[int]) -> Account[SentenceVerdict]:
             return await account(self._fitting(numbers, places, reader), ask)

@@ -7,9 +7,9 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +25,7 @@ from redraft.cli.views import render
 from redraft.cli.views.outcome import finish
 from redraft.cli.views.plans import print_plan
 from redraft.cli.views.progress import Display, open_progress
-from redraft.domain import Document, Finding, ReviewQuestion
+from redraft.domain import Document, ReviewQuestion
 from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
 from redraft.llm.budget import PriceTable
@@ -54,27 +54,6 @@ _KEYS = (
 _PROMPT = "enter: revise now, or d, a, e, p, s, ?: "
 
 
-@dataclass
-class _ReviewAnswer:
-    """The person's answer so far."""
-
-    findings: Sequence[Finding]
-    dropped: set[int] = field(default_factory=set)
-    added: list[str] = field(default_factory=list)
-    edited: str | None = None
-    stop: bool = False
-
-    def drop(self, words: str) -> str:
-        """Drop findings by number; return the reply to print."""
-        numbers = words.replace(",", " ").split()
-        known = {str(number) for number in range(1, len(self.findings) + 1)}
-        if not numbers or not known.issuperset(numbers):
-            return f"give the numbers of findings, such as: d 1 (there are {len(self.findings)})"
-        self.dropped |= {int(number) for number in numbers}
-        left = len(self.findings) - len(self.dropped)
-        return f"{count(left, 'finding')} left" if left else "none left: redraft looks for the next findings"
-
-
 def reviewer(store: Store, display: Display) -> Reviewer:
     """Return a reviewer that asks on the terminal while the progress display is paused."""
 
@@ -96,13 +75,17 @@ class _Review:
         self._writes = store.runs.get(self._draft.run).settings.model != EXTRACTIVE
         judged = store.judgments.of(self._draft.id)
         known = {finding.id: finding for one in judged.values() for finding in one.findings}
-        self._answer = _ReviewAnswer([known[one["id"]] for one in request["findings"] if one["id"] in known])
+        self._findings = [known[one["id"]] for one in request["findings"] if one["id"] in known]
+        self._dropped: set[int] = set()
+        self._added: list[str] = []
+        self._edited: str | None = None
+        self._stop = False
 
     def ask(self) -> Mapping[str, Any] | None:
         """Show the draft and read commands until one ends the review. Return None at the end of input: the run then
         waits to be resumed."""
         self._show()
-        while not self._answer.stop:
+        while not self._stop:
             click.echo(_PROMPT, err=True, nl=False)
             line = sys.stdin.buffer.readline()
             if not line:
@@ -129,26 +112,26 @@ class _Review:
                     say(f"{name}: {one_line(text)}")
             for outcome in result.requests:
                 say(outcome.said)
-            say(f"\nThis revision is to fix {count(len(self._answer.findings), 'finding')}:")
-            for number, finding in enumerate(self._answer.findings, 1):
+            say(f"\nThis revision is to fix {count(len(self._findings), 'finding')}:")
+            for number, finding in enumerate(self._findings, 1):
                 for line in looks.numbered(number, finding, document):
                     say(line)
 
     def _take(self, command: str, rest: str) -> None:
         match command.lower():
             case "d":
-                say(f"  {self._answer.drop(rest)}")
+                say(f"  {self._drop(rest)}")
             case "a" if rest:
-                self._answer.added.append(rest)
+                self._added.append(rest)
                 say(f"  added: {rest}" if self._writes else f"  added, but {NOT_UNDERSTOOD}; see `redraft models`")
             case "a":
                 self._request_asked()
             case "e":
                 say(f"  {self._edit()}")
             case "s":
-                self._answer.stop = True
-                if self._answer.added:
-                    say(f"  not carried out: {count(len(self._answer.added), 'request')} (the run stops here)")
+                self._stop = True
+                if self._added:
+                    say(f"  not carried out: {count(len(self._added), 'request')} (the run stops here)")
             case "p":
                 self._show()
             case "?":
@@ -163,9 +146,19 @@ class _Review:
         if wanted := one_line(sys.stdin.buffer.readline().decode("utf-8", "replace")):
             self._take("a", wanted.removeprefix("a "))
 
+    def _drop(self, words: str) -> str:
+        """Drop findings by number; return the reply to print."""
+        numbers = words.replace(",", " ").split()
+        known = {str(number) for number in range(1, len(self._findings) + 1)}
+        if not numbers or not known.issuperset(numbers):
+            return f"give the numbers of findings, such as: d 1 (there are {len(self._findings)})"
+        self._dropped |= {int(number) for number in numbers}
+        left = len(self._findings) - len(self._dropped)
+        return f"{count(left, 'finding')} left" if left else "none left: redraft looks for the next findings"
+
     def _edit(self) -> str:
         """Let the person edit the draft; return the reply to print."""
-        before = self._draft.text if self._answer.edited is None else self._answer.edited
+        before = self._draft.text if self._edited is None else self._edited
         try:
             text = click.edit(before + "\n", extension=".md")
         except (click.ClickException, UnicodeDecodeError) as error:
@@ -175,16 +168,15 @@ class _Review:
             return "the text is empty: nothing was changed"
         if text is None or edited == before:
             return "nothing was changed"
-        self._answer.edited = edited
+        self._edited = edited
         return f"edited ({count(count_words(edited), 'word')}); enter judges it"
 
     def _result(self) -> Mapping[str, Any]:
-        answer = self._answer
-        if answer.stop:
+        if self._stop:
             return {"stop": True}
-        if answer.edited is not None:
-            return {"edited": answer.edited, "add": answer.added}
-        return {"drop": [answer.findings[number - 1].id for number in sorted(answer.dropped)], "add": answer.added}
+        if self._edited is not None:
+            return {"edited": self._edited, "add": self._added}
+        return {"drop": [self._findings[number - 1].id for number in sorted(self._dropped)], "add": self._added}
 
 
 @contextmanager
