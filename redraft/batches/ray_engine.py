@@ -164,8 +164,8 @@ class Actors:
             asked["scheduling_strategy"] = NodeAffinitySchedulingStrategy(self._node, soft=False)
             if len([one for one in ray.nodes() if one["Alive"]]) > 1:
                 tell(f"the database is {self._kept}, so all workers are on this machine; for others use {_REACHED}")
-        environment = {name: value for name, value in os.environ.items() if _is_carried(name, terms)}
-        setup = WorkerSetup(terms, price_table(terms.prices), environment, os.getcwd(), self._node)
+        carried = {name: value for name, value in os.environ.items() if name in terms.keys or _CARRIED.fullmatch(name)}
+        setup = WorkerSetup(terms, price_table(terms.prices), carried, os.getcwd(), self._node)
         return Actor(ray.remote(RedraftWorker).options(**asked).remote(), setup, tell)
 
     def _join(self) -> None:
@@ -231,10 +231,6 @@ class Actor:
 
 def _is_ready(reference: Any, seconds: float = 0) -> bool:
     return bool(ray.wait([reference], timeout=seconds)[0])
-
-
-def _is_carried(name: str, terms: WorkerTerms) -> bool:
-    return name in terms.keys or _CARRIED.fullmatch(name) is not None
 
 
 def _in_short(error: BaseException) -> str:

@@ -329,7 +329,8 @@ class SummaryTree:
 
         try:
             while isinstance(piece := await below.get(), Piece):
-                room = limits.room - self._context_tokens(merged[-1] if merged else None, limits)
+                shown = min(merged[-1].tokens, int(limits.room * CONTEXT_SHARE)) if merged else 0
+                room = limits.room - shown
                 if level == 1:
                     self._foresee(piece, [*group, piece], room)
                 if group and self._size([*group, piece]) > room:
@@ -442,9 +443,6 @@ class SummaryTree:
 
     def _size(self, pieces: Sequence[Piece]) -> int:
         return sum(piece.tokens + self._job.plan.label_tokens for piece in pieces)
-
-    def _context_tokens(self, previous: Piece | None, limits: Level) -> int:
-        return 0 if previous is None else min(previous.tokens, int(limits.room * CONTEXT_SHARE))
 
     def _shortened(self, previous: Piece, limits: Level) -> str:
         """Return the preceding summary, cut at a sentence to its share of the room."""

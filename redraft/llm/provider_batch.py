@@ -19,6 +19,7 @@ from redraft.errors import ModelError, ProviderError, ServerUnreachable, StoreEr
 from redraft.llm.base import ATTEMPT
 from redraft.store.batches import Jobs, SentJob
 from redraft.store.connection import off_loop
+from redraft.text.words import count
 
 _ENDPOINT: Final = "/v1/chat/completions"
 # OpenAI's limits of a job.
@@ -143,7 +144,7 @@ class BatchClient:
         await off_loop(self._jobs.name, job.id, name)
         attempts = await off_loop(self._jobs.attempts, job.id)
         self._mark_sent(_PendingJob(SentJob(job.id, name), frozenset(attempts)))
-        self._note(f"the provider has {_requests(len(attempts))} already, as the job {name}")
+        self._note(f"the provider has {count(len(attempts), 'request')} already, as the job {name}")
         return True
 
     def _mark_sent(self, pending: _PendingJob) -> None:
@@ -205,10 +206,8 @@ class BatchClient:
             return
         pending.bodies = bodies
         self._mark_sent(pending)
-        called = pending.job.name
-        self._note(
-            f"{_requests(len(lines))} submitted as the job {called}, whose status is checked; Ctrl-C leaves it running"
-        )
+        sent = f"{count(len(lines), 'request')} submitted as the job {pending.job.name}"
+        self._note(f"{sent}, whose status is checked; Ctrl-C leaves it running")
 
     async def _submit(self, lines: Mapping[str, bytes]) -> _PendingJob:
         job = await off_loop(self._jobs.open, self._address, list(lines))
@@ -278,7 +277,7 @@ class BatchClient:
             self._most_lines = min(_MOST_LINES, 2 * self._most_lines)
             self._deliver(pending, answers, _refusal(state) or _NONE)
             lacking = len(pending.attempts - answers.keys())
-            without = f", {_requests(lacking)} without one" if lacking else ""
+            without = f", {count(lacking, 'request')} without one" if lacking else ""
             self._note(f"the job {state.id} is {state.status}: {len(answers):,} answers{without}")
 
     def _is_too_much(self, state: Batch, pending: _PendingJob) -> bool:
@@ -289,7 +288,8 @@ class BatchClient:
         self._most_lines, self._crowded = len(pending.bodies) // 2, True
         self._gathered = {name: body for name, body in pending.bodies.items() if name in self._waiting} | self._gathered
         self._mark_ended(pending)
-        self._note(f"that is more than the provider accepts at once: jobs of {_requests(self._most_lines)} from now on")
+        most = count(self._most_lines, "request")
+        self._note(f"that is more than the provider accepts at once: jobs of {most} from now on")
         return True
 
     def _deliver(self, pending: _PendingJob, answers: Mapping[str, BatchAnswer], otherwise: BatchAnswer) -> None:
@@ -339,10 +339,6 @@ def _error_for(error: Exception) -> Exception:
     if isinstance(error, openai.APIError):
         return ServerUnreachable(f"no job could be submitted: {error.message}")
     return ModelError(f"{type(error).__name__}: {error}")
-
-
-def _requests(number: int) -> str:
-    return f"{number:,} request" + "s" * (number != 1)
 
 
 def _answer_in(line: bytes) -> tuple[str, BatchAnswer] | None:

@@ -74,11 +74,6 @@ async def static_file(request: Request) -> Response:
     return Response(found.content, media_type=found.kind, headers=headers)
 
 
-def load_files() -> None:
-    """Read the static files before the event loop starts."""
-    _files()
-
-
 _READING = (
     Route("/", pages.home),
     Route("/runs", pages.runs),
@@ -108,7 +103,8 @@ _WORKING = (
 
 def studio(config: StudioConfig) -> Starlette:
     """Return the studio of a database. A read-only studio has no routes that write."""
-    load_files()
+    # Read before the event loop starts.
+    _files()
     routes = [
         *(() if config.read_only else _WORKING),
         *_READING,

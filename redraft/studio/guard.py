@@ -79,7 +79,8 @@ class Guard:
             await reply(scope, receive, sending)
             return
         limit = MOST_BYTES if path in _UPLOADS else _MOST_OTHERWISE
-        if _announced(headers) > limit:
+        announced = headers.get("content-length", "0")
+        if announced.isdecimal() and int(announced) > limit:
             problem = Problem(code="too_large", message=_more_than(limit))
             await refusal(path, 413, problem)(scope, receive, sending)
             return
@@ -177,11 +178,6 @@ def _cookie(headers: Headers, name: str) -> str:
 
 def _query(scope: Scope) -> dict[str, str]:
     return dict(parse_qsl(bytes(scope["query_string"]).decode("latin-1"), keep_blank_values=True))
-
-
-def _announced(headers: Headers) -> int:
-    given = headers.get("content-length", "0")
-    return int(given) if given.isdecimal() else 0
 
 
 def _more_than(limit: int) -> str:

@@ -183,7 +183,8 @@ def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
     if asked.kind == "summarize":
         return settings, RunSpec()
     own = dict.fromkeys(asked.rubrics, asked.rubric_goal)
-    refinement = refinement_of(asked, {**own, **asked.goals}) if asked.kind == "refine" else None
+    refining = {"goals": {**own, **asked.goals} or DEFAULT_GOALS, **asked.said(_REFINING)}
+    refinement = checked(RefineConfig, refining) if asked.kind == "refine" else None
     wanted = tuple(dict.fromkeys([*asked.metrics, *own, *(refinement.goals if refinement else ())]))
     judges = tuple(dict.fromkeys([*([asked.judge] if asked.judge else ()), *asked.judges]))
     judging = judging_of(asked, models, wanted, () if judges == (asked.model,) else judges)
@@ -237,11 +238,6 @@ def judging_of(asked: SettingsBody, models: Models, wanted: tuple[str, ...], jud
     if made.embeddings is None:
         similarity(made.similarity, None)
     return made
-
-
-def refinement_of(asked: SettingsBody, goals: Mapping[str, float]) -> RefineConfig:
-    """Return the settings of refining."""
-    return checked(RefineConfig, {"goals": goals or DEFAULT_GOALS, **asked.said(_REFINING)})
 
 
 def limits_of(usual: Limits, max_cost: float | None, max_calls: int | None = None) -> Limits:

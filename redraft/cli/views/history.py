@@ -64,7 +64,9 @@ def _heading(turn: Turn, by_draft: dict[str, Turn], *, forked: bool) -> str:
 def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *, show_all: bool) -> Iterator[str]:
     few = None if show_all else _FEW
     yield from _looked_up(turn.lookups)
-    yield from _reasons(turn.round)
+    for name, text in (("why", turn.round.why), ("instruction to the reviser", turn.round.instruction)):
+        if text:
+            yield from terminal.wrapped(one_line(text), f"  {name}: ")
     if base is not None:
         told = {one.finding for one in turn.round.answers}
         yield from _listed("to fix", [one for one in turn.to_fix if not (_is_request(one) and one.id in told)], few)
@@ -139,13 +141,6 @@ def _looked_up(lookups: Sequence[Lookup]) -> Iterator[str]:
     for one in lookups:
         became = one_line(one.said) or render.count(one.found, "passage")
         yield from terminal.wrapped(f"{one_line(one.asked)} -> {became}", "    · ")
-
-
-def _reasons(made: Round) -> Iterator[str]:
-    """Yield a model's reason for a round and its instruction to the reviser."""
-    for name, text in (("why", made.why), ("instruction to the reviser", made.instruction)):
-        if text:
-            yield from terminal.wrapped(one_line(text), f"  {name}: ")
 
 
 def _found(turn: Turn) -> Iterator[str]:
