@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from redraft.errors import UsageError
+
 MarkKind = Literal[
     "document", "page", "time", "note", "table", "caption", "front", "contents", "notes", "index", "gutenberg"
 ]
@@ -110,6 +112,8 @@ class Document:
     @classmethod
     def from_text(cls, text: str, title: str = "") -> Document:
         """Return a document for a text. Sections, and a title if it has none, are detected when needed."""
+        if not isinstance(text, str):
+            raise UsageError(f"the text of a document is of the type {type(text).__name__}", hint="pass a str")
         return cls(content_id(text), title, text)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from redraft.domain import Usage
 from redraft.errors import UsageError
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 Section = Literal["source", "summary", "model", "judging", "refining", "limits", "output"]
 """The section of an option in a command's help."""
@@ -101,6 +102,17 @@ def given_as(model: type[M], given: object, name: str) -> M | None:
     )
 
 
+def several(given: Iterable[T] | None, name: str) -> tuple[T, ...]:
+    """Return what was passed as the list `name`; None is an empty one. A text is refused, as it has characters."""
+    if given is None:
+        return ()
+    if isinstance(given, str):
+        raise UsageError(f"{name} is the text {given!r:.40}", hint=f"give a list: {name}=[{given!r:.40}]")
+    if not isinstance(given, Iterable):
+        raise UsageError(f"{name} is of the type {type(given).__name__}", hint=f"give a list: {name}=[...]")
+    return tuple(given)
+
+
 def checked(model: type[M], values: object, named: Callable[[str], str] = str, between: str = ".") -> M:
     """Validate values as a model. Errors become `UsageError`, in which `named` translates field names."""
     try:
@@ -109,7 +121,7 @@ def checked(model: type[M], values: object, named: Callable[[str], str] = str, b
         raise UsageError(complaint(error, named, between)) from error
 
 
-_NO_FIELDS = ("[key]", "int", "float", "str")
+_NO_FIELDS = ("[key]", "constrained-int", "int", "float", "str")
 
 
 def complaint(error: ValidationError, named: Callable[[str], str] = str, between: str = ".") -> str:

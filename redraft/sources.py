@@ -40,7 +40,10 @@ def allowed() -> int:
 def is_no_path(source: str) -> bool:
     """Return whether a string is a text passed in place of a path, which must not be echoed: nothing exists there, and
     it reads like a sentence."""
-    if "\0" in source:
+    try:
+        if b"\0" in os.fsencode(source):
+            return True
+    except UnicodeEncodeError:
         return True
     words = source.split()
     suffix = Path(words[-1]).suffix if words else ""

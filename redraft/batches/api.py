@@ -28,17 +28,18 @@ from redraft.batches.tables import (
     write_folder,
 )
 from redraft.batches.worker import BatchWorker, terms_of
-from redraft.document import is_id
+from redraft.document import Document, is_id
 from redraft.errors import UsageError
 from redraft.evaluators.base import Metric
 from redraft.evaluators.rubric import Rubric
 from redraft.events import BatchProgress, Noted, Observer, guarded, harmless
-from redraft.fields import given_as
+from redraft.fields import given_as, several
 from redraft.graphs.state import Options
 from redraft.graphs.strategies import is_object
 from redraft.llm.langsmith import tracing
+from redraft.readers.documents import no_document
 from redraft.runs.inputs import Source
-from redraft.runs.session import Session
+from redraft.runs.session import Session, check_session
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig
 from redraft.store.batches import Batch, NewItem
 from redraft.store.connection import off_loop
@@ -79,6 +80,7 @@ async def batch(
     the current items to the queue: nothing is lost, and the same call, or `resume_batch`, continues. The session's
     observer receives `BatchProgress` on every change and, without `workers`, the events of the runs.
     """
+    check_session(session)
     asked, limits = _asked(session, metrics, settings, judging, refinement, options), session.terms.limits or Limits()
     _check_workers(session, workers, asked.settings.strategy)
     meant = await off_loop(_meant, session.store, sources)
@@ -96,6 +98,7 @@ async def resume_batch(
     It keeps the settings that it began with, and its folder; `limits` replace its own. The rest is as for `batch`.
     Raises a `RunError` where there is none of that name.
     """
+    check_session(session)
     _check_workers(session, workers)
     limits = given_as(Limits, limits, "limits")
     return await worked_on(session, await off_loop(open_again, session.store, name, limits), workers)
@@ -219,14 +222,16 @@ def _check_workers(session: Session, workers: int | None, strategy: str = "") ->
 
 def _meant(store: Store, sources: Sequence[Source]) -> list[str | NewItem]:
     """Return the sources as a batch stores them; documents passed as objects are added to the store."""
-    listed = [sources] if isinstance(sources, str | Path) else sources
+    listed = several([sources] if isinstance(sources, str | Path | Document) else sources, "sources")
     if not listed:
         raise UsageError("no document was given", hint="give the path of one, or of several")
     return [_in_store(store, one) for one in listed]
 
 
 def _in_store(store: Store, source: Source) -> str | NewItem:
-    if not isinstance(source, str | Path):
+    if not isinstance(source, str | Path | Document):
+        raise no_document(source)
+    if isinstance(source, Document):
         return of_document(store, source)
     path = str(source)
     known = is_id(path) and store.documents.has(path)

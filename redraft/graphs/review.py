@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field, ValidationError
 from pydantic_core import to_jsonable_python
 
 from redraft.domain import REVIEW, Draft, Evaluation, Finding, ReviewQuestion
-from redraft.fields import in_words
+from redraft.fields import Settings, in_words
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import has_words
 
@@ -17,7 +17,7 @@ Id = TypeVar("Id", int, str)
 _LONGEST_ANSWER = 2_000_000
 
 
-class ReviewAnswer(BaseModel):
+class ReviewAnswer(Settings):
     """What the person says. All of it may be left out, which lets the revision go ahead as planned."""
 
     model_config = ConfigDict(extra="forbid", strict=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextvars import ContextVar
 from dataclasses import dataclass
+from inspect import isawaitable
 from typing import Any, Generic, Protocol, cast, runtime_checkable
 
 from pydantic import BaseModel
@@ -180,9 +181,11 @@ class ScriptError(AssertionError):
 
 
 class FunctionModel:
-    """Answers with what a function returns for each request: a text, a value, or an error to raise."""
+    """Answers with what a function, async or not, returns for each request: a text, a value, or an error to raise."""
 
-    def __init__(self, function: Callable[[Request[Any, Any]], Line], identity: str = "function") -> None:
+    def __init__(
+        self, function: Callable[[Request[Any, Any]], Line | Awaitable[Line]], identity: str = "function"
+    ) -> None:
         self.identity = identity
         self.asked: list[Request[Any, Any]] = []
         self._function = function
@@ -195,6 +198,8 @@ class FunctionModel:
         """Record the request, and answer it."""
         self.asked.append(request)
         line = self._function(request)
+        if isawaitable(line):
+            line = await line
         if isinstance(line, ModelError):
             raise line
         if not isinstance(line, request.prompt.returns):

@@ -142,7 +142,11 @@ def as_model(given: Model | BaseChatModel) -> Model:
         return ChatModel(given)
     if all(hasattr(given, name) for name in ("identity", "most_tokens", "ask")):
         return given
-    raise UsageError(
+    raise _no_model(given)
+
+
+def _no_model(given: object) -> UsageError:
+    return UsageError(
         f"an object of the type {type(given).__name__} is neither a LangChain chat model nor a redraft.Model",
         hint="pass the chat model itself, with nothing bound to it or piped into it; or decisions:NAME for OpenAI's"
         " Decisions API",
@@ -168,6 +172,8 @@ class ChatModel:
         that differ in more than provider, name and address need one each. `reasoning_reserve` is the room for reasoning
         per call; without it that is learned. `seconds` is the time limit of a reply. With `ahead` one request finds out
         what the provider accepts while the others wait."""
+        if not isinstance(chat, BaseChatModel):
+            raise _no_model(chat)
         self._ahead = ahead
         self._traits = traits = traits_of(chat)
         self.identity = identity or traits.identity

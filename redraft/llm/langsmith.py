@@ -62,7 +62,9 @@ def tracing(traced: bool) -> Iterator[None]:
 
 
 def check_config(given: Mapping[str, Any]) -> None:
-    """Raise `UsageError` for callbacks, tags or metadata that LangChain could not use."""
+    """Raise `UsageError` for callbacks, tags or metadata that LangChain could not use, and for anything else."""
+    if stray := sorted(given.keys() - _KINDS):
+        raise UsageError(f"there is no argument {stray[0]!r} here", hint="see help() of what was called")
     for name, kinds in _KINDS.items():
         if name in given and not isinstance(given[name], kinds):
             raise UsageError(f"{name} is of the type {type(given[name]).__name__}", hint=_HINTS[name])

@@ -139,6 +139,8 @@ def load(
 
     A damaged file of which less than 90% can be read is rejected, unless `partial` is set.
     """
+    if not isinstance(source, str | Path):
+        raise no_document(source)
     source = str(source)
     wanted = wanted or Choice()
     wanted = replace(wanted, partial=True) if partial else wanted
@@ -156,6 +158,14 @@ def _contents(source: str, max_bytes: int | None, instead: str) -> tuple[bytes, 
         data = read_source(None, source, max_bytes)
         return data, "stdin", format_of(data)
     return read_source(path, source, max_bytes), path.name, None
+
+
+def no_document(source: object) -> UsageError:
+    """Return the error for an object that names no document."""
+    return UsageError(
+        f"a document cannot be of the type {type(source).__name__}",
+        hint="pass a path, a redraft.Document, the id of a stored document, or a list of these",
+    )
 
 
 def load_bytes(data: bytes, name: str, *, wanted: Choice | None = None, form: Format | None = None) -> Document:

@@ -36,6 +36,11 @@ def run_blocking(work: Coroutine[Any, Any, Result_]) -> Result_:
     """Run a coroutine on the shared loop, and return its result or raise its exception. Ctrl-C, or any exception that a
     signal raises here, cancels it; it is raised once the coroutine has ended."""
     thread, loop = _loop()
+    if not asyncio.iscoroutine(work):
+        raise UsageError(
+            f"a {type(work).__name__} cannot be waited for",
+            hint="pass a coroutine, such as redraft.batch(session.session, paths)",
+        )
     if threading.current_thread() is thread:
         work.close()
         raise UsageError(

@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, suppress
+from inspect import isawaitable
 from typing import Any, cast
 
 import aiosqlite
@@ -113,6 +114,10 @@ _STAGES = {"metric": "judging", "gather": "judging", "confirm": "second look", "
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
+# A reviewer whose answers make no sense is asked no more; the run waits for another answer.
+_MOST_REFUSED = 3
+
+
 class Driver:
     """Runs the graphs of one session with checkpoints in the store."""
 
@@ -172,14 +177,22 @@ class Driver:
         entry = await self._entry(run, snapshot, config, answer)
         if entry is None and (stages := [_STAGES[name] for name in snapshot.next if name in _STAGES]):
             self._manager.observe(StageStarted(stages[0], 0))
+        refused = 0
         while True:
             await graph.ainvoke(entry, config, context=self._session, durability="sync")
             question = _question(await graph.aget_state(config))
-            reply = await self._reviewer(question[1]) if question and self._reviewer else None
+            refused = refused + 1 if question and question[1]["problem"] else 0
+            reply = await self._review(question[1]) if question and refused < _MOST_REFUSED else None
             if question is None or reply is None:
                 return
             # By id: LangGraph treats an empty answer without one as no answer, and would ask forever.
             entry = _reply(question[0], reply)
+
+    async def _review(self, question: ReviewQuestion) -> AnswerLike | None:
+        """Return the reviewer's answer, also that of a plain function; None without a reviewer."""
+        answer: Any = self._reviewer(question) if self._reviewer else None
+        given: AnswerLike | None = await answer if isawaitable(answer) else answer
+        return given
 
     async def question(self, run: Run) -> ReviewQuestion | None:
         """Return the question of a waiting run, or None."""
@@ -222,7 +235,7 @@ class Driver:
             await (await self.saver()).adelete_thread(str(config["configurable"]["thread_id"]))
             begun = False
         if question is not None:
-            reply = await self._reviewer(question[1]) if self._reviewer else None
+            reply = await self._review(question[1])
             return _reply(question[0], reply) if reply is not None else None
         return None if begun else {"recorded": run.id}
 
@@ -253,14 +266,14 @@ def _question(snapshot: StateSnapshot) -> tuple[str, ReviewQuestion] | None:
     return None if asked is None else (asked.id, cast("ReviewQuestion", asked.value))
 
 
-async def streaming(work: Coroutine[Any, Any, object]) -> AsyncGenerator[Event, None]:
+async def streaming(work: Callable[[], Coroutine[Any, Any, object]]) -> AsyncGenerator[Event, None]:
     """Yield the events of `work` as they happen. Closing the iterator cancels the work."""
     happened: asyncio.Queue[Event | None] = asyncio.Queue()
 
     async def watched() -> None:
         try:
             with streamed(happened.put_nowait):
-                await work
+                await work()
         finally:
             happened.put_nowait(None)
 

@@ -17,7 +17,7 @@ from redraft.domain import REVIEW, Document, Evidence, Finding
 from redraft.errors import RunError, UsageError
 from redraft.fields import in_words
 from redraft.graphs.state import Task
-from redraft.readers.documents import check_sources, finished, is_readable, load, read_text, together
+from redraft.readers.documents import check_sources, finished, is_readable, load, no_document, read_text, together
 from redraft.report.history.results import document_read
 from redraft.sources import MOST_BYTES, STDIN, is_no_path, read_file, read_stdin
 from redraft.store.runs import Run
@@ -40,11 +40,8 @@ Sources = Source | Sequence[Source]
 def document_of(store: Store, source: Sources) -> Document:
     """Return the document for a path, an id or a `Document`; several are joined into one."""
     if not isinstance(source, str | Path | Document):
-        if not isinstance(source, Sequence):
-            raise UsageError(
-                f"a document cannot be of the type {type(source).__name__}",
-                hint="pass a path, a redraft.Document, the id of a stored document, or a list of these",
-            )
+        if not isinstance(source, list | tuple):
+            raise no_document(source)
         check_sources(source)
         return together([document_of(store, one) for one in source])
     if isinstance(source, Document):
@@ -137,7 +134,7 @@ def draft_of_round(store: Store, run: Run, number: int) -> str:
         drafts[0] = run.draft
     if number not in drafts:
         there = ", ".join(str(one) for one in sorted(drafts))
-        raise RunError(f"run {run.id} has no draft of round {number}", hint=f"its rounds are: {there}")
+        raise RunError(f"run {run.id} has no draft of round {number!r}", hint=f"its rounds are: {there}")
     return store.runs.draft(drafts[number]).text
 
 

@@ -12,6 +12,7 @@ from langchain_core.language_models import BaseChatModel
 
 from redraft.errors import UsageError
 from redraft.events import Noted, Observer
+from redraft.fields import several
 from redraft.llm.addresses import OPENAI, address_in, has_usual_key, is_here, key_server, provider_of, server_at
 from redraft.llm.base import Model
 from redraft.llm.budget import FREE, Budget, PriceTable, builtin_prices
@@ -419,8 +420,6 @@ def model_roles(
     model: ModelLike | None, judges: Sequence[ModelLike], validator: ModelLike | None, decider: ModelLike | None
 ) -> ModelRoles:
     """Return the names of all roles; an object may have several."""
-    if isinstance(judges, str):
-        raise UsageError(f"judges is the text {judges!r:.40}", hint=f"give a list: judges=[{judges!r:.40}]")
     seen: dict[int, Model] = {}
     models: dict[str, ModelSettings] = {}
 
@@ -433,7 +432,7 @@ def model_roles(
 
     writer = model if isinstance(model, ModelSettings) else None
     name = writer.model if writer else named(model)
-    panel = tuple(seat for one in judges if (seat := named(one)) is not None)
+    panel = tuple(seat for one in several(judges, "judges") if (seat := named(one)) is not None)
     others = panel, named(validator), named(decider)
     return ModelRoles(name, *others, objects=by_identity(seen.values()), writer=writer, models=models)
 

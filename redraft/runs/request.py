@@ -15,7 +15,7 @@ from redraft.errors import PlanError, UsageError
 from redraft.evaluators.base import Evaluator, Metric, as_evaluator
 from redraft.evaluators.catalog import named
 from redraft.evaluators.rubric import Rubric
-from redraft.fields import checked, given_as
+from redraft.fields import checked, given_as, several
 from redraft.graphs.plan import DIRECT, chapter_words
 from redraft.graphs.state import Scope, Task
 from redraft.graphs.strategies import name_of
@@ -93,11 +93,9 @@ class RunRequest:
 
     def with_metrics(self, metrics: Sequence[Metric]) -> RunRequest:
         """Return the request with metrics by name, as objects or as functions."""
-        if isinstance(metrics, str):
-            raise UsageError(f"metrics is the text {metrics!r:.40}", hint=f"give a list: metrics=[{metrics!r:.40}]")
         names: dict[str, None] = {}
         own = dict(self.own)
-        for one in metrics:
+        for one in several(metrics, "metrics"):
             if isinstance(one, str):
                 names[one] = None
             else:
@@ -202,7 +200,7 @@ def asking(
         raise UsageError(f"the question is of the type {type(question).__name__}", hint="pass it as text")
     question = one_line(question)
     if not count_words(question):
-        raise UsageError("the question is empty", hint='write it after the document: redraft ask book.txt "Why ...?"')
+        raise UsageError("the question is empty", hint='write it after the document: `redraft ask book.txt "Why ...?"`')
     if len(question) > _LONGEST_QUESTION:
         raise UsageError(f"the question has {len(question):,} characters", hint=f"use at most {_LONGEST_QUESTION:,}")
     judged = bool(judging.judges) or allow_self_check

@@ -9,7 +9,8 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mappi
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from copy import copy
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
+from inspect import iscoroutinefunction
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, Literal, ParamSpec, Self, TypeVar
@@ -23,7 +24,7 @@ from redraft.evaluators.base import Evaluator, Metric
 from redraft.evaluators.catalog import metrics as known_metrics
 from redraft.evaluators.catalog import scoring
 from redraft.events import Event, Observer, harmless, unobserved
-from redraft.fields import given_as
+from redraft.fields import given_as, several
 from redraft.graphs.job import Job
 from redraft.graphs.state import CallOptions, Scope, Task
 from redraft.graphs.strategies import Strategy, check_there, name_of
@@ -118,14 +119,14 @@ class Session:
         person; without one the run waits. `observer` receives events; exceptions that it raises are logged and ignored.
         Nothing is sent to LangSmith unless `trace_to_langsmith` is set. `strategies` are objects that the options and
         the stored runs name. `callbacks`, `tags` and `metadata` of a session or a call go to LangChain."""
-        if not isinstance(store, Store | str | Path | None):
-            raise UsageError(f"store is of the type {type(store).__name__}", hint="pass a path, or a redraft.Store")
         if not isinstance(prices, PriceTable | None):
             raise UsageError(f"prices is of the type {type(prices).__name__}", hint="pass redraft.price_table(path)")
         for name, function in (("observer", observer), ("reviewer", reviewer)):
             if function is not None and not callable(function):
                 raise UsageError(f"{name} is of the type {type(function).__name__}", hint="pass a function")
-        for strategy in strategies:
+        if iscoroutinefunction(observer):
+            raise UsageError("observer is an async function, which nobody would await", hint="make it a plain `def`")
+        for strategy in several(strategies, "strategies"):
             name_of(strategy)
         limits = given_as(Limits, limits, "limits")
         self._config = config
@@ -223,7 +224,7 @@ class Session:
         refuse_idle("refine", options)
         asked = self._with(settings, judging, refinement, metrics, options)
         text = await self._text(summary)
-        return await self._made(source, asked, "refine", given=text, findings=tuple(findings))
+        return await self._made(source, asked, "refine", given=text, findings=several(findings, "findings"))
 
     async def ask(
         self,
@@ -313,7 +314,9 @@ class Session:
         document = await off_loop(self.store.documents.get, run.document)
         bases = settings or run.settings, judging or run.judging, refinement or run.refinement
         asked = self._with(*bases, metrics, options).judged_as_before(run.settings, self._model_roles)
-        return await self._made(document, asked, "refine", given=text, parent=run.id, findings=tuple(findings))
+        return await self._made(
+            document, asked, "refine", given=text, parent=run.id, findings=several(findings, "findings")
+        )
 
     async def resume(
         self, key: str, *, limits: Limits | None = None, answer: AnswerLike | None = None, **config: Unpack[Tracing]
@@ -355,14 +358,14 @@ class Session:
         last is `RunDone` or `Waiting`, after which `result(run)` returns the rest. Errors of the run are raised after
         its last event. Closing the iterator stops the run, which can be resumed."""
         if summary is None:
-            return streaming(self.summarize(source, metrics=metrics, **options))
-        return streaming(self.refine(source, summary, metrics=metrics, **options))
+            return streaming(partial(self.summarize, source, metrics=metrics, **options))
+        return streaming(partial(self.refine, source, summary, metrics=metrics, **options))
 
     def stream_resume(
         self, key: str, answer: AnswerLike | None = None, **config: Unpack[Tracing]
     ) -> AsyncGenerator[Event, None]:
         """Yield the events of a resumed run, like `stream`."""
-        return streaming(self.resume(key, answer=answer, **config))
+        return streaming(partial(self.resume, key, answer=answer, **config))
 
     async def plan(
         self,
@@ -517,6 +520,13 @@ class Session:
         with tracing(self._manager.traced), configured(self._config, config or {}):
             await carry_out(self._manager, self._driver, run, answer)
         return await self.result(run.id)
+
+
+def check_session(given: object) -> None:
+    """Raise `UsageError` for anything but a `Session`, such as the `SyncSession` that `with` gives."""
+    if not isinstance(given, Session):
+        hint = "pass a redraft.Session; inside `with redraft.Session(...) as session` that is session.session"
+        raise UsageError(f"session is of the type {type(given).__name__}", hint=hint)
 
 
 def _close_forgotten(place: tuple[str, int], store: Store | None, savers: list[BaseCheckpointSaver[Any]]) -> None:

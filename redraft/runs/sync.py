@@ -14,6 +14,7 @@ from redraft.errors import UsageError
 from redraft.evaluators.base import Metric, as_evaluator
 from redraft.evaluators.metric_info import LEAST_SHARE, standing
 from redraft.events import Observer
+from redraft.fields import several
 from redraft.graphs.state import CallOptions
 from redraft.graphs.strategies import Strategy
 from redraft.llm.budget import PriceTable
@@ -116,6 +117,12 @@ def assert_summary(
     session is that of the fixture `redraft_session` where that is used, or else a new one with the built-in judge.
     """
     __tracebackhide__ = True
+    metrics = several(metrics, "metrics")
+    if not isinstance(session, SyncSession | None):
+        raise UsageError(
+            f"session is of the type {type(session).__name__}",
+            hint="open it with `with redraft.Session(...) as session`",
+        )
     names = [one if isinstance(one, str) else as_evaluator(one).name for one in metrics]
     wanted = {**dict.fromkeys(names, 1.0), **least} or _USUAL
     if wrong := [name for name, value in wanted.items() if not (isinstance(value, float | int) and 0 <= value <= 1)]:

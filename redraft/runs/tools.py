@@ -19,7 +19,7 @@ from redraft.fields import in_words
 from redraft.graphs.evaluation import metric_verdict
 from redraft.report.history.results import document_read
 from redraft.runs import job
-from redraft.runs.session import Session
+from redraft.runs.session import Session, check_session
 from redraft.settings import FIGURES, JudgeConfig, RefineConfig
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run as StoredRun
@@ -136,6 +136,7 @@ def tools(session: Session) -> list[BaseTool]:
     artifact. Errors are returned to the agent as a sentence. No tool returns a whole document. Tool calls are recorded
     with the run and count against its limits; cancelling a tool stops its work.
     """
+    check_session(session)
     runner = _Bench(session)
     made = [
         _tool("find_passages", "Find the passages of the document that are nearest to a query.", SearchOf, runner.find),

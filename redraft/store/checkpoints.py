@@ -54,6 +54,11 @@ class SqliteCheckpoints(Checkpoints):
             yield
         except sqlite3.Error as error:
             raise store_error(error, self.path) from error
+        except ValueError as error:
+            # This is what aiosqlite raises of a closed connection.
+            if str(error) != "no active connection":
+                raise
+            raise store_error(error, self.path) from error
 
     @override
     def forget(self, runs: Sequence[str]) -> None:

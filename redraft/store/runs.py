@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import ValidationError
 
 from redraft.domain import Draft, Gap, Parent, Piece, content_id
-from redraft.errors import RunError
+from redraft.errors import RunError, UsageError
 from redraft.settings import SUMMARIZE, DraftConfig, JudgeConfig, Limits, Purpose, RefineConfig, purpose_of
 from redraft.store.connection import (
     Connection,
@@ -130,6 +130,8 @@ class Runs(Repository):
 
     def get(self, key: str) -> Run:
         """Return the run with this id or unique prefix."""
+        if not isinstance(key, str):
+            raise UsageError(f"a run is named by its id, not by a {type(key).__name__}", hint="pass result.run.id")
         rows = self._connection.rows(
             "SELECT * FROM runs WHERE lower(substr(id, 1, ?)) = lower(?) LIMIT 2", (len(key), storable(key))
         )

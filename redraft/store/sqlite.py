@@ -302,6 +302,8 @@ def store_error(error: Exception, path: Path) -> StoreError:
 
 def _advice(error: Exception) -> str:
     text = str(error).lower()
+    if "closed database" in text or "no active connection" in text:
+        return "the session was closed, and this needs an open one; what was stored is safe"
     if "locked" in text or "busy" in text:
         return "another program holds the database: close it there, then `redraft resume` the run"
     if "full" in text or "no space" in text:

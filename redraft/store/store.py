@@ -12,7 +12,7 @@ from types import TracebackType
 from platformdirs import user_data_path
 
 from redraft.domain import Chunk
-from redraft.errors import StoreError
+from redraft.errors import StoreError, UsageError
 from redraft.plugins import require
 from redraft.store.addresses import is_server
 from redraft.store.batches import Batches, Jobs, RateLimiterWindow
@@ -56,6 +56,11 @@ def opened(address: str | Path, *, must_exist: bool, to_read: bool, only_read: b
     """Open a database, or create one. Raises `StoreError` if it must exist and does not."""
     if is_server(address):
         return _on_a_server(str(address), must_exist=must_exist)
+    if "://" in str(address):
+        raise UsageError(
+            f"{str(address).partition('://')[0]}:// is no address of a database",
+            hint="name the path of a file, or postgresql://...",
+        )
     path = Path(address).expanduser()
     if (must_exist or only_read) and not path.exists():
         raise _not_there(str(path))
@@ -118,6 +123,8 @@ class Store:
         file is opened without changing it or creating files beside it. `:memory:` is a private database that lasts
         until it is closed; `postgresql://...` is a server, which needs the extra `postgres`.
         """
+        if not isinstance(path, str | Path | None):
+            raise UsageError(f"store is of the type {type(path).__name__}", hint="pass a path, or a redraft.Store")
         place = path or default_path()
         self._opened = opened(place, must_exist=must_exist and bool(path), to_read=to_read, only_read=only_read)
         self.address = self._opened.address

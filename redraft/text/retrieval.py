@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -147,6 +148,8 @@ class Ranker:
     def __init__(self, texts: Sequence[str], read_by: Sequence[str]) -> None:
         from bm25s import BM25
 
+        # On import it asks for its debugging messages, which an application would see in its own log.
+        logging.getLogger("bm25s").setLevel(logging.WARNING)
         self._languages = tuple(dict.fromkeys(read_by))
         self._count = len(texts)
         found = [terms(text, language) for text, language in zip(texts, read_by, strict=True)]

@@ -541,13 +541,20 @@ def candidates_of(store: Store, run: Run) -> tuple[CandidateResult, ...]:
     return tuple(found)
 
 
-def built(store: Store, result: Result) -> Pack:
-    """Return the question pack that a run of `build_pack` built."""
+def result_of(store: Store, run: Result | str) -> Result:
+    """Return the result of a run that is given by its result or by its id."""
+    return run if isinstance(run, Result) else read_result(store, run)
+
+
+def built(store: Store, run: Result | str) -> Pack:
+    """Return the question pack that a run of `Session.build` built, given its result or its id."""
+    result = result_of(store, run)
     return store.packs.get(_built(result, result.run.judging.pack if result.run.judging else None))
 
 
-def built_keyfacts(store: Store, result: Result) -> KeyFacts:
-    """Return the key facts that a run of `build_pack` built, from the perspectives it was asked for."""
+def built_keyfacts(store: Store, run: Result | str) -> KeyFacts:
+    """Return the key facts that a run of `Session.build` built, from the perspectives it was asked for."""
+    result = result_of(store, run)
     judging = result.run.judging
     found = store.keyfacts.get(_built(result, judging.keyfacts if judging else None))
     chosen = judging.perspective if judging else "both"

@@ -14,7 +14,7 @@ from redraft.evaluators.metric_info import PREFERENCE
 from redraft.llm.addresses import shown_name
 from redraft.report.entry import Entry, Line
 from redraft.report.history.certificates import Certificate, self_checked
-from redraft.report.history.results import Result, count_sentences, figures
+from redraft.report.history.results import Result, count_sentences, figures, result_of
 from redraft.report.history.trace import scores_among
 from redraft.settings import GIVEN_STRATEGY, DraftConfig, ExperimentPart, JudgeConfig
 from redraft.store.runs import Run
@@ -73,11 +73,13 @@ class SummaryComparison:
         return self.result.certificates[PREFERENCE]
 
 
-def compared(store: Store, result: Result) -> SummaryComparison:
-    """Return the result of a `compare` run. Raises a `RunError` for another run, or without a verdict yet."""
+def compared(store: Store, of: Result | str) -> SummaryComparison:
+    """Return the result of a `compare` run, given by its id or its `Result`. Raises a `RunError` for another run, or
+    without a verdict yet."""
+    result = result_of(store, of)
     run = result.run
     if run.kind != "compare":
-        raise RunError(f"run {run.id} does not compare summaries", hint="redraft compare SOURCE A B")
+        raise RunError(f"run {run.id} does not compare summaries", hint="`redraft compare SOURCE A B`")
     made = {draft.node: draft for draft in store.runs.drafts(run.id)}
     first, second = (store.judgments.of(made[node].id) for node in (GIVEN, OTHER))
     if PREFERENCE not in first:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import RESAMPLES
+from redraft.fields import several
 from redraft.report.dossier.comparison.contents import (
     ComparedRuns,
     ContestantScore,
@@ -380,7 +381,7 @@ _HOLDS = (
     "Includes the summaries, and the questions and key facts that they were judged by, with the answers and their "
     "source passages."
 )
-_NAMES = "give at least two runs: redraft compare-runs RUN RUN"
+_NAMES = "give at least two runs: `redraft compare-runs RUN RUN`"
 
 
 def read_beside(store: Store, keys: Sequence[str], *, encoder: Encoder | None = None) -> RunsBeside:
@@ -389,7 +390,7 @@ def read_beside(store: Store, keys: Sequence[str], *, encoder: Encoder | None = 
     Raises a `UsageError` if there is nothing to compare: a single run, the same run twice, or runs of different
     documents none of which has two contestants.
     """
-    if len(keys) < 2:
+    if len(keys := several(keys, "runs")) < 2:
         raise UsageError("there is nothing to compare: you gave only one run", hint=_NAMES)
     sides = [read_side(store, run, named, encoder) for named, run in map(_parted, keys)]
     twice = [run for run, times in Counter(side.run.id for side in sides).items() if times > 1]
