@@ -12,6 +12,7 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -239,7 +240,7 @@ class Desk:
         async with self._starting:
             self._check_room()
             document = await off_loop(self._document, source)
-            return await self._begun(streaming(work(document)))
+            return await self._begun(streaming(partial(work, document)))
 
     def _check_room(self) -> None:
         self._jobs = {key: one for key, one in self._jobs.items() if not one.task.done()}

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -64,7 +65,7 @@ class Work:
     ) -> str:
         """Start a run, and return its id once it is stored. Earlier errors are raised."""
         limits = limits_of(self.session.terms.limits or Limits(), max_cost)
-        return await self._begun(Feed(streaming(self.session.begin_order(document, settings, order, limits))))
+        return await self._begun(Feed(streaming(partial(self.session.begin_order, document, settings, order, limits))))
 
     async def resume(self, run: str, max_cost: float | None = None) -> str:
         """Resume a run that has stopped, optionally with another limit of cost."""
@@ -87,7 +88,7 @@ class Work:
         self._check_limit(max_cost)
         run = await off_loop(self.session.store.runs.get, key)
         limits = limits_of(self.session.terms.limits or Limits(), max_cost or run.limits.max_cost)
-        return Feed(streaming(self.session.resume(key, limits=limits, answer=answer)))
+        return Feed(streaming(partial(self.session.resume, key, limits=limits, answer=answer)))
 
     def _check_limit(self, max_cost: float | None) -> None:
         usual = (self.session.terms.limits or Limits()).max_cost
