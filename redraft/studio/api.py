@@ -220,7 +220,7 @@ def _asked_question(store: Store, run: Run) -> AskedQuestion:
         sentences=answer.sentences if answer else (),
         citations=answer.citations if answer else (),
         judged=f"consistency {score(judged.score)}, judged by {by}" if judged and judged.score is not None else "",
-        findings=tuple(f"{one.explanation} {one.expected}".strip() for one in judged.findings) if judged else (),
+        findings=judged.findings if judged else (),
         notes=tuple(map(on_page, answer.notes)) if answer else (),
     )
 

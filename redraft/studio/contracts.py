@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from redraft.batches.tables import Stage as BatchStage
-from redraft.domain import Piece, ReviewQuestion
+from redraft.domain import Finding, Piece, ReviewQuestion
 from redraft.report.dossier.contents import FindingHistory, SentenceEntry
 from redraft.report.entry import Entry, Line
 from redraft.report.history.answers import AnswerCitation, NumberedSentence
@@ -100,7 +100,7 @@ class AskedQuestion(Entry):
     citations: tuple[AnswerCitation, ...]
     judged: Line
     """The score of the answer and who gave it; empty if it was not judged."""
-    findings: tuple[Line, ...]
+    findings: tuple[Finding, ...]
     """What the judge found wrong with it."""
     notes: tuple[Line, ...]
 

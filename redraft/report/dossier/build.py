@@ -28,6 +28,7 @@ from redraft.report.dossier.contents import (
     Places,
     Positions,
     PromptText,
+    Range,
     RoundEntry,
     RunEntry,
     Score,
@@ -218,9 +219,9 @@ def scores(result: Result) -> Iterator[Score]:
         )
 
 
-def _interval(one: Evaluation) -> tuple[float, float] | None:
+def _interval(one: Evaluation) -> Range | None:
     ends = one.details.get("interval")
-    return (ends[0], ends[1]) if isinstance(ends, list | tuple) else None
+    return Range(low=ends[0], high=ends[1]) if isinstance(ends, list | tuple) else None
 
 
 def items(store: Store, result: Result, places: Places) -> Iterator[JudgedItem]:

@@ -110,27 +110,45 @@ class FindingHistory(DossierModel):
     state: State
 
 
-class Score(DossierModel):
-    """A metric's score of a draft."""
+class Range(DossierModel):
+    """The range that holds 95% of the resamples of a figure."""
+
+    low: float
+    high: float
+
+    @property
+    def has_zero(self) -> bool:
+        """Whether it includes 0, so that there may be no difference."""
+        return self.low <= 0 <= self.high
+
+
+class MetricScore(DossierModel):
+    """A metric's score of a summary."""
 
     metric: str
     outcome: str
     score: float | None
-    interval: tuple[float, float] | None
-    """The 95% interval of a score that rests on probabilities."""
+    interval: Range | None
+    """In a dossier, that of a score that rests on probabilities. In a comparison, the range with other items drawn;
+    None if fewer than five are judged, or if the score is not their mean."""
     judged: int
     unjudged: int
     reason: Scrubbed
+    stands_on: Scrubbed
+    """The judges and prompts, in one line."""
+    self_check: bool
+    """Whether the built-in model judged its own text."""
+
+
+class Score(MetricScore):
+    """A metric's score of a draft, with its goal and all that it rests on."""
+
     missing: tuple[Scrubbed, ...]
     goal: float | None
     met: bool | None
     """None without a goal, or if too few items have a verdict."""
     initial: float | None
-    self_check: bool
-    """Whether the built-in model judged its own text."""
     certificate: ScrubbedDict | None
-    stands_on: Scrubbed
-    """The certificate in one line."""
     details: ScrubbedDict
 
 

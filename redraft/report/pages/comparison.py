@@ -15,14 +15,13 @@ from redraft.report.dossier.comparison.contents import (
     DocumentBeside,
     FifthDifference,
     ItemBeside,
-    Range,
     RunBeside,
     RunsBeside,
     RunVerdict,
     ScoreDifference,
     Standing,
 )
-from redraft.report.dossier.contents import ChapterEntry, Dossier
+from redraft.report.dossier.contents import ChapterEntry, Dossier, Range
 from redraft.report.pages.assets import assets, template
 from redraft.report.pages.dossier import in_language
 from redraft.report.pages.formatting import HtmlTable, capitalized, score

@@ -18,7 +18,6 @@ from redraft.report.dossier.comparison.contents import (
     DocumentBeside,
     FifthDifference,
     ItemBeside,
-    Range,
     RunBeside,
     RunsBeside,
     RunVerdict,
@@ -35,7 +34,7 @@ from redraft.report.dossier.comparison.sides import (
     left_out,
     read_side,
 )
-from redraft.report.dossier.contents import JudgedItem
+from redraft.report.dossier.contents import JudgedItem, Range
 from redraft.report.tables import figure
 from redraft.store.judgments import JudgeSetup as JudgeStanding
 from redraft.store.store import Store

@@ -6,42 +6,13 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from redraft.domain import Totals
-from redraft.report.dossier.contents import DossierModel, PlaceEntry, Positions
+from redraft.report.dossier.contents import DossierModel, MetricScore, PlaceEntry, Positions, Range
 
 FORMAT = 1
 Standing = Literal["flipped", "changed", "open", "same"]
 """How an item compares. `flipped`: one summary has it and another does not; `changed`: all have it or none has, with
 different verdicts; `open`: some run has no verdict on it, so that it is not counted; `same`: all have the same verdict.
 """
-
-
-class Range(DossierModel):
-    """The range that holds 95% of the resamples of a figure."""
-
-    low: float
-    high: float
-
-    @property
-    def has_zero(self) -> bool:
-        """Whether it includes 0, so that there may be no difference."""
-        return self.low <= 0 <= self.high
-
-
-class ScoreBeside(DossierModel):
-    """A metric's score of the summary of a run."""
-
-    metric: str
-    outcome: str
-    score: float | None
-    interval: Range | None
-    """The range with other items drawn. None if fewer than five are judged, or if the score is not their mean."""
-    judged: int
-    unjudged: int
-    reason: str
-    stands_on: str
-    """The judges and prompts, in one line."""
-    self_check: bool
-    """Whether the built-in model judged its own text."""
 
 
 class SentenceBeside(DossierModel):
@@ -76,7 +47,7 @@ class RunBeside(DossierModel):
     """The usage totals. Cached replies were reused from earlier runs at no cost."""
     summary: str
     sentences: tuple[SentenceBeside, ...]
-    scores: tuple[ScoreBeside, ...]
+    scores: tuple[MetricScore, ...]
     positions: Positions | None
     left_out: tuple[str, ...]
     """What is missing from the summary, and why."""

@@ -15,8 +15,8 @@ from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import draws, interval
 from redraft.report.dossier.build import items, positions, scores, sentence_numbers
-from redraft.report.dossier.comparison.contents import Range, ScoreBeside, SentenceBeside, Setting
-from redraft.report.dossier.contents import JudgedItem, Places, Positions
+from redraft.report.dossier.comparison.contents import SentenceBeside, Setting
+from redraft.report.dossier.contents import JudgedItem, MetricScore, Places, Positions, Range
 from redraft.report.history.certificates import standing_of
 from redraft.report.history.lineage import Lineage, read_lineage
 from redraft.report.history.results import Result, document_read, read_result
@@ -65,7 +65,7 @@ class Side:
     sentences: tuple[SentenceBeside, ...]
     positions: Positions | None
     items: tuple[JudgedItem, ...]
-    scores: tuple[ScoreBeside, ...]
+    scores: tuple[MetricScore, ...]
 
     @property
     def run(self) -> Run:
@@ -132,12 +132,12 @@ def _sentences(lineage: Lineage, result: Result) -> Iterator[SentenceBeside]:
         )
 
 
-def _scores(result: Result) -> Iterator[ScoreBeside]:
+def _scores(result: Result) -> Iterator[MetricScore]:
     for one in scores(result):
         if one.metric in FIGURES:
             continue
         values = counted(result.evaluations[one.metric])
-        yield ScoreBeside.of(one, interval=interval_of_mean(values) if values else None)
+        yield MetricScore.of(one, interval=interval_of_mean(values) if values else None)
 
 
 def counted(evaluation: Evaluation) -> Sequence[float]:

@@ -64,7 +64,8 @@ function entry(one) {
     cited.append(row);
   }
   if (one.citations.length) item.append(cited);
-  for (const text of [...one.notes, ...one.findings]) item.append(line("span", text, "line"));
+  const faults = one.findings.map(({ explanation, expected }) => `${explanation} ${expected}`);
+  for (const text of [...one.notes, ...faults]) item.append(line("span", text, "line"));
   const about = element("p", one.judged ? `${one.judged} · ` : "", "line"), page = element("a", `run ${one.run}`);
   page.href = `/runs/${one.run}`;
   about.append(page);
