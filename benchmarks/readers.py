@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redraft.errors import DocumentError
-from redraft.readers import child
+from redraft.readers import formats
 from redraft.readers.documents import load_bytes, read_apart
 from redraft.readers.formats import BY_SUFFIX, Format
 from tests.readers import makers
@@ -129,12 +129,12 @@ def read_spoiled(number: int) -> None:
 
 def _spoiled(form: Format, number: int) -> str:
     """The row of a format, read in one process under the limits of a reader."""
-    child._limit(form)
+    formats._limit(form)
     ended: Counter[str] = Counter()
     longest = 0.0
     for seed in range(number):
         data, began = spoiled(form, seed), time.perf_counter()
-        ended[_ending(lambda data=data: child.READERS[form](data, f"a.{form}"))] += 1
+        ended[_ending(lambda data=data: formats.read(form, data, f"a.{form}"))] += 1
         longest = max(longest, time.perf_counter() - began)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     mistakes = number - ended["document"] - ended["sentence"]

@@ -29,7 +29,7 @@ from redraft.text.sanitizer import CleanText, clean_with_notes, one_line
 # The child uses our module search path, not the current directory.
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
-    "from redraft.readers.child import main; main(*sys.argv[2:])"
+    "from redraft.readers.formats import main; main(*sys.argv[2:])"
 )
 _WAIT = 5 * MOST_SECONDS
 """The wall-clock limit in seconds: on a busy machine a process waits longer than it works."""

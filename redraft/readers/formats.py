@@ -1,8 +1,19 @@
-"""The formats that redraft reads besides text, and their limits."""
+"""The formats that redraft reads besides text, and the process that reads one: with limits, and without secrets."""
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+import json
+import resource
+import sys
+from contextlib import suppress
+from dataclasses import asdict
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal, cast, get_args
+
+from redraft.errors import DocumentError
+
+if TYPE_CHECKING:
+    from redraft.readers.builder import ReadText
 
 Format = Literal["html", "epub", "docx", "odt", "rtf", "pdf", "srt", "vtt"]
 BY_SUFFIX: dict[str, Format] = {f".{name}": name for name in get_args(Format)} | {
@@ -60,3 +71,40 @@ def format_of(data: bytes) -> Format | None:
     start = head.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     is_page = start.startswith((b"<!doctype html", b"<html")) or (start.startswith(b"<?xml") and b"<html" in start)
     return "html" if is_page else None
+
+
+_PLACES = {"pdf": "pdf.file", "srt": "subtitles", "vtt": "subtitles"}
+_MODULES = {form: f"redraft.readers.{_PLACES.get(form, form)}" for form in get_args(Format)}
+"""The readers by format. A process imports only the one that it needs."""
+
+
+def read(form: Format, data: bytes, name: str) -> ReadText:
+    """Read a file of this format in the calling process."""
+    return cast("ReadText", import_module(_MODULES[form]).read(data, name))
+
+
+def main(form: Format, name: str) -> None:
+    """Read the file on standard input, and write its content or the error as JSON to standard output."""
+    import_module(_MODULES[form])
+    _limit(form)
+    try:
+        answer: dict[str, object] = asdict(read(form, sys.stdin.buffer.read(), name))
+    except DocumentError as error:
+        answer = {"error": error.message, "hint": error.hint}
+    except MemoryError:
+        answer = too_large(form)
+    except Exception as error:  # noqa: BLE001 - a file that breaks its parser is broken, however that looks
+        answer = {"error": f"the file is broken ({type(error).__name__})", "hint": _HINT}
+    sys.stdout.buffer.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+_HINT = "open it with the program that made it and save it again, or convert it to .txt"
+
+
+def _limit(form: Format) -> None:
+    memory = most_memory(form)
+    seconds = (MOST_SECONDS, MOST_SECONDS + 1)
+    limits = {resource.RLIMIT_AS: (memory, memory), resource.RLIMIT_CPU: seconds, resource.RLIMIT_CORE: (0, 0)}
+    for limit, most in limits.items():
+        with suppress(ValueError, OSError):
+            resource.setrlimit(limit, most)

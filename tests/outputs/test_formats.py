@@ -15,7 +15,7 @@ from lxml import etree, html
 from redraft.cli import options
 from redraft.domain import Document, Span
 from redraft.errors import UsageError
-from redraft.readers.child import READERS
+from redraft.readers.formats import read as read_here
 from redraft.readers.markup import tag
 from redraft.report.history.citations import Citations, cited
 from redraft.report.history.lineage import Lineage, Origin, TracedSentence
@@ -62,7 +62,7 @@ def paper(text: str = SUMMARY, *, title: str = "The Light", quote: str = "Ines k
 
 def read(form: str, made: str | bytes) -> Document:
     data = made.encode() if isinstance(made, str) else made
-    return READERS[form](data, f"x.{form}").as_document(f"x.{form}")  # type: ignore[index]
+    return read_here(form, data, f"x.{form}").as_document(f"x.{form}")  # type: ignore[arg-type]
 
 
 def test_the_options_have_the_formats_that_there_are() -> None:

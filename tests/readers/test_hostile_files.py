@@ -12,10 +12,9 @@ import pytest
 
 from redraft.domain import Document
 from redraft.errors import DocumentError
-from redraft.readers import child, documents, markup
+from redraft.readers import documents, formats, markup
 from redraft.readers.builder import check
 from redraft.readers.documents import load_bytes, read_apart
-from redraft.readers.formats import too_large
 from redraft.readers.parts import Choice
 from redraft.readers.pdf.file import damaged_streams
 from tests.readers import makers
@@ -72,7 +71,7 @@ def test_spoiled_files_give_a_document_or_a_sentence(form: str) -> None:
     read = 0
     for seed in range(60):
         try:
-            made = child.READERS[form](spoiled(form, seed), f"a.{form}").as_document("a")  # type: ignore[index]
+            made = formats.read(form, spoiled(form, seed), f"a.{form}").as_document("a")  # type: ignore[arg-type]
             assert isinstance(made, Document)
             assert all(0 <= mark.start < mark.end <= len(made.text) for mark in made.marks)
             assert all(0 <= one.span.start < one.span.end <= len(made.text) for one in made.sections)
@@ -88,10 +87,10 @@ def test_any_other_failure_of_a_parser_is_a_sentence(
     def fails(data: bytes, name: str) -> None:
         raise KeyError("odd")
 
-    monkeypatch.setattr(child, "_limit", lambda form: None)
-    monkeypatch.setitem(child.READERS, "pdf", fails)  # type: ignore[arg-type]
+    monkeypatch.setattr(formats, "_limit", lambda form: None)
+    monkeypatch.setattr("redraft.readers.pdf.file.read", fails)
     monkeypatch.setattr("sys.stdin", type("Input", (), {"buffer": BytesIO(b"x")}))
-    child.main("pdf", "a.pdf")
+    formats.main("pdf", "a.pdf")
     assert b'"error": "the file is broken (KeyError)"' in capsysbinary.readouterr().out
 
 
@@ -100,7 +99,7 @@ def test_a_process_that_dies_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(documents, "_START", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     assert refusal("pdf", b"x").message == "the file is broken, and crashed the program that reads it"
     monkeypatch.setattr(documents, "_START", "raise MemoryError")
-    assert refusal("pdf", b"x").message == too_large("pdf")["error"]
+    assert refusal("pdf", b"x").message == formats.too_large("pdf")["error"]
     monkeypatch.setattr(documents, "_START", "import time; time.sleep(60)")
     monkeypatch.setattr(documents, "_WAIT", 0.5)
     assert "60 seconds" in refusal("pdf", b"x").message
@@ -117,7 +116,7 @@ def test_archives_that_unpack_without_end_are_refused(monkeypatch: pytest.Monkey
     bomb = makers.zipped({"[Content_Types].xml": "<Types/>", "word/document.xml": b"<a>" + b" " * 3_000_000})
     monkeypatch.setattr(markup, "_MOST_OF_ONE", 2_000_000)
     with pytest.raises(DocumentError, match="larger than 200 MB"):
-        child.READERS["docx"](bomb, "a.docx")
+        formats.read("docx", bomb, "a.docx")
 
 
 @pytest.mark.slow
@@ -201,12 +200,12 @@ def test_a_file_of_which_too_little_is_read_is_refused_unless_that_will_do() -> 
 
 
 def test_a_damaged_stream_of_a_pdf_file_is_said() -> None:
-    assert not any("damaged" in note for note in child.READERS["pdf"](sound("pdf"), "a.pdf").notes)
+    assert not any("damaged" in note for note in formats.read("pdf", sound("pdf"), "a.pdf").notes)
     data = bytearray(sound("pdf"))
     at = data.index(b"stream\n") + 60
     data[at : at + 20] = bytes(20)
     assert damaged_streams(bytes(data))[0] == 1
-    found = child.READERS["pdf"](bytes(data), "a.pdf")
+    found = formats.read("pdf", bytes(data), "a.pdf")
     assert any("streams are damaged" in note for note in found.notes)
     with pytest.raises(DocumentError, match="it is damaged"):
         check(found.extents, "a.pdf")
@@ -216,8 +215,8 @@ def test_cells_in_controls_and_text_boxes_are_read() -> None:
     cell = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
     row = f"<w:sdt><w:sdtContent><w:tr>{cell.format('a')}<w:sdt><w:sdtContent>{cell.format('b')}</w:sdtContent></w:sdt>"
     body = f"<w:tbl>{row}</w:tr></w:sdtContent></w:sdt></w:tbl>"
-    made = child.READERS["docx"](makers.docx("A", [], body=body), "a.docx")
+    made = formats.read("docx", makers.docx("A", [], body=body), "a.docx")
     assert made.text == "a | b"
     box = '<draw:frame xmlns:draw="d"><draw:text-box><text:p>boxed</text:p></draw:text-box></draw:frame>'
     box = f"<text:p>out{box}</text:p>"
-    assert "boxed" in child.READERS["odt"](makers.odt("A", [], body=box), "a.odt").text
+    assert "boxed" in formats.read("odt", makers.odt("A", [], body=box), "a.odt").text

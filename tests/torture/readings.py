@@ -15,7 +15,7 @@ from functools import cache
 from typing import NamedTuple
 
 from redraft.errors import DocumentError
-from redraft.readers import child
+from redraft.readers import formats
 from redraft.readers.builder import check
 from redraft.readers.formats import Format
 from tests.readers import makers
@@ -205,7 +205,7 @@ def tried(case: Case) -> Outcome:
     """Read a file, and compare the words that were read with those it holds."""
     began = time.process_time()
     try:
-        found = child.READERS[case.form](case.data, f"a.{case.form}")
+        found = formats.read(case.form, case.data, f"a.{case.form}")
         made = found.as_document("a")
         check(found.extents, f"a.{case.form}")
     except DocumentError as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.readers import child, markup
+from redraft.readers import formats, markup
 from redraft.readers.documents import load_bytes
 from redraft.readers.recovery import tokens
 from tests.torture.readings import KINDS, tried, tries, written
@@ -37,7 +37,7 @@ def test_the_tries_notice_a_parser_that_drops_text(monkeypatch: pytest.MonkeyPat
 def test_six_thousand_paragraphs_with_open_elements_are_read() -> None:
     for around in ("<p><font>{}", "<p><font>{}</p>", "<div><font>{}"):
         page = "<html><body>" + "\n".join(around.format(LINE) for _ in range(6_000)) + "</body></html>"
-        assert len(child.READERS["html"](page.encode(), "a.html").text.split()) == 84_000
+        assert len(formats.read("html", page.encode(), "a.html").text.split()) == 84_000
 
 
 def test_pages_behind_the_end_of_a_page_are_read() -> None:
