@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated, Any
 
 from pydantic import PlainSerializer, TypeAdapter
@@ -21,8 +21,8 @@ from redraft.readers.parts import Choice
 from redraft.report.entry import Entry
 from redraft.report.tables import Cell, Table
 from redraft.runs.dry_run import SampledDryRuns, prepare_plan
-from redraft.runs.plans import RunPlan
-from redraft.runs.prepare import PreparedDocument, RunSpec
+from redraft.runs.plans import total_cost
+from redraft.runs.prepare import RunSpec
 from redraft.settings import DraftConfig, JudgeConfig, Limits, RefineConfig, with_draft
 from redraft.store.batches import Batch, NewItem
 from redraft.store.store import Store
@@ -174,34 +174,16 @@ class BatchEstimate(Entry):
         )
 
 
-@dataclass(slots=True)
-class _EstimateSums:
-    """The figures of all documents so far."""
-
-    documents: int = 0
-    words: int = 0
-    chunks: int = 0
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    reasoning_tokens: int = 0
-
-    def add(self, prepared: PreparedDocument, like: RunPlan, share: float) -> None:
-        """Add a document, whose figures are a share of those of one of similar size."""
-        self.documents += 1
-        self.words += prepared.plan.document_words
-        self.chunks += prepared.plan.chunks
-        self.calls += round(share * like.calls)
-        self.prompt_tokens += round(share * like.prompt_tokens)
-        self.completion_tokens += round(share * like.completion_tokens)
-        self.reasoning_tokens += round(share * like.reasoning_tokens)
+_SHARED = ("calls", "prompt_tokens", "completion_tokens", "reasoning_tokens")
+"""The figures in which documents of similar size differ by their tokens."""
 
 
 def estimate(sources: Sequence[str | Document], asked: BatchRequest, prices: PriceTable) -> BatchEstimate:
     """Return the estimated cost of all documents, read one after the other. Of documents of similar size, one is
     planned by a dry run, and the others count in proportion to their tokens."""
-    sums = _EstimateSums()
-    costs: list[tuple[float, float | None, float | None]] = []
+    sums: dict[str, Any] = dict.fromkeys(("documents", "words", "chunks", *_SHARED), 0)
+    costs: list[float | None] = []
+    dearest: list[float | None] = []
     sampled = SampledDryRuns(prices)
     troubles: Counter[str] = Counter()
     unpriced: dict[str, None] = {}
@@ -215,12 +197,11 @@ def estimate(sources: Sequence[str | Document], asked: BatchRequest, prices: Pri
         except RedraftError as error:
             troubles[error.message] += 1
             continue
-        sums.add(prepared, like, share)
-        costs.append((share, like.cost_usd, like.max_cost_usd))
+        own = {"documents": 1, "words": prepared.plan.document_words, "chunks": prepared.plan.chunks}
+        own |= {name: round(share * getattr(like, name)) for name in _SHARED}
+        sums = {name: sums[name] + value for name, value in own.items()}
+        costs.append(like.cost_usd and share * like.cost_usd)
+        dearest.append(like.max_cost_usd and share * like.max_cost_usd)
         unpriced |= dict.fromkeys(like.unpriced)
-    cost, most = (
-        None if unpriced else sum(share * (one[whole] or 0.0) for share, *one in costs) for whole in (False, True)
-    )
-    return BatchEstimate.of(
-        sums, cost_usd=cost, max_cost_usd=most, unpriced=tuple(unpriced), troubles=dict(troubles.most_common())
-    )
+    sums |= {"cost_usd": total_cost(costs), "max_cost_usd": total_cost(dearest)}
+    return BatchEstimate(**sums, unpriced=tuple(unpriced), troubles=dict(troubles.most_common()))
