@@ -488,8 +488,8 @@ async def test_errors_are_corrected_beside_a_request_or_after_it_and_one_that_is
     assert stories(result)[1:] == rounds
     assert result.scores["consistency"] == 1.0
     told = read_dossier(opened.store, result.run.id).findings
-    assert {one.state for one in told if one.metric == "review"} == {state}
-    assert {one.state for one in told if one.metric == "consistency"} == {"fixed"}
+    assert {one.state for one in told if one.finding.metric == "review"} == {state}
+    assert {one.state for one in told if one.finding.metric == "consistency"} == {"fixed"}
 
 
 @pytest.mark.slow
