@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from redraft.document import Document, DocumentSection, MarkKind, Span, content_id, joined
+from redraft.document import Document, DocumentSection, MarkKind, Span, content_id
 from redraft.errors import UsageError
 from redraft.text.languages import primary
 from redraft.text.words import count_words
@@ -133,15 +133,21 @@ def without(document: Document, stretches: Iterable[Span]) -> Document:
     """Return the document without some spans."""
     kept: list[Span] = []
     at = 0
-    for start, end in joined(stretches):
-        kept.append(Span(at, start))
-        at = end
+    for start, end in sorted(stretches):
+        kept.append(Span(at, max(at, start)))
+        at = max(at, end)
     return only(document, [*kept, Span(at, len(document.text))])
 
 
 def only(document: Document, stretches: Iterable[Span]) -> Document:
-    """Return a document that consists of some spans of this one."""
-    pieces = [one for span in joined(stretches) if (one := _bare(document.text, span)).end > one.start]
+    """Return a document that consists of some spans of this one, with a blank line for what is left out."""
+    pieces: list[Span] = []
+    for span in sorted(stretches):
+        start, end = _bare(document.text, span)
+        if pieces and not document.text[pieces[-1].end : start].strip():
+            pieces[-1] = Span(pieces[-1].start, max(pieces[-1].end, end))
+        elif start < end:
+            pieces.append(Span(start, end))
     cut = _Cut(pieces)
     text = _BETWEEN.join(document.text[start:end] for start, end in pieces)
     sections = (
