@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
@@ -17,9 +18,9 @@ from redraft.studio.batches import listed as all_batches
 from redraft.studio.context import context_of, read
 from redraft.studio.endpoints import problem_of
 from redraft.studio.experiment_orders import KINDS, ExperimentBody, ExperimentPlan, plan_table, unpriced
-from redraft.studio.form import groups, on_page
+from redraft.studio.form import groups, on_page, with_names
 from redraft.studio.models import look
-from redraft.studio.orders import rubric_lines
+from redraft.studio.orders import names_of, rubric_lines
 from redraft.studio.pages import ListPage, page
 from redraft.studio.start import KEPT, Sent, offer_of, sent_with
 
@@ -87,8 +88,10 @@ async def plan(request: Request) -> Response:
     except RedraftError as error:
         return await _form(request, {**sent.fields, KEPT: key or sent.kept}, error)
     total = dict(zip(table.columns, table.rows[-1], strict=True))
-    values: dict[str, Any] = {"table": table, "total": total, "asked": made.asked, "documents": made.documents}
-    values["unpriced"] = unpriced(table)
+    names = names_of(context.models)
+    named = replace(table, rows=with_names(table.rows, names))
+    values: dict[str, Any] = {"table": named, "total": total, "asked": made.asked, "documents": made.documents}
+    values |= {"unpriced": unpriced(table), "names": names}
     limits = context.config.limits
     return page(request, "experiment_plan", "experiments", key=key, kinds=KINDS, limits=limits, **values)
 

@@ -20,6 +20,7 @@ from redraft.evaluators.metric_info import refuse_self_check
 from redraft.evaluators.similarity import similarity
 from redraft.fields import checked, same
 from redraft.graphs.strategies import STRATEGIES
+from redraft.llm.addresses import shown_name
 from redraft.prompts.book import SETS
 from redraft.readers.parts import Choice, chosen
 from redraft.runs.prepare import RunSpec
@@ -226,6 +227,14 @@ def known_model(name: str, models: Models) -> ModelSettings:
             f"there is no model {name!r}", hint=f"available: {there}; the page “Models” shows how to add more"
         )
     return models[name]
+
+
+def names_of(models: Models) -> dict[str, str]:
+    """Return the names of models for people, by their names here and by those that their servers are asked for, as far
+    as these are theirs alone."""
+    shown = {name: shown_name(one.model, one.base_url) for name, one in models.items()}
+    asked = [one.model for one in models.values()]
+    return {one.model: shown[name] for name, one in models.items() if asked.count(one.model) == 1} | shown
 
 
 def judging_of(asked: SettingsBody, models: Models, wanted: tuple[str, ...], judges: tuple[str, ...]) -> JudgeConfig:

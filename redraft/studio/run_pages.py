@@ -35,7 +35,15 @@ from redraft.studio.contracts import BatchStart, Status
 from redraft.studio.endpoints import problem_of
 from redraft.studio.form import error_on_page, groups, in_page_words, on_page
 from redraft.studio.models import look
-from redraft.studio.orders import BatchBody, WantedRuns, limits_of, other_settings, refuse_unpriced, rubric_lines
+from redraft.studio.orders import (
+    BatchBody,
+    WantedRuns,
+    limits_of,
+    names_of,
+    other_settings,
+    refuse_unpriced,
+    rubric_lines,
+)
 from redraft.studio.pages import page
 from redraft.studio.run_actions import Fork, delete, forked, result_round, settings_given
 from redraft.studio.start import (
@@ -106,7 +114,9 @@ async def plan(request: Request) -> Response:
     shared: dict[str, Any] = {"limits": limits, "goals": DEFAULT_GOALS, "others": other_settings(asked)}
     values: dict[str, Any] = {"plan": made, "wanted": wanted, "asked": asked, "several": several}
     values["summary_words"] = count_words(asked.summary or "")
-    values["names"] = shown_names(made.settings, made.purpose.judging) if isinstance(made, RunPlan) else {}
+    values["names"] = (
+        shown_names(made.settings, made.purpose.judging) if isinstance(made, RunPlan) else names_of(context.models)
+    )
     return page(request, "plan", "new", key=key, **values, **shared)
 
 

@@ -19,7 +19,7 @@ from redraft.store.store import Store
 from redraft.studio.models import LocalServers, ModelList
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer
-from tests.studio.served import Served, at_rest, begin, served, until
+from tests.studio.served import Served, at_rest, begin, chapter, served, until
 
 EVIL = "<img src=x onerror=alert(1)>"
 
@@ -39,6 +39,33 @@ def at(tmp_path: Path, near: ChatServer) -> Iterator[Served]:
     strong = ModelSettings(model="openai:gpt-5", key_env="STUDIO_TEST_KEY")
     with served(tmp_path, models={"strong": strong}) as made:
         yield made
+
+
+@pytest.mark.slow
+def test_a_model_has_one_name_for_people_on_every_page(
+    at: Served, near: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-test")
+    name, shown = "lm-studio/qwen3:latest", f"qwen3:latest (on this machine, port {near.port})"
+    texts = [("file", (f"{n}.md", f"{chapter()} {n}".encode(), "text/markdown")) for n in range(2)]
+    with at.client() as client:
+        client.get("/api/models/local")
+        new = client.get("/runs/new").text.partition("<legend>Judging</legend>")[2]
+        assert f'<option value="{name}">{shown}</option>' in new
+        assert f'name="judges" value="{name}"> {shown}</label>' in new
+        asked = {"model": name, "kind": "evaluate", "judge": name, "judges": "extractive"}
+        batch = client.post("/runs/new", data=asked, files=texts).text
+        assert f"<dt>Model</dt><dd><bdi>{shown}</bdi></dd>" in batch
+        assert f"<dt>Judges</dt><dd><bdi>{shown}, extractive</bdi></dd>" in batch
+        boxes = client.get("/experiments/new").text
+        assert boxes.count(f"<bdi>{shown}</bdi></label>") == 2, "models and judges"
+        plan = client.post("/experiments/new", data={"kind": "grid", "models": name, "word_limits": "40"}, files=texts)
+        assert f"<dt>Models</dt><dd><bdi>{shown}</bdi></dd>" in plan.text
+        assert f"<td>{shown}</td>" in plan.text
+        for page in (batch, plan.text):
+            assert "lm-studio" not in page
+            assert "openai:qwen3" not in page
+            assert "127.0.0.1" not in page
 
 
 @pytest.mark.slow
