@@ -1,4 +1,4 @@
-"""The records of redraft: plain immutable values that import nothing but documents."""
+"""The records of redraft: plain immutable values that import nothing but documents and errors."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from redraft.document import DocumentSection as DocumentSection
 from redraft.document import NamedPlace as NamedPlace
 from redraft.document import Span as Span
 from redraft.document import content_id as content_id
+from redraft.errors import Usage as Usage
 
 if TYPE_CHECKING:
     computed = property
@@ -187,18 +188,6 @@ class Gap:
     chunk: int
     code: str
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What a call or run consumed."""
-
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_prompt_tokens: int = 0
-    reasoning_tokens: int = 0
-    reported: bool = True
-    """False where the provider reported no usage and the figures are estimates."""
 
 
 @dataclass(frozen=True, slots=True)

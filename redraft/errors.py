@@ -5,11 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from redraft.domain import Usage
-
+from dataclasses import dataclass
 
 _LIMITS = frozenset(
     {"concurrency", "requests_per_minute", "tokens_per_minute", "max_cost", "max_calls", "timeout", "provider_batch"}
@@ -115,6 +111,18 @@ def _setting(found: re.Match[str]) -> str:
     if name in _LIMITS:
         return f"limits=Limits({name}={value})"
     return _VALUED.get(name, name + "={}").format(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a call or run consumed."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_prompt_tokens: int = 0
+    reasoning_tokens: int = 0
+    reported: bool = True
+    """False where the provider reported no usage and the figures are estimates."""
 
 
 class RedraftError(RuntimeError):

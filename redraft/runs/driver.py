@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
+import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack, suppress
 from inspect import isawaitable
@@ -87,6 +88,20 @@ def stop_saver(saver: BaseCheckpointSaver[Any]) -> None:
     if isinstance(saver, FileSaver):
         saver.conn.stop()
         saver.conn._thread.join(_TO_STOP)
+
+
+def close_forgotten(place: tuple[str, int], store: Store | None, savers: list[BaseCheckpointSaver[Any]]) -> None:
+    """Close what a session left open that was collected, or was still open at the end of the process."""
+    if store is not None or savers:
+        warnings.warn_explicit(
+            "a redraft.Session was never closed: use it as `async with redraft.Session(...) as session`",
+            ResourceWarning,
+            *place,
+        )
+    for saver in savers:
+        stop_saver(saver)
+    if store is not None:
+        store.close()
 
 
 async def _set_up(saver: FileSaver) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import warnings
 import weakref
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
@@ -35,7 +34,7 @@ from redraft.report.history.lineage import Lineage
 from redraft.report.history.lost import Losses, read_losses
 from redraft.report.history.results import Result, read_result
 from redraft.runs.background import iterate_blocking, run_blocking
-from redraft.runs.driver import AnswerLike, Driver, Reviewer, stop_saver, streaming
+from redraft.runs.driver import AnswerLike, Driver, Reviewer, close_forgotten, streaming
 from redraft.runs.dry_run import plan_in_session
 from redraft.runs.execute import carry_out, check_summaries, may_gain
 from redraft.runs.inputs import (
@@ -146,7 +145,7 @@ class Session:
         caller = sys._getframe(1)
         place = caller.f_code.co_filename, caller.f_lineno
         owned = self.store if self._owned else None
-        self._forgotten = weakref.finalize(self, _close_forgotten, place, owned, self._driver.savers)
+        self._forgotten = weakref.finalize(self, close_forgotten, place, owned, self._driver.savers)
 
     async def __aenter__(self) -> Self:
         return self
@@ -484,7 +483,7 @@ class Session:
             at.store, at.model_roles, at.own, at.prices, harmless(observer), limits, budget, at.traced
         )
         made._driver = Driver(self.store, made, None, made._manager)
-        made._forgotten = weakref.finalize(made, _close_forgotten, ("", 0), None, [])
+        made._forgotten = weakref.finalize(made, close_forgotten, ("", 0), None, [])
         return made
 
     # Internals.
@@ -527,20 +526,6 @@ def check_session(given: object) -> None:
     if not isinstance(given, Session):
         hint = "pass a redraft.Session; inside `with redraft.Session(...) as session` that is session.session"
         raise UsageError(f"session is of the type {type(given).__name__}", hint=hint)
-
-
-def _close_forgotten(place: tuple[str, int], store: Store | None, savers: list[BaseCheckpointSaver[Any]]) -> None:
-    """Close what a session left open that was collected, or was still open at the end of the process."""
-    if store is not None or savers:
-        warnings.warn_explicit(
-            "a redraft.Session was never closed: use it as `async with redraft.Session(...) as session`",
-            ResourceWarning,
-            *place,
-        )
-    for saver in savers:
-        stop_saver(saver)
-    if store is not None:
-        store.close()
 
 
 _Given = ParamSpec("_Given")
