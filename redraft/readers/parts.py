@@ -142,8 +142,8 @@ def without(document: Document, stretches: Iterable[Span]) -> Document:
 def only(document: Document, stretches: Iterable[Span]) -> Document:
     """Return a document that consists of some spans of this one, with a blank line for what is left out."""
     pieces: list[Span] = []
-    for span in sorted(stretches):
-        start, end = _bare(document.text, span)
+    for stretch in sorted(stretches):
+        start, end = _bare(document.text, stretch)
         if pieces and not document.text[pieces[-1].end : start].strip():
             pieces[-1] = Span(pieces[-1].start, max(pieces[-1].end, end))
         elif start < end:
