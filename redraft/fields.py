@@ -134,7 +134,7 @@ def complaint(error: ValidationError, named: Callable[[str], str] = str, between
 
 
 _FAULTS = {
-    "less_than_equal": "must be at most {le:g}",
+    "less_than_equal": "must be at most {le:.9g}",
     "less_than": "must be less than {lt:g}",
     "greater_than_equal": "must be at least {ge:g}",
     "greater_than": "must be more than {gt:g}",
@@ -142,6 +142,7 @@ _FAULTS = {
     "finite_number": "must be a number",
     "string_type": "must be text",
     "string_too_short": "must not be empty",
+    "string_too_long": "must have at most {max_length} characters",
     "string_pattern_mismatch": "has characters that are not allowed here, or too many of them",
     "extra_forbidden": "is not known here",
     "missing": "is missing",

@@ -123,6 +123,9 @@ class Work:
         """Stop a run of this studio. Finished calls are kept, and it can be resumed."""
         feed = self._feeds.get(run)
         if feed is None or feed.over:
+            status = (await off_loop(self.session.store.runs.get, run)).status
+            if status != "running":
+                raise RunError(f"run {run} is not running: it is {status}", hint=f"redraft show {run}")
             raise RunError(
                 f"this studio is not running {run}", hint="stop it with Ctrl-C in the terminal where it was started"
             )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StringConstraints
 
 from redraft.batches.tables import Stage as BatchStage
 from redraft.domain import Finding, Piece, ReviewQuestion
@@ -82,7 +82,7 @@ class ResumeBody(RequestBody):
 class Question(RequestBody):
     """A question about the document of a run."""
 
-    question: str = Field(min_length=1, max_length=2000)
+    question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
 
 
 class AskedQuestion(Entry):
@@ -120,7 +120,7 @@ class PendingReview(BaseModel):
 class Review(RequestBody):
     """The answer to a review. All fields are optional; without any, the revision goes ahead as planned."""
 
-    drop: tuple[int | str, ...] = ()
+    drop: tuple[StrictInt | str, ...] = ()
     """Findings to ignore, by number or id."""
     add: tuple[str, ...] = ()
     """Your own requests, in words."""

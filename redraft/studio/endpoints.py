@@ -101,12 +101,12 @@ def is_by_page(request: Request) -> bool:
     return not is_for_programs(request.url.path) or request.headers.get("sec-fetch-site") == "same-origin"
 
 
-def _wording(request: Request) -> Callable[[str], str] | None:
-    """Return how a reply words settings and next steps; None for the words of Python."""
+def _wording(request: Request) -> Callable[[str], str]:
+    """Return how a reply words settings and next steps."""
     if is_by_page(request):
         return on_page
-    address = request.url.path.split("/")[:4]
-    return partial(in_api, address="/".join(address)) if address[2:3] in (["batches"], ["experiments"]) else None
+    address = "/".join(request.url.path.split("/")[:4])
+    return partial(in_api, address="/api/runs/RUN" if address == "/api/runs" else address)
 
 
 async def refused(request: Request, error: Exception) -> Response:
@@ -165,7 +165,7 @@ class Endpoint:
     @property
     def address(self) -> str:
         """The path in the OpenAPI description."""
-        return self.path.replace(":path}", "}")
+        return re.sub(r":\w+}", "}", self.path)
 
     def is_there(self, read_only: bool) -> bool:
         """Return whether the endpoint exists: a read-only studio has none that write or need a session."""
@@ -220,7 +220,8 @@ _ABOUT = "Start runs of redraft, follow them, and read their results. Requests t
 
 def _operation(one: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]:
     content = {one.kind: {"schema": schemas[one.gives]} if one.gives else {}}
-    failed = {"description": "The error", "content": {_JSON: {"schema": schemas[ProblemReply]}}}
+    said = {_JSON: {"schema": schemas[ProblemReply]}} if is_for_programs(one.path) else {"text/html": {}}
+    failed = {"description": "The error", "content": said}
     in_path = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{(\w+)", one.path)

@@ -88,6 +88,7 @@ _CALLS_OF_API = {
     **dict.fromkeys(("show", "trace", "runs"), "GET /api/runs"),
     **{name: f"GET /api/{name}s" for name in ("batch", "experiment", "pack")},
     "models": "GET /api/models",
+    "read": "POST /api/chapters",
 }
 """What the API has instead of a command."""
 V = TypeVar("V", bound=BaseModel)
@@ -252,7 +253,8 @@ def error_on_page(error: Mapping[str, str] | None, address: str = "") -> dict[st
 
 
 def in_api(text: str, address: str) -> str:
-    """Return a message of a batch or an experiment with the fields and the calls of the API."""
+    """Return a message about what has this address with the fields and the calls of the API."""
+    text = re.sub(r"\bredraft (?:show|trace) ([0-9a-f]{8})\b", r"GET /api/runs/\1", text)
     text = _TO_RESUME.sub(f"POST {address}/resume", _SET_HIGHER.sub(r"with a higher `max_\1`", text))
     text = _COMMAND.sub(lambda found: _CALLS_OF_API.get((found["verb"] or "").split(" ")[0], found[0]), text)
     return _SETTING.sub(_field, text)

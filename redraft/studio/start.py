@@ -130,12 +130,15 @@ async def limit_asked(request: Request) -> float | None:
 
 
 async def json_of(request: Request) -> Any:
-    """Return the JSON body of a request; raise UsageError if it is not JSON."""
+    """Return the JSON object in the body of a request; raise UsageError if there is none."""
     try:
-        return json.loads(await request.body())
+        given = json.loads(await request.body())
     except (ValueError, RecursionError) as error:
         hint = "send a JSON object with Content-Type: application/json"
         raise UsageError("the request is not JSON", hint=hint) from error
+    if not isinstance(given, dict):
+        raise UsageError("the request must be an object of JSON", hint='send fields, such as {"words": 100}')
+    return given
 
 
 def fields_of(form: FormData) -> dict[str, Any]:

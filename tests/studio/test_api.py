@@ -167,6 +167,44 @@ def test_what_cannot_be_meant_is_said(
     assert message in told["message"].lower()
 
 
+@pytest.mark.parametrize(
+    ("path", "asked", "status", "message", "hint"),
+    [
+        ("review", {}, 409, "is not waiting for an answer: it is done", "GET /api/runs/RUN"),
+        ("review", {"drop": [True]}, 422, "drop.0", ""),
+        ("stop", {}, 409, "run RUN is not running: it is done", "GET /api/runs/RUN"),
+        ("ask", {"question": " "}, 422, "question: must not be empty", ""),
+        ("ask", {"question": "x" * 2001}, 422, "question: must have at most 2000 characters", ""),
+        ("fork", {"goals": {"coverage": 0.9}}, 422, "the built-in model would judge", "`allow_self_check`"),
+        (f"calls/{10**30}", None, 404, f"run RUN has no call {10**30}", ""),
+    ],
+)
+def test_what_a_run_cannot_do_is_said_with_the_calls_and_fields_of_the_api(
+    client: httpx.Client, refined: str, path: str, asked: object, status: int, message: str, hint: str
+) -> None:
+    reply = client.request("GET" if asked is None else "POST", f"/api/runs/{refined}/{path}", json=asked)
+    assert reply.status_code == status, reply.text
+    told = problem(reply)
+    assert message.replace("RUN", refined) in told["message"]
+    assert hint.replace("RUN", refined) in told["hint"]
+    assert "session." not in told["hint"]
+
+
+def test_a_number_that_is_too_large_is_refused_with_the_largest_in_full(client: httpx.Client) -> None:
+    reply = client.post("/api/runs", json={"text": chapter(), "words": 10**30})
+    assert problem(reply)["message"] == "words: must be at most 1000000"
+
+
+def test_the_description_has_plain_names_in_its_addresses_and_pages_among_its_errors(client: httpx.Client) -> None:
+    paths = client.get("/api/openapi.json").json()["paths"]
+    for path, operations in paths.items():
+        for operation in operations.values():
+            named = [one["name"] for one in operation["parameters"] if one["in"] == "path"]
+            assert re.findall(r"{([^}]*)}", path) == named
+            kind = "application/json" if path.startswith("/api/") else "text/html"
+            assert list(operation["responses"]["default"]["content"]) == [kind], path
+
+
 def test_a_file_of_another_kind_and_no_json_are_refused(client: httpx.Client) -> None:
     reply = client.post("/api/runs", files={"file": ("picture.png", b"\x89PNG\r\n", "image/png")})
     assert (reply.status_code, problem(reply)["code"]) == (422, "document")

@@ -372,7 +372,7 @@ def calls(store: Store, run: str) -> Iterator[CallEntry]:
 def call_of(store: Store, run: str, number: int) -> CallDetails | None:
     """Return a call of a run with its texts; None if there is none of this number."""
     entry = next((one for one in calls(store, run) if one.number == number), None)
-    texts = store.calls.texts_of(run, number)
+    texts = store.calls.texts_of(run, number) if entry else None
     if entry is None or texts is None:
         return None
     prompt = store.prompts.of([entry.hash]).get(entry.hash)
