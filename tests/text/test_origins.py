@@ -80,6 +80,8 @@ def test_an_exact_copy_is_always_found(parents: list[str], chance: Random) -> No
     copied = chance.choice(known)
     first = words(copied)[0].start
     assume(copied[max(0, first - 1)] not in "'’")  # it is a mark, and yet makes another word of the one behind it
+    # In a text without spaces ("A.K") a sentence may end within a word, whose part is another word.
+    assume(any(set(keys(copied)) <= set(keys(parent)) for parent in parents))
     # What is one sentence beside others may be several by itself.
     for one in Origins(parents).trace(copied) if len(index(copied, "en")) == 1 else ():
         (found,) = one.links
