@@ -65,7 +65,7 @@ class Run:
     experiment: str | None = None
     """The experiment that started it, if any."""
     parent: str | None = None
-    """The run that this was forked from, which may have been deleted."""
+    """The run that this was forked from, or repeats with changes; it may have been deleted."""
     status: Status = "running"
     stop_reason: str | None = None
     why: str = ""

@@ -109,6 +109,8 @@ class RunBody(SettingsBody):
     """The text of the document."""
     title: str = Field(default="", max_length=300)
     """The title of the document, with `text`."""
+    parent: str | None = Field(default=None, max_length=64)
+    """The run of this document that this one repeats with changes."""
     chapters: str = Field(default="", max_length=200)
     """The chapters to read, such as 1-3 or 2,5-. Default: all."""
     kind: Literal["summarize", "evaluate", "refine"] = "summarize"

@@ -194,6 +194,7 @@ def settings_given(store: Store, key: str, models: Mapping[str, ModelSettings]) 
         found |= {"judge": judge, "judges": tuple(others)}
     if given and run.kind == "evaluate":
         found = {"judge": found["model"]} | found
+    found["parent"] = run.parent if given else run.id
     if given:
         first = min(store.judgments.rounds(run.id), key=lambda made: made.number, default=None)
         draft = first.draft if first else run.draft

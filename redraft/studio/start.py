@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 
@@ -26,7 +27,7 @@ from redraft.runs.prepare import check_judging
 from redraft.settings import EXTRACTIVE
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
-from redraft.studio.context import StudioContext, context_of, read
+from redraft.studio.context import StudioContext, context_of, found_run, read
 from redraft.studio.contracts import (
     BatchStart,
     ChapterLine,
@@ -257,7 +258,17 @@ async def begun(context: StudioContext, wanted: WantedRuns) -> str:
     settings, order = await off_loop(order_of, wanted.asked, context.models)
     document = (await off_loop(wanted.read))[0]
     assert context.work is not None, "a read-only studio has no route that leads here"
+    order = replace(order, parent=await off_loop(_parent, context.reading, wanted.asked, document))
     return await context.work.start(document, settings, order, wanted.asked.max_cost)
+
+
+def _parent(store: Store, asked: RunBody, document: Document) -> str | None:
+    """Return the run that a run repeats with changes. It has none if the document is another, or the summary given."""
+    if not asked.parent:
+        return None
+    run = found_run(store, asked.parent)
+    known = asked.summary is None or asked.summary in (one.text for one in store.runs.drafts(run.id))
+    return run.id if known and run.document == document.id else None
 
 
 async def begun_batch(context: StudioContext, wanted: WantedRuns) -> str:

@@ -131,6 +131,25 @@ def test_the_form_of_a_new_run_has_the_settings_of_an_earlier_one(client: httpx.
     assert 'name="goal.consistency" min="0" max="1" step="any" value="0.5"' in page
 
 
+@pytest.mark.slow
+def test_a_run_that_is_repeated_with_changes_names_the_run_of_before(client: httpx.Client, refined: str) -> None:
+    page = client.get(f"/runs/new?from={refined}").text
+    assert f'<input type="hidden" name="parent" value="{refined}">' in page
+    document = client.get(f"/api/runs/{refined}/dossier").json()["document"]["id"]
+    asked = {"parent": refined, "document": document, "words": "50"}
+    plan = client.post("/runs/new", data=asked).text
+    kept = plan.partition('name="kept" value="')[2].partition('"')[0]
+    run = client.post("/runs/start", data={"kept": kept}).headers["location"].rpartition("/")[2]
+    assert at_rest(client, run)["parent"] == refined
+    listed = client.get("/runs").text
+    assert f"{run} · changed from {refined}" in listed
+    texts = ({"text": f"{chapter()} It rained."}, {"document": document, "summary": "It rained.", "kind": "evaluate"})
+    for other in texts:
+        changed = client.post("/api/runs", json=other | {"parent": refined}).json()["run"]
+        assert at_rest(client, changed)["parent"] is None, "another document, or a summary that is not of that run"
+    assert client.post("/api/runs", json={"document": document, "parent": "ffff"}).status_code == 404
+
+
 def test_other_summaries_of_the_document_are_offered_for_comparison(client: httpx.Client, refined: str) -> None:
     forked = client.post(f"/api/runs/{refined}/fork", json={"rounds": 1, "allow_self_check": True})
     forked = forked.json()["run"]

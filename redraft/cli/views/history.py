@@ -15,6 +15,7 @@ from redraft.report.history.changes import DraftDiff, SentenceChange, changes_be
 from redraft.report.history.requests import request_outcome
 from redraft.report.history.results import Result
 from redraft.report.history.trace import RunTrace, Turn
+from redraft.settings import GIVEN_STRATEGY
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_said
 from redraft.text.sanitizer import one_line
 
@@ -27,7 +28,8 @@ _LONGEST = 400
 def trace_lines(trace: RunTrace, document: Document, *, show_all: bool) -> Iterator[str]:
     """Yield a run round by round."""
     result, run = trace.result, trace.run
-    parent = f", forked from {run.parent}" if run.parent else ""
+    forked = bool(run.parent) and run.settings.strategy == GIVEN_STRATEGY
+    parent = f", {'forked' if forked else 'changed'} from {run.parent}" if run.parent else ""
     yield f"run {run.id} · {run.kind}{parent} · {one_line(result.title, 60)} · {result.status}"
     if run.refinement:
         goals = ", ".join(f"{metric} {least:g}" for metric, least in run.refinement.goals.items())
@@ -37,7 +39,7 @@ def trace_lines(trace: RunTrace, document: Document, *, show_all: bool) -> Itera
     by_draft = {turn.draft.id: turn for turn in trace.rounds}
     for turn in trace.rounds:
         yield ""
-        yield from terminal.wrapped(_heading(turn, by_draft, forked=bool(run.parent)))
+        yield from terminal.wrapped(_heading(turn, by_draft, forked=forked))
         yield from _round(turn, by_draft.get(turn.round.base or ""), document, result, show_all=show_all)
     yield ""
     yield from _end(trace)
