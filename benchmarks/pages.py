@@ -14,14 +14,15 @@ import asyncio
 import statistics
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.common import SAMPLE
-from redraft.domain import Document
+from redraft.domain import Document, Evidence, NamedPlace, Span
 from redraft.readers.documents import load
 from redraft.report.dossier.build import read_dossier
-from redraft.report.dossier.contents import CallEntry, Dossier, FindingEntry, PlaceEntry, SentenceEntry, SourceEntry
+from redraft.report.dossier.contents import CallEntry, Dossier, FindingHistory, PlaceEntry, SentenceEntry, SourceEntry
 from redraft.report.pages.dossier import dossier_page
 from redraft.runs.session import Session
 from redraft.settings import DraftConfig, JudgeConfig, RefineConfig
@@ -92,19 +93,22 @@ def enlarged(small: Dossier, characters: int, findings: int, calls: int) -> Doss
 
 def _sentence(like: SentenceEntry, number: int, start: int, characters: int) -> SentenceEntry:
     place = _place(number, SENTENCES, characters, like.text)
-    sources = tuple(SourceEntry(place=place, weight=one.weight, way=one.way) for one in like.sources[:1])
+    sources = tuple(SourceEntry(place=place, weight=one.weight, way=one.way, by=one.by) for one in like.sources[:1])
     end = start + len(like.text)
     return like.model_copy(update={"number": number, "start": start, "end": end, "sources": sources, "findings": ()})
 
 
 def _place(number: int, among: int, characters: int, text: str) -> PlaceEntry:
     start = (characters - 500) * number // (among + 1)
-    return PlaceEntry(start=start, end=start + 120, chapter="", percent=100 * start // characters, text=text)
+    named = {"document": "", "chapter": "", "pages": "", "percent": 100 * start // characters}
+    return PlaceEntry(start=start, end=start + 120, text=text, **named)
 
 
-def _finding(like: FindingEntry, number: int, among: int, characters: int) -> FindingEntry:
-    where = {"evidence": _place(number, among, characters, like.said), "sentence": None, "about": ""}
-    return like.model_copy(update={"number": number, "id": f"{number:012x}", "state": "open", **where})
+def _finding(like: FindingHistory, number: int, among: int, characters: int) -> FindingHistory:
+    place = _place(number, among, characters, "")
+    evidence = Evidence(like.finding.evidence.text if like.finding.evidence else "", Span(place.start, place.end))
+    finding = replace(like.finding, evidence=evidence, sentence="", place=NamedPlace("", "", ""))
+    return like.model_copy(update={"number": number, "finding": finding, "sentence": None, "state": "open"})
 
 
 def _call(like: CallEntry, number: int) -> CallEntry:

@@ -7,20 +7,20 @@ from math import ceil
 from typing import Any, Literal
 from urllib.parse import urlencode
 
+from pydantic import TypeAdapter
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from redraft.builtin.facade import NOT_UNDERSTOOD
-from redraft.domain import Document, ReviewQuestion, Span
+from redraft.domain import DEFERRED, Finding
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import MEANINGS
 from redraft.fields import checked
 from redraft.report.dossier.comparison.build import read_beside
-from redraft.report.dossier.contents import PlaceEntry, Places
 from redraft.report.history.certificates import in_words, packaged, self_checked
 from redraft.report.history.requests import request_outcomes
-from redraft.report.history.results import document_read
+from redraft.report.history.results import document_read, placed
 from redraft.report.history.summaries import shown_names
 from redraft.report.pages import comparison
 from redraft.report.pages.assets import template
@@ -38,6 +38,7 @@ from redraft.text.places import part_read
 
 Here = Literal["runs", "new", "batches", "packs", "models", "experiments", "sheets", "api", ""]
 _MOST_COMPARED = 6
+_FINDINGS: TypeAdapter[list[Finding]] = TypeAdapter(list[Finding], config=DEFERRED)
 _ROWS = 100
 
 
@@ -129,7 +130,8 @@ async def _review(request: Request, given: Review | None = None, problem: str = 
         return RedirectResponse(f"/runs/{found.id}", 303)
     document, earlier = await read(request, document_read, found), await read(request, _earlier, found.id)
     values: dict[str, Any] = {"run": found.id, "question": question, "title": document.title, "earlier": earlier}
-    values |= {"given": given or Review(), "part": part_read(document.notes), "places": _places(document, question)}
+    values |= {"given": given or Review(), "part": part_read(document.notes), "characters": len(document.text)}
+    values["findings"] = [placed(one, document) for one in _FINDINGS.validate_python(question["findings"])]
     values["self_check"] = bool(self_checked(found))
     values["not_understood"] = NOT_UNDERSTOOD if found.settings.model == EXTRACTIVE else ""
     return page(request, "review", "runs", 422 if problem else 200, problem=problem or question["problem"], **values)
@@ -141,12 +143,6 @@ def _earlier(store: Store, run: str) -> list[str]:
     last = rounds[-1] if rounds else None
     rejected = [f"revision {last.number} was rejected: {last.reason}"] if last and last.accepted is False else []
     return [*rejected, *(one.said for one in request_outcomes(store, rounds))]
-
-
-def _places(document: Document, question: ReviewQuestion) -> dict[str, PlaceEntry]:
-    """Return the place of each finding's evidence, by the finding's id."""
-    said = ((one["id"], (one["evidence"] or {}).get("span")) for one in question["findings"])
-    return {key: Places(document).known(Span(*span)) for key, span in said if span}
 
 
 def _title(store: Store, document: str) -> str:

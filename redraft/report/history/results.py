@@ -419,13 +419,17 @@ def lost_rounds(store: Store, run: Run) -> list[int]:
 
 def evaluations_of(store: Store, draft: str, outline: Document) -> dict[str, Evaluation]:
     """Return all evaluations of a draft by metric, with the place of each finding's evidence."""
-
-    def placed(finding: Finding) -> Finding:
-        span = finding.evidence.span if finding.evidence else None
-        return replace(finding, place=place_in(outline, span)) if span else finding
-
     known = store.judgments.of(draft)
-    return {name: replace(one, findings=tuple(map(placed, one.findings))) for name, one in known.items()}
+    return {
+        name: replace(one, findings=tuple(placed(finding, outline) for finding in one.findings))
+        for name, one in known.items()
+    }
+
+
+def placed(finding: Finding, outline: Document) -> Finding:
+    """Return a finding with the place of its evidence. The document may be without its text."""
+    span = finding.evidence.span if finding.evidence else None
+    return replace(finding, place=place_in(outline, span)) if span else finding
 
 
 def _judged(store: Store, run: Run, draft: str | None, outline: Document) -> dict[str, Evaluation]:
