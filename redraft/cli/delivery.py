@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from redraft.cli import options
-from redraft.cli.terminal import DONE, FAILED, SHORT, echo_json, say
+from redraft.cli.hints import GO_ON
+from redraft.cli.terminal import DONE, echo_json, say
 from redraft.domain import record_json
-from redraft.errors import BudgetError, UsageError
+from redraft.errors import UsageError
 from redraft.sources import write
 
 if TYPE_CHECKING:
     from redraft.domain import Document
     from redraft.lab.experiments.experiment import Experiment, ExperimentOutcome
-    from redraft.llm.budget import PriceTable
     from redraft.report.tables import Report, Table
-    from redraft.runs.experiment_runner import ExperimentRunner
-    from redraft.settings import Limits
-    from redraft.store.store import Store
 
-
-_GO_ON = "repeat the command; finished work is reused"
-_OTHER_JUDGE = "choose another judge with --judge, or leave out the metric; the same judge would answer the same"
 
 D = TypeVar("D")
 T = TypeVar("T")
@@ -62,6 +57,7 @@ writer_options = options.grouped(
 def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], design: D, given: Mapping[str, Any]) -> int:
     """Run an experiment under the given options and deliver its report; return the exit code."""
     from redraft.cli import given as asked
+    from redraft.cli.runner import closed, run_experiment
     from redraft.lab.experiments.experiment import is_undecided
     from redraft.store.store import Store
 
@@ -70,49 +66,13 @@ def carry_out(experiment: Experiment[D, O], documents: Sequence[Document], desig
         return show_plan(experiment.plan(documents, design, prices), as_json=given["as_json"])
     target = folder(given["output"])
     with Store(given["db"]) as store:
-        outcome = work(lambda runner: experiment.run(documents, design, runner), store, limits, prices, quiet=quiet)
+        run = partial(experiment.run, documents, design)
+        outcome = run_experiment(run, store, limits, prices, quiet=quiet)
     report = experiment.report(outcome)
     deliver(report, target, as_json=given["as_json"], quiet=quiet)
     undecided = is_undecided(report)
     done = experiment.is_some(outcome)
     return closed(outcome.complete, outcome.stopped, done=done, quiet=quiet, undecided=undecided)
-
-
-def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bool, undecided: bool = False) -> int:
-    """Print what is missing and how to continue; return the exit code."""
-    if complete:
-        return DONE
-    if not quiet:
-        say(
-            f"{stopped.message}\n  repeat the command with a higher limit to continue"
-            if stopped
-            else f"the judge could not decide: see the last table\n  {_OTHER_JUDGE}"
-            if undecided
-            else f"something failed: see the last table\n  {_GO_ON}"
-        )
-    return SHORT if stopped or done else FAILED
-
-
-def work(
-    task: Callable[[ExperimentRunner], Coroutine[Any, Any, T]],
-    store: Store,
-    limits: Limits,
-    prices: PriceTable,
-    *,
-    quiet: bool,
-) -> T:
-    """Run a task to its end; a `StoppedError` says how to continue after an interruption."""
-    import asyncio
-
-    from redraft.cli.runner import StoppedError, until_stopped
-    from redraft.cli.views.progress import open_progress
-    from redraft.runs.experiment_runner import ExperimentRunner
-
-    with open_progress(quiet=quiet) as display:
-        try:
-            return asyncio.run(until_stopped(task(ExperimentRunner(store, limits, prices, display.observe))))
-        except (KeyboardInterrupt, asyncio.CancelledError):
-            raise StoppedError(_GO_ON) from None
 
 
 def show_plan(plan: Table, *, as_json: bool) -> int:
@@ -144,7 +104,7 @@ def deliver(report: Report, folder: Path | None, *, as_json: bool, quiet: bool) 
     written = report.files(drawn(report.name, report.tables)) if folder else {}
     files = {folder / name: text for name, text in written.items()} if folder else {}
     for path, text in files.items():
-        write(path, text, f"name another directory with -o, and {_GO_ON}")
+        write(path, text, f"name another directory with -o, and {GO_ON}")
     if as_json:
         echo_json(record_json(report))
     else:

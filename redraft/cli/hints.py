@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 N = TypeVar("N", int, float)
 
+GO_ON = "repeat the command; finished work is reused"
 _SPARE = 1.1
 """An estimate is within a tenth of a run whose model follows instructions."""
 _DOLLARS = re.compile(r"\$(\d[\d,]*\.\d+)")

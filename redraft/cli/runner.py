@@ -19,25 +19,28 @@ from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.cli import given as asked
 from redraft.cli import hints
 from redraft.cli.output_files import Target
-from redraft.cli.terminal import DONE, echo_json, on_stderr, on_termination, say
+from redraft.cli.terminal import DONE, FAILED, SHORT, echo_json, on_stderr, on_termination, say
 from redraft.cli.views import figures as looks
 from redraft.cli.views import render
-from redraft.cli.views.outcome import finish
-from redraft.cli.views.plans import print_plan
+from redraft.cli.views.outcome import close_form, deliver, finish
+from redraft.cli.views.plans import print_plan, show_form_plan
 from redraft.cli.views.progress import Display, open_progress
-from redraft.domain import Document, ReviewQuestion
-from redraft.errors import RedraftError, UsageError
+from redraft.domain import Document, ReviewQuestion, record_json
+from redraft.errors import BudgetError, RedraftError, UsageError
 from redraft.events import Event, RunStarted
 from redraft.llm.budget import PriceTable
 from redraft.llm.langsmith import tracing
 from redraft.report.history.results import document_read, read_result
+from redraft.report.outputs.formats import Template
 from redraft.runs.driver import Reviewer
 from redraft.runs.dry_run import plan_run
+from redraft.runs.experiment_runner import ExperimentRunner
+from redraft.runs.forms import fill, form_paper, form_plans
 from redraft.runs.model_pool import ModelLike
 from redraft.runs.prepare import RunSpec
 from redraft.runs.request import with_places
 from redraft.runs.session import Session
-from redraft.settings import EXTRACTIVE, DraftConfig, Limits
+from redraft.settings import EXTRACTIVE, DraftConfig, Limits, Purpose
 from redraft.store.store import Store
 from redraft.text.sanitizer import clean, one_line
 from redraft.text.words import count, count_words
@@ -232,6 +235,27 @@ def carry_out(
         return finish(store, result, target=target, as_json=as_json, quiet=quiet, show_all=shown, pruned=pruned)
 
 
+def fill_form(
+    document: Document,
+    template: Template,
+    settings: DraftConfig,
+    purpose: Purpose,
+    given: Mapping[str, Any],
+    to: Target,
+) -> int:
+    """Draft every section of the template, then write and print the form; return the exit code."""
+    wanted, prices, quiet = (document, settings, template, purpose), asked.prices(given), given["quiet"]
+    if given["dry_run"]:
+        return show_form_plan(template, form_plans(*wanted, prices), as_json=to.as_json)
+    with Store(given["db"]) as store:
+        form = run_experiment(lambda runner: fill(runner, *wanted), store, asked.limits(given), prices, quiet=quiet)
+        advice = "the drafts are stored: repeat the command with another file"
+        deliver(lambda notes: form_paper(store, form, notes=notes), record_json(form), to, advice)
+    if not quiet:
+        close_form(form, to.output)
+    return closed(form.complete, form.stopped, done=any(one.run for one in form.sections), quiet=quiet)
+
+
 def _with_packs(order: RunSpec, store: Store) -> RunSpec:
     """Return the order with the full ids of its pack and key facts; raises if one does not exist."""
     if (judging := order.judging) is None:
@@ -289,6 +313,38 @@ def work(
             if run and not isinstance(error, UsageError) and f"redraft resume {run}" not in error.hint:
                 error.hint = f"{error.hint}\n  Resume: {hints.resuming(run, limits, error.message)}".strip()
             raise
+
+
+def run_experiment(
+    task: Callable[[ExperimentRunner], Coroutine[Any, Any, T]],
+    store: Store,
+    limits: Limits,
+    prices: PriceTable,
+    *,
+    quiet: bool,
+) -> T:
+    """Run a task of many runs to its end; a `StoppedError` says how to continue after an interruption."""
+    with open_progress(quiet=quiet) as display:
+        try:
+            return asyncio.run(until_stopped(task(ExperimentRunner(store, limits, prices, display.observe))))
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            raise StoppedError(hints.GO_ON) from None
+
+
+def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bool, undecided: bool = False) -> int:
+    """Print what is missing and how to continue; return the exit code."""
+    if complete:
+        return DONE
+    if not quiet:
+        say(
+            f"{stopped.message}\n  repeat the command with a higher limit to continue"
+            if stopped
+            else "the judge could not decide: see the last table\n  choose another judge with --judge, or leave out the"
+            " metric; the same judge would answer the same"
+            if undecided
+            else f"something failed: see the last table\n  {hints.GO_ON}"
+        )
+    return SHORT if stopped or done else FAILED
 
 
 def _remember_output(store: Store, run: str) -> None:

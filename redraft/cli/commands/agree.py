@@ -133,6 +133,7 @@ def with_(
     """
     reading(file, quiet=quiet)
     require_agreement("redraft agree")
+    from redraft.cli.runner import closed, run_experiment
     from redraft.lab.agreement.report import agree_report, saved
     from redraft.lab.agreement.trial import chosen, format_named, human_field, plan_table, tried
     from redraft.store.store import Store
@@ -150,13 +151,13 @@ def with_(
         raise UsageError("--fit calibrates a judge's own probabilities, and no votes", hint="leave out --repeat")
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
-        outcome = delivery.work(lambda runner: tried(dataset, design, runner), store, limits, table, quiet=quiet)
+        outcome = run_experiment(lambda runner: tried(dataset, design, runner), store, limits, table, quiet=quiet)
         kept = saved(outcome, store, fit=fit) if save else []
     delivery.deliver(agree_report(outcome), folder, as_json=as_json, quiet=quiet)
     if save and not quiet:
         say(f"{len(kept)} figures stored" if kept else "nothing stored: stopped early, or too few verdicts")
     done = any(said.outcome for column in outcome.columns for said in column.said)
-    return delivery.closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
+    return closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
 
 
 def _metric(given: Mapping[str, Any]) -> str:
@@ -220,6 +221,7 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
     LongSumEval's table II; with --sweep, like its tables V to VII.
     """
     require_agreement("redraft agree table")
+    from redraft.cli.runner import closed, run_experiment
     from redraft.lab.agreement.report import baselines, compared, overview_report, plan_of
     from redraft.lab.agreement.trial import chosen, format_named
     from redraft.store.store import Store
@@ -240,13 +242,13 @@ def table_(files: tuple[str, ...], metrics: tuple[str, ...], as_json: bool, quie
         return delivery.show_plan(plan_of(sets, metrics, base, prices), as_json=as_json)
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
-        done = delivery.work(
+        done = run_experiment(
             lambda runner: compared(sets, metrics, base, scorers, runner), store, limits, prices, quiet=quiet
         )
     delivery.deliver(overview_report(done), folder, as_json=as_json, quiet=quiet)
     stopped = next((one.stopped for one in done.outcomes if one.stopped), None)
     is_some = any(said.outcome for one in done.outcomes for column in one.columns for said in column.said)
-    return delivery.closed(done.complete, stopped, done=is_some, quiet=quiet)
+    return closed(done.complete, stopped, done=is_some, quiet=quiet)
 
 
 @command("list", short_help="List stored agreements.")

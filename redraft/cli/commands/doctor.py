@@ -70,6 +70,7 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     and in reworded sentences, a hidden instruction, a refusal, and the same summary twice.
     """
     reading("the controls", quiet=quiet)
+    from redraft.cli.runner import closed, run_experiment
     from redraft.cli.views.plans import show
     from redraft.lab.doctor.checkup import examine_all, plan_table
     from redraft.store.store import Store
@@ -78,10 +79,10 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     if given["dry_run"]:
         return delivery.show_plan(plan_table(subjects, table), as_json=as_json)
     with Store(given["db"]) as store:
-        found = delivery.work(lambda runner: examine_all(subjects, runner), store, limits, table, quiet=quiet)
+        found = run_experiment(lambda runner: examine_all(subjects, runner), store, limits, table, quiet=quiet)
     show(found, as_json=as_json)
     if found.stopped is not None:
-        return delivery.closed(False, found.stopped, done=True, quiet=quiet)
+        return closed(False, found.stopped, done=True, quiet=quiet)
     return SHORT if any(one.failed for one in found.judges) else DONE
 
 

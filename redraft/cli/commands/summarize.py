@@ -10,44 +10,12 @@ from redraft.cli import options
 from redraft.cli.options import preset_option
 from redraft.cli.output_files import target
 from redraft.cli.sections import command
-from redraft.domain import record_json
 from redraft.errors import UsageError
 from redraft.settings import with_draft
 
 if TYPE_CHECKING:
-    from redraft.cli.output_files import Target
-    from redraft.domain import Document
     from redraft.report.outputs.formats import Format, Template
     from redraft.settings import DraftConfig, Purpose
-
-
-_STORED = "the drafts are stored: repeat the command with another file"
-
-
-def fill_form(
-    document: Document,
-    template: Template,
-    settings: DraftConfig,
-    purpose: Purpose,
-    given: Mapping[str, Any],
-    to: Target,
-) -> int:
-    """Draft every section of the template, then write and print the form; return the exit code."""
-    from redraft.cli.delivery import closed, work
-    from redraft.cli.views.outcome import close_form, deliver
-    from redraft.cli.views.plans import show_form_plan
-    from redraft.runs.forms import fill, form_paper, form_plans
-    from redraft.store.store import Store
-
-    wanted, prices, quiet = (document, settings, template, purpose), asked.prices(given), given["quiet"]
-    if given["dry_run"]:
-        return show_form_plan(template, form_plans(*wanted, prices), as_json=to.as_json)
-    with Store(given["db"]) as store:
-        form = work(lambda runner: fill(runner, *wanted), store, asked.limits(given), prices, quiet=quiet)
-        deliver(lambda notes: form_paper(store, form, notes=notes), record_json(form), to, _STORED)
-    if not quiet:
-        close_form(form, to.output)
-    return closed(form.complete, form.stopped, done=any(one.run for one in form.sections), quiet=quiet)
 
 
 def _template(given: Mapping[str, Any], settings: DraftConfig, purpose: Purpose) -> Template:
@@ -113,7 +81,7 @@ def summarize(sources: tuple[str, ...], output: str | None, form: Format | None,
 
     Several sources are read as one document; citations name the source.
     """
-    from redraft.cli.runner import carry_out
+    from redraft.cli.runner import carry_out, fill_form
     from redraft.runs.prepare import RunSpec
 
     to = target(output, form, as_json=given["as_json"])

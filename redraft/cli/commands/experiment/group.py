@@ -115,6 +115,7 @@ def booookscore(summaries: str, annotations: tuple[str, ...], references: str | 
     judging = not annotations or asked.typed(given, ("judge",))
     reading(summaries, quiet=quiet or not judging)
     require_agreement("redraft experiment booookscore")
+    from redraft.cli.runner import closed
     from redraft.lab.agreement.annotations import read_annotations, read_references, read_summaries
     from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measured
     from redraft.lab.experiments.booookscore.tables import EXPERIMENT
@@ -131,7 +132,7 @@ def booookscore(summaries: str, annotations: tuple[str, ...], references: str | 
     # Nobody is asked, and so there is no need of a database.
     folder = delivery.folder(given["output"])
     delivery.deliver(EXPERIMENT.report(found), folder, as_json=given["as_json"], quiet=quiet)
-    return delivery.closed(found.complete, None, done=False, quiet=quiet)
+    return closed(found.complete, None, done=False, quiet=quiet)
 
 
 _EPILOG = """\b
