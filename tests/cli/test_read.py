@@ -69,7 +69,7 @@ def test_pages_reach_citations_findings_and_the_dossier(command: Inside, tmp_pat
     assert all(one["place"]["pages"] and one["place"]["chapter"] for one in findings if one["evidence"]["span"])
     out = tmp_path / "dossier.html"
     command.run("export", run, "-o", str(out))
-    assert ", page <bdi>" in out.read_text("utf-8")
+    assert "</bdi>, <bdi>page " in out.read_text("utf-8")
     assert "document: left out:" in command.run("show", run).err
 
 
