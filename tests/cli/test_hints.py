@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sqlite3
+from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -62,6 +64,27 @@ def test_a_failure_in_json_has_the_whole_command_too(command: Inside) -> None:
     hint = stopped.json["error"]["hint"]
     assert hinted(hint)[2:3] + hinted(hint)[4:] == ["--max-calls", "--db", "it's.db"]
     assert hint.count("--db") == 1
+
+
+@pytest.mark.slow
+def test_a_run_whose_prompts_have_changed_names_the_command_that_goes_on_with_todays(tmp_path: Path) -> None:
+    asked = ("refine", "book.md", "poor.md", "-g", "coverage=1", "-g", "consistency=1", "-w", "100", "--json")
+    with keepers_court(tmp_path) as court:
+        whole = court.run(*asked)
+        court.environment["REDRAFT_DB"] = str(tmp_path / "other.db")
+        stopped = court.run(*asked, "--max-calls", str(whole.json["usage"]["calls"] - 1))
+        assert stopped.code == 3, stopped.err
+        run = stopped.json["run"]
+        with sqlite3.connect(tmp_path / "other.db") as database:
+            database.execute("UPDATE runs SET prompt_hashes = json_set(prompt_hashes, '$.revise', 'of before')")
+        refused = court.run("resume", run)
+        said = " ".join(refused.err.split())
+        assert refused.code == 1
+        assert f"the prompts of run {run} have changed since it began: revise" in said
+        hint = f"with the code that began it (redraft {version('redraft')}); to go on with today's prompts, use"
+        accepted = [one["round"]["number"] for one in court.run("trace", run, "--json").json["rounds"]]
+        assert f"{hint} `redraft fork {run}` with --round {accepted[-1]}" in said
+        assert court.run("fork", run, "--round", str(accepted[-1]), "-q").code == 0
 
 
 def test_what_the_environment_says_need_not_be_typed_again(command: Inside) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -173,6 +174,27 @@ def test_a_run_under_way_shows_its_progress_and_leads_to_its_end(
     page.wait_for_selector("#summary .prose", timeout=60_000)
     assert client.get(f"/api/runs/{run}").json()["status"] == "done"
     assert page.title() != "pwned"
+
+
+@pytest.mark.slow
+def test_the_log_of_a_run_names_numbers_that_there_are_and_a_studio_that_has_stopped(
+    page: Any, at: Served, client: httpx.Client, slow: Slow
+) -> None:
+    slow.let(0)
+    run = begin(client, model="slow", words=50, text=f"{chapter()} This one is watched.")
+    stages = ({"name": "reading", "planned": 0}, {"name": "drafting", "planned": 1}, {"name": "judging", "planned": 12})
+    told = "".join(f"data: {json.dumps({'kind': 'stage', **one})}\n\n" for one in stages)
+    events = {"status": 200, "content_type": "text/event-stream", "body": told}
+    page.route("**/events", lambda route: route.fulfill(**events))
+    page.goto(f"{at.url}/runs/{run}")
+    page.wait_for_selector("[data-log] li:nth-child(3)")
+    page.unroute("**/events")
+    page.route("**/events", lambda route: route.abort())
+    lines = ["judging: about 12 calls", "drafting: about 1 call", "reading"]
+    assert page.locator("[data-log] li").all_inner_texts() == lines
+    page.wait_for_selector("[data-stage]:has-text('The studio does not answer. Is it still running?')")
+    page.unroute("**/events")
+    assert client.post(f"/api/runs/{run}/stop").status_code == 200
 
 
 @pytest.mark.nightly

@@ -10,6 +10,7 @@ import pytest
 from redraft.lab.experiments.experiment import AGAIN, table
 from redraft.report.dossier.comparison.contents import ComparedRuns
 from redraft.report.history.summaries import shown_names
+from redraft.report.pages.assets import template
 from redraft.settings import DraftConfig, JudgeConfig
 from redraft.studio.form import groups, in_api, in_page_words, on_page
 from tests.studio.served import Served, at_rest, begin, chapter, served
@@ -143,6 +144,22 @@ def test_entries_of_the_menu_that_need_it_explain_themselves(at: Served) -> None
         ("packs", ["Key", "facts", "and", "questions"]),
         ("sheets", ["Sheets", "on", "which", "people"]),
     ]
+
+
+@pytest.mark.parametrize(
+    ("cost", "most", "shown"),
+    [
+        (None, None, "unknown"),
+        (0, 0, "free"),
+        (0.61, 0.61, "about $0.61"),
+        (0.61, 4.71, "about $0.61; at most $4.71 if the model reasons at length"),
+        (0.002, 0.02, "under $0.01; at most $0.02 if the model reasons at length"),
+        (0.002, 0.004, "under $0.01"),
+    ],
+)
+def test_a_plan_says_what_it_costs_and_at_most(cost: float | None, most: float | None, shown: str) -> None:
+    said = template("studio/kit.html").module.cost({"cost_usd": cost, "max_cost_usd": most})  # type: ignore[attr-defined]
+    assert re.sub("<.*?>", "", said) == shown
 
 
 def test_a_table_of_failures_without_any_asks_for_nothing() -> None:
