@@ -54,6 +54,8 @@ def is_no_path(source: str) -> bool:
 def path_of(source: str, instead: str) -> Path:
     """Return a path; raise for a text in its place, without quoting it, as it may be long or private. `instead` says
     what takes a text."""
+    if not source:
+        raise UsageError("the name of a file is empty", hint="check the path, or use - for stdin")
     if is_no_path(source):
         raise UsageError(
             f"a text of {len(source):,} characters was given where a path was expected",
@@ -125,7 +127,7 @@ def size(count: int) -> str:
     for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
         if count >= unit:
             return f"{count / unit:.4g} {name}"
-    return f"{count} bytes"
+    return f"{count} byte{'s' * (count != 1)}"
 
 
 def _at_most(file: BinaryIO, most: int | None, place: str) -> bytes:
@@ -144,12 +146,17 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def write(path: Path, content: str | bytes, hint: str) -> None:
-    """Write a file completely or not at all; the error's hint says what to do."""
+    """Write a file completely or not at all, a pipe or device as it is; the error's hint says what to do."""
+    data = content.encode() if isinstance(content, str) else content
     try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+            return
+        path = path.resolve()
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(content.encode() if isinstance(content, str) else content)
+                file.write(data)
             mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
             os.chmod(name, mode)
             os.replace(name, path)

@@ -16,7 +16,7 @@ import pytest
 import redraft
 from redraft import load
 from redraft.errors import DocumentError
-from redraft.sources import MOST_BYTES, allow, read_file, read_stdin, size
+from redraft.sources import MOST_BYTES, allow, read_file, read_stdin, size, write
 from tests.cli.inside import Inside
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no such files")
@@ -179,3 +179,17 @@ def test_what_was_taken_out_is_said(command: Inside) -> None:
     ):
         assert escapes in command.run(*words).err
     assert escapes not in command.run("summarize", "odd.txt", "--quiet").err
+
+
+def test_a_pipe_is_written_to_and_a_link_stays_one(tmp_path: Path) -> None:
+    pipe, link, file = tmp_path / "pipe", tmp_path / "link", tmp_path / "file"
+    os.mkfifo(pipe)
+    with open(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK), "rb") as reader:
+        write(pipe, "A summary.", "")
+        assert reader.read() == b"A summary."
+    assert pipe.is_fifo()
+    file.write_text("before", "utf-8")
+    link.symlink_to(file)
+    write(link, "after", "")
+    assert link.is_symlink()
+    assert file.read_text("utf-8") == "after"

@@ -162,7 +162,8 @@ def _run(words: Sequence[str]) -> int:
             error = click.NoSuchOption(error.option_name, possibilities=likely, ctx=error.ctx)
         if not _as_json(words):
             error.show()
-        return _tell(words, "usage", error.format_message(), "see `redraft --help`", WRONG_USAGE, shown=True)
+        where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "redraft"
+        return _tell(words, "usage", error.format_message(), f"see `{where} --help`", WRONG_USAGE, shown=True)
     except RedraftError as error:
         return _tell(words, error.code, str(error), error.hint, _EXIT_CODES.get(error.code, FAILED))
     except (KeyboardInterrupt, click.Abort):

@@ -43,7 +43,16 @@ def option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
 def typed_option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
     """Create an option that only the command line sets, not the environment or the settings file."""
     shown = settings.get("default") is not None and not settings.get("is_flag")
+    if settings.get("metavar") in ("FILE", "DIR"):
+        settings.setdefault("callback", _place)
     return click.option(*names, cls=SectionOption, section=section, show_default=shown, **settings)
+
+
+def _place(context: click.Context, parameter: click.Parameter, value: Any) -> Any:  # noqa: ARG001
+    """Return the place that was named; None, for stdout, if the file to write is -."""
+    if value == "":
+        raise click.BadParameter("the name is empty.")
+    return None if value == "-" and parameter.name == "output" else value
 
 
 def grouped(*options: Callable[[F], F]) -> Callable[[F], F]:
@@ -104,7 +113,10 @@ def _kind(field: FieldInfo, names: tuple[str, ...]) -> dict[str, Any]:
     bounds = {key: getattr(one, key) for one in field.metadata for key in ("ge", "gt", "le", "lt") if hasattr(one, key)}
     ranged = click.IntRange if kind is int else click.FloatRange
     least, most = bounds.get("ge", bounds.get("gt")), bounds.get("le", bounds.get("lt"))
-    return {"type": ranged(least, most, min_open="gt" in bounds, max_open="lt" in bounds)}
+    made = ranged(least, most, min_open="gt" in bounds, max_open="lt" in bounds)
+    # What click's message calls it.
+    made.name = "whole number" if kind is int else "number"
+    return {"type": made}
 
 
 _SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?(|B|kB|MB|GB)", re.IGNORECASE)
@@ -114,9 +126,10 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 def size(value: str) -> int:
     """Return the number of bytes that a text such as 50MB means."""
     found = _SIZE.fullmatch(value)
-    if not found:
+    most = int(float(found[1]) * _UNITS[found[2].upper()]) if found else 0
+    if not most:
         raise click.BadParameter(f"{value!r} is not a size. Write it as 50MB or 2GB.")
-    return int(float(found[1]) * _UNITS[found[2].upper()])
+    return most
 
 
 _COUNT = re.compile(r"\s*([0-9]{1,6})(?:\s*-\s*([0-9]{1,6}))?\s*")

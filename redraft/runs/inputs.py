@@ -133,6 +133,7 @@ def draft_of_round(store: Store, run: Run, number: int) -> str:
     if not rounds and run.draft is not None:
         drafts[0] = run.draft
     if number not in drafts:
+        run.drafted()
         there = ", ".join(str(one) for one in sorted(drafts))
         raise RunError(f"run {run.id} has no draft of round {number!r}", hint=f"its rounds are: {there}")
     return store.runs.draft(drafts[number]).text
@@ -182,15 +183,16 @@ _FILE: TypeAdapter[_Findings | _Judged | list[_Handed]] = TypeAdapter(_Findings 
 
 def read_findings(source: str) -> tuple[Finding, ...]:
     """Return the findings in a file, or in stdin, in redraft's JSON. Raises `UsageError` where there are none."""
+    place = "stdin" if source == STDIN else source
     try:
         data = read_stdin(_MOST_BYTES) if source == STDIN else read_file(Path(source).expanduser(), _MOST_BYTES)
     except OSError as error:
-        raise UsageError(f"it cannot be read: {error.strerror}", place=source, hint="check the path") from error
+        raise UsageError(f"it cannot be read: {error.strerror}", place=place, hint="check the path") from error
     try:
         found = _FILE.validate_python(json.loads(data))
     except (ValueError, RecursionError) as error:
         said = f": {in_words(error.errors()[0])}" if isinstance(error, ValidationError) else ""
-        raise UsageError(f"there are no findings in it{said}", place=source, hint=_WANTED) from error
+        raise UsageError(f"there are no findings in it{said}", place=place, hint=_WANTED) from error
     parts = found if isinstance(found, list) else [one for some in _parts(found) for one in some.findings]
     return tuple(parts[:MOST])
 

@@ -286,11 +286,10 @@ def in_characters(language: str | None, text: str) -> bool:
 async def judge(job_factory: JobFactory, name: str) -> Evaluation:
     """Judge the best draft by one metric, whether or not the run uses it."""
     run = await off_loop(job_factory.store.runs.get, job_factory.run.id)
-    if run.draft is None:
-        raise RunError(f"run {run.id} has no draft yet", hint=f"redraft resume {run.id}")
+    draft = run.drafted()
     judging = (run.judging or JudgeConfig()).model_copy(update={"metrics": (name,)})
     panel = await off_loop(job_factory.panel, judging)
-    return await panel.judge_by(name, run.draft)
+    return await panel.judge_by(name, draft)
 
 
 async def revise(job_factory: JobFactory, findings: Sequence[str], instruction: str) -> State:

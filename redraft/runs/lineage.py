@@ -11,7 +11,7 @@ from redraft.agents.judge import Judge
 from redraft.agents.tracer import SentenceTracer, TraceItem
 from redraft.builtin.facade import opened
 from redraft.domain import Document
-from redraft.errors import RunError, UsageError
+from redraft.errors import UsageError
 from redraft.events import Noted, StageStarted
 from redraft.graphs.strategies import STRATEGIES
 from redraft.llm.langsmith import tracing
@@ -151,8 +151,7 @@ def to_trace(
 ) -> tuple[Document, RunSpec]:
     """Return the settings of a run that traces another run's result. Calls no model."""
     run = store.runs.get(key)
-    if run.draft is None:
-        raise RunError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
+    run.drafted()
     if (judging.judges or (settings.model,))[0] == EXTRACTIVE:
         raise UsageError(
             "the built-in model compares words, as tracing without a model does",

@@ -230,9 +230,7 @@ class _Bench:
 
     async def _best(self, key: str) -> Draft:
         run = await off_loop(self._session.store.runs.get, key)
-        if run.draft is None:
-            raise UsageError(f"run {run.id} has no draft yet", hint="it has to be drafted first")
-        return await off_loop(self._session.store.runs.draft, run.draft)
+        return await off_loop(self._session.store.runs.draft, run.drafted())
 
     def judging(self, metric: str) -> Callable[[OfRun], Awaitable[MetricReport]]:
         async def judge(given: OfRun) -> MetricReport:

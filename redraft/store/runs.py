@@ -42,6 +42,14 @@ _SETTINGS = ("settings", "limits", "judging", "refinement")
 _PIECES = "SELECT p.*, t.text AS body FROM pieces p JOIN texts t ON t.id = p.text"
 
 
+WITHOUT_SUMMARY = {
+    "pack": "it builds questions",
+    "keyfacts": "it builds key facts",
+    "compare": "it asked which of two summaries is better",
+    "lineage": "it traced the summary of another run",
+}
+
+
 class DamagedRun(RunError):
     """The row of a run cannot be read."""
 
@@ -92,6 +100,14 @@ class Run:
     def refinement(self) -> RefineConfig | None:
         """Return the refinement settings, if the draft is refined."""
         return self.purpose.refinement
+
+    def drafted(self) -> str:
+        """Return the draft of the result. Raises a `RunError` if there is none yet, or never will be."""
+        if what := WITHOUT_SUMMARY.get(self.kind):
+            raise RunError(f"run {self.id} made no summary: {what}", hint="`redraft runs` lists the runs that did")
+        if self.draft is None:
+            raise RunError(f"run {self.id} has no summary yet", hint=f"redraft resume {self.id}")
+        return self.draft
 
 
 def new_run_id() -> str:

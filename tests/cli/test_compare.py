@@ -114,7 +114,7 @@ def test_show_runs_and_trace_know_a_comparison(command: Inside, done: Done) -> N
     assert f"this run compared two summaries: see redraft show {run}" in command.run("trace", run).out
     refused = command.run("diff", run)
     assert refused.code == 1
-    assert "has no rounds" in refused.err
+    assert "made no summary: it asked which of two summaries is better" in refused.err
 
 
 def test_a_comparison_that_ran_out_of_calls_has_no_verdict_and_goes_on(command: Inside, tmp_path: Path) -> None:

@@ -33,6 +33,12 @@ def command(tmp_path: Path) -> Inside:
         (("summarize", "book.md", "-m", "gpt-5"), 2, "did you mean openai:gpt-5?"),
         (("summarize", "books"), 1, "books: it is a directory\n  to summarize each file in it: redraft batch books\n"),
         (("summarize", "book.md", "-o", "x.pdf"), 2, "x.pdf: PDF files cannot be written\n  name a .docx, .html, .md"),
+        (("summarize", ""), 2, "the name of a file is empty"),
+        (("runs", "--db", ""), 2, "the name is empty"),
+        (("summarize", "book.md", "-w", "1.5"), 2, "'1.5' is not a valid whole number"),
+        (("summarize", "book.md", "--max-source", "0"), 2, "'0' is not a size"),
+        (("evaluate", "book.md", "good.md", "--keyfact-chunks", "x"), 2, "must be a number of tokens, 256 or more"),
+        (("refine", "book.md", "good.md", "--findings", "-"), 2, "redraft: stdin: there are no findings in it"),
     ],
 )
 def test_what_was_likely_meant_is_named(command: Inside, arguments: tuple[str, ...], code: int, said: str) -> None:
@@ -48,6 +54,26 @@ def test_an_option_that_there_is_not_names_only_the_one_that_begins_so(command: 
     # Older versions of click print no quotation marks.
     assert "Did you mean --words?" in done.err.replace("'", "")
     assert "Did you mean --max-cost?" in command.run("summarize", "book.md", "--max-costs", "1").err.replace("'", "")
+
+
+def test_the_hint_of_a_wrong_option_is_the_help_of_its_command(command: Inside) -> None:
+    done = command.run("evaluate", "book.md", "good.md", "-o", "x", "--json")
+    assert done.json["error"]["hint"] == "see `redraft evaluate --help`"
+
+
+def test_a_file_named_dash_is_stdout(command: Inside) -> None:
+    assert command.run("summarize", "book.md", "-w", "40", "-q", "-o", "-").out.startswith("Sentence")
+    assert not (command.folder / "-").exists()
+
+
+@pytest.mark.parametrize("words", ["diff", "diff 0 1", "lineage", "lineage --lost", "fork --round 0", "show --round 0"])
+def test_a_run_that_makes_no_summary_says_so_and_is_not_to_be_resumed(command: Inside, words: str) -> None:
+    command.run("pack", "build", "book.md", "-q")
+    verb, *more = words.split()
+    done = command.run(verb, command.run("runs", "--json").json["runs"][0]["run"], *more)
+    assert done.code == 1
+    assert "made no summary: it builds questions" in done.err
+    assert "resume" not in done.err
 
 
 @pytest.mark.parametrize("status", [200, 404, 405])

@@ -259,7 +259,7 @@ async def test_a_run_without_a_draft_is_told_so(hands: Hands) -> None:
     built = await hands.session.build(hands.court.document, "questions")
 
     for name in ("list_findings", "current_draft", "judge_coverage", "finish"):
-        assert f"run {built.run.id} has no draft yet" in await hands.refused(name, built.run.id)
+        assert f"run {built.run.id} made no summary: it builds questions" in await hands.refused(name, built.run.id)
     assert hands.court.store.runs.get(built.run.id).status == "done"
 
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import given as asked
-from redraft.cli import hints, options
+from redraft.cli import options
 from redraft.cli.given import store_to_read
 from redraft.cli.output_files import Form, check_output, form_of, form_options, hand_over, in_form
 from redraft.cli.sections import SourceArgument, command
 from redraft.domain import record_json
-from redraft.errors import RunError, UsageError
+from redraft.errors import UsageError
 from redraft.settings import Compare
 from redraft.sources import STDIN
 
 if TYPE_CHECKING:
-    from redraft.report.history.trace import RunTrace
+    pass
 
 
 _COMPARE_EPILOG = """\b
@@ -132,7 +132,8 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     with store_to_read(db) as store:
         read = read_trace(store, run_id)
         document = document_read(store, read.run)
-    before, after = (read.turn(number) for number in rounds or _ends(read))
+    ends_at = (0, read.number(read.run.drafted()) or 0)
+    before, after = (read.turn(number) for number in rounds or ends_at)
     with languages.reading(document):
         found = difference(before, after)
     ends = {"from": record_json(before.draft), "to": record_json(after.draft)}
@@ -142,12 +143,3 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
         as_json=as_json,
     )
     return 0
-
-
-def _ends(read: RunTrace) -> tuple[int, int]:
-    """The rounds of the first draft and of the run's result."""
-    if read.run.kind == "compare":
-        raise RunError(f"run {read.run.id} compares two summaries, and has no rounds", hint="see `redraft show`")
-    if not read.rounds:
-        raise RunError(f"run {read.run.id} has no draft yet", hint=hints.about("resume", read.run.id))
-    return 0, read.number(read.run.draft) or 0

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from redraft.cli import delivery, options
-from redraft.cli.output_files import check_output
+from redraft.cli.output_files import check_output, put
 from redraft.cli.sections import CommandGroup, command
 from redraft.cli.terminal import DONE, SHORT, reading, say
 from redraft.errors import UsageError
-from redraft.sources import write
 from redraft.text.words import count
 
 if TYPE_CHECKING:
@@ -119,7 +117,7 @@ def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_
 @options.max_source
 @options.typed_option("--output", "-o", section="output", required=True, metavar="FILE", help="Write them there.")
 @options.quiet
-def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet: bool) -> int:
+def convert(files: tuple[str, ...], join_tokens: int | None, output: str | None, quiet: bool) -> int:
     """Write the documents of FILEs with their summaries into one file, a JSON object on each line.
 
     Entries that cannot be read are left out; the exit code is 3 then.
@@ -140,9 +138,9 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet:
         examples = list(joined(examples, join_tokens, tokenizer_named(VOCABULARY)))
     if not examples:
         raise UsageError(f"all {read:,} documents together have fewer than {join_tokens:,} tokens")
-    write(Path(output).expanduser(), "".join(map(as_line, examples)), "name another file with -o")
+    put("".join(map(as_line, examples)), output)
     if not quiet:
-        say(f"{count(len(examples), 'document')} written to {output}, made of {read:,}")
+        say(f"{count(len(examples), 'document')} written to {output or 'stdout'}, made of {read:,}")
         if left_out:
             say(f"left out: {left_out:,} that cannot be read; `redraft data check` lists them")
     return SHORT if left_out else DONE

@@ -88,8 +88,9 @@ def show(
         parts = store.runs.pieces(result.run.id) if pieces else []
         listed = {"pieces": [asdict(piece) for piece in parts]} if pieces else {}
         if result.run.kind in render.OTHERWISE:
-            if form not in (None, "json") or output:
-                raise UsageError(f"run {result.run.id} has no summary to write", hint="leave out --format and --output")
+            if form not in (None, "json") or output or cite:
+                hint = "leave out --cite, --format and --output"
+                raise UsageError(f"run {result.run.id} has no summary to write", hint=hint)
             if to.as_json:
                 terminal.echo_json(outcome.run_json(store, result) | listed)
                 return 0

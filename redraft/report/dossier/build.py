@@ -10,7 +10,6 @@ from dataclasses import asdict, replace
 from datetime import datetime
 
 from redraft.domain import REVIEW, Document, Evaluation, Finding, KeyFact, KeyFacts, Pack, Parent, Span, record_json
-from redraft.errors import RunError
 from redraft.evaluators.metric_info import withdrawn
 from redraft.report.dossier.contents import (
     CallDetails,
@@ -42,6 +41,7 @@ from redraft.report.history.quotes import Details, listed, span_of, yardstick_of
 from redraft.report.history.results import Result, document_read
 from redraft.report.history.trace import RunTrace, Turn, piece_said, read_trace
 from redraft.settings import FIGURES
+from redraft.store.runs import WITHOUT_SUMMARY
 from redraft.store.store import Store
 from redraft.text.languages import primary, reading
 from redraft.text.places import part_read
@@ -394,7 +394,6 @@ def prompts(store: Store, result: Result) -> Iterator[PromptText]:
 
 
 PROMPTS_ELSEWHERE = "Prompts and replies are kept in the database, not on this page"
-_WITHOUT_DRAFT = ("pack", "keyfacts", "compare", "lineage")
 
 
 def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encoder | None = None) -> Dossier:
@@ -405,10 +404,8 @@ def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encode
     """
     trace = read_trace(store, key)
     result = trace.result
-    if result.run.kind in _WITHOUT_DRAFT:
-        raise RunError(
-            f"run {result.run.id} has no summary: its kind is {result.run.kind}", hint=f"redraft show {result.run.id}"
-        )
+    if result.run.kind in WITHOUT_SUMMARY:
+        result.run.drafted()
     document = document_read(store, result.run)
     lineage = read_lineage(store, result.run.id, encoder=encoder) if result.draft else None
     with reading(document):

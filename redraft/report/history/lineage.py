@@ -18,7 +18,6 @@ from pydantic import Field, PlainSerializer
 from pydantic.dataclasses import dataclass as record
 
 from redraft.domain import DEFERRED, Document, Parent, Rounded, Span, computed
-from redraft.errors import RunError
 from redraft.report.history.quotes import By, absent_in, quotes_of
 from redraft.report.history.results import document_read
 from redraft.report.history.trace import GIVEN_SAID, Family, Member
@@ -229,9 +228,7 @@ def read_lineage(store: Store, key: str, *, encoder: Encoder | None = None, draf
     The results are stored. Raises a `RunError` if there is no such run, or no draft yet.
     """
     run = store.runs.get(key)
-    wanted = draft or run.draft
-    if wanted is None:
-        raise RunError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
+    wanted = draft or run.drafted()
     return Tracer(store, document_read(store, run), encoder).lineage(wanted)
 
 

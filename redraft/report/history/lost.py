@@ -231,11 +231,10 @@ def read_losses(store: Store, key: str, *, encoder: Encoder | None = None) -> Lo
     No model is called. Raises a `RunError` if there is no draft yet, or nothing in the document to look for.
     """
     run = store.runs.get(key)
-    if run.draft is None:
-        raise RunError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
+    draft = run.drafted()
     tracer = Tracer(store, document_read(store, run), encoder)
     with reading(tracer.document):
-        return FactSearch(store, run, tracer, run.draft).losses()
+        return FactSearch(store, run, tracer, draft).losses()
 
 
 class FactSearch:

@@ -276,6 +276,7 @@ def read_trace(store: Store, key: str) -> RunTrace:
 def at_round(store: Store, result: Result, number: int) -> Result:
     """Return the result as it would be with the draft of a round. Raises a `RunError` if there is no such round."""
     trace = read_trace(store, result.run.id)
+    result.run.drafted()
     there = [turn.round.number for turn in trace.rounds]
     if number not in there:
         several = f"has rounds {there[0]} to {there[-1]}" if len(there) > 1 else "has only round 0"

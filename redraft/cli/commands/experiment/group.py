@@ -33,7 +33,7 @@ shown side by side. No model is called.
     "--output", "-o", section="output", required=True, metavar="FILE", help="Write the page to this file; - is stdout."
 )
 @options.quiet
-def report(results: tuple[str, ...], output: str, quiet: bool) -> int:
+def report(results: tuple[str, ...], output: str | None, quiet: bool) -> int:
     """Show RESULTS of experiments as one HTML page: every table with its pictures and its data for download.
 
     The page works offline.
@@ -42,11 +42,10 @@ def report(results: tuple[str, ...], output: str, quiet: bool) -> int:
     from redraft.lab.experiments.published import read_results
     from redraft.report.pages.report import report_page
 
-    target = None if output == "-" else output
-    check_output(target)
+    check_output(output)
     found = read_results(results)
     says = f"{len(found)} set{'s' * (len(found) != 1)} of results"
-    hand_over(report_page(found), says, target, quiet=quiet)
+    hand_over(report_page(found), says, output, quiet=quiet)
     return 0
 
 

@@ -43,12 +43,6 @@ def interval_of_mean(values: Sequence[float]) -> Range | None:
     return Range(low=round(found.low, _DIGITS), high=round(found.high, _DIGITS)) if found else None
 
 
-_WITHOUT_SUMMARY = {
-    "pack": "it builds questions",
-    "keyfacts": "it builds key facts",
-    "compare": "it asked which of two summaries is better",
-    "lineage": "it traced the summary of another run",
-}
 # The details of an evaluation that identify the questions or key facts it used.
 _YARDSTICKS = ("pack", "keyfacts")
 
@@ -93,14 +87,9 @@ class Side:
 
 
 def read_side(store: Store, key: str, named: str, encoder: Encoder | None) -> Side:
-    """Return a run with its summary. Raises a `UsageError` if it has none."""
+    """Return a run with its summary. Raises a `RunError` if it has none."""
     run = store.runs.get(key)
-    if run.kind in _WITHOUT_SUMMARY:
-        raise UsageError(
-            f"run {run.id} made no summary: {_WITHOUT_SUMMARY[run.kind]}", hint="`redraft runs` lists the runs that did"
-        )
-    if run.draft is None:
-        raise UsageError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
+    run.drafted()
     result = read_result(store, run.id)
     document = document_read(store, run)
     lineage = read_lineage(store, run.id, encoder=encoder)
