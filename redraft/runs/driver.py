@@ -65,7 +65,12 @@ async def _in_a_file(checkpoints: SqliteCheckpoints, closing: AsyncExitStack) ->
     connecting = aiosqlite.connect(address, uri=True, timeout=BUSY_SECONDS)
     # Otherwise its thread would keep a process alive that forgets to close its session.
     connecting._thread.daemon = True
-    saver = FileSaver(await connecting)
+    try:
+        saver = FileSaver(await connecting)
+    except sqlite3.Error:
+        # Its thread answers the event loop once more, which must not be closed by then.
+        await off_loop(connecting._thread.join, _TO_STOP)
+        raise
     closing.push_async_callback(_close, saver)
     await _set_up(saver)
     return saver

@@ -1,0 +1,34 @@
+"""Opening the checkpoint saver of a store."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import aiosqlite.core
+import pytest
+
+from redraft.errors import StoreError
+from redraft.runs.driver import open_saver
+from redraft.store.checkpoints import SqliteCheckpoints
+
+
+def test_a_saver_that_cannot_be_opened_leaves_no_thread_to_answer_a_closed_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aiosqlite.core.LOG, "debug", lambda *_: time.sleep(0.05))
+    database = tmp_path / "redraft.db"
+    database.touch()
+    checkpoints = SqliteCheckpoints(database)
+    checkpoints.path.mkdir()
+
+    async def opened() -> int:
+        async with AsyncExitStack() as closing:
+            with pytest.raises(StoreError, match=r"redraft\.checkpoints\.db"):
+                await open_saver(checkpoints, closing)
+        return sum("connection_worker" in one.name for one in threading.enumerate())
+
+    assert asyncio.run(opened()) == 0
