@@ -81,7 +81,10 @@ async def runs(request: Request) -> Response:
         said = context_of(request).notices.look(request.query_params.get("said", ""))
     except UsageError:
         said = ""
-    return page(request, "runs", "runs", listed=listed, wanted=wanted, to=_RunListLinks(wanted, listed), said=said)
+    # Runs of experiments and batches are listed only on request.
+    has_runs = bool(listed.kinds or await off_loop(context_of(request).rows.all))
+    shown: dict[str, Any] = {"listed": listed, "wanted": wanted, "to": _RunListLinks(wanted, listed), "said": said}
+    return page(request, "runs", "runs", has_runs=has_runs, **shown)
 
 
 class _RunListLinks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,9 @@ from tests.studio.served import TOKEN, Served, served
 from tests.studio.test_rows import JUDGING, add
 
 LONG = "Donaudampfschifffahrtsgesellschaftskapitänsmützenabzeichen" * 2
+LINES = (
+    "(one) => { const all = document.createRange(); all.selectNodeContents(one); return all.getClientRects().length; }"
+)
 WORDY = "The history of the lighthouse keeper who lost her ledger in the great storm and found it again " * 2
 
 
@@ -60,6 +64,30 @@ def test_the_token_can_be_entered_in_the_page(at: Served) -> None:
         page.click("text=Open the studio")
         page.wait_for_selector("h1:has-text('Runs')")
         assert TOKEN not in page.url
+
+
+def test_a_list_without_runs_has_nothing_to_filter(at: Served, tmp_path: Path) -> None:
+    with served(tmp_path) as empty, empty.client() as client:
+        none = client.get("/runs").text
+    with at.client() as client:
+        some, without = client.get("/runs").text, client.get("/runs?q=nothing-has-this").text
+    assert ["No runs yet" in one for one in (none, some, without)] == [True, False, False]
+    assert ['class="filter"' in one for one in (none, some, without)] == [False, True, True]
+
+
+@pytest.mark.slow
+def test_on_a_phone_addresses_break_at_slashes_and_buttons_not_at_all(at: Served) -> None:
+    need_browser()
+    with browser() as chrome:
+        page: Any = chrome.new_page(viewport={"width": 390, "height": 900})
+        page.goto(at.entrance)
+        page.goto(f"{at.url}/api")
+        parts = "[...document.querySelectorAll('.wide code')].flatMap((one) => [...one.childNodes])"
+        broken = page.evaluate(f"{parts}.filter((one) => ({LINES})(one) > 1).map((one) => one.textContent)")
+        assert broken == []
+        for path in ("/experiments", "/batches", "/runs"):
+            page.goto(f"{at.url}{path}")
+            assert page.locator(".button.go").evaluate(LINES) == 1, path
 
 
 @pytest.mark.nightly
