@@ -172,10 +172,20 @@ def body_of(root: Element) -> Element:
 
 
 def title_of(root: Element, builder: Builder) -> str:
-    """Return the first heading of level 1, unless it is a chapter's, else the page's title."""
-    if builder.headings and builder.headings[0].level == 1 and builder.first_title:
+    """Return the first heading of level 1, unless it is a chapter's, else the page's title. Where that is the heading
+    of a chapter, what the page calls itself elsewhere comes first."""
+    heads, title = builder.headings, one_line(text_of(next(elements(root, "title"), None)))
+    if heads and heads[0].level == 1 and builder.first_title:
         return builder.first_title
-    return one_line(text_of(next(elements(root, "title"), None)))
+    # A first heading further in may well repeat the name of the page.
+    if title == builder.first_title or title not in {
+        one.title for one in heads if one is not heads[0] or one.level == 1
+    }:
+        return title
+    inside = {one.title for one in heads}
+    called = [one_line(one.get("content") or "") for one in elements(root, "meta") if one.get("property") == "og:title"]
+    called += [builder.first_title, *(one_line(text_of(one)) for one in elements(root, "h1"))]
+    return next((one for one in called if one and one not in inside - {builder.first_title}), title)
 
 
 def _words(element: Element | None) -> str:
