@@ -151,14 +151,14 @@ def to_trace(
 ) -> tuple[Document, RunSpec]:
     """Return the settings of a run that traces another run's result. Calls no model."""
     run = store.runs.get(key)
-    run.drafted()
+    draft = run.drafted()
     if (judging.judges or (settings.model,))[0] == EXTRACTIVE:
         raise UsageError(
             "the built-in model compares words, as tracing without a model does",
             hint="name a language model, such as --trace openai:gpt-5-mini",
         )
     by = {"metrics": (), "embeddings": str(embeddings) if embeddings else None}
-    order = RunSpec(TraceLineage(judging=judging.model_copy(update=by)), store.runs.draft(run.draft).text, run.id)
+    order = RunSpec(TraceLineage(judging=judging.model_copy(update=by)), store.runs.draft(draft).text, run.id)
     return document_read(store, run), order
 
 
