@@ -56,22 +56,22 @@ class NamedStrategy(Protocol):
 class Options(TypedDict, total=False):
     """What one run may override of its session: fields of `DraftConfig`, `JudgeConfig` and `RefineConfig` by name."""
 
-    words: int
+    words: int | None
     words_as: str
-    query: str
-    language: str
+    query: str | None
+    language: str | None
     strategy: str | Annotated[NamedStrategy, GetPydanticSchema(lambda _type, _handler: any_schema()), SkipJsonSchema()]
     by_chapter: bool
-    until: int
+    until: int | None
     chunk_tokens: int
     chunking: str
     merge: str
     drafts: int
     context_tokens: int
-    temperature: float
-    top_p: float
-    max_tokens: int
-    reasoning_tokens: int
+    temperature: float | None
+    top_p: float | None
+    max_tokens: int | None
+    reasoning_tokens: int | None
     prompts: str | Path
     sample: int
     repeat: int
@@ -80,14 +80,14 @@ class Options(TypedDict, total=False):
     stretch_tokens: int
     claims: int | tuple[int, int]
     batch: int
-    top_k: int
+    top_k: int | None
     similarity: str
     threshold: float
     evidence: str
     second_look: bool
-    embeddings: str | Path
-    pack: str
-    keyfacts: str
+    embeddings: str | Path | None
+    pack: str | None
+    keyfacts: str | None
     perspective: str
     keyfact_chunks: str
     keyfact_overlap: int
@@ -99,7 +99,7 @@ class Options(TypedDict, total=False):
     judged_share: float
     review: bool
     final_comparison: bool
-    feedback: str
+    feedback: str | None
     free_length: bool
     allow_self_check: bool
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,6 +11,7 @@ from deepeval.test_case import LLMTestCase, SingleTurnParams
 
 from redraft.errors import JudgingError
 from redraft.integrations.judging import evaluated, explained
+from redraft.runs.background import run_blocking
 from redraft.runs.model_pool import ModelLike
 from redraft.settings import JudgeConfig
 
@@ -38,8 +38,8 @@ class SummaryMetric(BaseMetric):
         self.metric, self.threshold, self.judges, self.store, self.judging = metric, threshold, judges, store, judging
 
     def measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:
-        """Judge in a loop of its own."""
-        return asyncio.run(self.a_measure(test_case))
+        """Judge, also where a loop is running, as in a notebook."""
+        return run_blocking(self.a_measure(test_case))
 
     async def a_measure(self, test_case: LLMTestCase, *_: Any, **__: Any) -> float:
         """Judge; deepeval calls this from its own loop."""

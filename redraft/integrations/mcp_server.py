@@ -389,7 +389,7 @@ def server(desk: Desk) -> Server[Any]:
         try:
             return _reply(await _answer(desk, params.name, params.arguments or {}))
         except RedraftError as error:
-            problem = {"code": error.code, "message": _short(str(error)), "hint": error.hint}
+            problem = {"code": error.code, "message": _short(str(error)), "hint": _for_agents(error.as_written[1])}
             return _reply({"error": problem}, is_error=True)
         except Exception:  # noqa: BLE001  (whatever it is, the server goes on)
             _log.exception("the tool %r failed", params.name)
@@ -397,6 +397,12 @@ def server(desk: Desk) -> Server[Any]:
 
     about = {"version": version("redraft"), "instructions": _INSTRUCTIONS}
     return Server("redraft", **about, on_list_tools=listed, on_call_tool=called)
+
+
+def _for_agents(hint: str) -> str:
+    """Return a hint with a tool in place of a command; empty if it is about another command, which agents lack."""
+    hint = re.sub(r"`redraft resume[^`]*`(?: the run)?|\bredraft resume [0-9a-f]{8}\b", "call resume", hint)
+    return "" if re.search(r"`redraft |\bredraft [a-z-]+ [0-9a-fA-Z]", hint) else hint
 
 
 async def _answer(desk: Desk, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:

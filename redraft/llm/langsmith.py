@@ -68,6 +68,9 @@ def check_config(given: Mapping[str, Any]) -> None:
     for name, kinds in _KINDS.items():
         if name in given and not isinstance(given[name], kinds):
             raise UsageError(f"{name} is of the type {type(given[name]).__name__}", hint=_HINTS[name])
+        for one in () if isinstance(given.get(name), BaseCallbackManager) else given.get(name, ()):
+            if not isinstance(one, BaseCallbackHandler if name == "callbacks" else str):
+                raise UsageError(f"{name} has {one!r:.80}, of the type {type(one).__name__}", hint=_HINTS[name])
 
 
 @contextmanager
@@ -85,7 +88,11 @@ def configured(*given: Mapping[str, Any]) -> Iterator[None]:
 
 
 _KINDS = {"callbacks": (list, tuple, BaseCallbackManager), "tags": (list, tuple), "metadata": (dict,)}
-_HINTS = {"callbacks": "pass a list: callbacks=[handler]", "tags": "pass a list of texts", "metadata": "pass a dict"}
+_HINTS = {
+    "callbacks": "pass a list: callbacks=[handler]",
+    "tags": "pass a list of texts",
+    "metadata": "pass a dict with names",
+}
 
 
 def destination() -> str:

@@ -135,7 +135,8 @@ def draft_of_round(store: Store, run: Run, number: int) -> str:
     if number not in drafts:
         run.drafted()
         there = ", ".join(str(one) for one in sorted(drafts))
-        raise RunError(f"run {run.id} has no draft of round {number!r}", hint=f"its rounds are: {there}")
+        hint = f"its rounds are: {there}" if there else "it has no draft at all"
+        raise RunError(f"run {run.id} has no draft of round {number!r}", hint=hint)
     return store.runs.draft(drafts[number]).text
 
 

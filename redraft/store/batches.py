@@ -293,6 +293,8 @@ class Batches:
 
     def get(self, name: str) -> Batch:
         """Return the batch with this name."""
+        if not isinstance(name, str):
+            raise UsageError(f"the name of a batch is of the type {type(name).__name__}", hint="pass a str")
         row = self._connection.row("SELECT * FROM batches WHERE name = ?", (storable(name),))
         if row is None:
             raise RunError(f"there is no batch {name!r}", hint="`redraft batch status` lists them")

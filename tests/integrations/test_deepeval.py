@@ -57,3 +57,7 @@ def test_without_a_score_there_is_an_error_and_no_zero(tmp_path: Path) -> None:
         unheard.measure(case("The summary says it in quite other words."))
     assert unheard.score is None
     assert not unheard.is_successful()
+
+
+async def test_it_measures_where_a_loop_is_running_as_in_a_notebook(tmp_path: Path) -> None:
+    assert metric(tmp_path).measure(case(told(1, 2))) == 1.0

@@ -20,7 +20,7 @@ from mcp.client.stdio import stdio_client
 
 import redraft
 from redraft.domain import Usage
-from redraft.integrations.mcp_server import Desk, server
+from redraft.integrations.mcp_server import Desk, _for_agents, server
 from redraft.llm.base import FunctionModel, Reply, Request
 from redraft.llm.budget import Budget
 from tests.judges import Keepers, function_model, island, told
@@ -213,6 +213,17 @@ async def test_impossible_arguments_are_refused_in_a_sentence(
     async with connected(tmp_path) as client:
         assert message in await error(client, tool, **arguments)
         assert {path.name for path in (tmp_path / "root").iterdir()} == {"book.txt"}
+
+
+async def test_a_hint_names_tools_and_no_commands(tmp_path: Path) -> None:
+    async with connected(tmp_path) as client:
+        unknown = await client.call_tool("status", {"run": "01234567"})
+        assert unknown.structured_content["error"]["hint"] == ""
+        alone = await client.call_tool("start_summary", {"source": "book.txt", "goals": {"coverage": 0.5}})
+        assert "--allow-self-check" in alone.structured_content["error"]["hint"]
+    assert (
+        _for_agents("free some disk space, then `redraft resume` the run") == "free some disk space, then call resume"
+    )
 
 
 def parameters(folder: Path, *arguments: str) -> StdioServerParameters:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from redraft.errors import UsageError
+
 pytestmark = [pytest.mark.nightly, pytest.mark.filterwarnings("ignore")]
 
 
@@ -20,6 +22,9 @@ def test_a_metric_of_redraft_scores_in_ragas(tmp_path: Path) -> None:
     poor, good = judged.batch_score([given, given | {"response": told(1, 2)}])
     assert (poor.value, good.value) == (0.5, 1.0)
     assert "Bob" in poor.reason
+
+    with pytest.raises(UsageError, match="reference_contexts is the text"):
+        RedraftScore(store=":memory:").score(**given | {"reference_contexts": island().text})
 
     other = given | {"response": "The summary says it in quite other words."}
     unheard = RedraftScore("coverage", store=tmp_path / "redraft.db").score(**other)

@@ -36,6 +36,10 @@ WRONG = "The board met at eight."
         (lambda s: redraft.batch(s, 5), "sources is of the type int", "sources=[...]"),
         (lambda s: redraft.batch(s, [5]), "a document cannot be of the type int", "pass a path"),
         (lambda s: redraft.batch(SyncSession(s), ["book.md"]), "session is of the type SyncSession", "session.session"),
+        (lambda s: redraft.batch(s, [MINUTES], name=5), "the name of a batch is of the type int", "pass a str"),
+        (lambda s: s.summarize(MINUTES, callbacks=["x"]), "callbacks has 'x', of the type str", "[handler]"),
+        (lambda s: s.summarize(MINUTES, tags=["a", None]), "tags has None, of the type NoneType", "a list of texts"),
+        (lambda s: s.summarize(MINUTES, metadata={1: 2}), "metadata has 1, of the type int", "a dict with names"),
         (lambda s: redraft.resume_batch(None, "x"), "session is of the type NoneType", "session.session"),
     ],
 )
@@ -140,6 +144,11 @@ async def test_what_a_run_has_made_is_read_by_its_id_or_its_result() -> None:
         packed, facts = await session.build(FERRY), await session.build(FERRY, "keyfacts")
         for read, made in ((redraft.built, packed), (redraft.built_keyfacts, facts)):
             assert read(session.store, made.run.id) == read(session.store, made)
+        with pytest.raises(redraft.RunError, match="has no key facts"):
+            redraft.built_keyfacts(session.store, packed.run.id)
+        with pytest.raises(redraft.RunError, match="has no draft of round 0") as raised:
+            await session.fork(packed.run.id, 0)
+        assert raised.value.hint == "it has no draft at all"
         with pytest.raises(redraft.RunError, match="does not compare summaries") as raised:
             redraft.compared(session.store, packed.run.id)
     assert "session.compare(source, first, second)" in raised.value.hint

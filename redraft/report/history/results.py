@@ -560,13 +560,13 @@ def built_keyfacts(store: Store, run: Result | str) -> KeyFacts:
     """Return the key facts that a run of `Session.build` built, from the perspectives it was asked for."""
     result = result_of(store, run)
     judging = result.run.judging
-    found = store.keyfacts.get(_built(result, judging.keyfacts if judging else None))
+    found = store.keyfacts.get(_built(result, judging.keyfacts if judging else None, "key facts"))
     chosen = judging.perspective if judging else "both"
     # Key facts that already existed may be from both perspectives.
     return replace(found, trees=tuple(tree for tree in found.trees if chosen in ("both", tree.perspective)))
 
 
-def _built(result: Result, key: str | None) -> str:
+def _built(result: Result, key: str | None, what: str = "question pack") -> str:
     if key is None:
-        raise RunError(f"run {result.run.id} has no question pack", hint=f"redraft resume {result.run.id}")
+        raise RunError(f"run {result.run.id} has no {what}", hint="`redraft pack build` makes them")
     return key
