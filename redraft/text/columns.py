@@ -40,7 +40,7 @@ def fitted(text: str, width: int) -> str:
 
 def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[str]:
     """Return a text in lines of at most this many columns, with a prefix for the first line and one for later lines."""
-    if len(text) == columns(text):
+    if all(_columns(character) == 1 for character in text):
         return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
     made: list[str] = []
     line, empty = first, True

@@ -6,7 +6,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.languages import LANGUAGES, chapter
@@ -260,6 +260,7 @@ WIDE = st.text(alphabet="ab 灯台。「」é́مر\u0301", max_size=120)
 
 
 @given(WIDE, st.integers(8, 40))
+@example("aaa\u0301。。\u0301", 8)  # as many letters as columns, but not one column each
 def test_lines_keep_to_their_columns_and_lose_nothing(text: str, width: int) -> None:
     lines = lines_of(text, width, "> ", "  ")
     assert all(columns(line) <= width for line in lines)
