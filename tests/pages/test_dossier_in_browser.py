@@ -18,6 +18,7 @@ PAYLOAD = "</script><script>window.harmed=1</script><img src=x onerror='window.h
 # What a program goes by. All else may come from a document, a reply, or a user.
 STRUCTURE = frozenset(
     {"state", "name", "node", "made_from", "goes_on_from", "created", "updated", "draft", "level", "by", "method"}
+    | {"task"}
 )
 SHOWN = "(one) => one.selectedOptions[0].text"
 LIT = """name => [...(CSS.highlights.get(name) ?? [])].map(String)"""
