@@ -76,7 +76,8 @@ def read_source(path: Path | None, source: str, most: int | None = None) -> byte
         raise DocumentError("it is a directory", place=source, hint=hint) from None
     except OSError as error:
         hint = _ADVICE.get(error.errno or 0, "check the path")
-        raise DocumentError(error.strerror or str(error), place=source, hint=hint) from error
+        place = "stdin" if path is None else source
+        raise DocumentError(error.strerror or str(error), place=place, hint=hint) from error
 
 
 _ADVICE = {

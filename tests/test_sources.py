@@ -157,7 +157,7 @@ def test_a_closed_standard_input_is_a_sentence(command: Inside) -> None:
         cwd=command.folder, env=command.environment, capture_output=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert b"standard input is closed" in done.stderr
+    assert b"redraft: stdin: standard input is closed" in done.stderr
 
 
 def test_a_file_that_grows_while_it_is_read_is_bounded(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from redraft.cli.terminal import (
     INTERRUPTED,
     SHORT,
     WRONG_USAGE,
+    OutputError,
     clean_streams,
     exit_at_second_interrupt,
     json_text,
@@ -142,10 +143,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with for_command_line():
             code = _run(words)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader closed the pipe. The interpreter must not complain when it flushes at exit.
+    except OutputError as error:
+        # The interpreter must not complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = DONE
+        if not error.reader_left:
+            say(f"redraft: stdout cannot be written: {error}")
+            say("  a finished run is stored: see `redraft runs` and `redraft show`")
+            code = FAILED
     if arguments is None:
         # Skip the collection at exit, too.
         gc.freeze()

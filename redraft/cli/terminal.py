@@ -32,20 +32,46 @@ _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufe
 _MARKS = re.compile("[\u061c\u200e\u200f]")
 
 
+class OutputError(Exception):
+    """Stdout cannot be written. It is no `OSError`, because click ends the process for some of these."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(error.strerror)
+        self.reader_left = isinstance(error, BrokenPipeError)
+
+
 class _CleanStream:
     """A stream whose output cannot move the cursor, set a title or change the text direction.
 
     It receives all untrusted text: provider messages, names of files and models, stored texts, warnings and tracebacks.
+    Where a message on stderr cannot be written, the command goes on.
     """
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, *, holds_results: bool = False) -> None:
         self.stream = stream
+        self.holds_results = holds_results
 
     def write(self, text: str) -> int:
         """Write sanitized text. A leading carriage return is kept, for progress bars of other packages."""
         start = "\r" if text[:1] == "\r" and text[:2] != "\r\n" else ""
-        self.stream.write(start + _MARKS.sub("", clean(text[len(start) :])))
+        with self._checked():
+            self.stream.write(start + _MARKS.sub("", clean(text[len(start) :])))
         return len(text)
+
+    def flush(self) -> None:
+        """Flush what was written."""
+        with self._checked():
+            self.stream.flush()
+
+    @contextmanager
+    def _checked(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            if self.holds_results:
+                raise OutputError(error) from error
+            if isinstance(error, BrokenPipeError):
+                raise
 
     def writelines(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -62,19 +88,22 @@ class _UnmarkedStream(_CleanStream):
     """A stream that allows escape sequences for rewriting lines, but no direction marks."""
 
     def write(self, text: str) -> int:
-        self.stream.write(_MARKS.sub("", text))
+        with self._checked():
+            self.stream.write(_MARKS.sub("", text))
         return len(text)
 
 
 def clean_streams() -> None:
     """Sanitize everything that is printed to stdout and stderr from now on."""
     for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
+        # A closed stream is None. No file that is opened later must get its number.
+        stream = getattr(sys, name) or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
         if isinstance(stream, _CleanStream):
             continue
-        if codecs.lookup(stream.encoding or "ascii").name == "ascii" and hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8")
-        setattr(sys, name, _CleanStream(stream))
+        encoding = codecs.lookup(stream.encoding or "ascii").name
+        if encoding != "utf-8" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8" if encoding == "ascii" else None, errors="backslashreplace")
+        setattr(sys, name, _CleanStream(stream, holds_results=name == "stdout"))
 
 
 def bare_stderr() -> TextIO:

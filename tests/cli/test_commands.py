@@ -143,7 +143,7 @@ def test_a_dry_run_says_about_what_is_used(command: Command) -> None:
     ("arguments", "code", "message"),
     [
         (("summarize",), 2, "Missing argument"),
-        (("summarize", "book.md", "--words", "none"), 2, "not a valid integer"),
+        (("summarize", "book.md", "--words", "none"), 2, "not a valid whole number"),
         (("summarize", "book.md", "--model", "gpt-5"), 2, "there is no model"),
         (("summarize", "book.md", "--model", "openai:gpt-5"), 2, "needs an API key"),
         (("summarize", "book.md", "--prompts", "nowhere"), 2, "neither a prompt set"),

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
+import shlex
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -272,3 +276,31 @@ async def test_with_a_server_of_steady_latency_the_estimate_is_right(tmp_path: P
     assert len(seen) > 3
     when, left = seen[0]
     assert 0.5 <= left / (ended - when) <= 2, (seen, ended)
+
+
+@pytest.mark.parametrize(
+    ("words", "streams", "code", "said"),
+    [
+        ("--version", ">/dev/full", 1, "redraft: stdout cannot be written: No space left on device\n"),
+        ("--version", ">&-", 0, ""),
+        ("read book.md", "2>&-", 0, ""),
+        ("read book.md", "2>/dev/full", 0, ""),
+        ("prompts show merge", "| true; exit ${PIPESTATUS[0]}", 0, ""),
+    ],
+)
+def test_streams_that_are_full_or_closed_end_in_no_traceback(
+    tmp_path: Path, words: str, streams: str, code: int, said: str
+) -> None:
+    (tmp_path / "book.md").write_text(story(12).text, "utf-8")
+    redraft = f"{shlex.quote(sys.executable)} -m redraft"
+    done = subprocess.run(["bash", "-c", f"{redraft} {words} {streams}"], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, "Traceback" in done.stderr) == (code, False)
+    assert said in done.stderr
+
+
+def test_what_an_encoding_lacks_is_escaped(tmp_path: Path) -> None:
+    (tmp_path / "日.md").write_text(story(12).text, "utf-8")
+    words = [sys.executable, "-m", "redraft", "read", "日.md"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"})
+    assert done.returncode == 0
+    assert b"\\u65e5.md" in done.stdout
