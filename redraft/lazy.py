@@ -21,7 +21,7 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
             # Not at once: reading the metadata of a package takes longer than all the rest of this.
             from importlib.metadata import version
 
-            return version(package)
+            return version(package.partition(".")[0])
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}", name=name)
         return (

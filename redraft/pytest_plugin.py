@@ -55,6 +55,9 @@ def redraft_session(request: pytest.FixtureRequest) -> Iterator[redraft.SyncSess
     """A `redraft.SyncSession` that keeps verdicts from one test run to the next, in the folder of pytest's cache."""
     marker = request.node.get_closest_marker("redraft")
     given: dict[str, Any] = dict(marker.kwargs) if marker else {}
+    if marker and marker.args:
+        hint = 'name the argument, as in redraft(judges=["openai:gpt-5-mini"])'
+        raise redraft.UsageError(f"the marker redraft is given {marker.args[0]!r:.80} without a name", hint=hint)
     recording = _recording(request, given.pop("recording", None))
     recorded: dict[str, redraft.Recording] = {}
     chosen = request.config.getoption("redraft_model")

@@ -148,6 +148,15 @@ def test_a_failure_is_short(suite: Any) -> None:
     assert "assertions.py" not in done.stdout.str()
 
 
+def test_a_marker_takes_no_argument_without_a_name(suite: Any) -> None:
+    done = suite(
+        SUITE.replace("pytest.mark.redraft", "pytest.mark.redraft('openai:gpt-5')").split("def test_fixture")[0]
+    )
+
+    done.assert_outcomes(errors=1)
+    done.stdout.fnmatch_lines(["E *the marker redraft is given 'openai:gpt-5' without a name"])
+
+
 @pytest.mark.slow
 def test_recordings_are_made_on_request_and_replayed(suite: Any, pytester: pytest.Pytester) -> None:
     code, ini = RECORDED.replace("RECORDING", ""), f"{INI}redraft_recordings = recordings\n"
