@@ -26,10 +26,20 @@ def _loop() -> tuple[threading.Thread, asyncio.AbstractEventLoop]:
         # The thread does not survive a fork.
         if _running is None or not _running[0].is_alive():
             loop = asyncio.new_event_loop()
-            thread = threading.Thread(target=loop.run_forever, name="redraft", daemon=True)
+            thread = threading.Thread(target=_serve, args=(loop,), name="redraft", daemon=True)
             thread.start()
             _running = thread, loop
         return _running
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run the loop. What an observer or a metric raises to end the process, as `sys.exit` does, ends its run, whose
+    caller has it raised; it does not end the loop of the others."""
+    while True:
+        try:
+            return loop.run_forever()
+        except (KeyboardInterrupt, SystemExit):
+            continue
 
 
 def run_blocking(work: Coroutine[Any, Any, Result_]) -> Result_:

@@ -146,6 +146,17 @@ def test_a_call_from_within_a_run_is_refused_and_one_from_a_metric_is_not() -> N
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("end", [SystemExit(3), KeyboardInterrupt()])
+def test_what_an_observer_raises_to_end_the_process_is_raised_where_the_run_was_begun(end: BaseException) -> None:
+    def leave(event: redraft.Event) -> None:
+        if isinstance(event, redraft.PieceDone):
+            raise end
+
+    with pytest.raises(type(end)):
+        redraft.summarize(MINUTES, store=":memory:", words=12, observer=leave)
+    assert redraft.summarize(MINUTES, store=":memory:", words=12).run.status == "done"
+
+
 def test_other_coroutines_are_waited_for() -> None:
     with redraft.Session(":memory:", model=writer()) as session:
         made = session.wait(redraft.batch(session.session, [MINUTES], strategy="direct", words=12))
