@@ -98,15 +98,15 @@ class Guard:
         writes = scope["method"] not in _READING
         if writes and self._config.read_only:
             return refusal(path, 405, Problem(code="read_only", message="This studio is read-only"))
-        if writes and not _is_from_here(headers):
-            problem = Problem(code="origin", message="The request did not come from a page of this studio")
-            return refusal(path, 403, problem)
         if (writes or self._config.guarded) and not self._has_token(scope, headers):
             hint = _SEND_TOKEN if is_for_programs(path) else _SAY_TOKEN
             problem = Problem(code="token", message="The studio needs its token", hint=hint)
             reply = refusal(path, 401, problem)
             reply.headers["www-authenticate"] = "Bearer"
             return reply
+        if writes and not _is_from_here(headers):
+            problem = Problem(code="origin", message="The request did not come from a page of this studio")
+            return refusal(path, 403, problem)
         return None
 
     def _is_called_right(self, host: str) -> bool:

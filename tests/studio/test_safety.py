@@ -235,6 +235,13 @@ def test_nothing_is_written_from_another_page(at: Served, headers: dict[str, str
         assert code(client.post("/api/runs", json={}, headers=sent)) == "origin"
 
 
+def test_a_program_that_writes_without_the_token_is_told_how_to_send_it(at: Served) -> None:
+    with at.stranger() as client:
+        reply = client.post("/api/runs", json={})
+    assert (reply.status_code, code(reply)) == (401, "token")
+    assert "Authorization: Bearer TOKEN" in reply.json()["error"]["hint"]
+
+
 def test_a_bearer_from_another_page_is_refused_too(at: Served) -> None:
     with at.client() as client:
         assert client.post("/api/runs", json={}, headers={"Origin": "http://evil.example"}).status_code == 403
