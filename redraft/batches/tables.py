@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from math import sqrt
@@ -208,7 +208,7 @@ class BatchTotals:
         if item.document:
             self.texts.setdefault(item.document, []).append(source_name(item.source))
         if item.error:
-            which = (item.state, item.error["code"], f"{item.error['message']}; {item.error['hint']}")
+            which = (item.state, item.error["code"], _error(item.source, item.error))
             if which not in self.troubles and len(self.troubles) >= _MESSAGES:
                 which = (*which[:2], "various messages")
             self.troubles[which] += 1
@@ -402,6 +402,12 @@ def listed(store: Store, standing: BatchStanding) -> str:
     return f"## Documents\n\n{_HOW}\n\n" + "\n".join(shown) + f"\n{rest}"
 
 
+def _error(source: str, error: Mapping[str, str]) -> str:
+    """Return the error of an item in words, without the item's name: that stands before it."""
+    message = error["message"].removeprefix(f"{source}: ").removeprefix(f"{source_name(source)}: ")
+    return "; ".join(filter(None, (message, error["hint"])))
+
+
 def _entry(item: BatchItem) -> str:
     name = plain(source_name(item.source))
     shown = f"[{name}]({quote(item.file)})" if item.file and item.state == "done" else name
@@ -410,7 +416,7 @@ def _entry(item: BatchItem) -> str:
     parts += [*(f"{plain(metric)} {figure(of)}" for metric, of in item.scores.items())]
     parts += [SELF_CHECK] if item.scores and item.self_check else []
     parts += [f"run `{item.run}`"] if item.run else []
-    parts += [unmarked(f"{item.error['message']}; {item.error['hint']}")] if item.error else []
+    parts += [unmarked(_error(item.source, item.error))] if item.error else []
     return ", ".join(parts)
 
 

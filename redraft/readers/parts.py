@@ -274,20 +274,20 @@ def _skipped(document: Document, kinds: Sequence[MarkKind]) -> tuple[Document, l
 def _chapters(document: Document, wanted: str) -> list[Span]:
     known = chapters(document)
     if not known:
-        raise UsageError("--chapters: the document has no chapters", hint="see `redraft read` for its sections")
+        raise UsageError("--chapters: the document has no chapters", hint="see `redraft read FILE` for its sections")
     holds = _ranges("--chapters", wanted)
     found = [one.section.span for one in known if holds(one.number)]
     if not found:
         first, last = min(one.number for one in known), max(one.number for one in known)
         there = f"its chapters are {first} to {last}" if first != last else f"its only chapter is {first}"
-        raise UsageError(f"--chapters {wanted}: {there}", hint="see `redraft read`")
+        raise UsageError(f"--chapters {wanted}: {there}", hint="see `redraft read FILE`")
     return found
 
 
 def _pages(document: Document, wanted: str) -> list[Span]:
     known = [mark for mark in document.marks if mark.kind == "page"]
     if not known:
-        raise UsageError("--pages: the document has no pages", hint="give --chapters, or see `redraft read`")
+        raise UsageError("--pages: the document has no pages", hint="give --chapters, or see `redraft read FILE`")
     holds = _ranges("--pages", wanted)
     in_figures = any(part[:1].isdigit() for part in re.split(r"\W+", wanted) if part)
     found = [

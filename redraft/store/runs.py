@@ -155,7 +155,9 @@ class Runs(Repository):
             raise RunError("no run was given", hint="`redraft runs` lists them")
         if len(rows) != 1:
             what = "no run" if not rows else "more than one run"
-            raise RunError(f"{what} begins with {key!r}", hint="`redraft runs` lists them")
+            named = self._connection.rows("SELECT 1 FROM batches WHERE name = ?", (storable(key),)) if not rows else []
+            batch = f"it is a batch: `redraft batch results {key}` names its runs" if named else ""
+            raise RunError(f"{what} begins with {key!r}", hint=batch or "`redraft runs` lists them")
         return _run(dict(rows[0]))
 
     def some(self, keys: Sequence[str]) -> list[Run]:

@@ -127,3 +127,23 @@ def test_a_fork_may_have_another_writer_and_another_length(command: Inside) -> N
     assert (settings["model"], settings["words"], settings["base_url"]) == ("openai:m", 70, server.base_url)
     assert {tuple(one["judges"]) for one in fork.json["certificates"].values()} == {("extractive",)}
     assert set(fork.json["goals"]) == {"consistency", "coverage"}
+
+
+@pytest.mark.slow
+def test_a_batch_given_where_a_run_is_meant_is_known(command: Inside) -> None:
+    assert command.run("batch", "run", "book.md", "-w", "40", "--name", "mine", "-q").code == 0
+    done = command.run("show", "mine")
+    assert done.code == 1
+    assert "it is a batch: `redraft batch results mine` names its runs" in done.err
+
+
+@pytest.mark.slow
+def test_a_failed_document_of_a_batch_is_named_once(command: Inside) -> None:
+    (command.folder / "empty.txt").write_bytes(b"")
+    done = command.run("batch", "run", "empty.txt", "nowhere.txt", "book.md", "-w", "40", "-q")
+    assert "failed: empty.txt: the document is empty; give a file that contains text" in done.out
+    assert "failed: nowhere.txt: no such file; check the path" in done.out
+
+
+def test_one_unreadable_entry_of_a_set_is_an_entry(command: Inside) -> None:
+    assert "0 documents, 0 summaries, 1 entry that cannot be read" in command.run("data", "check", "good.md").out

@@ -89,7 +89,7 @@ def test_sets_are_listed_explained_checked_described_and_converted(tmp_path: Pat
     assert (unknown.code, "there are: booksum" in unknown.err) == (2, True)
     checked = inside.run("data", "check", "x.jsonl", "-q", "-o", "checked")
     assert checked.code == 0
-    assert "3 documents, 3 summaries, 0 entries that cannot be read" in checked.out
+    assert "3 documents, 3 summaries, 0 entries that cannot be read, 0 oddities" in checked.out
     described = inside.run("data", "describe", "x.jsonl", "-q", "-o", "described")
     assert described.code == 0
     made = inside.run("experiment", "report", "checked", "described", "-o", "report.html")

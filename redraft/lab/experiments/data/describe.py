@@ -12,7 +12,7 @@ from redraft.lab.experiments.data.read import Contents, sets_of_form
 from redraft.lab.experiments.experiment import Row, table
 from redraft.report.tables import Report, Table, figure, mean, number, plain
 from redraft.text.tokens import Tokenizer, tokenizer_named
-from redraft.text.words import has_words
+from redraft.text.words import count, has_words
 
 VOCABULARY = "cl100k_base"
 _FIGURES: tuple[tuple[str, Callable[[dict[str, Any]], Any]], ...] = (
@@ -112,8 +112,9 @@ def check(found: Sequence[Contents]) -> Report:
 def _line(one: Contents) -> str:
     summaries = len(list(one.summaries()))
     return (
-        f"{len(one.examples):,} documents, {summaries:,} summaries, {len(one.troubles):,} entries that cannot be read,"
-        f" {len(one.oddities):,} oddities; form: {one.form or 'not known'}"
+        f"{count(len(one.examples), 'document')}, {count(summaries, 'summary')},"
+        f" {count(len(one.troubles), 'entry')} that cannot be read, {count(len(one.oddities), 'oddity')};"
+        f" form: {one.form or 'not known'}"
     )
 
 
