@@ -88,7 +88,13 @@ async def test_a_running_loop_in_the_callers_thread_is_no_problem() -> None:
 
 
 def test_events_are_yielded_and_closing_the_iterator_stops_the_run() -> None:
-    with redraft.Session(":memory:", model=writer()) as session:
+    seconds = iter([0, 60, 0])
+
+    async def write(request: redraft.Request[Any, Any]) -> str:
+        await asyncio.sleep(next(seconds))
+        return SAID
+
+    with redraft.Session(":memory:", model=redraft.FunctionModel(write)) as session:
         kinds = [event.kind for event in session.stream(MINUTES, strategy="direct", words=12)]
         assert (kinds[0], kinds[-1]) == ("started", "done")
         events = session.stream(MINUTES, strategy="direct", words=13)
