@@ -237,7 +237,7 @@ def test_a_run_that_made_no_summary_is_refused_in_a_sentence(tmp_path: Path) -> 
             return (await session.build(story(20))).run.id
 
     run = asyncio.run(work())
-    with Store(tmp_path / "r.db") as store, pytest.raises(RunError, match="has no summary"):
+    with Store(tmp_path / "r.db") as store, pytest.raises(RunError, match="made no summary: it builds questions"):
         read_dossier(store, run)
 
 
