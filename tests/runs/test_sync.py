@@ -88,20 +88,22 @@ async def test_a_running_loop_in_the_callers_thread_is_no_problem() -> None:
 
 
 def test_events_are_yielded_and_closing_the_iterator_stops_the_run() -> None:
-    seconds = iter([0, 60, 0])
+    seconds = [0]
 
     async def write(request: redraft.Request[Any, Any]) -> str:
-        await asyncio.sleep(next(seconds))
+        await asyncio.sleep(seconds[0])
         return SAID
 
     with redraft.Session(":memory:", model=redraft.FunctionModel(write)) as session:
         kinds = [event.kind for event in session.stream(MINUTES, strategy="direct", words=12)]
         assert (kinds[0], kinds[-1]) == ("started", "done")
+        seconds[0] = 60
         events = session.stream(MINUTES, strategy="direct", words=13)
         with closing(events):  # type: ignore[type-var]
             started = next(events)
         assert isinstance(started, redraft.RunStarted)
         assert session.result(started.run).status == "interrupted"
+        seconds[0] = 0
         assert session.resume(started.run).summary == SAID
 
 
