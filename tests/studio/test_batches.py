@@ -293,7 +293,7 @@ def test_the_description_has_them_all(client: httpx.Client) -> None:
         **{f"/api/batches/{{batch}}/{what}": {"get"} for what in ("items", "tables", "events", "download/{form}")},
         **{f"/api/batches/{{batch}}/{what}": {"post"} for what in ("pause", "cancel", "resume")},
     }
-    assert "/api/batches/{batch}/items" in client.get("/api").text
+    assert "/api/batches/{batch}/items" in client.get("/api").text.replace("<wbr>", "")
 
 
 @pytest.mark.nightly
