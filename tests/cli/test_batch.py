@@ -111,6 +111,10 @@ def test_a_batch_from_its_plan_to_its_results(command: Inside, server: ChatServe
     table = command.run("batch", "results", "mine", "--format", "csv").out
     assert [row["run"] for row in csv.DictReader(table.splitlines())] == [row["run"] for row in rows]
     assert "mine" in command.run("batch", "status").out
+    for order in ("pause", "cancel"):
+        refused = command.run("batch", order, "mine")
+        assert (refused.code, refused.out) == (1, "")
+        assert f"batch mine is finished: there is nothing to {order}" in refused.err
     assert command.run("batch", "status", "mine", "--json").json["status"] == "done"
     assert "No runs" not in command.run("runs", "--all").out
 

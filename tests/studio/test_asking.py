@@ -86,7 +86,7 @@ def test_a_question_is_answered_by_the_model_of_the_run_and_judged_by_its_judge(
     page = client.get(f"/runs/{made}")
     assert page.status_code == 200
     with at.stranger() as stranger:
-        assert stranger.post(f"/api/runs/{run}/ask", json={"question": named(5)}).status_code == 403
+        assert stranger.post(f"/api/runs/{run}/ask", json={"question": named(5)}).status_code == 401
 
 
 @pytest.mark.slow

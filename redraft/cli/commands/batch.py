@@ -387,7 +387,7 @@ def pause(name: str, db: str | None, quiet: bool) -> int:
     """Pause the batch NAME: start no more documents, and finish those in progress."""
     from redraft.cli.views.batches import going_on
 
-    leased = _set_status(name, db, "paused")
+    leased = _set_status(name, db, "paused", "pause")
     if not quiet:
         at_work = f"; {leased} in progress will be finished" if leased else ""
         say(f"batch {name} is paused{at_work}")
@@ -406,19 +406,24 @@ def cancel(name: str, db: str | None, quiet: bool) -> int:
     """
     from redraft.cli.views.batches import going_on
 
-    _set_status(name, db, "cancelled")
+    _set_status(name, db, "cancelled", "cancel")
     if not quiet:
         say(f"batch {name} is cancelled; finished summaries are kept")
         say(f"Resume it anyway: {going_on(name)}")
     return 0
 
 
-def _set_status(name: str, db: str | None, status: Status) -> int:
-    """Set the status of a batch; returns how many of its items workers have."""
+def _set_status(name: str, db: str | None, status: Status, order: str) -> int:
+    """Set the status of a batch, unless it is finished; return how many of its items workers have."""
     with store_to_read(db) as store:
         store.batches.get(name)
+        counts = store.batches.counts(name)
+        if not counts.left:
+            raise RedraftError(
+                f"batch {name} is finished: there is nothing to {order}", hint=f"redraft batch results {name}"
+            )
         store.batches.set_status(name, status)
-        return store.batches.counts(name).leased
+        return counts.leased
 
 
 _EPILOG = """\b
