@@ -15,7 +15,7 @@ import httpx2
 
 from redraft.cli import terminal
 from redraft.prompts import book
-from redraft.readers import documents
+from redraft.readers import plain
 from redraft.runs import driver
 from redraft.store.calls import Call
 from redraft.store.checkpoints import SqliteCheckpoints
@@ -93,8 +93,8 @@ def crowded() -> None:
 
 def swallowing() -> None:
     """Half of a document is not read."""
-    cleaned = documents.clean_with_notes
-    _put(documents, "clean_with_notes", lambda text: cleaned(text[: len(text) // 2]))
+    cleaned = plain.clean_with_notes
+    _put(plain, "clean_with_notes", lambda text: cleaned(text[: len(text) // 2]))
 
 
 def unfinished() -> None:
