@@ -169,6 +169,10 @@ class RunSpec:
 class _Reading:
     """How a document is read: what follows from the settings and its length."""
 
+    document: Document
+    """The document with its language."""
+    read_as: str
+    """The id of its text, with its language where the text alone does not show it."""
     settings: DraftConfig
     tokenizer: Tokenizer
     book: PromptBook
@@ -181,58 +185,58 @@ def prepare(
     document: Document, settings: DraftConfig, model: Model | None = None, given: str | None = None
 ) -> PreparedDocument:
     """Measure, cut and plan; nothing is stored and nobody is asked. `given` is a summary that exists already."""
-    document = with_language(document, settings.source_language)
-    known_as, settings = read_as(document), settings.model_copy(update={"source_language": languages_of(document)})
+    read = _read(document, settings, model, given)
+    document, settings, tokenizer = read.document, read.settings, read.tokenizer
+    chapters = list[DocumentStretch]()
     with reading(document):
-        read = _read(document, settings, model, given)
-        settings, tokenizer, chapters = read.settings, read.tokenizer, tuple[DocumentStretch, ...]()
         if settings.by_chapter:
-            chapters, meter = tuple(parted(document)), tokenizer.measure(document.text)
+            chapters, meter = parted(document), tokenizer.measure(document.text)
             chunks = [Chunk(at, one.span, meter.tokens(*one.span)) for at, one in enumerate(chapters)]
         else:
             natural, (start, end) = settings.chunking == "natural", read.span
             chunks = chunk(document, tokenizer, settings.chunk_budget, end, start=start, natural=natural)
         plan = draft_plan(document, chunks, settings, tokenizer, read.book)
     told = (*document.notes, *read.warnings)
-    return PreparedDocument(document, known_as, settings, chunks, tokenizer, read.book, plan, told, chapters)
+    return PreparedDocument(document, read.read_as, settings, chunks, tokenizer, read.book, plan, told, tuple(chapters))
 
 
 def identify(document: Document, settings: DraftConfig, order: RunSpec, model: Model | None = None) -> str:
     """Return the identity of a run with these settings, by which it is found again. `model` is a writer passed as an
     object."""
-    document = with_language(document, settings.source_language)
-    with reading(document):
-        read = _read(document, settings, model, order.given)
+    read = _read(document, settings, model, order.given)
     used = prompts_used(read.book, read.settings, order.purpose, order.own, order.prompts)
     hashes = {name: one.hash for name, one in used.items()}
-    return read.settings.identity(read_as(document), read.tokenizer.name, hashes, order.asks())
+    return read.settings.identity(read.read_as, read.tokenizer.name, hashes, order.asks())
 
 
 def _read(document: Document, settings: DraftConfig, model: Model | None, given: str | None) -> _Reading:
-    """Decide how a document is read: how much of it, by which strategy, and into how many words."""
+    """Decide how a document is read: in which language, how much of it, by which strategy, and into how many words."""
+    document = with_language(document, settings.source_language)
+    known_as, settings = read_as(document), settings.model_copy(update={"source_language": languages_of(document)})
     settings, tokenizer, warnings = _completed(settings, model)
     if not has_words(document.text):
         raise DocumentError("the document has no words", place=document.source)
     drafts = settings.strategy not in (GIVEN_STRATEGY, ANSWER)
     update: dict[str, Any] = {} if drafts else {"chunking": "fixed"}
-    end, length = len(document.text), len(document.text)
-    if settings.until is not None and settings.strategy != GIVEN_STRATEGY:
-        end = beginning(document.text, tokenizer, settings.until)
+    with reading(document):
+        end, length = len(document.text), len(document.text)
+        if settings.until is not None and settings.strategy != GIVEN_STRATEGY:
+            end = beginning(document.text, tokenizer, settings.until)
+            if end == length:
+                warnings.append(f"the document has no more than {settings.until:,} tokens, so all of it is read")
         if end == length:
-            warnings.append(f"the document has no more than {settings.until:,} tokens, so all of it is read")
-    if end == length:
-        update["until"] = None
-    words = count_words(document.text[:end])
-    least = max(_LEAST_LIMIT, count_words(given or ""))
-    update["words"] = fitting_words(settings.words, words) if drafts else settings.words or least
-    settings, book = settings.model_copy(update=update), PromptBook(settings.prompts)
-    if not drafts or settings.by_chapter:
-        return _Reading(settings, tokenizer, book, tuple(warnings), Span(0, end))
-    body = body_of(document, end) if settings.chunking == "natural" else DocumentBody(Span(0, end))
-    strategy, why = choose_strategy(document, body.span, settings, tokenizer, book)
+            update["until"] = None
+        words = count_words(document.text[:end])
+        least = max(_LEAST_LIMIT, count_words(given or ""))
+        update["words"] = fitting_words(settings.words, words) if drafts else settings.words or least
+        settings, book = settings.model_copy(update=update), PromptBook(settings.prompts)
+        if not drafts or settings.by_chapter:
+            return _Reading(document, known_as, settings, tokenizer, book, tuple(warnings), Span(0, end))
+        body = body_of(document, end) if settings.chunking == "natural" else DocumentBody(Span(0, end))
+        strategy, why = choose_strategy(document, body.span, settings, tokenizer, book)
     settings = settings.model_copy(update={"strategy": strategy, "chosen": why or settings.chosen})
     warnings += [one for one in (body.said, why) if one]
-    return _Reading(settings, tokenizer, book, tuple(warnings), body.span)
+    return _Reading(document, known_as, settings, tokenizer, book, tuple(warnings), body.span)
 
 
 def _completed(settings: DraftConfig, model: Model | None) -> tuple[DraftConfig, Tokenizer, list[str]]:
