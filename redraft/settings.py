@@ -222,9 +222,7 @@ class DraftConfig(Settings):
     ) -> str:
         """Return the identity: equal for two runs exactly if they ask the same of the same text. `asked` is what is
         asked of the draft."""
-        # Runs from before there were targets keep their identity.
-        unset = {"words_as"} if self.words_as == "limit" else set()
-        kept = self.model_dump(mode="json", exclude=_NO_MATTER | unset)
+        kept = self.model_dump(mode="json", exclude=_NO_MATTER)
         drafted = _hashed([kept, document, tokenizer, prompt_hashes])
         return _hashed([drafted, *asked]) if asked else drafted
 

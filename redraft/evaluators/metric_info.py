@@ -178,7 +178,4 @@ _WITHDRAWN: TypeAdapter[list[Withdrawn]] = TypeAdapter(list[Withdrawn], config=D
 
 def withdrawn(evaluation: Evaluation) -> list[Withdrawn]:
     """Return the findings of an evaluation that were withdrawn."""
-    known = evaluation.details.get(WITHDRAWN)
-    # Earlier versions stored some texts without the finding and the ruling.
-    whole = [one for one in known if "ruling" in one] if isinstance(known, list | tuple) else []
-    return _WITHDRAWN.validate_python(whole)
+    return _WITHDRAWN.validate_python(evaluation.details.get(WITHDRAWN, ()))

@@ -75,8 +75,7 @@ Examples:
 
 Replies that other runs use are kept, and so are forks of a removed run. A
 document is removed with its last run, unless it has questions or key facts.
-Verdicts on a document are removed with it, except those of older versions, which
-did not record the document.
+Verdicts on a document are removed with it.
 """
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _KIB = 1024
