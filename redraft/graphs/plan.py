@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from math import ceil
 from statistics import median
 from typing import Any
 
 from redraft.agents.structured_writer import tolerated
-from redraft.agents.writer import LEAST_WINDOW, REPLY_TOKENS
+from redraft.agents.writer import LEAST_WINDOW
 from redraft.domain import Chunk, Document, Span
 from redraft.errors import PlanError
 from redraft.prompts import summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
-from redraft.prompts.summarization import OUTLINE
 from redraft.settings import AUTO, LEVEL_RATIO, MERGING, DraftConfig, reads_prompts
 from redraft.text.document_form import kind_by_form
 from redraft.text.places import part_of
@@ -84,8 +82,6 @@ class Plan:
     levels: tuple[Level, ...]
     label_tokens: int
     calls: int
-    prompt_tokens: int
-    completion_tokens: int
     lead_tokens: int = 0
     """The tokens that a prompt has room for before its chunk."""
     outlines: int = 0
@@ -116,7 +112,7 @@ class Planner:
 
     def nothing(self) -> Plan:
         """Return the plan of a run whose draft is given."""
-        return self.made((), 0, 0, 0)
+        return self.made((), 0)
 
     def reply(self, words: int) -> int:
         """Return the tokens of a reply of this many words."""
@@ -162,8 +158,8 @@ class Planner:
                 " --chunk-tokens or --words, or another --strategy",
             )
 
-    def made(self, levels: tuple[Level, ...], calls: int, prompt: int, completion: int) -> Plan:
-        """Return a plan with these calls and tokens."""
+    def made(self, levels: tuple[Level, ...], calls: int) -> Plan:
+        """Return a plan with these levels and calls."""
         return Plan(
             strategy=self.settings.drafting,
             document_tokens=self.tokens,
@@ -174,8 +170,6 @@ class Planner:
             levels=levels,
             label_tokens=self._label,
             calls=calls,
-            prompt_tokens=prompt,
-            completion_tokens=completion,
         )
 
     def direct(self) -> Plan:
@@ -183,7 +177,7 @@ class Planner:
         reply = self.reply(self.words)
         prompt = self.tokens + self.overhead(summarization.SUMMARIZE_WHOLE)
         self.fits(prompt + reply + MARGIN, "the whole document in one prompt")
-        return self.made((Level(self.words, reply, self.tokens, 1),), 1, prompt, reply)
+        return self.made((Level(self.words, reply, self.tokens, 1),), 1)
 
     def incremental(self) -> Plan:
         """Return the plan of a running summary."""
@@ -191,13 +185,9 @@ class Planner:
         update = self.overhead(summarization.UPDATE)
         largest = max(chunk.tokens for chunk in self.chunks)
         self.fits(largest + update + 2 * room + MARGIN, "a chunk with the running summary")
-        count, whole = len(self.chunks), self.reply(self.words)
-        # A document no longer than the result is taken as it is.
-        prompt = self.tokens + count * update + (count - 1) * whole + self.overhead(summarization.TIDY) + whole
-        prompt += count * (self.overhead(summarization.COMPRESS) + room)
-        level = Level(self.words, room, largest, count)
-        made = self.made((level,), 2 * count + 1, prompt, 2 * count * room + whole)
-        return replace(made, compressions=count)
+        chunks = len(self.chunks)
+        made = self.made((Level(self.words, room, largest, chunks),), 2 * chunks + 1)
+        return replace(made, compressions=chunks)
 
     def hierarchical(self) -> Plan:
         """Return the plan of a tree."""
@@ -211,11 +201,10 @@ class Planner:
                 f" {self.settings.context_tokens:,} tokens: too few fit into one prompt",
                 hint="use a larger --context-tokens, if the model has it, or fewer --words",
             )
-        chunk_overhead = self.overhead(summarization.SUMMARIZE_CHUNK)
         lead = 0
         if not self.settings.by_chapter:
-            largest = max(chunk.tokens for chunk in self.chunks)
-            needed = largest + chunk_overhead + self.reply(min(tolerated(levels[0].words, "leaf"), self.words)) + MARGIN
+            chunk = max(chunk.tokens for chunk in self.chunks) + self.overhead(summarization.SUMMARIZE_CHUNK)
+            needed = chunk + self.reply(min(tolerated(levels[0].words, "leaf"), self.words)) + MARGIN
             self.fits(needed, "a chunk with its summary")
             lead = min(self.reply(LINES_BEFORE), self.settings.context_tokens - needed)
         top = self.reply(self.words)
@@ -223,22 +212,8 @@ class Planner:
         self.fits(tidy + top + MARGIN, "the summary with its tidied form")
         # Chapters are summarized by runs of their own.
         asked = levels[1:] if self.settings.by_chapter else levels
-        calls = sum(level.pieces for level in asked) + 1
-        prompt = tidy + (0 if self.settings.by_chapter else self.tokens + len(self.chunks) * (chunk_overhead + lead))
-        for below, level in pairwise(levels):
-            context = min(level.reply_tokens, int(level.room * CONTEXT_SHARE))
-            prompt += below.pieces * (below.reply_tokens + self._label)
-            prompt += level.pieces * self._merge + (level.pieces - 1) * context
-            # No paragraph is shown twice on one level.
-            prompt += min(level.pieces * level.sources, self.tokens + below.pieces * self._label)
-        completion = sum(level.pieces * level.reply_tokens for level in asked) + top
         outlines = self._outlines()
-        # The outline is in the prompt of the top merge as well.
-        fitting = self.settings.context_tokens - REPLY_TOKENS
-        prompt += outlines * (
-            min(fitting, self.overhead(OUTLINE) + levels[0].pieces * levels[0].reply_tokens) + REPLY_TOKENS
-        )
-        made = self.made(levels, calls + outlines, prompt, completion + outlines * REPLY_TOKENS)
+        made = self.made(levels, sum(level.pieces for level in asked) + 1 + outlines)
         return replace(made, lead_tokens=lead, outlines=outlines)
 
     def _outlines(self) -> int:

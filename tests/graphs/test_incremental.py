@@ -87,8 +87,6 @@ async def test_no_more_is_asked_than_was_planned_where_every_chunk_makes_the_sum
 
     assert len(desk.asked_for("compress")) == result.chunks == plan.compressions
     assert len(desk.asked) == plan.calls - 1, "there is nothing to tidy"
-    assert result.usage.prompt_tokens <= plan.prompt_tokens
-    assert result.usage.completion_tokens <= plan.completion_tokens
 
 
 @pytest.mark.slow

@@ -394,7 +394,7 @@ async def test_a_merge_has_what_its_summaries_rest_on_in_view_where_that_is_want
         assert "evidence" in kinds
 
 
-def test_the_plan_leaves_room_for_the_source_and_counts_it() -> None:
+def test_the_plan_leaves_room_for_the_source() -> None:
     document = story(200)
     usual = DraftConfig(
         model="openai:gpt-5-mini", strategy="hierarchical", words=100, chunk_tokens=128, context_tokens=ROOM
@@ -405,7 +405,6 @@ def test_the_plan_leaves_room_for_the_source_and_counts_it() -> None:
     top = plan.levels[-1]
     assert top.sources == pytest.approx((top.sources + top.room) * SOURCE_SHARE, abs=1)
     assert without.levels[-1].sources == 0
-    assert plan.prompt_tokens > without.prompt_tokens
 
 
 def test_runs_of_before_are_found_again() -> None:

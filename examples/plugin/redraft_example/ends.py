@@ -74,12 +74,11 @@ def plan(planner: Planner) -> Plan:
     ends = [planner.chunks[0].tokens, planner.chunks[-1].tokens][: len(planner.chunks)]
     part, frame = planner.reply(_share(planner.words)), planner.overhead(_CHUNK)
     planner.fits(max(ends) + frame + part, "a chunk with its summary")
-    prompt, completion = sum(ends) + len(ends) * frame, len(ends) * part
     if len(ends) == 1:
-        return planner.made((), 1, prompt, completion)
+        return planner.made((), 1)
     merged = planner.overhead(_MERGE) + 2 * part
     planner.fits(merged + planner.reply(planner.words), "a merge of two summaries")
-    return planner.made((), 3, prompt + merged, completion + planner.reply(planner.words))
+    return planner.made((), 3)
 
 
 FIRST_AND_LAST = Strategy(_NAME, graph, plan, (_CHUNK, _MERGE))
