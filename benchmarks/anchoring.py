@@ -20,7 +20,7 @@ from redraft import Document, built_keyfacts
 from redraft.agents.fact_checker import FACTS_AT_ONCE
 from redraft.evaluators.base import statements_of
 from redraft.prompts.book import PromptBook
-from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, AlignGiven, Fact, VerifyGiven
+from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, AlignInput, Fact, VerifyInput
 from redraft.readers.documents import parse
 
 CHARACTERS, WORDS = 400_000, 150
@@ -29,7 +29,7 @@ _BYTES_A_TOKEN = 4
 
 def against_the_book(document: Document, summary: str) -> int:
     """The prompt tokens of verifying all sentences of the summary at once beside the whole book."""
-    given = VerifyGiven(passages=[document.text], sentences=list(statements_of(summary)))
+    given = VerifyInput(passages=[document.text], sentences=list(statements_of(summary)))
     return len(PromptBook().render(VERIFY_SENTENCES, given).encode()) // _BYTES_A_TOKEN
 
 
@@ -39,7 +39,7 @@ def against_all_facts(facts: Sequence[str], summary: str) -> int:
     numbered = [Fact(id=number, fact=fact) for number, fact in enumerate(facts, 1)]
     batches = [numbered[at : at + FACTS_AT_ONCE] for at in range(0, len(numbered), FACTS_AT_ONCE)]
     book = PromptBook()
-    texts = [book.render(ALIGN_FACTS, AlignGiven(sentences=sentences, facts=batch)) for batch in batches]
+    texts = [book.render(ALIGN_FACTS, AlignInput(sentences=sentences, facts=batch)) for batch in batches]
     return sum(len(text.encode()) for text in texts) // _BYTES_A_TOKEN
 
 

@@ -92,7 +92,7 @@ class Oracle:
         passages = request.given.texts
         self.sent += self.tokenizer.count(self.book.render(request.prompt, request.given))
         self.read += sum(map(self.tokenizer.count, passages))
-        if isinstance(request.given, qa.AnswerFromDocumentGiven):
+        if isinstance(request.given, qa.AnswerFromDocumentInput):
             return qa.DocumentAnswers(answers=[self._answer(one, passages) for one in request.given.questions])
         return factual.Verifications(sentences=[self._verified(one, passages) for one in request.given.sentences])
 

@@ -20,7 +20,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from benchmarks.common import stories
 from redraft.builtin.draft import merge, summarize_part, summarize_whole
 from redraft.domain import Document, content_id
-from redraft.prompts.summarization import ChunkGiven, MergeGiven, WholeGiven
+from redraft.prompts.summarization import ChunkInput, MergeInput, WholeInput
 from redraft.text.chunks import chunk
 from redraft.text.sentences import sentences
 from redraft.text.tokens import EstimatingTokenizer
@@ -50,15 +50,15 @@ def random_sentences(text: str, words: int) -> str:
 
 
 def whole(text: str, words: int) -> str:
-    return summarize_whole(WholeGiven(document=text, words=words))
+    return summarize_whole(WholeInput(document=text, words=words))
 
 
 def hierarchical(text: str, words: int) -> str:
     document = Document(content_id(text), "", text)
     chunks = chunk(document, EstimatingTokenizer(), CHUNK_TOKENS)
     excerpts = [text[piece.span.start : piece.span.end] for piece in chunks]
-    summaries = [summarize_part(ChunkGiven(excerpt=excerpt, words=CHUNK_WORDS)) for excerpt in excerpts]
-    return merge(MergeGiven(summaries=summaries, words=words))
+    summaries = [summarize_part(ChunkInput(excerpt=excerpt, words=CHUNK_WORDS)) for excerpt in excerpts]
+    return merge(MergeInput(summaries=summaries, words=words))
 
 
 def _filled(found: list[str], words: int) -> str:

@@ -34,8 +34,8 @@ from redraft.graphs.plan import DEFAULT_WORDS
 from redraft.llm import structured_output
 from redraft.llm.base import Reply, Request, Sampling
 from redraft.prompts import factual, qa
-from redraft.prompts.contract import Given_, Value_
-from redraft.prompts.tags import Tags, Wire
+from redraft.prompts.contract import InputT, ValueT
+from redraft.prompts.tags import TagContext, Tags
 from redraft.readers.documents import parse
 from redraft.settings import USUAL_METRICS
 from redraft.text.sentences import sentences
@@ -66,9 +66,9 @@ class Reader:
     def most_tokens(self, sampling: Sampling) -> int:
         return sampling.max_tokens or 0
 
-    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         value = getattr(self, request.prompt.name)(request.given)
-        wire = json.dumps(value.model_dump(mode="json", context=Wire(Tags(request.given))), ensure_ascii=False)
+        wire = json.dumps(value.model_dump(mode="json", context=TagContext(Tags(request.given))), ensure_ascii=False)
         if passages := getattr(request.given, "passages", None):
             self.read.append(list(passages))
         tokenizer = tokenizer_named(VOCABULARY_NAME)
@@ -77,7 +77,7 @@ class Reader:
             tokenizer.count(wire),
         )
         assert usage.completion_tokens <= (request.sampling.max_tokens or 0), request.prompt.name
-        return Reply(cast(Value_, value), wire, usage)
+        return Reply(cast(ValueT, value), wire, usage)
 
     def _asked(self, sentence: str, at: int) -> tuple[str, str]:
         """A question about the part of a sentence, and its answer."""
@@ -88,7 +88,7 @@ class Reader:
         self.known[question] = answer, " ".join(words)
         return question, answer
 
-    def ask_document(self, given: qa.AskDocumentGiven) -> qa.DocumentQuestions:
+    def ask_document(self, given: qa.AskDocumentInput) -> qa.DocumentQuestions:
         lines = _sentences(given.excerpt)
         chosen = lines[:: max(1, len(lines) // given.count)][: given.count]
         asked = [(self._asked(one, 1), one) for one in chosen]
@@ -99,10 +99,10 @@ class Reader:
             ]
         )
 
-    def rank_questions(self, given: qa.RankGiven) -> qa.Ranking:
+    def rank_questions(self, given: qa.RankInput) -> qa.Ranking:
         return qa.Ranking(order=[one.id for one in given.candidates])
 
-    def answer_from_summary(self, given: qa.AnswerFromSummaryGiven) -> qa.SummaryAnswers:
+    def answer_from_summary(self, given: qa.AnswerFromSummaryInput) -> qa.SummaryAnswers:
         answers = []
         for one in given.questions:
             held = crc32(one.question.encode()) % 2 == 0
@@ -112,7 +112,7 @@ class Reader:
             answers.append(qa.SummaryAnswer(id=one.id, sentences=rests_on, answered=held, answer=answer))
         return qa.SummaryAnswers(answers=answers)
 
-    def compare_answers(self, given: qa.CompareGiven) -> qa.Comparisons:
+    def compare_answers(self, given: qa.CompareInput) -> qa.Comparisons:
         return qa.Comparisons(
             comparisons=[
                 qa.Comparison(
@@ -124,7 +124,7 @@ class Reader:
             ]
         )
 
-    def ask_summary(self, given: qa.AskSummaryGiven) -> qa.SummaryQuestions:
+    def ask_summary(self, given: qa.AskSummaryInput) -> qa.SummaryQuestions:
         found = []
         for one in given.sentences:
             if not isinstance(one, qa.SummaryLine) or (given.only and one.id not in given.only):
@@ -140,7 +140,7 @@ class Reader:
             found.append(qa.SentenceQuestions(id=one.id, questions=questions))
         return qa.SummaryQuestions(sentences=found)
 
-    def answer_from_document(self, given: qa.AnswerFromDocumentGiven) -> qa.DocumentAnswers:
+    def answer_from_document(self, given: qa.AnswerFromDocumentInput) -> qa.DocumentAnswers:
         there = " ".join(" ".join(given.texts).split())
         return qa.DocumentAnswers(answers=[self._found(one, there) for one in given.questions])
 
@@ -155,7 +155,7 @@ class Reader:
             answer = f"put otherwise, that is about {answer.split()[0]}"
         return qa.DocumentAnswer(id=one.id, quote=_first_ten(sentence), answered=True, answer=answer)
 
-    def verify_sentences(self, given: factual.VerifyGiven) -> factual.Verifications:
+    def verify_sentences(self, given: factual.VerifyInput) -> factual.Verifications:
         there = " ".join(" ".join(given.texts).split())
         return factual.Verifications(
             sentences=[
@@ -175,7 +175,7 @@ def _first_ten(sentence: str) -> str:
     return " ".join(sentence.split()[:10])
 
 
-def _ids(given: qa.AnswerFromSummaryGiven) -> list[int]:
+def _ids(given: qa.AnswerFromSummaryInput) -> list[int]:
     return [one.id for one in given.sentences if isinstance(one, qa.SummaryLine)]
 
 

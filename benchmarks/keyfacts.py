@@ -31,16 +31,16 @@ from redraft.builtin.facts import (
 from redraft.domain import Level
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import (
-    AlignGiven,
+    AlignInput,
     Category,
     Fact,
     FactTree,
-    GrowGiven,
+    GrowInput,
     LevelledFact,
-    QueryGiven,
+    QueryInput,
     TreeFact,
-    VerifyGiven,
-    VetGiven,
+    VerifyInput,
+    VetInput,
 )
 from redraft.prompts.qa import Statement
 from redraft.text.chunks import chunk
@@ -103,11 +103,11 @@ def judged(some: Iterable[World]) -> Confusion:
             Statement(id=number, before=one.before, sentence=one.sentence) for number, one in enumerate(world.summary)
         ]
         facts = [Fact(id=number, fact=fact) for number, fact in enumerate(world.facts)]
-        aligned = align_facts(AlignGiven(sentences=statements, facts=facts)).facts
+        aligned = align_facts(AlignInput(sentences=statements, facts=facts)).facts
         for stated, one in zip(world.stated, aligned, strict=True):
             found.alignment["yes" if stated else "no", one.stated] += 1
         passages = world.document.split("\n\n")
-        verified = verify_sentences(VerifyGiven(passages=passages, sentences=statements)).sentences
+        verified = verify_sentences(VerifyInput(passages=passages, sentences=statements)).sentences
         for sentence, verdict in zip(world.summary, verified, strict=True):
             found.verification[sentence.category, verdict.category] += 1
             found.errors[sentence.error, verdict.category] += 1
@@ -144,7 +144,7 @@ def levelled(tree: FactTree) -> list[tuple[Level, str]]:
 def failed(excerpt: str, facts: Sequence[tuple[Level, str]]) -> list[bool]:
     """Which facts fail in one of the three dimensions."""
     listed = [TreeFact(id=number, level=level, fact=fact) for number, (level, fact) in enumerate(facts)]
-    given = VetGiven(excerpt=excerpt, facts=listed)
+    given = VetInput(excerpt=excerpt, facts=listed)
     dimensions = (facts_faithful(given).facts, facts_objective(given).facts, facts_significant(given).facts)
     return [any(one.verdict == "fail" for one in verdicts) for verdicts in zip(*dimensions, strict=True)]
 
@@ -159,14 +159,14 @@ def print_sample() -> None:
     examples: list[str] = []
     for piece in chunks:
         excerpt = document.text[piece.span.start : piece.span.end]
-        facts = levelled(grow(GrowGiven(excerpt=excerpt)))
+        facts = levelled(grow(GrowInput(excerpt=excerpt)))
         for (level, _), fails in zip(facts, failed(excerpt, facts), strict=True):
             sizes[level] += 1
             pruned[level] += fails
         if piece.index == 0:
             asked = [LevelledFact(id=n, level=level, fact=fact) for n, (level, fact) in enumerate(facts, 1)]
             examples += [f"  {level}: {fact}" for level, fact in facts[:5]]
-            examples.append(f"  query: {ask_query(QueryGiven(excerpt=excerpt, facts=asked)).query}")
+            examples.append(f"  query: {ask_query(QueryInput(excerpt=excerpt, facts=asked)).query}")
     rows: list[list[object]] = [["facts", *LEVELS], ["found", *(sizes[level] for level in LEVELS)]]
     rows.append(["pruned", *(pruned[level] / max(1, sizes[level]) for level in LEVELS)])
     table(rows)

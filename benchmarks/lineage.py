@@ -45,7 +45,7 @@ from benchmarks.lineage_texts import (
 from benchmarks.statistics import source_of
 from redraft.text.languages import language_spans_in
 from redraft.text.origin_chains import ComposedOrigin, DerivedText, Excerpt, OriginPlace, compose
-from redraft.text.origins import Origins, SentenceOrigin, indexed
+from redraft.text.origins import OriginTracer, SentenceOrigin, indexed
 from redraft.text.sentences import worded
 from redraft.text.vectors import Encoder, load_encoder
 
@@ -79,7 +79,7 @@ class Answer:
 def followed(made: Made, encoder: Encoder | None, known: dict[int, DerivedText]) -> DerivedText:
     """What is known of a text and of those that it was made from."""
     if id(made) not in known:
-        origins = Origins([one.text for one in made.parents], encoder)
+        origins = OriginTracer([one.text for one in made.parents], encoder)
         parents = tuple(
             Excerpt(one.start) if isinstance(one, Stretch) else followed(one, encoder, known) for one in made.parents
         )
@@ -120,7 +120,7 @@ def known_sentences(texts: Sequence[str], encoder: Encoder | None, seeds: int) -
                 made = summarized(document, levels, chance, strangers)
                 ways = {
                     f"{levels} level{'s' * (levels > 1)}": compose(followed(made, encoder, {})),
-                    f"{levels}, at once": at_once(Origins([document], encoder).trace(made.text)),
+                    f"{levels}, at once": at_once(OriginTracer([document], encoder).trace(made.text)),
                 }
                 for way, found in ways.items():
                     _count(told, way, answers(document, made, found))
@@ -150,7 +150,7 @@ def peoples_sentences(calibrating: bool, encoder: Encoder | None) -> None:
     own: list[bool] = []
     others: list[bool] = []
     for number, story in enumerate(chosen):
-        origins, chance = Origins([story["document"]], encoder), random.Random(number)
+        origins, chance = OriginTracer([story["document"]], encoder), random.Random(number)
         strangers = _written(chosen[number - 1])
         of_others = [invented(strangers, story["document"], chance) for _ in _written(story)]
         own += [bool(one.links) for text in _written(story) for one in origins.trace(text)]
@@ -179,7 +179,7 @@ def costs() -> None:
         while len(summary.split()) < WORDS:
             summary += f"{reworded(chance.choice(pool), chance)} "
         index, index_took = _timed(lambda: indexed(document, language_spans_in(document, "en")))  # noqa: B023
-        _, at_once_took = _timed(lambda: Origins([document]).trace(summary))  # noqa: B023
+        _, at_once_took = _timed(lambda: OriginTracer([document]).trace(summary))  # noqa: B023
         _, all_took = _timed(lambda: compose(followed(made, None, {})))  # noqa: B023
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         rows.append((f"{len(document):,}", f"{len(index):,}", index_took, at_once_took, all_took, memory))
@@ -198,7 +198,7 @@ def links(count: int, encoder: Encoder | None) -> None:
     pool = [(story, text) for story in stories()[1::2] for text in _written(story)]
     chance.shuffle(pool)
     for story, text in pool:
-        for one in Origins([story["document"]], encoder).trace(text):
+        for one in OriginTracer([story["document"]], encoder).trace(text):
             if one.links and shown < count:
                 shown += 1
                 print(f"\n{shown}. {text[one.span.start : one.span.end]}")

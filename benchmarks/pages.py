@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import SAMPLE
-from redraft.domain import Document, Evidence, NamedPlace, Span
+from redraft.domain import Document, Evidence, PassageLocation, Span
 from redraft.readers.documents import load
 from redraft.report.dossier.build import read_dossier
 from redraft.report.dossier.contents import CallEntry, Dossier, FindingHistory, PlaceEntry, SentenceEntry, SourceEntry
@@ -107,7 +107,7 @@ def _place(number: int, among: int, characters: int, text: str) -> PlaceEntry:
 def _finding(like: FindingHistory, number: int, among: int, characters: int) -> FindingHistory:
     place = _place(number, among, characters, "")
     evidence = Evidence(like.finding.evidence.text if like.finding.evidence else "", Span(place.start, place.end))
-    finding = replace(like.finding, evidence=evidence, sentence="", place=NamedPlace("", "", ""))
+    finding = replace(like.finding, evidence=evidence, sentence="", place=PassageLocation("", "", ""))
     return like.model_copy(update={"number": number, "finding": finding, "sentence": None, "state": "open"})
 
 

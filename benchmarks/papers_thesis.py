@@ -40,7 +40,7 @@ from redraft.lab.experiments.context.records import (
 from redraft.lab.experiments.qa.experiment import QaItem
 from redraft.lab.experiments.qa.tables import similarity_table
 from redraft.text.origin_chains import EmbeddingSimilarity, SentenceSimilarity, TermSimilarity
-from redraft.text.origins import Origins
+from redraft.text.origins import OriginTracer
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Encoder, load_encoder
 
@@ -136,7 +136,7 @@ def _spans(
 ) -> Iterator[Span | None]:
     """The best place of each sentence, each by itself."""
     if likeness is None:
-        origins = Origins([document], encoder)
+        origins = OriginTracer([document], encoder)
         for text in told:
             links = [link for one in origins.trace(text) for link in one.links]
             yield links[0].span if links else None

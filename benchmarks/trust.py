@@ -25,9 +25,9 @@ from benchmarks.common import SAMPLE, stories, table
 from benchmarks.trust_sets import realsumm, references, summedits
 from benchmarks.trust_swaps import KINDS, swaps
 from redraft.builtin.facts import align_facts
-from redraft.builtin.support import SentenceSupport, ground_of
+from redraft.builtin.support import SentenceSupport, checker_for
 from redraft.evaluators.metric_info import LEAST_SHARE
-from redraft.prompts.factual import AlignGiven, Fact
+from redraft.prompts.factual import AlignInput, Fact
 from redraft.prompts.qa import Statement
 from redraft.text.sentences import worded
 
@@ -36,7 +36,7 @@ ACCUSING = ("contradicted", "absent")
 
 def held(document: str, sentences: Sequence[str]) -> list[SentenceSupport]:
     """What the judge makes of each sentence, with all of the document before it."""
-    ground = ground_of((document,))
+    ground = checker_for((document,))
     return [ground.hold(sentence) for sentence in sentences]
 
 
@@ -142,7 +142,7 @@ def recall() -> None:
         facts = [Fact(id=n, fact=fact) for n, fact in enumerate(one.facts)]
         for system, summary, found in one.summaries:
             sentences = [Statement(id=n, sentence=sentence) for n, sentence in enumerate(worded(summary))]
-            said = Counter(each.stated for each in align_facts(AlignGiven(sentences=sentences, facts=facts)).facts)
+            said = Counter(each.stated for each in align_facts(AlignInput(sentences=sentences, facts=facts)).facts)
             told = said["yes"] + said["no"]
             ours.append(said["yes"] / told if told and told >= LEAST_SHARE * len(facts) else None)
             people.append(found)

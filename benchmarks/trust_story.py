@@ -33,7 +33,7 @@ from benchmarks.common import fresh, table
 from benchmarks.extractive import KINDS, Story, read
 from redraft import Document, Result, Session
 from redraft.builtin.questions import ask_document
-from redraft.prompts.qa import AskDocumentGiven
+from redraft.prompts.qa import AskDocumentInput
 from redraft.readers.documents import parse
 from redraft.text.sentences import worded
 
@@ -68,9 +68,9 @@ def print_questions(stories: Sequence[Story]) -> None:
     """How much of the questions people's references hold, beside the questions that could have been asked as well."""
     found: dict[str, list[float]] = {"its questions": [], "any it could ask": []}
     for story in stories:
-        asked = ask_document(AskDocumentGiven(excerpt=story[0], count=QUESTIONS)).questions
+        asked = ask_document(AskDocumentInput(excerpt=story[0], count=QUESTIONS)).questions
         found["its questions"] += shares([f"{one.question} {one.answer}" for one in asked], story)
-        possible = ask_document(AskDocumentGiven(excerpt=story[0], count=_ALL)).questions
+        possible = ask_document(AskDocumentInput(excerpt=story[0], count=_ALL)).questions
         found["any it could ask"] += shares([f"{one.question} {one.answer}" for one in possible], story)
     print(f"what people's references hold of {QUESTIONS} questions for each of {len(stories)} stories")
     rows = [(name, len(said), fmean(said), fmean(one >= _ANSWERED for one in said)) for name, said in found.items()]

@@ -72,7 +72,7 @@ def joined(spans: Iterable[Span]) -> list[Span]:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedPlace:
+class PassageLocation:
     """Where a passage is, in the words of its document; each is empty if the document has no such thing."""
 
     document: str

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from redraft.document import Chunk as Chunk
 from redraft.document import Document as Document
 from redraft.document import DocumentSection as DocumentSection
-from redraft.document import NamedPlace as NamedPlace
+from redraft.document import PassageLocation as PassageLocation
 from redraft.document import Span as Span
 from redraft.document import content_id as content_id
 from redraft.errors import Usage as Usage
@@ -284,7 +284,9 @@ class Finding:
     """The value of its item in the score; it becomes 1 if the finding is withdrawn."""
     probability: Annotated[float | None, Field(exclude_if=lambda odds: odds is None)] = None
     """The probability that there is no such fault, where the judge gives one."""
-    place: Annotated[NamedPlace | None, Field(exclude_if=lambda it: it is None)] = field(default=None, compare=False)
+    place: Annotated[PassageLocation | None, Field(exclude_if=lambda it: it is None)] = field(
+        default=None, compare=False
+    )
     """The place of the evidence. It is not stored: a run's result has it from the document."""
 
     @property

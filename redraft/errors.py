@@ -206,7 +206,7 @@ class IncompleteError(RedraftError):
     code = "incomplete"
 
 
-class NothingSaidError(IncompleteError):
+class NoAnswerError(IncompleteError):
     """The document says nothing about the question, although all of it was read."""
 
     code = "nothing_said"

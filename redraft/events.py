@@ -105,7 +105,7 @@ class PieceDone:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class MetricScored:
     """A metric has judged the draft of a round. Without a score, the outcome and the reason say why."""
 
     kind: Literal["score"] = field(default="score", init=False, repr=False)
@@ -163,7 +163,7 @@ class RunDone:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class Notice:
     """A message for the user: a gap, an over-long summary that was kept, an approximation."""
 
     kind: Literal["note"] = field(default="note", init=False, repr=False)
@@ -215,12 +215,12 @@ Event = (
     | CallAnswered
     | CallFailed
     | PieceDone
-    | Scored
+    | MetricScored
     | FindingFound
     | RoundSettled
     | Waiting
     | RunDone
-    | Noted
+    | Notice
     | PartDone
     | BatchProgress
 )
@@ -299,9 +299,9 @@ def _told(event: Event) -> Event | None:
     """Return the event to report to an observer, or None where it does not concern the observed run."""
     if (part := _part.get()) is None:
         return event
-    if isinstance(event, Noted) and not event.everywhere:
-        return Noted(f"{part[0]}: {event.message}")
-    return event if isinstance(event, CallStarted | CallAnswered | CallFailed | Noted) else None
+    if isinstance(event, Notice) and not event.everywhere:
+        return Notice(f"{part[0]}: {event.message}")
+    return event if isinstance(event, CallStarted | CallAnswered | CallFailed | Notice) else None
 
 
 def harmless(observer: Observer) -> Observer:

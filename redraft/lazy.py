@@ -31,7 +31,7 @@ def attach(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], 
     return load, lambda: sorted([*homes, "__version__"]), sorted(homes)
 
 
-class _Later:
+class _LazyPattern:
     """A lazily compiled pattern. Its methods are replaced by the compiled pattern's on first use."""
 
     def __init__(self, written: str, flags: int) -> None:
@@ -49,4 +49,4 @@ class _Later:
 
 def pattern(written: str, flags: int = 0) -> re.Pattern[str]:
     """Return a pattern like `re.compile`, compiled on first use."""
-    return cast("re.Pattern[str]", _Later(written, flags))
+    return cast("re.Pattern[str]", _LazyPattern(written, flags))

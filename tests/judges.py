@@ -24,7 +24,7 @@ from redraft.events import Observer, unobserved
 from redraft.llm.base import FunctionModel, Line, Model, Request
 from redraft.llm.reply_reader import NoValueError, read_value
 from redraft.prompts.book import PROMPTS, PromptBook
-from redraft.prompts.contract import GAP, Apart, Fence, Lines
+from redraft.prompts.contract import GAP, Fence, FencedLines, FencedTexts
 from redraft.readers.documents import parse
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
 
@@ -117,12 +117,12 @@ class Sheet:
 
     def items(self, field: str) -> dict[str, dict[str, str]]:
         """The items of one field of the prompt by id or number, each as its lines by name, and as its whole `text`."""
-        if isinstance(self._mark(field), Lines):
+        if isinstance(self._mark(field), FencedLines):
             only = _ONLY.search(self.text)
             wanted = only.group(1).split(", ") if only else []
             lines = {name: {"text": text} for name, text in _LINE.findall(self.within(field))}
             return {name: one for name, one in lines.items() if not wanted or name in wanted}
-        if isinstance(self._mark(field), Apart):
+        if isinstance(self._mark(field), FencedTexts):
             return {str(at): _fields(body) for at, body in enumerate(self.within(field).split(f"\n{GAP}\n"), 1)}
         found = re.findall(_ITEM.format(tag=self._mark(field).tag), self.text, re.DOTALL)
         return {name or str(at): _fields(body) for at, (name, body) in enumerate(found, 1)}

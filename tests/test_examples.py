@@ -60,7 +60,7 @@ def test_an_example_uses_nothing_but_public_names(path: Path) -> None:
     ("source", "name"),
     [
         ("import redraft.runs.session", "redraft.runs.session"),
-        ("from redraft.events import Noted", "redraft.events.Noted"),
+        ("from redraft.events import Notice", "redraft.events.Notice"),
         ("from redraft import runs", "redraft.runs"),
         ("import redraft\nredraft.runs", "redraft.runs"),
         ("import redraft\nredraft.graphs.hierarchical", "redraft.graphs.hierarchical"),

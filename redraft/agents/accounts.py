@@ -70,10 +70,10 @@ def verdict(odds: Odds, said: str, fine: str, calibration: Calibration | None) -
     return said if said != fine else max(others, key=lambda name: odds[name])
 
 
-Result_ = TypeVar("Result_")
+ResultT = TypeVar("ResultT")
 
 
-async def gather_all(tasks: Iterable[Coroutine[Any, Any, Result_]]) -> list[Result_]:
+async def gather_all(tasks: Iterable[Coroutine[Any, Any, ResultT]]) -> list[ResultT]:
     """Return the results of all tasks in order; the first error is raised once every task has ended."""
     results = await asyncio.gather(*tasks, return_exceptions=True)
     for result in results:
@@ -88,52 +88,52 @@ class TaskCache:
     def __init__(self) -> None:
         self._made: dict[str, asyncio.Task[Any]] = {}
 
-    async def made(self, name: str, make: Callable[[], Coroutine[Any, Any, Result_]]) -> Result_:
+    async def made(self, name: str, make: Callable[[], Coroutine[Any, Any, ResultT]]) -> ResultT:
         """Return the named object, creating it with `make` if needed."""
         task = self._made.get(name)
         if task is None or (task.done() and (task.cancelled() or task.exception())):
             task = self._made[name] = asyncio.create_task(make())
         try:
-            return cast("Result_", await asyncio.shield(task))
+            return cast("ResultT", await asyncio.shield(task))
         except asyncio.CancelledError:
             # Cancelling one caller cancels the shared task.
             task.cancel()
             raise
 
 
-Verdict_ = TypeVar("Verdict_")
+VerdictT = TypeVar("VerdictT")
 
 
 @dataclass(frozen=True, slots=True)
-class Entries(Generic[Verdict_]):
+class Entries(Generic[VerdictT]):
     """The parsed entries of a reply: item numbers with their verdicts, None if an entry holds none."""
 
-    found: Iterable[tuple[int, Verdict_ | None]]
+    found: Iterable[tuple[int, VerdictT | None]]
     repaired: bool = False
     """Whether the reply was already a repaired one, so that it is not repaired again."""
     broken_off: bool = False
     """Whether the reply was cut off, so that missing items had no room rather than being skipped."""
 
     @classmethod
-    def of(cls, reply: Reply[Any], found: Iterable[tuple[int, Verdict_ | None]]) -> Entries[Verdict_]:
+    def of(cls, reply: Reply[Any], found: Iterable[tuple[int, VerdictT | None]]) -> Entries[VerdictT]:
         """Return the entries of a reply."""
         return cls(list(found), reply.repaired, reply.broken_off)
 
 
 @dataclass(frozen=True, slots=True)
-class Account(Generic[Verdict_]):
+class ItemResults(Generic[VerdictT]):
     """The verdicts by item number, and what went wrong if there are none."""
 
-    verdicts: dict[int, Verdict_] = field(default_factory=dict)
+    verdicts: dict[int, VerdictT] = field(default_factory=dict)
     trouble: str = ""
-    undecided: dict[int, Verdict_] = field(default_factory=dict)
+    undecided: dict[int, VerdictT] = field(default_factory=dict)
     """The answers of a judge that cannot tell."""
 
     def open(self, numbers: Iterable[int]) -> list[int]:
         """Return the items that have no verdict."""
         return [number for number in numbers if number not in self.verdicts]
 
-    def decided(self, is_verdict: Callable[[Verdict_], bool]) -> Account[Verdict_]:
+    def decided(self, is_verdict: Callable[[VerdictT], bool]) -> ItemResults[VerdictT]:
         """Return a copy without the verdicts of a judge that cannot tell."""
         decided = {n: one for n, one in self.verdicts.items() if is_verdict(one)}
         undecided = {n: one for n, one in self.verdicts.items() if n not in decided}
@@ -142,7 +142,7 @@ class Account(Generic[Verdict_]):
         return replace(self, verdicts=decided, trouble=self.trouble or unsure, undecided=undecided)
 
     @property
-    def answers(self) -> dict[int, Verdict_]:
+    def answers(self) -> dict[int, VerdictT]:
         """Return all answers, decided or not."""
         return self.verdicts | self.undecided
 
@@ -170,28 +170,28 @@ class Attempt:
 FIRST = Attempt()
 """The first attempt at a request."""
 
-Ask = Callable[[Sequence[int], Attempt], Awaitable[Entries[Verdict_]]]
+Ask = Callable[[Sequence[int], Attempt], Awaitable[Entries[VerdictT]]]
 """Asks about some items."""
 
 
-async def account(batches: Sequence[Sequence[int]], ask: Ask[Verdict_]) -> Account[Verdict_]:
+async def account(batches: Sequence[Sequence[int]], ask: Ask[VerdictT]) -> ItemResults[VerdictT]:
     """Ask about all batches concurrently, and again about the items that a reply leaves out."""
     return _joined(await gather_all(_batch(batch, ask, FIRST) for batch in batches))
 
 
-def first_trouble(accounts: Iterable[Account[Any]]) -> str:
+def first_trouble(accounts: Iterable[ItemResults[Any]]) -> str:
     """Return the first error message of several accounts; empty if there is none."""
     return next((one.trouble for one in accounts if one.trouble), "")
 
 
-def _joined(accounts: Sequence[Account[Verdict_]]) -> Account[Verdict_]:
+def _joined(accounts: Sequence[ItemResults[VerdictT]]) -> ItemResults[VerdictT]:
     verdicts = {number: verdict for one in accounts for number, verdict in one.verdicts.items()}
-    return Account(verdicts, first_trouble(accounts))
+    return ItemResults(verdicts, first_trouble(accounts))
 
 
 async def _batch(
-    numbers: Sequence[int], ask: Ask[Verdict_], attempt: Attempt, strangers_before: int = 0
-) -> Account[Verdict_]:
+    numbers: Sequence[int], ask: Ask[VerdictT], attempt: Attempt, strangers_before: int = 0
+) -> ItemResults[VerdictT]:
     try:
         entries = await ask(numbers, attempt)
     except (ReplyError, RejectedRequest) as error:
@@ -201,26 +201,26 @@ async def _batch(
     missing = [number for number in numbers if number not in verdicts]
     if missing and entries.broken_off:
         following = _with_room(attempt, single=len(missing) == 1)
-        more = await _in_parts(missing, ask, following) if following else Account(trouble=_CUT)
-        return Account(verdicts | more.verdicts, more.trouble)
+        more = await _in_parts(missing, ask, following) if following else ItemResults(trouble=_CUT)
+        return ItemResults(verdicts | more.verdicts, more.trouble)
     if not missing or entries.repaired or (attempt.again and not verdicts):
-        return Account(verdicts, _left_open(missing, strangers))
+        return ItemResults(verdicts, _left_open(missing, strangers))
     more = await _batch(missing, ask, replace(attempt, again=True), strangers)
-    return Account(verdicts | more.verdicts, more.trouble)
+    return ItemResults(verdicts | more.verdicts, more.trouble)
 
 
 async def _after(
-    error: ReplyError | RejectedRequest, numbers: Sequence[int], ask: Ask[Verdict_], attempt: Attempt
-) -> Account[Verdict_]:
+    error: ReplyError | RejectedRequest, numbers: Sequence[int], ask: Ask[VerdictT], attempt: Attempt
+) -> ItemResults[VerdictT]:
     """Retry after a failed request with fewer items, more room or once more; give up if that cannot help."""
     if isinstance(error, UnreadableReply) and error.nameless and len(numbers) > 1:
         # A reply about a single item needs no item name.
         return _joined(await gather_all(_batch([number], ask, attempt) for number in numbers))
     following = _following(error, attempt, single=len(numbers) == 1)
-    return await _in_parts(numbers, ask, following) if following else Account(trouble=str(error))
+    return await _in_parts(numbers, ask, following) if following else ItemResults(trouble=str(error))
 
 
-async def _in_parts(numbers: Sequence[int], ask: Ask[Verdict_], attempt: Attempt) -> Account[Verdict_]:
+async def _in_parts(numbers: Sequence[int], ask: Ask[VerdictT], attempt: Attempt) -> ItemResults[VerdictT]:
     middle = len(numbers) // 2
     parts = [numbers[:middle], numbers[middle:]] if middle else [numbers]
     return _joined(await gather_all(_batch(part, ask, attempt) for part in parts))
@@ -244,10 +244,10 @@ def _with_room(attempt: Attempt, *, single: bool) -> Attempt | None:
     return attempt.roomier() or (None if single else attempt)
 
 
-def _settled(found: Iterable[tuple[int, Verdict_ | None]], numbers: Sequence[int]) -> tuple[dict[int, Verdict_], int]:
+def _settled(found: Iterable[tuple[int, VerdictT | None]], numbers: Sequence[int]) -> tuple[dict[int, VerdictT], int]:
     """Return the verdicts on the items, and the number of entries that name no item."""
     wanted, strangers = set(numbers), 0
-    verdicts: dict[int, Verdict_] = {}
+    verdicts: dict[int, VerdictT] = {}
     disputed: set[int] = set()
     for number, verdict in found:
         strangers += number not in wanted

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from redraft.agents.accounts import Entries
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, document_fields
 from redraft.agents.judge import Judge
-from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
+from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPlan
 from redraft.domain import Span
 from redraft.errors import IncompleteError
 from redraft.llm.reply_reader import declines
@@ -93,8 +93,8 @@ class Answerer:
         each = EntryBudget(frame=60, words=words, sentences=1 + words // _WORDS_A_SENTENCE)
         room = min(self.judge.needs(each), self.judge.longest_reply)
 
-        async def ask(reading: EvidenceReading) -> Entries[FoundAnswer]:
-            given = qa.AnswerGiven(
+        async def ask(reading: EvidenceRequest) -> Entries[FoundAnswer]:
+            given = qa.AnswerInput(
                 **document_fields(self.reader, reading.spans),
                 question=question,
                 words=words,

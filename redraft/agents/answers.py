@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Account
+from redraft.agents.accounts import ItemResults
 from redraft.agents.judge import Judge
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.llm.reply_reader import declines
@@ -31,7 +31,7 @@ _AROUND, _NEAREST = 1, 2
 _MOST_OF_IT = 0.6
 _LETTERS = 16
 
-Read = Callable[[Sequence[Statement], Sequence[int]], Awaitable[Account[SummaryAnswer]]]
+Read = Callable[[Sequence[Statement], Sequence[int]], Awaitable[ItemResults[SummaryAnswer]]]
 """Answers questions, by number, from some sentences."""
 
 
@@ -77,7 +77,7 @@ class SummaryAnswerCache:
     statements: Sequence[Statement]
     names: Mapping[int, str]
 
-    async def answers(self, read: Read) -> Account[SummaryAnswer]:
+    async def answers(self, read: Read) -> ItemResults[SummaryAnswer]:
         """Return an answer to each question, reading only the sentences that are not known yet."""
         numbers = range(len(self.questions))
         items = [["standing", self.document, question] for question in self.questions]
@@ -87,19 +87,19 @@ class SummaryAnswerCache:
         settled = {n: answer for n in numbers if (answer := self._settled(n, knowledge[n]))}
         left = [n for n in numbers if n not in settled]
         if not left:
-            return Account(settled)
+            return ItemResults(settled)
         sentences = self._to_read(left, knowledge)
         fresh = await read(sentences, left)
         learned = {n: self._learned(answer, sentences) for n, answer in fresh.verdicts.items()}
         lost = [
             n for n, one in learned.items() if not one.answers and self._settled(n, _joined(knowledge[n], one)) is None
         ]
-        more: Account[SummaryAnswer] = await read(self.statements, lost) if lost else Account()
+        more: ItemResults[SummaryAnswer] = await read(self.statements, lost) if lost else ItemResults()
         learned |= {n: self._learned(answer, self.statements) for n, answer in more.verdicts.items()}
         said = {keys[n]: one.model_dump_json() for n, one in learned.items()}
         await off_loop(self.judge.judgments.add_to_verdicts, said, _merged, self.document)
         found = {n: answer for n, answer in fresh.verdicts.items() if n not in lost} | more.verdicts
-        return Account(settled | found, fresh.trouble or more.trouble)
+        return ItemResults(settled | found, fresh.trouble or more.trouble)
 
     def _settled(self, n: int, known: KnownAnswers) -> SummaryAnswer | None:
         """Return the known answer, or that there is none; None if neither is known."""

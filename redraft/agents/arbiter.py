@@ -8,12 +8,12 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import Account, Attempt, Entries, account
+from redraft.agents.accounts import Attempt, Entries, ItemResults, account
 from redraft.agents.evidence import EntryBudget, EvidenceReader, document_fields
 from redraft.agents.judge import Judge, batch_size, in_batches
 from redraft.agents.points import to_rule_on
 from redraft.domain import Finding, Ruling, Span
-from redraft.prompts.factual import RULE_ON_FINDINGS, RuledPoint, RuleGiven
+from redraft.prompts.factual import RULE_ON_FINDINGS, RuledPoint, RuleInput
 from redraft.text.languages import foreign_in
 from redraft.text.quotes import quoted_in
 from redraft.text.sanitizer import one_line
@@ -61,11 +61,11 @@ class Arbiter:
             )
             points = [to_rule_on(number + 1, requests[number].finding, requests[number].against) for number in numbers]
             contested = any(one.against for one in points)
-            given = RuleGiven(**document_fields(self.reader, places), points=points, contested=contested)
+            given = RuleInput(**document_fields(self.reader, places), points=points, contested=contested)
             reply = await self.judge.ask_items(RULE_ON_FINDINGS, given, numbers, RULED, f"{label}, finding", attempt)
             return Entries.of(reply, ((one.id - 1, one) for one in reply.value.points))
 
-        replies: Account[RuledPoint] = await account(in_batches(range(len(requests)), size), ask)
+        replies: ItemResults[RuledPoint] = await account(in_batches(range(len(requests)), size), ask)
         return [self._ruling(requests[number], replies.verdicts[number], whole) for number in sorted(replies.verdicts)]
 
     def _fits(self, requests: Sequence[RulingRequest]) -> bool:

@@ -16,8 +16,8 @@ from redraft.agents.points import to_choose
 from redraft.document import joined
 from redraft.domain import REVIEW, Document, Finding, Lookup, Round, Span
 from redraft.errors import RejectedRequest, ReplyError, UsageError
-from redraft.prompts.decision import DECIDE, DecideGiven, Decision, DecisionPassage, MetricStanding
-from redraft.prompts.tags import NOBODY, Tags
+from redraft.prompts.decision import DECIDE, DecideInput, Decision, DecisionPassage, MetricStatus
+from redraft.prompts.tags import NO_ITEM, Tags
 from redraft.text.places import place_of
 from redraft.text.quotes import quoted_in
 from redraft.text.retrieval import Passages
@@ -192,7 +192,7 @@ _TAG_TOKENS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class DecisionInput:
+class DecisionContext:
     """What the decider decides on."""
 
     summary: str
@@ -233,7 +233,7 @@ class Decider:
     reader: EvidenceReader
     bounded: bool = True
 
-    async def decide(self, board: DecisionInput, label: str) -> DecisionResult:
+    async def decide(self, board: DecisionContext, label: str) -> DecisionResult:
         """Return what the next revision should fix, or that the refinement stops."""
         findings, looked = self._shown(board.findings), list[LookupResult]()
         for looks in range(LOOKS, -1, -1):
@@ -261,12 +261,12 @@ class Decider:
             if 0 < number <= len(findings) and quoted_in(self.reader.document.text, quote)
         )
 
-    def _research(self, given: DecideGiven, findings: Sequence[Finding]) -> Research:
+    def _research(self, given: DecideInput, findings: Sequence[Finding]) -> Research:
         tags = Tags(given)
 
         def finding(said: str) -> Finding | None:
             number = tags.number("findings", said)
-            return None if number == NOBODY else findings[number - 1]
+            return None if number == NO_ITEM else findings[number - 1]
 
         return Research(self.reader, self._room_of_passages, finding)
 
@@ -283,8 +283,8 @@ class Decider:
         return _fitting(findings[:_MOST_FINDINGS], cost, room)
 
     def _given(
-        self, board: DecisionInput, findings: Sequence[Finding], looked: Sequence[LookupResult], looks: int
-    ) -> DecideGiven:
+        self, board: DecisionContext, findings: Sequence[Finding], looked: Sequence[LookupResult], looks: int
+    ) -> DecideInput:
         count = self.reader.tokenizer.count
         answers = [_answer(one.lookup) for one in looked]
         # The latest requests come first.
@@ -294,7 +294,7 @@ class Decider:
         if len(near) < len(found):
             answers.append(f"there is no room for {len(found) - len(near)} of the passages found before")
         judged = [one for one in board.rounds if one.number and one.accepted is not None]
-        return DecideGiven(
+        return DecideInput(
             summary=board.summary,
             scoreboard=[_standing(number, metric, board) for number, metric in enumerate(board.scores, 1)],
             findings=[to_choose(number, one) for number, one in enumerate(findings, 1)],
@@ -347,13 +347,13 @@ def _decided(decision: Decision, findings: Sequence[Finding], at_most: int) -> D
     return DecisionResult((), f"the decider named no existing finding{said}")
 
 
-def _standing(number: int, metric: str, board: DecisionInput) -> MetricStanding:
+def _standing(number: int, metric: str, board: DecisionContext) -> MetricStatus:
     score, goal = board.scores[metric], board.goals.get(metric)
     figure = "none" if score is None else f"{score:.4f}"
     if goal is None:
-        return MetricStanding(id=number, metric=metric, score=figure)
+        return MetricStatus(id=number, metric=metric, score=figure)
     met = "no" if score is None or score < goal else "unsure" if metric in board.unsure else "yes"
-    return MetricStanding(id=number, metric=metric, score=figure, goal=f"{goal:g}", met=met)
+    return MetricStatus(id=number, metric=metric, score=figure, goal=f"{goal:g}", met=met)
 
 
 def _attempt(one: Round) -> str:

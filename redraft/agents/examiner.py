@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Account, Attempt, Entries, LikelyAnswer, account, first_trouble, gather_all
+from redraft.agents.accounts import Attempt, Entries, ItemResults, LikelyAnswer, account, first_trouble, gather_all
 from redraft.agents.answers import ReplyAnswers, SummaryAnswerCache, is_answered, sentence_names
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, Scope, document_fields
 from redraft.agents.judge import Judge, batch_size, in_batches, label_of
-from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
+from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPlan
 from redraft.domain import Document, QuestionType, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.llm.base import Reply
@@ -46,7 +46,7 @@ _LONGEST_ANSWER = 600
 _CHANGED, _LAST = 0.3, 2
 
 
-class AskedSentence(BaseModel):
+class CachedQuestions(BaseModel):
     """The questions about a sentence, and the sentences that it referred back to."""
 
     meant: list[str]
@@ -63,18 +63,18 @@ class AskedSentence(BaseModel):
         return changed.isdisjoint(said - telling_terms(sentence))
 
 
-class AskedSentences(BaseModel):
+class CachedQuestionLists(BaseModel):
     """All that was asked about a sentence, in different contexts."""
 
-    asked: list[AskedSentence] = []
+    asked: list[CachedQuestions] = []
 
     @staticmethod
     def merged(one: str, other: str) -> str:
-        both = [AskedSentences.model_validate_json(text).asked for text in (one, other)]
-        return AskedSentences(asked=both[0] + both[1]).model_dump_json()
+        both = [CachedQuestionLists.model_validate_json(text).asked for text in (one, other)]
+        return CachedQuestionLists(asked=both[0] + both[1]).model_dump_json()
 
 
-class RememberedAnswer(CitedPlace, LikelyAnswer):
+class StoredAnswer(CitedPlace, LikelyAnswer):
     """An answer from the document, as stored, with its place."""
 
     answered: bool | Unsure
@@ -98,7 +98,7 @@ class Examiner:
         """Return distinct questions about an excerpt, most important first, and whether the reply was cut. With an
         `attempt`, the caller retries a cut reply."""
         least, most = count
-        given = qa.AskDocumentGiven(
+        given = qa.AskDocumentInput(
             excerpt=excerpt, at_least=least if least < most else None, count=most, outline=outline
         )
         reply = await self.judge.ask(qa.ASK_DOCUMENT, given, most * self.judge.needs(QUESTION), label, attempt)
@@ -108,7 +108,7 @@ class Examiner:
 
     async def rank(self, candidates: Sequence[Candidate], label: str, outline: str | None = None) -> list[int]:
         """Return the numbers of the candidates, most important first; unranked ones follow in order."""
-        given = qa.RankGiven(candidates=list(candidates), outline=outline)
+        given = qa.RankInput(candidates=list(candidates), outline=outline)
         try:
             reply = await self.judge.ask(qa.RANK_QUESTIONS, given, len(candidates) * self.judge.needs(NUMBER), label)
             order = reply.value.order
@@ -119,7 +119,7 @@ class Examiner:
 
     async def questions_about(
         self, statements: Sequence[Statement], among: Sequence[Statement], at_most: int, reader: EvidenceReader
-    ) -> Account[qa.SentenceQuestions]:
+    ) -> ItemResults[qa.SentenceQuestions]:
         """Return the claims of some sentences of a summary as questions with answers. Questions are stored by sentence
         and what it refers back to, so an unchanged sentence of another draft is not asked about again."""
         parts = reader.parts(among)
@@ -131,13 +131,13 @@ class Examiner:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SentenceQuestions]:
             part = parts[part_of[statements[numbers[0]].id]]
             only = [] if len(numbers) == len(part) else [statements[n].id for n in numbers]
-            given = qa.AskSummaryGiven(**_shown(part), only=only, at_most=at_most)
+            given = qa.AskSummaryInput(**_shown(part), only=only, at_most=at_most)
             room = min(len(numbers) * each, rooms[part_of[statements[numbers[0]].id]])
             label = label_of("questions about", numbers)
             reply = await self.judge.ask(qa.ASK_SUMMARY, given, room, label, attempt)
             return Entries.of(reply, ((place[one.id], one) for one in reply.value.sentences if one.id in place))
 
-        async def judged(numbers: Sequence[int]) -> Account[qa.SentenceQuestions]:
+        async def judged(numbers: Sequence[int]) -> ItemResults[qa.SentenceQuestions]:
             batches: list[Sequence[int]] = []
             for at in range(len(parts)):
                 group = [n for n in numbers if part_of[statements[n].id] == at]
@@ -159,16 +159,16 @@ class Examiner:
             judged,
         )
         new = {
-            keys[n]: AskedSentences(asked=[AskedSentence(meant=before[n], asked=one)]).model_dump_json()
+            keys[n]: CachedQuestionLists(asked=[CachedQuestions(meant=before[n], asked=one)]).model_dump_json()
             for n, one in found.verdicts.items()
             if before[n] and all(e.meant != before[n] for e in _asked(stored.get(keys[n])))
         }
-        await off_loop(self.judge.judgments.add_to_verdicts, new, AskedSentences.merged, reader.document.id)
+        await off_loop(self.judge.judgments.add_to_verdicts, new, CachedQuestionLists.merged, reader.document.id)
         return found
 
     async def answers_from_summary(
         self, statements: Sequence[Statement], questions: Sequence[str], reader: EvidenceReader
-    ) -> Account[list[qa.SummaryAnswer]]:
+    ) -> ItemResults[list[qa.SummaryAnswer]]:
         """Return the answers that a summary gives to each question, without those it does not answer; a long summary is
         read in parts."""
         names = sentence_names(statements, _pointed_back_to(statements))
@@ -186,11 +186,11 @@ class Examiner:
             # A summary is silent only if every part was read and none left it open.
             if given or len(told) == len(accounts):
                 verdicts[n] = given
-        return Account(verdicts, first_trouble(accounts))
+        return ItemResults(verdicts, first_trouble(accounts))
 
     async def _answers_from(
         self, statements: Sequence[Statement], wanted: Sequence[int], questions: Sequence[str], reader: EvidenceReader
-    ) -> Account[qa.SummaryAnswer]:
+    ) -> ItemResults[qa.SummaryAnswer]:
         each = self.judge.needs(ANSWER)
         asking = sum(reader.tokenizer.count(questions[n]) + _AROUND for n in wanted)
         limit = self.judge.room_beside(_FRAME_TOKENS + reader.tokens_of(statements) + asking, reader.window)
@@ -204,7 +204,7 @@ class Examiner:
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.SummaryAnswer]:
             async def asked(some: Sequence[int], *, again: bool) -> Reply[qa.SummaryAnswers]:
-                given = qa.AnswerFromSummaryGiven(
+                given = qa.AnswerFromSummaryInput(
                     **shown,
                     questions=[QuestionItem(id=n + 1, question=questions[n]) for n in some],
                     again=again,
@@ -221,12 +221,12 @@ class Examiner:
 
         return await account(in_batches(wanted, entries_at_once(limit, each)), ask)
 
-    async def compare_answers(self, pairs: Sequence[Pair]) -> Account[qa.Comparison]:
+    async def compare_answers(self, pairs: Sequence[Pair]) -> ItemResults[qa.Comparison]:
         """Return whether the answers of each pair contradict each other; undecidable pairs are left out."""
         each = self.judge.needs(COMPARISON)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[qa.Comparison]:
-            given = qa.CompareGiven(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
+            given = qa.CompareInput(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
             reply = await self.judge.ask_items(qa.COMPARE_ANSWERS, given, numbers, COMPARISON, "compared", attempt)
             return Entries.of(reply, ((one.id - 1, one) for one in reply.value.comparisons))
 
@@ -240,12 +240,12 @@ class Examiner:
 
     async def answers_from_document(
         self, wanted: Sequence[EvidenceQuery], reader: EvidenceReader, *, wide: bool = False
-    ) -> Account[RememberedAnswer]:
+    ) -> ItemResults[StoredAnswer]:
         """Return the document's answers. The whole document is read before an answer counts as absent; `wide` reads
         more windows at first."""
         each = self.judge.needs(ANSWER)
 
-        async def ask(reading: EvidenceReading) -> Entries[RememberedAnswer]:
+        async def ask(reading: EvidenceRequest) -> Entries[StoredAnswer]:
             return await self._read(reading, wanted, reader)
 
         fitting = entries_at_once(self.judge.longest_reply, each)
@@ -255,7 +255,7 @@ class Examiner:
         )
         found = await self.judge.remembered(
             qa.ANSWER_FROM_DOCUMENT,
-            RememberedAnswer,
+            StoredAnswer,
             [[*reader.key(one, wide=wide), *(["wide"] if wide else [])] for one in wanted],
             search.closer if wide else search.verdicts,
             # An answer in the document does not depend on what a summary says.
@@ -265,8 +265,8 @@ class Examiner:
         return found.decided(lambda answer: answer.answered != UNSURE)
 
     async def _read(
-        self, reading: EvidenceReading, wanted: Sequence[EvidenceQuery], reader: EvidenceReader
-    ) -> Entries[RememberedAnswer]:
+        self, reading: EvidenceRequest, wanted: Sequence[EvidenceQuery], reader: EvidenceReader
+    ) -> Entries[StoredAnswer]:
         """Return the answers to some questions from some places of the document."""
         each, spans = self.judge.needs(ANSWER), reading.spans
         # A second look at the same pages is a new sample, since the first reply is cached.
@@ -276,7 +276,7 @@ class Examiner:
         )
 
         async def asked(some: Sequence[int], label: str, *, again: bool) -> Reply[qa.DocumentAnswers]:
-            given = qa.AnswerFromDocumentGiven(
+            given = qa.AnswerFromDocumentInput(
                 **document_fields(reader, spans),
                 questions=[QuestionItem(id=n + 1, question=wanted[n].text) for n in some],
                 again=again,
@@ -294,7 +294,7 @@ class Examiner:
             ((number - 1, self._decided(_remembered(one, reader, spans)) if one else None) for number, one in found),
         )
 
-    def _decided(self, answer: RememberedAnswer) -> RememberedAnswer:
+    def _decided(self, answer: StoredAnswer) -> StoredAnswer:
         """Return the answer, left open where its probability is between the judge's cuts."""
         if answer.answered == UNSURE:
             return answer
@@ -305,8 +305,8 @@ class Examiner:
         return answer.model_copy(update={"answered": UNSURE, "answer": ""})
 
 
-def _asked(stored: str | None) -> list[AskedSentence]:
-    return AskedSentences.model_validate_json(stored).asked if stored else []
+def _asked(stored: str | None) -> list[CachedQuestions]:
+    return CachedQuestionLists.model_validate_json(stored).asked if stored else []
 
 
 def entries_at_once(room: int, tokens: float) -> int:
@@ -331,12 +331,12 @@ def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:
     return meant
 
 
-def _remembered(answer: qa.DocumentAnswer, reader: EvidenceReader, spans: Sequence[Span]) -> RememberedAnswer:
+def _remembered(answer: qa.DocumentAnswer, reader: EvidenceReader, spans: Sequence[Span]) -> StoredAnswer:
     if answer.answered is not True:
-        return RememberedAnswer(answered=UNSURE if answer.answered == UNSURE else False, answer="", odds=answer.odds)
+        return StoredAnswer(answered=UNSURE if answer.answered == UNSURE else False, answer="", odds=answer.odds)
     words = one_line(answer.answer, _LONGEST_ANSWER)
     cited = CitedPlace.fields_of(reader.sentence(answer.quote or words, spans))
-    return RememberedAnswer(answered=True, answer=words, odds=answer.odds, **cited)
+    return StoredAnswer(answered=True, answer=words, odds=answer.odds, **cited)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,7 +345,7 @@ class AnswerComparison:
 
     verdict: Verdict
     reason: str
-    read: RememberedAnswer | None = None
+    read: StoredAnswer | None = None
     """None if the second look found the same answer as the first."""
     scope: Scope | None = None
     """The part of the document read for the second look."""
@@ -358,14 +358,14 @@ async def compare_twice(
     reader: EvidenceReader,
     *,
     confirm: bool = True,
-) -> Account[AnswerComparison]:
+) -> ItemResults[AnswerComparison]:
     """Return a comparison of each pair. With `confirm`, the question of a contradicting pair is answered from the
     document once more, with more of it in view, and compared again."""
     first = await examiner.compare_answers(pairs)
     doubted = [n for n, one in sorted(first.verdicts.items()) if one.verdict == "contradicts"] if confirm else []
     found = {n: AnswerComparison(one.verdict, one.reason) for n, one in first.verdicts.items()}
     if not doubted:
-        return Account(found, first.trouble)
+        return ItemResults(found, first.trouble)
     wider = await examiner.answers_from_document([wanted[n] for n in doubted], reader, wide=True)
     read = {n: wider.verdicts[at] for at, n in enumerate(doubted) if at in wider.verdicts}
     second = await _again(examiner, pairs, read)
@@ -376,11 +376,11 @@ async def compare_twice(
             found[n] = AnswerComparison(other.verdict, other.reason, read[n], read[n].scope)
         else:
             found[n] = replace(found[n], scope=read[n].scope)
-    return Account(found, first.trouble or wider.trouble)
+    return ItemResults(found, first.trouble or wider.trouble)
 
 
 async def _again(
-    examiner: Examiner, pairs: Sequence[Pair], read: Mapping[int, RememberedAnswer]
+    examiner: Examiner, pairs: Sequence[Pair], read: Mapping[int, StoredAnswer]
 ) -> dict[int, Comparison | None]:
     """Return the verdicts on pairs for which the second look gave another answer; None without one."""
     other = [n for n, answer in read.items() if answer.answered and not same_words(answer.answer, pairs[n].document)]
@@ -421,16 +421,16 @@ class Questioner:
         self, context: str, paragraph: str, of_type: QuestionType, label: str, summary: str = ""
     ) -> qa.TypedReply:
         """Return one question of a type about a paragraph, preferably about what a summary of the document mentions."""
-        given = qa.AskTypedGiven(summary=summary, context=context, excerpt=paragraph, type=of_type)
+        given = qa.AskTypedInput(summary=summary, context=context, excerpt=paragraph, type=of_type)
         return (await self.judge.ask(qa.ASK_TYPED, given, self.judge.needs(TYPED_QUESTION), label)).value
 
-    async def answer(self, text: str, questions: Sequence[str], at_once: int, label: str) -> Account[Response]:
+    async def answer(self, text: str, questions: Sequence[str], at_once: int, label: str) -> ItemResults[Response]:
         """Return the model's answer to each question from this text alone."""
         each = self.judge.needs(TYPED_ANSWER)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
             asked = [QuestionItem(id=n + 1, question=questions[n]) for n in numbers]
-            given = qa.AnswerQuestionsGiven(document=text, questions=asked)
+            given = qa.AnswerQuestionsInput(document=text, questions=asked)
             room, where = len(numbers) * each, f"{label_of('questions', numbers)} {label}"
             reply = await self.judge.ask(qa.ANSWER_QUESTIONS, given, room, where, attempt)
             return Entries.of(reply, ((one.id - 1, _response(one)) for one in reply.value.answers))
@@ -438,13 +438,13 @@ class Questioner:
         said = await account(in_batches(range(len(questions)), at_once), ask)
         return said.decided(lambda one: not one.unsure)
 
-    async def verdicts(self, pairs: Sequence[qa.AnswerPair], document: Document) -> Account[JudgedAnswer]:
+    async def verdicts(self, pairs: Sequence[qa.AnswerPair], document: Document) -> ItemResults[JudgedAnswer]:
         """Return whether each answer is right; the same answer to a question is judged once."""
         each = self.judge.needs(VERDICT)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[JudgedAnswer]:
             some = [pairs[n].model_copy(update={"id": n + 1}) for n in numbers]
-            given = qa.JudgeAnswersGiven(answers=some)
+            given = qa.JudgeAnswersInput(answers=some)
             reply = await self.judge.ask_items(qa.JUDGE_ANSWERS, given, numbers, VERDICT, "answers judged", attempt)
             return Entries.of(reply, ((one.id - 1, _judged(one)) for one in reply.value.answers))
 

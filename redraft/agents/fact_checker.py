@@ -8,14 +8,14 @@ from typing import TypeVar, get_args
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Account, Attempt, Entries, LikelyAnswer, account, first_trouble, gather_all
+from redraft.agents.accounts import Attempt, Entries, ItemResults, LikelyAnswer, account, first_trouble, gather_all
 from redraft.agents.evidence import CitedPlace, EntryBudget, EvidenceQuery, EvidenceReader, document_fields
 from redraft.agents.judge import Judge, batch_size, window_of
-from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
+from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPlan
 from redraft.domain import Dimension, KeyFact, Level, Perspective, Span
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE, Prompt, Unsure
-from redraft.prompts.factual import SPLIT_FACTS, FactsGiven
+from redraft.prompts.factual import SPLIT_FACTS, FactsInput
 from redraft.prompts.qa import Statement
 from redraft.text.languages import read_as
 from redraft.text.sanitizer import one_line
@@ -85,10 +85,12 @@ class FactChecker:
         self, excerpt: str, perspective: Perspective, label: str, attempt: Attempt | None = None
     ) -> factual.FactTree:
         """Return the key facts of an excerpt as a tree. With an `attempt`, a cut reply is the caller's to retry."""
-        given, room = factual.GrowGiven(excerpt=excerpt), self.judge.reply_tokens
+        given, room = factual.GrowInput(excerpt=excerpt), self.judge.reply_tokens
         return (await self.judge.ask(factual.GROWING[perspective], given, room, label, attempt)).value
 
-    async def vet(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Mapping[Dimension, Account[FactVerdict]]:
+    async def vet(
+        self, excerpt: str, facts: Sequence[KeyFact], label: str
+    ) -> Mapping[Dimension, ItemResults[FactVerdict]]:
         """Return the verdicts on each fact, by dimension."""
         accounts = await gather_all(
             [
@@ -102,15 +104,15 @@ class FactChecker:
 
     async def _vetted(
         self,
-        prompt: Prompt[factual.VetGiven, Vetted],
+        prompt: Prompt[factual.VetInput, Vetted],
         entry: EntryBudget,
         excerpt: str,
         facts: Sequence[KeyFact],
         label: str,
-    ) -> Account[FactVerdict]:
+    ) -> ItemResults[FactVerdict]:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactVerdict]:
             listed = [factual.TreeFact(id=n + 1, level=facts[n].level, fact=facts[n].text) for n in numbers]
-            given = factual.VetGiven(excerpt=excerpt, facts=listed)
+            given = factual.VetInput(excerpt=excerpt, facts=listed)
             reply = await self.judge.ask_items(prompt, given, numbers, entry, label, attempt)
             return Entries.of(reply, ((one.id - 1, _vetted(one)) for one in reply.value.facts))
 
@@ -125,13 +127,13 @@ class FactChecker:
         room -= sum(reader.tokenizer.count(fact.text) + _LEVEL_TOKENS for fact in main)
         listed = [factual.LevelledFact(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(main, 1)]
         beside = excerpt if reader.tokenizer.count(excerpt) <= room else None
-        given = factual.QueryGiven(excerpt=beside, facts=listed)
+        given = factual.QueryInput(excerpt=beside, facts=listed)
         reply = await self.judge.ask(factual.QUERYING[perspective], given, QUERY_TOKENS, label)
         return one_line(reply.value.query)
 
     async def align(
         self, statements: Sequence[Statement], facts: Sequence[str], reader: EvidenceReader
-    ) -> Account[FactAlignment]:
+    ) -> ItemResults[FactAlignment]:
         """Return whether the summary states each fact, and in which sentences; a long summary is read in parts."""
         parts = await gather_all(self._align_with(part, facts) for part in reader.parts(statements))
         verdicts: dict[int, FactAlignment] = {}
@@ -143,9 +145,9 @@ class FactChecker:
             found = FactAlignment(stated, sentences, max((one.odds for one in said if one.odds), default=None))
             settled = stated or (len(said) == len(parts) and all(one.stated is False for one in said))
             (verdicts if settled else undecided)[n] = found
-        return Account(verdicts, first_trouble(parts), undecided)
+        return ItemResults(verdicts, first_trouble(parts), undecided)
 
-    async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> Account[FactAlignment]:
+    async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> ItemResults[FactAlignment]:
         known = {statement.id for statement in statements}
 
         def told(one: factual.Alignment) -> FactAlignment:
@@ -158,7 +160,7 @@ class FactChecker:
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[FactAlignment]:
             listed = [factual.Fact(id=n + 1, fact=facts[n]) for n in numbers]
-            given = factual.AlignGiven(sentences=list(statements), facts=listed)
+            given = factual.AlignInput(sentences=list(statements), facts=listed)
             reply = await self.judge.ask_items(factual.ALIGN_FACTS, given, numbers, ALIGNMENT, "aligned", attempt)
             return Entries.of(reply, ((one.id - 1, told(one)) for one in reply.value.facts))
 
@@ -166,10 +168,10 @@ class FactChecker:
 
     async def verify(
         self, statements: Sequence[Statement], reader: EvidenceReader, within: Span | None
-    ) -> Account[SentenceVerdict]:
+    ) -> ItemResults[SentenceVerdict]:
         """Return the error of each sentence according to the document, or to the part `within` it."""
 
-        async def ask(reading: EvidenceReading) -> Entries[SentenceVerdict]:
+        async def ask(reading: EvidenceRequest) -> Entries[SentenceVerdict]:
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in reading.numbers]
             label = "read more for" if reading.wide else "verified"
             return await _verified(self.judge, reader, reading.spans, asked, label, reading.attempt)
@@ -196,7 +198,7 @@ class FactChecker:
 
     async def mark(self, excerpt: str, label: str) -> factual.ChunkMarks:
         """Return how well a chunk lends itself to drawing key facts from it."""
-        given = factual.ChunkMarksGiven(excerpt=excerpt)
+        given = factual.ChunkMarksInput(excerpt=excerpt)
         return (await self.judge.ask(factual.JUDGE_CHUNK, given, MARKS_TOKENS, label)).value
 
     def _batches(self, count: int, entry: EntryBudget) -> list[Sequence[int]]:
@@ -235,7 +237,7 @@ async def _verified(
     judge: Judge, reader: EvidenceReader, spans: Sequence[Span], asked: list[Statement], label: str, attempt: Attempt
 ) -> Entries[SentenceVerdict]:
     given, numbers = (
-        factual.VerifyGiven(**document_fields(reader, spans), sentences=asked),
+        factual.VerifyInput(**document_fields(reader, spans), sentences=asked),
         [one.id - 1 for one in asked],
     )
     reply = await judge.ask_items(factual.VERIFY_SENTENCES, given, numbers, VERIFICATION, label, attempt)
@@ -282,16 +284,16 @@ class Splitter:
         size = min(SENTENCES_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.needs(FACTS)))
         return [range(at, min(at + size, count)) for at in range(0, count, size)]
 
-    async def split(self, statements: Sequence[Statement]) -> Account[SentenceFactsFound]:
+    async def split(self, statements: Sequence[Statement]) -> ItemResults[SentenceFactsFound]:
         """Return the atomic facts of each sentence; known ones are reused."""
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceFactsFound]:
-            given = FactsGiven(sentences=[statements[n].model_copy(update={"id": n + 1}) for n in numbers])
+            given = FactsInput(sentences=[statements[n].model_copy(update={"id": n + 1}) for n in numbers])
             reply = await self.judge.ask_items(SPLIT_FACTS, given, numbers, FACTS, "facts of sentence", attempt)
             found = ((one.id - 1, SentenceFactsFound(facts=_plain(one.facts))) for one in reply.value.sentences)
             return Entries.of(reply, found)
 
-        async def judged(numbers: Sequence[int]) -> Account[SentenceFactsFound]:
+        async def judged(numbers: Sequence[int]) -> ItemResults[SentenceFactsFound]:
             return await account([[numbers[n] for n in batch] for batch in self.batches(len(numbers))], ask)
 
         items = [[one.before, one.sentence] for one in statements]
@@ -299,7 +301,7 @@ class Splitter:
 
     async def verify(
         self, facts: Sequence[str], places: Sequence[Span], reader: EvidenceReader
-    ) -> Account[SentenceVerdict]:
+    ) -> ItemResults[SentenceVerdict]:
         """Return the error of each fact, judged only by the place of the document that it was traced to."""
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceVerdict]:
@@ -307,7 +309,7 @@ class Splitter:
             asked = [Statement(id=n + 1, sentence=facts[n]) for n in numbers]
             return await _verified(self.judge, reader, spans, asked, "verified fact", attempt)
 
-        async def judged(numbers: Sequence[int]) -> Account[SentenceVerdict]:
+        async def judged(numbers: Sequence[int]) -> ItemResults[SentenceVerdict]:
             return await account(self._fitting(numbers, places, reader), ask)
 
         items = [

@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import FIRST, Account, Attempt, Odds, calibrated, verdict
+from redraft.agents.accounts import FIRST, Attempt, ItemResults, Odds, calibrated, verdict
 from redraft.agents.evidence import USUAL, EntryBudget, TokenRates
 from redraft.builtin.facade import IDENTITY, reads
 from redraft.errors import ReplyError
 from redraft.llm.base import Model, Reply, Request, Sampling
-from redraft.llm.log_probabilities import weighed_field
+from redraft.llm.log_probabilities import verdict_field
 from redraft.prompts.book import PromptBook
-from redraft.prompts.contract import Given_, Prompt, Value_
+from redraft.prompts.contract import InputT, Prompt, ValueT
 from redraft.settings import Calibration
 from redraft.store.connection import off_loop
 from redraft.store.judgments import Judgments
@@ -94,14 +94,14 @@ class Judge:
         return self.model.identity != IDENTITY or reads(language)
 
     async def ask(
-        self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, attempt: Attempt | None = None
-    ) -> Reply[Value_]:
+        self, prompt: Prompt[InputT, ValueT], given: InputT, room: int, label: str, attempt: Attempt | None = None
+    ) -> Reply[ValueT]:
         """Ask, doubling the reply's room while it is cut; return a partial reply if none is complete. With an
         `attempt`, the caller retries a cut reply."""
         if attempt is not None:
             return await self._asked(prompt, given, room, label, attempt)
         following: Attempt | None = FIRST
-        begun: Reply[Value_] | None = None
+        begun: Reply[ValueT] | None = None
         while following is not None:
             attempt, following = following, following.roomier()
             try:
@@ -122,24 +122,24 @@ class Judge:
 
     async def ask_items(
         self,
-        prompt: Prompt[Given_, Value_],
-        given: Given_,
+        prompt: Prompt[InputT, ValueT],
+        given: InputT,
         numbers: Sequence[int],
         entry: EntryBudget,
         label: str,
         attempt: Attempt,
-    ) -> Reply[Value_]:
+    ) -> Reply[ValueT]:
         """Ask about some items, with room for an entry of each."""
         return await self.ask(prompt, given, len(numbers) * self.needs(entry), label_of(label, numbers), attempt)
 
     async def _asked(
-        self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, attempt: Attempt
-    ) -> Reply[Value_]:
+        self, prompt: Prompt[InputT, ValueT], given: InputT, room: int, label: str, attempt: Attempt
+    ) -> Reply[ValueT]:
         temperature = prompt.temperature if self.temperature is None else self.temperature
         temperature = max(temperature, _LOOSELY) if attempt.loosely else temperature
         # The same request would be answered from the cache, so it is another sample.
         draw = 2 * self.sample + attempt.again * (1 + 2 * _APART * (self.visit % _APART))
-        likely = self.probabilities and weighed_field(prompt.returns) is not None
+        likely = self.probabilities and verdict_field(prompt.returns) is not None
         sampling = Sampling(temperature, room * attempt.times + _REPLY_FRAME, draw, probabilities=likely)
         reply = await self.model.ask(Request(prompt, given, sampling, label))
         # An old repair is no reason not to ask about the rest now.
@@ -150,11 +150,11 @@ class Judge:
         prompt: Prompt[Any, Any],
         kind: type[Verdict],
         items: Sequence[list[Any]],
-        judge: Callable[[Sequence[int]], Awaitable[Account[Verdict]]],
+        judge: Callable[[Sequence[int]], Awaitable[ItemResults[Verdict]]],
         *,
         general: Sequence[list[Any]] = (),
         is_general: Callable[[Verdict], bool] = lambda _: True,
-    ) -> Account[Verdict]:
+    ) -> ItemResults[Verdict]:
         """Return stored verdicts and judge the other items. New verdicts are stored all at once, because the batches
         depend on what is stored and must be the same after a crash. Verdicts that are `is_general` are also valid for
         other items with the same `general` part."""
@@ -169,13 +169,13 @@ class Judge:
         said |= {shared[n]: said[keys[n]] for n, one in fresh.verdicts.items() if shared and is_general(one)}
         await off_loop(self.judgments.keep_verdicts, said, self.document)
         verdicts |= {n: fresh.verdicts[first[key]] for n, key in enumerate(keys) if first[key] in fresh.verdicts}
-        return Account(verdicts, fresh.trouble)
+        return ItemResults(verdicts, fresh.trouble)
 
     def keys(self, prompt: Prompt[Any, Any], items: Sequence[list[Any]]) -> list[str]:
         """Return the keys under which verdicts on some items are stored."""
         fitted = self.calibrations.get(prompt.name)
         own = [fitted.slope, fitted.intercept] if fitted else []
-        likely = ["probabilities"] if self.probabilities and weighed_field(prompt.returns) else []
+        likely = ["probabilities"] if self.probabilities and verdict_field(prompt.returns) else []
         frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.drawn, *own, *likely]
         return [hashlib.sha256(json.dumps([*frame, *item]).encode()).hexdigest() for item in items]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import Account, Attempt, Entries, LikelyAnswer, account
+from redraft.agents.accounts import Attempt, Entries, ItemResults, LikelyAnswer, account
 from redraft.agents.evidence import USUAL, EntryBudget
 from redraft.agents.judge import Judge, batch_size
 from redraft.domain import content_id
@@ -14,12 +14,12 @@ from redraft.prompts.coherence import (
     FIND_CONFUSION,
     NO_CONFUSION,
     Confusion,
-    ConfusionGiven,
+    ConfusionInput,
     ErrorType,
     SummarySentence,
 )
 from redraft.prompts.qa import Statement
-from redraft.prompts.tags import NOBODY
+from redraft.prompts.tags import NO_ITEM
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer
 
@@ -51,7 +51,7 @@ class Proofreader:
     window: int
     batch: int
 
-    async def read(self, summary: str, statements: Sequence[Statement]) -> Account[SentenceConfusion]:
+    async def read(self, summary: str, statements: Sequence[Statement]) -> ItemResults[SentenceConfusion]:
         """Return what is confusing in each sentence, by its index among the statements. All requests begin with the
         summary, and the first goes ahead so that a provider can cache that prefix."""
         size = min(self.batch, batch_size(self.judge.reply_tokens, self.judge.needs(CONFUSION)))
@@ -61,17 +61,17 @@ class Proofreader:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[SentenceConfusion]:
             beside = summary if whole else self._stretch(statements, numbers, room)
             asked = [_asked(statements, n) for n in numbers]
-            given = ConfusionGiven(summary=beside, sentences=asked)
+            given = ConfusionInput(summary=beside, sentences=asked)
             reply = await self.judge.ask_items(FIND_CONFUSION, given, numbers, CONFUSION, "coherence", attempt)
             place = {statements[n].id: n for n in numbers}
             return Entries.of(
-                reply, ((place.get(one.id, NOBODY), _confused(one, self.judge)) for one in reply.value.sentences)
+                reply, ((place.get(one.id, NO_ITEM), _confused(one, self.judge)) for one in reply.value.sentences)
             )
 
-        async def judged(numbers: Sequence[int]) -> Account[SentenceConfusion]:
+        async def judged(numbers: Sequence[int]) -> ItemResults[SentenceConfusion]:
             batches = [numbers[at : at + size] for at in range(0, len(numbers), size)]
             ahead, others = await account(batches[:1], ask), await account(batches[1:], ask)
-            return Account(ahead.verdicts | others.verdicts, ahead.trouble or others.trouble)
+            return ItemResults(ahead.verdicts | others.verdicts, ahead.trouble or others.trouble)
 
         # The verdict depends on how much of the summary is shown.
         beside_it = [content_id(summary)] if whole else [content_id(summary), room, size]

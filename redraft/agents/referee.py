@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounts import Account, Attempt, Entries, account
+from redraft.agents.accounts import Attempt, Entries, ItemResults, account
 from redraft.agents.judge import Judge
 from redraft.domain import Document, content_id
 from redraft.prompts.book import PromptBook
-from redraft.prompts.coherence import PREFER_SUMMARY, PreferGiven, Preferred
+from redraft.prompts.coherence import PREFER_SUMMARY, PreferInput, Preferred
 from redraft.text.languages import foreign_in
 from redraft.text.sanitizer import one_line
 from redraft.text.tokens import Tokenizer
@@ -21,7 +21,7 @@ _LONGEST_REASON = 400
 
 
 @dataclass(frozen=True, slots=True)
-class BothOrders:
+class SwappedAnswers:
     """A judge's answers with `a` first and with `b` first; None without a verdict."""
 
     judge: str
@@ -43,35 +43,35 @@ class Referee:
         """Return whether the document fits the window beside the two summaries."""
         return fits(prompt_tokens(self.judge.book, self.tokenizer, a, b) + document_tokens, self.window)
 
-    async def prefer(self, document: Document, document_tokens: int, a: str, b: str) -> BothOrders:
+    async def prefer(self, document: Document, document_tokens: int, a: str, b: str) -> SwappedAnswers:
         """Ask for the better summary in both orders; the document is shown if it fits."""
         if not self.judge.reads(foreign_in(document)):
             trouble = "the built-in model judges English only, and the document is in another language"
-            return BothOrders(self.judge.name, None, None, False, trouble)
+            return SwappedAnswers(self.judge.name, None, None, False, trouble)
         needed = prompt_tokens(self.judge.book, self.tokenizer, a, b)
         if not fits(needed, self.window):
             trouble = f"the two summaries need {needed:,} tokens, and the window has {self.window:,} (--context-tokens)"
-            return BothOrders(self.judge.name, None, None, False, trouble)
+            return SwappedAnswers(self.judge.name, None, None, False, trouble)
         read = self.reads_document(document_tokens, a, b)
         orders = [(a, b), (b, a)]
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Preferred]:
             (number,) = numbers
             first, second = orders[number]
-            given = PreferGiven(document=document.text if read else None, first=first, second=second)
+            given = PreferInput(document=document.text if read else None, first=first, second=second)
             label = f"preference, {'AB'[number]} first"
             reply = await self.judge.ask(PREFER_SUMMARY, given, PREFERENCE_TOKENS, label, attempt)
             said = reply.value.model_copy(update={"reason": one_line(reply.value.reason, _LONGEST_REASON)})
             return Entries([(number, said)], reply.repaired)
 
-        async def judged(numbers: Sequence[int]) -> Account[Preferred]:
+        async def judged(numbers: Sequence[int]) -> ItemResults[Preferred]:
             shuffled = numbers[::-1] if _begins_with_later(self.judge.name, a, b) else numbers
             return await account([[number] for number in shuffled], ask)
 
         beside = document.id if read else None
         items = [[beside, content_id(first), content_id(second)] for first, second in orders]
         found = await self.judge.remembered(PREFER_SUMMARY, Preferred, items, judged)
-        return BothOrders(self.judge.name, found.verdicts.get(0), found.verdicts.get(1), read, found.trouble)
+        return SwappedAnswers(self.judge.name, found.verdicts.get(0), found.verdicts.get(1), read, found.trouble)
 
 
 def prompt_tokens(book: PromptBook, tokenizer: Tokenizer, a: str, b: str) -> int:

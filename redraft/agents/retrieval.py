@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from math import ceil
 from typing import Generic, TypeVar
 
-from redraft.agents.accounts import Account, Attempt, Entries, account, first_trouble, gather_all
+from redraft.agents.accounts import Attempt, Entries, ItemResults, account, first_trouble, gather_all
 from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, Scope, has_room
 from redraft.domain import Span
 from redraft.text.retrieval import WINDOW
@@ -186,7 +186,7 @@ _BESIDES = {"evidence", "start", "end", "scope", "reason", "odds"}
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceReading:
+class EvidenceRequest:
     """One request: the items, the places to read, whether this is a wider look, and how it is asked."""
 
     numbers: Sequence[int]
@@ -204,7 +204,7 @@ class EvidenceSearch(Generic[Verdict]):
     """Searches the document for verdicts, reading more if the first places do not settle them."""
 
     looks: ReadingPlan
-    ask: Callable[[EvidenceReading], Awaitable[Entries[Verdict]]]
+    ask: Callable[[EvidenceRequest], Awaitable[Entries[Verdict]]]
     silent: Callable[[Verdict], bool]
     """Returns whether more must be read before a verdict counts."""
     objects: Callable[[Verdict], bool] = _never
@@ -212,10 +212,10 @@ class EvidenceSearch(Generic[Verdict]):
     unsure: Callable[[Verdict], bool] = _never
     """Returns whether a silent verdict means that the judge cannot tell."""
 
-    async def verdicts(self, numbers: Sequence[int]) -> Account[Verdict]:
+    async def verdicts(self, numbers: Sequence[int]) -> ItemResults[Verdict]:
         """Return the verdicts on some of the items."""
         if not numbers:
-            return Account()
+            return ItemResults()
         looks, retrieved = self.looks, self.looks.reader.reading == "retrieved"
         if looks.within is not None or not looks.reader.is_long:
             if whole := await asyncio.to_thread(looks.whole, numbers):
@@ -234,15 +234,15 @@ class EvidenceSearch(Generic[Verdict]):
         known = {n: one for n, one in near.verdicts.items() if n not in open_}
         seen = {n: near.verdicts[n] for n in open_ if n in near.verdicts}
         more = await (self._wider(open_, seen) if retrieved else self._in_parts(open_, seen))
-        return Account(known | more.verdicts, near.trouble or more.trouble)
+        return ItemResults(known | more.verdicts, near.trouble or more.trouble)
 
-    async def closer(self, numbers: Sequence[int]) -> Account[Verdict]:
+    async def closer(self, numbers: Sequence[int]) -> ItemResults[Verdict]:
         """Return the verdicts on doubted items, from newly chosen windows, or from all if requested."""
         if self.looks.reader.reading == "whole" and (whole := await asyncio.to_thread(self.looks.whole, numbers)):
             return await self._read(whole, wide=True)
         return await self._read(await asyncio.to_thread(self.looks.closer, numbers), wide=True)
 
-    async def _wider(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> Account[Verdict]:
+    async def _wider(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> ItemResults[Verdict]:
         """Return the verdicts of a wider look, without silent ones that rely on passages alone."""
         far = await self._read(await asyncio.to_thread(self.looks.wider, numbers), wide=True)
         found: dict[int, Verdict] = {}
@@ -250,14 +250,14 @@ class EvidenceSearch(Generic[Verdict]):
             said = [one for one in (far.verdicts.get(n), seen.get(n)) if one is not None]
             if verdict := next((one for one in said if self._settles(one)), None):
                 found[n] = verdict
-        return Account(found, far.trouble or (_LEFT_OPEN if len(found) < len(numbers) else ""))
+        return ItemResults(found, far.trouble or (_LEFT_OPEN if len(found) < len(numbers) else ""))
 
     def _settles(self, verdict: Verdict) -> bool:
         """Return whether a verdict is final although not all of the document was read."""
         all_read = verdict.scope is not None and verdict.scope.passages is None
         return all_read or not self.silent(verdict) or self.objects(verdict)
 
-    async def _in_parts(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> Account[Verdict]:
+    async def _in_parts(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> ItemResults[Verdict]:
         """Return the verdicts after checking each item against every part."""
         parts = await asyncio.to_thread(self.looks.parts, numbers)
         read = await gather_all(self._read(part, wide=True) for part in parts)
@@ -274,15 +274,15 @@ class EvidenceSearch(Generic[Verdict]):
             elif len(said) == len(parts):
                 verdicts[n] = self._strongest([*said, *([seen[n]] if n in seen else [])])
         verdicts = {n: one.model_copy(update={"scope": self._all}) for n, one in verdicts.items()}
-        again: Account[Verdict] = await self._settled(disputed) if disputed else Account()
-        return Account(verdicts | again.verdicts, trouble or again.trouble)
+        again: ItemResults[Verdict] = await self._settled(disputed) if disputed else ItemResults()
+        return ItemResults(verdicts | again.verdicts, trouble or again.trouble)
 
     def _strongest(self, silent: Sequence[Verdict]) -> Verdict:
         """Return the silent verdict that quotes the document, else one that cannot tell, else the first."""
         objecting = next((one for one in silent if self.objects(one)), None)
         return objecting or next((one for one in silent if self.unsure(one)), silent[0])
 
-    async def _settled(self, disputed: Mapping[int, Sequence[Verdict]]) -> Account[Verdict]:
+    async def _settled(self, disputed: Mapping[int, Sequence[Verdict]]) -> ItemResults[Verdict]:
         """Return the verdicts on items on which parts disagree, with all cited places in view."""
         places = {n: [Span(*one.place) for one in said if one.place] for n, said in disputed.items()}
         placed = {n: some for n, some in places.items() if some}
@@ -291,14 +291,14 @@ class EvidenceSearch(Generic[Verdict]):
             looks += await asyncio.to_thread(self.looks.closer, rest)
         again = await self._read(looks, wide=True)
         found = {n: one for n, one in again.verdicts.items() if not self.silent(one) or self.objects(one)}
-        return Account({n: one.model_copy(update={"scope": self._all}) for n, one in found.items()}, again.trouble)
+        return ItemResults({n: one.model_copy(update={"scope": self._all}) for n, one in found.items()}, again.trouble)
 
-    async def _read(self, looks: Sequence[EvidenceBatch], *, wide: bool) -> Account[Verdict]:
+    async def _read(self, looks: Sequence[EvidenceBatch], *, wide: bool) -> ItemResults[Verdict]:
         looks = [look for look in looks if look.spans]
         of = {n: look for look in looks for n in look.numbers}
 
         async def ask(some: Sequence[int], attempt: Attempt) -> Entries[Verdict]:
-            return await self.ask(EvidenceReading(some, of[some[0]].spans, wide, attempt))
+            return await self.ask(EvidenceRequest(some, of[some[0]].spans, wide, attempt))
 
         ahead_of, *others = [look.numbers for look in looks] or [()]
         if not others or looks[0].spans != looks[-1].spans:
@@ -306,9 +306,9 @@ class EvidenceSearch(Generic[Verdict]):
         else:
             # The prompts share a prefix: the first goes ahead so that a provider can cache it.
             ahead, behind = await account([ahead_of], ask), await account(others, ask)
-            found = Account(ahead.verdicts | behind.verdicts, ahead.trouble or behind.trouble)
+            found = ItemResults(ahead.verdicts | behind.verdicts, ahead.trouble or behind.trouble)
         scopes = {n: self._scope(look) for look in looks for n in look.numbers}
-        return Account(
+        return ItemResults(
             {n: one.model_copy(update={"scope": scopes[n]}) for n, one in found.verdicts.items()}, found.trouble
         )
 

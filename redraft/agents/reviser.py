@@ -16,7 +16,7 @@ from redraft.agents.structured_writer import Completion, StructuredWriter, toler
 from redraft.document import joined
 from redraft.domain import REVIEW, Became, Finding, PointAnswer, Span
 from redraft.llm.reply_reader import declines
-from redraft.prompts.revision import CRITICIZE, REVISE, CriticizeGiven, Point, ReviseGiven
+from redraft.prompts.revision import CRITICIZE, REVISE, CriticizeInput, Point, ReviseInput
 from redraft.prompts.tags import Tags
 from redraft.text.quotes import carries, quoted_in
 from redraft.text.sanitizer import one_line
@@ -132,7 +132,7 @@ class RevisionRequest:
 class RevisionBrief:
     """The text that a reviser reads, and the places of the document that it covers; none for one that only shortens."""
 
-    given: ReviseGiven
+    given: ReviseInput
     places: tuple[Span, ...]
 
 
@@ -168,7 +168,7 @@ class Reviser:
         findings = [self._with_wider_evidence(one) for one in request.findings]
         shown = to_fix_bare if self.bare else to_fix
         points = [shown(number, finding) for number, finding in enumerate(findings, 1)]
-        bare = ReviseGiven(
+        bare = ReviseInput(
             summary=request.summary,
             **_asking(points),
             outline=self.outline if points else None,
@@ -203,7 +203,7 @@ class Reviser:
             return finding
         return replace(finding, evidence=self.reader.widened(finding.evidence, finding.answer))
 
-    def _with_document(self, bare: ReviseGiven) -> RevisionBrief:
+    def _with_document(self, bare: ReviseInput) -> RevisionBrief:
         text = self.reader.document.text
         return RevisionBrief(bare.model_copy(update={"document": text}), (Span(0, len(text)),))
 
@@ -248,7 +248,7 @@ class Reviser:
     def _sought(self, finding: Finding) -> str:
         return f"{finding.sentence} {finding.question} {finding.expected}".strip()
 
-    async def revise(self, request: RevisionRequest, given: ReviseGiven, label: str) -> Revision:
+    async def revise(self, request: RevisionRequest, given: ReviseInput, label: str) -> Revision:
         """Ask for a revision that fixes the findings and keeps the given sentences."""
         said: dict[str, tuple[Became, str]] = {}
 
@@ -283,7 +283,7 @@ class Reviser:
     async def criticize(self, summary: str, number: int) -> str:
         """Return the writer's own criticism of a summary, in general: the first step of Self-Refine."""
         writer = replace(self.structured_writer, sample=self.structured_writer.sample * _ROUNDS + number - 1)
-        given = CriticizeGiven(summary=summary, query=self.query, language=writer.language)
+        given = CriticizeInput(summary=summary, query=self.query, language=writer.language)
         text, room = self.reader.document.text, None
         if writer.spare is not None:
             room = await asyncio.to_thread(writer.spare, CRITICIZE, given) - writer.tokens(2 * given.words)
@@ -298,7 +298,7 @@ class Reviser:
         return one_line(written.text, _LONGEST_CRITICISM)
 
     def _answered(
-        self, request: RevisionRequest, given: ReviseGiven, said: Mapping[str, tuple[Became, str]]
+        self, request: RevisionRequest, given: ReviseInput, said: Mapping[str, tuple[Became, str]]
     ) -> Iterator[PointAnswer]:
         """Yield the outcome of each finding; a point kept without a quote that the document has counts as left."""
         tags = Tags(given)

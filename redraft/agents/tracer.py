@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from redraft.agents.accounts import Account, Attempt, Entries, account
+from redraft.agents.accounts import Attempt, Entries, ItemResults, account
 from redraft.agents.evidence import EntryBudget
 from redraft.agents.judge import Judge, batch_size
-from redraft.prompts.qa import TRACE_SENTENCES, Place, Statement, TraceGiven
+from redraft.prompts.qa import TRACE_SENTENCES, Place, Statement, TraceInput
 from redraft.text.tokens import Tokenizer
 
 SOURCES = EntryBudget(frame=40)
@@ -65,7 +65,7 @@ class SentenceTracer:
         rendered = self.judge.book.render(TRACE_SENTENCES, _given(items, batch))
         return self.tokenizer.count(rendered) + len(batch) * self.judge.needs(SOURCES)
 
-    async def trace(self, items: Sequence[TraceItem], batches: Sequence[Sequence[int]]) -> Account[TraceResult]:
+    async def trace(self, items: Sequence[TraceItem], batches: Sequence[Sequence[int]]) -> ItemResults[TraceResult]:
         """Return the places that each item of the batches comes from; known ones are reused."""
         asked = [number for batch in batches for number in batch]
 
@@ -78,12 +78,12 @@ class SentenceTracer:
             )
             return Entries.of(reply, found)
 
-        async def judged(numbers: Sequence[int]) -> Account[TraceResult]:
+        async def judged(numbers: Sequence[int]) -> ItemResults[TraceResult]:
             return await account(self._again(items, asked, numbers), ask)
 
         keys = [[items[n].before, items[n].sentence, list(items[n].places)] for n in asked]
         found = await self.judge.remembered(TRACE_SENTENCES, TraceResult, keys, judged)
-        return Account({asked[n]: one for n, one in found.verdicts.items()}, found.trouble)
+        return ItemResults({asked[n]: one for n, one in found.verdicts.items()}, found.trouble)
 
     def known(self, items: Sequence[TraceItem]) -> list[bool]:
         """Return which of the items this judge has verdicts on."""
@@ -106,10 +106,10 @@ def _pool(items: Sequence[TraceItem], batch: Sequence[int]) -> list[str]:
     return list(dict.fromkeys(place for number in batch for place in items[number].places))
 
 
-def _given(items: Sequence[TraceItem], batch: Sequence[int]) -> TraceGiven:
+def _given(items: Sequence[TraceItem], batch: Sequence[int]) -> TraceInput:
     places = [Place(id=n, passage=text) for n, text in enumerate(_pool(items, batch), 1)]
     statements = [Statement(id=n + 1, before=items[n].before, sentence=items[n].sentence) for n in batch]
-    return TraceGiven(places=places, sentences=statements)
+    return TraceInput(places=places, sentences=statements)
 
 
 def _named(said: Sequence[int], items: Sequence[TraceItem], batch: Sequence[int], number: int) -> TraceResult | None:

@@ -23,7 +23,7 @@ from redraft.errors import RefusedReply, RejectedRequest, ReplyError
 from redraft.prompts import summarization
 from redraft.prompts.contract import Prompt
 from redraft.prompts.silence import after_sign, is_answer, is_sign
-from redraft.prompts.summarization import MOST_NAMES, MOST_POINTS, OUTLINE, Outline, OutlineGiven, outline_text
+from redraft.prompts.summarization import MOST_NAMES, MOST_POINTS, OUTLINE, Outline, OutlineInput, outline_text
 from redraft.store.connection import off_loop
 from redraft.text.reply_cleanup import needs_tidying
 from redraft.text.sentences import sentences
@@ -188,7 +188,7 @@ class Writer:
         try:
             written = await self._structured_writer.tries(
                 summarization.TIDY,
-                lambda _: summarization.TidyGiven(summary=summary),
+                lambda _: summarization.TidyInput(summary=summary),
                 [words] * _TIDY_TRIES,
                 examine,
                 words,
@@ -242,9 +242,9 @@ class Outliner:
         if (known := await self.known()) is not None:
             return known
         shown = await off_loop(self._fitting, summaries)
-        return await self._asked(OutlineGiven(summaries=shown, language=self.language)) if shown else None
+        return await self._asked(OutlineInput(summaries=shown, language=self.language)) if shown else None
 
-    async def _asked(self, given: OutlineGiven) -> Outline | None:
+    async def _asked(self, given: OutlineInput) -> Outline | None:
         try:
             reply = await self.judge.ask(OUTLINE, given, REPLY_TOKENS, "outline")
         except (ReplyError, RejectedRequest):
@@ -264,7 +264,7 @@ class Outliner:
 
     def _fitting(self, summaries: Sequence[str]) -> list[str]:
         """Return the summaries, each cut to its share of the window at a sentence."""
-        asked = self.tokenizer.count(self.judge.book.render(OUTLINE, OutlineGiven(summaries=["."])))
+        asked = self.tokenizer.count(self.judge.book.render(OUTLINE, OutlineInput(summaries=["."])))
         room = self.window - asked - REPLY_TOKENS - 2 * _AROUND
         sizes = [self.tokenizer.count(one) + _AROUND for one in summaries]
         if sum(sizes) <= room:

@@ -32,7 +32,7 @@ from redraft.document import Document, is_id
 from redraft.errors import UsageError
 from redraft.evaluators.base import Metric
 from redraft.evaluators.rubric import Rubric
-from redraft.events import BatchProgress, Noted, Observer, guarded, harmless
+from redraft.events import BatchProgress, Notice, Observer, guarded, harmless
 from redraft.fields import given_as, several
 from redraft.graphs.state import Options
 from redraft.graphs.strategies import is_object
@@ -158,7 +158,7 @@ async def _by_processes(session: Session, opened: Batch, workers: int, tell: Obs
         loop.call_soon_threadsafe(watch, standing, pace)
 
     def noted(said: str) -> None:
-        loop.call_soon_threadsafe(tell, Noted(said))
+        loop.call_soon_threadsafe(tell, Notice(said))
 
     def worked() -> BatchStanding:
         with engine_named(_ENGINE, None, terms.db) as engine:

@@ -32,7 +32,7 @@ from redraft.errors import (
     StoreLost,
     for_command_line,
 )
-from redraft.events import Event, Noted, Observer, RunStarted, unobserved
+from redraft.events import Event, Notice, Observer, RunStarted, unobserved
 from redraft.llm.budget import Budget, PriceTable, price_table
 from redraft.llm.langsmith import tracing
 from redraft.readers.documents import load
@@ -320,7 +320,7 @@ def open_worker(terms: WorkerTerms, prices: PriceTable, tell: Tell, *, delivers:
     """Open a worker with a store of its own. Prints messages for users, one per line."""
 
     def hear(event: Event) -> None:
-        if isinstance(event, Noted):
+        if isinstance(event, Notice):
             tell(one_line(event.message))
 
     sources.allow(terms.max_source)

@@ -11,14 +11,14 @@ import numpy as np
 from redraft.builtin.prose import LAST_RESORT, NO_SENTENCE, ProseSentence, cut, matter_around, read
 from redraft.builtin.references import NamedPeople, points_out
 from redraft.prompts.summarization import (
-    BeginGiven,
-    ChunkGiven,
-    CompressGiven,
-    MergeGiven,
-    MergeOnwardGiven,
-    TidyGiven,
-    UpdateGiven,
-    WholeGiven,
+    BeginInput,
+    ChunkInput,
+    CompressInput,
+    MergeInput,
+    MergeOnwardInput,
+    TidyInput,
+    UpdateInput,
+    WholeInput,
 )
 from redraft.text.languages import is_foreign, language_of, language_spans_beside
 from redraft.text.pagerank import RankedSentences, choose, rank, rank_towards
@@ -43,29 +43,29 @@ _UNSPACED_END = re.compile(r"(?<=[。！？」])[ ]")
 _BLANK_LINES = re.compile(r"\n\s*\n\s*")
 
 
-def summarize_part(given: BeginGiven | ChunkGiven) -> str:
+def summarize_part(given: BeginInput | ChunkInput) -> str:
     """Return the most important sentences of an excerpt."""
     return compose([given.excerpt], [1], given.words, given.query)
 
 
-def summarize_whole(given: WholeGiven) -> str:
+def summarize_whole(given: WholeInput) -> str:
     """Return the most important sentences of the document, from all its parts."""
     return compose([given.document], [1], given.words, given.query)
 
 
-def merge(given: MergeGiven) -> str:
+def merge(given: MergeInput) -> str:
     """Merge summaries; each gets room in proportion to its length, so that beginning, middle and end all survive."""
     return compose(given.summaries, [count_words(one) for one in given.summaries], given.words, given.query)
 
 
-def merge_onward(given: MergeOnwardGiven) -> str:
+def merge_onward(given: MergeOnwardInput) -> str:
     """Merge summaries after a context that covers everything before them; it gets the share of an average summary."""
     shares = [count_words(summary) for summary in given.summaries]
     of_context = min(count_words(given.context), sum(shares) / max(1, len(shares)))
     return compose([given.context, *given.summaries], [of_context, *shares], given.words, given.query)
 
 
-def update(given: UpdateGiven) -> str:
+def update(given: UpdateInput) -> str:
     """Add an excerpt to a summary, in the room that the summary leaves, or at least that of one sentence."""
     former = count_words(given.summary)
     news = max(given.words - former, min(_NEWS_WORDS, given.words * _NEWS_SHARE))
@@ -73,12 +73,12 @@ def update(given: UpdateGiven) -> str:
     return compose([given.summary, given.excerpt], shares, given.words, given.query, stages=False)
 
 
-def compress(given: CompressGiven) -> str:
+def compress(given: CompressInput) -> str:
     """Drop the least important sentences."""
     return compose([given.summary], [1], given.words - 1, given.query)
 
 
-def tidy(given: TidyGiven) -> str:
+def tidy(given: TidyInput) -> str:
     """Remove text around a summary that is not part of it; the rest stays literally the same."""
     text, kept, end = given.summary, "", 0
     around = matter_around(language_of(text))

@@ -8,7 +8,7 @@ from typing import Any
 from redraft.builtin.identity import IDENTITY, NOT_UNDERSTOOD, VERSION
 from redraft.llm.base import Model
 from redraft.prompts.contract import Prompt
-from redraft.prompts.summarization import MERGE, MergeGiven
+from redraft.prompts.summarization import MERGE, MergeInput
 from redraft.text.languages import is_foreign
 
 __all__ = ["IDENTITY", "NOT_UNDERSTOOD", "VERSION", "is_answered", "opened", "reads", "shortened"]
@@ -37,4 +37,4 @@ def shortened(texts: Sequence[str], words: int) -> str:
     """Return sentences of some texts, in order and literally, within a limit."""
     from redraft.builtin.model import handler_for
 
-    return handler_for(MERGE)(MergeGiven(summaries=list(texts), words=words))
+    return handler_for(MERGE)(MergeInput(summaries=list(texts), words=words))

@@ -10,11 +10,11 @@ from redraft.builtin.draft import centrality, standing_alone
 from redraft.builtin.prose import LAST_RESORT, read
 from redraft.builtin.questions import states
 from redraft.builtin.references import TITLES, details
-from redraft.builtin.support import Ground, SentenceSupport, ground_of, reason
+from redraft.builtin.support import SentenceSupport, SourceChecker, checker_for, reason
 from redraft.errors import RejectedRequest
 from redraft.prompts import factual
 from redraft.prompts.contract import UNSURE, Unsure
-from redraft.prompts.factual import AllFacts, FactsGiven, SentenceFacts
+from redraft.prompts.factual import AllFacts, FactsInput, SentenceFacts
 from redraft.text.languages import language_of
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import ends_sentence
@@ -35,7 +35,7 @@ _USUAL_FACTS, _USUAL_LINKS = 30, 12
 _MOST_NAMES, _LONGEST_QUERY, _ANY = 3, 40, "What happens, and why?"
 
 
-def grow(given: factual.GrowGiven) -> factual.FactTree:
+def grow(given: factual.GrowInput) -> factual.FactTree:
     """Build a tree for each stretch: the most central sentence as root, the next ones below it, and the rest below
     them."""
     language = language_of(given.excerpt)
@@ -57,31 +57,31 @@ def _root(facts: Sequence[str]) -> factual.Root:
     return factual.Root(fact=facts[0], branches=found)
 
 
-def facts_faithful(given: factual.VetGiven) -> factual.Supports:
+def facts_faithful(given: factual.VetInput) -> factual.Supports:
     """Pass a fact if the closest sentence of the excerpt does not contradict it."""
-    ground = ground_of((given.excerpt,))
+    ground = checker_for((given.excerpt,))
     return factual.Supports(facts=[_support(ground, one) for one in given.facts])
 
 
-def _support(ground: Ground, one: factual.TreeFact) -> factual.Support:
+def _support(ground: SourceChecker, one: factual.TreeFact) -> factual.Support:
     held = ground.hold(one.fact)
     verdict: factual.Pass | Unsure = "fail" if held.is_accused else "pass" if held.verdict == "borne out" else UNSURE
     return factual.Support(id=one.id, reason=reason(held), quote=ground.text_of(held), verdict=verdict)
 
 
-def facts_objective(given: factual.VetGiven) -> factual.Opinions:
+def facts_objective(given: factual.VetInput) -> factual.Opinions:
     """Fail a fact that contains a word of speculation."""
     return _opinions(given, lambda fact: not _GUESSES.search(fact), "free of guesses")
 
 
-def facts_significant(given: factual.VetGiven) -> factual.Opinions:
+def facts_significant(given: factual.VetInput) -> factual.Opinions:
     """Pass a fact with a content word that the excerpt repeats."""
     often = Counter(keys(given.excerpt))
     recurs = "about a recurring subject of the excerpt"
     return _opinions(given, lambda fact: any(often[key] >= _RECURS for key in telling(fact)), recurs)
 
 
-def _opinions(given: factual.VetGiven, passes: Callable[[str], bool], what: str) -> factual.Opinions:
+def _opinions(given: factual.VetInput, passes: Callable[[str], bool], what: str) -> factual.Opinions:
     found: list[factual.Opinion] = []
     for one in given.facts:
         verdict: factual.Pass = "pass" if passes(one.fact) else "fail"
@@ -90,7 +90,7 @@ def _opinions(given: factual.VetGiven, passes: Callable[[str], bool], what: str)
     return factual.Opinions(facts=found)
 
 
-def ask_query(given: factual.QueryGiven) -> factual.Query:
+def ask_query(given: factual.QueryInput) -> factual.Query:
     """Ask what the text says about the names that most facts mention; a general question where there are none."""
     found: Counter[str] = Counter()
     for one in given.facts:
@@ -106,9 +106,9 @@ def ask_query(given: factual.QueryGiven) -> factual.Query:
         return factual.Query(query=_ANY)
 
 
-def align_facts(given: factual.AlignGiven) -> factual.Alignments:
+def align_facts(given: factual.AlignInput) -> factual.Alignments:
     """Align facts: stated if a sentence has nearly the same words, missing if one contradicts it."""
-    ground = ground_of(tuple(one.sentence for one in given.sentences), whole=True)
+    ground = checker_for(tuple(one.sentence for one in given.sentences), whole=True)
     found: list[factual.Alignment] = []
     for one in given.facts:
         held = ground.hold(one.fact)
@@ -119,9 +119,9 @@ def align_facts(given: factual.AlignGiven) -> factual.Alignments:
     return factual.Alignments(facts=found)
 
 
-def verify_sentences(given: factual.VerifyGiven) -> factual.Verifications:
+def verify_sentences(given: factual.VerifyInput) -> factual.Verifications:
     """Verify each sentence by the closest line: the same, contradicted, or undecided."""
-    ground = ground_of(tuple(given.texts))
+    ground = checker_for(tuple(given.texts))
     held = {one.id: ground.hold(one.sentence) for one in given.sentences}
     return factual.Verifications(
         sentences=[
@@ -137,7 +137,7 @@ def _category(held: SentenceSupport) -> factual.Category | Unsure:
     return "none" if held.verdict == "borne out" else "out_of_article" if held.verdict == "absent" else UNSURE
 
 
-def judge_chunk(given: factual.ChunkMarksGiven) -> factual.ChunkMarks:
+def judge_chunk(given: factual.ChunkMarksInput) -> factual.ChunkMarks:
     """Grade a chunk: statements count as facts, and words of cause, time or contrast as their relations."""
     found = read([given.excerpt], language_of(given.excerpt))
     told = [one.text for one in found if one.standing > LAST_RESORT and states(one.text)]
@@ -158,7 +158,7 @@ def _graded(share: float) -> int:
     return min(5, max(1, round(3 * share)))
 
 
-def split_facts(given: FactsGiven) -> AllFacts:
+def split_facts(given: FactsInput) -> AllFacts:
     """Return each statement as one fact; splitting sentences takes a reader."""
     told = {one.id: one_line(one.sentence) for one in given.sentences}
     return AllFacts(sentences=[SentenceFacts(id=at, facts=[text] if states(text) else []) for at, text in told.items()])

@@ -12,20 +12,20 @@ from pydantic import BaseModel
 
 from redraft.builtin import draft, facts, questions, revise
 from redraft.builtin.identity import IDENTITY
-from redraft.builtin.support import ground_of, reason
+from redraft.builtin.support import checker_for, reason
 from redraft.domain import Usage
 from redraft.errors import ModelError
 from redraft.llm.base import Reply, Request, Sampling
 from redraft.prompts import coherence as reading
 from redraft.prompts import decision, factual, qa, summarization
 from redraft.prompts import summarization as writing
-from redraft.prompts.coherence import Choice, Confusion, ConfusionGiven, Confusions, ErrorType, PreferGiven, Preferred
-from redraft.prompts.contract import UNSURE, Given_, Prompt, Unsure, Value_
-from redraft.prompts.decision import DecideGiven, Decision, MetricStanding
-from redraft.prompts.factual import SPLIT_FACTS, RuledPoint, RuledPoints, RuleGiven
-from redraft.prompts.qa import AllSources, Sources, TraceGiven
+from redraft.prompts.coherence import Choice, Confusion, ConfusionInput, Confusions, ErrorType, PreferInput, Preferred
+from redraft.prompts.contract import UNSURE, InputT, Prompt, Unsure, ValueT
+from redraft.prompts.decision import DecideInput, Decision, MetricStatus
+from redraft.prompts.factual import SPLIT_FACTS, RuledPoint, RuledPoints, RuleInput
+from redraft.prompts.qa import AllSources, Sources, TraceInput
 from redraft.prompts.revision import CRITICIZE, REVISE
-from redraft.prompts.summarization import Outline, OutlineGiven
+from redraft.prompts.summarization import Outline, OutlineInput
 from redraft.text.languages import language_of
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import worded
@@ -37,7 +37,7 @@ _AS_WEAKEST_FIRST = "the built-in model decides as weakest-first does"
 _SHARE = 0.5
 
 
-def decide(given: DecideGiven) -> Decision:
+def decide(given: DecideInput) -> Decision:
     """Choose the metric furthest from its goal and its first findings, like the policy weakest-first."""
     with_findings = {finding.metric for finding in given.findings}
     missed = [one for one in given.scoreboard if one.metric in with_findings and one.met == "no"]
@@ -48,24 +48,24 @@ def decide(given: DecideGiven) -> Decision:
     return Decision(why=f"{_AS_WEAKEST_FIRST}: {weakest.metric} is furthest from its goal", fix=chosen)
 
 
-def _reached(standing: MetricStanding) -> float:
+def _reached(standing: MetricStatus) -> float:
     """Return the share of the goal that is reached."""
     score = 0.0 if standing.score == "none" else float(standing.score)
     return score / max(float(standing.goal), 1e-9)
 
 
-def rule_on_findings(given: RuleGiven) -> RuledPoints:
+def rule_on_findings(given: RuleInput) -> RuledPoints:
     """Return no ruling: rules cannot tell, so every finding stands."""
     why = "The built-in model cannot tell; a language model can (--judge)."
     return RuledPoints(points=[RuledPoint(id=one.id, reason=why, quote="", verdict="unclear") for one in given.points])
 
 
-def outline(_: OutlineGiven) -> Outline:
+def outline(_: OutlineInput) -> Outline:
     """Return nothing: finding turning points takes a reader."""
     return Outline(kind="other", line="", turning_points=[], cast=[])
 
 
-def trace_sentences(given: TraceGiven) -> AllSources:
+def trace_sentences(given: TraceInput) -> AllSources:
     """Return the place that has most content words of a sentence, if it has at least half of them."""
     language = language_of("\n".join(place.passage for place in given.places))
     there = {place.id: telling(place.passage, language) for place in given.places}
@@ -84,7 +84,7 @@ _CANNOT_TELL = "The built-in judge cannot tell: it finds no error in one that th
 _NOT_READ = "The built-in judge cannot tell without the document; a language model can (--judge)."
 
 
-def find_confusion(given: ConfusionGiven) -> Confusions:
+def find_confusion(given: ConfusionInput) -> Confusions:
     """Return a verdict on each sentence that is certainly confusing; the others are left open."""
     said = [words_key(text) for text in worded(given.summary)]
     found = {one.id: _doubt(one.id, one_line(one.sentence), said) for one in given.sentences}
@@ -105,13 +105,13 @@ def _doubt(number: int, sentence: str, said: Sequence[str]) -> tuple[ErrorType, 
     return ("entity omission", f'Who or what is meant by "{opening.group().lower()}"?') if opening else None
 
 
-def prefer_summary(given: PreferGiven) -> Preferred:
+def prefer_summary(given: PreferInput) -> Preferred:
     """Prefer a summary without faults to one with faults; counting cannot tell anything else."""
     if same_words(given.first, given.second):
         return _preferred("Both say the same.", "tie", "tie")
     if not given.document:
         return _preferred(_NOT_READ)
-    held = [list(map(ground_of((given.document,)).hold, worded(text))) for text in (given.first, given.second)]
+    held = [list(map(checker_for((given.document,)).hold, worded(text))) for text in (given.first, given.second)]
     first, second = ([one for one in own if one.is_accused] for own in held)
     if bool(first) == bool(second):
         return _preferred(_CANNOT_TELL)
@@ -127,7 +127,7 @@ _CHARACTERS_PER_TOKEN = 4
 Handler = Callable[[Any], Any]
 
 
-def _bound(prompt: Prompt[Given_, Value_], handler: Callable[[Given_], Value_]) -> tuple[str, Handler]:
+def _bound(prompt: Prompt[InputT, ValueT], handler: Callable[[InputT], ValueT]) -> tuple[str, Handler]:
     return prompt.name, handler
 
 
@@ -175,10 +175,10 @@ HANDLERS: Mapping[str, Handler] = dict(
 """The functions that answer prompts, by prompt name."""
 
 
-def handler_for(prompt: Prompt[Given_, Value_]) -> Callable[[Given_], Value_]:
+def handler_for(prompt: Prompt[InputT, ValueT]) -> Callable[[InputT], ValueT]:
     """Return the function that answers `prompt`; raises ModelError where there is none."""
     try:
-        return cast("Callable[[Given_], Value_]", HANDLERS[prompt.name])
+        return cast("Callable[[InputT], ValueT]", HANDLERS[prompt.name])
     except KeyError:
         raise ModelError(
             f"the extractive model cannot answer the prompt {prompt.name}",
@@ -196,11 +196,11 @@ class ExtractiveModel:
         """Return None: replies of this model are free."""
         return 0
 
-    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         return await asyncio.to_thread(_answer, request)
 
 
-def _answer(request: Request[Given_, Value_]) -> Reply[Value_]:
+def _answer(request: Request[InputT, ValueT]) -> Reply[ValueT]:
     value = handler_for(request.prompt)(request.given)
     text = value.model_dump_json() if isinstance(value, BaseModel) else str(value)
     asked = len(request.given.model_dump_json())

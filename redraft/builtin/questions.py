@@ -18,11 +18,11 @@ from lemminflect import getAllLemmas, getInflection
 from redraft.builtin.draft import centrality, standing_alone
 from redraft.builtin.prose import LAST_RESORT, finish, plain, read
 from redraft.builtin.references import Detail, NamedPeople, details
-from redraft.builtin.support import Ground, SourceLine, ground_of
+from redraft.builtin.support import SourceChecker, SourceLine, checker_for
 from redraft.domain import QuestionWord
 from redraft.prompts import qa
 from redraft.prompts.contract import UNSURE, Unsure
-from redraft.prompts.qa import AskTypedGiven, TypedReply
+from redraft.prompts.qa import AskTypedInput, TypedReply
 from redraft.text.languages import ENGLISH
 from redraft.text.pagerank import rank
 from redraft.text.sanitizer import one_line
@@ -75,7 +75,7 @@ def read_claim(question: str) -> str:
     return quoted.group(1) if (quoted := _IS_WHETHER.fullmatch(question)) else ""
 
 
-def ask_summary(given: qa.AskSummaryGiven) -> qa.SummaryQuestions:
+def ask_summary(given: qa.AskSummaryInput) -> qa.SummaryQuestions:
     """Ask whether each informative sentence of a summary is true."""
     return qa.SummaryQuestions(
         sentences=[
@@ -100,7 +100,7 @@ def states(text: str) -> bool:
     return enough and not is_heading(text) and not _ASKS.search(text)
 
 
-def ask_document(given: qa.AskDocumentGiven) -> qa.DocumentQuestions:
+def ask_document(given: qa.AskDocumentInput) -> qa.DocumentQuestions:
     """Ask questions about the most important sentences, from all stretches of the excerpt."""
     left = list(_candidates(given.excerpt))
     stretches = max(1, given.count // _QUESTIONS_A_STRETCH)
@@ -114,17 +114,17 @@ def ask_document(given: qa.AskDocumentGiven) -> qa.DocumentQuestions:
     return qa.DocumentQuestions(questions=[one.question for one in sorted(asked, key=lambda one: -one.worth)])
 
 
-def rank_questions(given: qa.RankGiven) -> qa.Ranking:
+def rank_questions(given: qa.RankInput) -> qa.Ranking:
     """Rank questions by how much the others mention their words."""
     worth = rank(SentenceVectors([f"{candidate.question} {candidate.answer}" for candidate in given.candidates]))
     order = sorted(range(len(worth)), key=lambda at: (-worth[at], at))
     return qa.Ranking(order=[given.candidates[at].id for at in order])
 
 
-def ask_typed(given: AskTypedGiven) -> TypedReply:
+def ask_typed(given: AskTypedInput) -> TypedReply:
     """Ask a question that the paragraph answers, or whether one of its sentences is true. Abstractive and unanswerable
     questions are left out: it cannot write the former or verify the latter."""
-    for one in ask_document(qa.AskDocumentGiven(excerpt=given.excerpt, count=_TRIED)).questions:
+    for one in ask_document(qa.AskDocumentInput(excerpt=given.excerpt, count=_TRIED)).questions:
         if given.type == "binary":
             return _yes_or_no(one_line(one.quote))
         if given.type == "extractive" and not read_claim(one.question) and count_words(one.answer) <= _LONGEST_ASKED:
@@ -230,7 +230,7 @@ class _Answer(NamedTuple):
     line: int | None = None
 
 
-class _Sought(NamedTuple):
+class _QuestionTerms(NamedTuple):
     """The content words of a question, the words of its names, and what it asks for."""
 
     keys: list[str]
@@ -238,11 +238,11 @@ class _Sought(NamedTuple):
     asks: str
 
 
-def answer_from_summary(given: qa.AnswerFromSummaryGiven) -> qa.SummaryAnswers:
+def answer_from_summary(given: qa.AnswerFromSummaryInput) -> qa.SummaryAnswers:
     """Answer each question from the sentence that shares most words with it. "No answer" is returned only for a summary
     made of quotations, since a paraphrase may still be an answer."""
     kept = [one for one in given.sentences if words(one.sentence)]
-    ground = ground_of(tuple(one.sentence for one in kept), whole=True)
+    ground = checker_for(tuple(one.sentence for one in kept), whole=True)
     readable = sum(one.quoted for one in kept) >= _MADE_OF_QUOTATIONS * len(kept)
     answered: list[qa.SummaryAnswer] = []
     for asked in given.questions:
@@ -256,10 +256,10 @@ def answer_from_summary(given: qa.AnswerFromSummaryGiven) -> qa.SummaryAnswers:
     return qa.SummaryAnswers(answers=answered)
 
 
-def answer_from_document(given: qa.AnswerFromDocumentGiven) -> qa.DocumentAnswers:
+def answer_from_document(given: qa.AnswerFromDocumentInput) -> qa.DocumentAnswers:
     """Answer whether a sentence is true: with its own words, or with what the passages have instead. Other questions
     are answered from the place that shares most words."""
-    ground = ground_of(tuple(given.texts))
+    ground = checker_for(tuple(given.texts))
     answered: list[qa.DocumentAnswer] = []
     for asked in given.questions:
         found = _answer(ground, asked.question)
@@ -268,10 +268,10 @@ def answer_from_document(given: qa.AnswerFromDocumentGiven) -> qa.DocumentAnswer
     return qa.DocumentAnswers(answers=answered)
 
 
-def write_answer(given: qa.AnswerGiven) -> qa.WrittenAnswer:
+def write_answer(given: qa.AnswerInput) -> qa.WrittenAnswer:
     """The sentences that have most of the telling words of the question, as they stand; none where no sentence has
     most of them."""
-    ground = ground_of(tuple(given.texts))
+    ground = checker_for(tuple(given.texts))
     wanted = dict.fromkeys(filter(carries, _read(given.question).keys))
     lines = [ground.source.lines[number] for number in ground.source.places(list(wanted))]
     shares = {line.text: len(wanted.keys() & line.keys) / len(wanted) for line in lines}
@@ -282,9 +282,9 @@ def write_answer(given: qa.AnswerGiven) -> qa.WrittenAnswer:
     )
 
 
-def answer_questions(given: qa.AnswerQuestionsGiven) -> qa.GivenAnswers:
+def answer_questions(given: qa.AnswerQuestionsInput) -> qa.GivenAnswers:
     """Answer questions from the beginning of a document; whether a sentence is true is answered by yes or no."""
-    ground = ground_of((given.document,))
+    ground = checker_for((given.document,))
     answered: list[qa.GivenAnswer] = []
     for asked in given.questions:
         found, claim = _answer(ground, asked.question), read_claim(asked.question)
@@ -295,7 +295,7 @@ def answer_questions(given: qa.AnswerQuestionsGiven) -> qa.GivenAnswers:
     return qa.GivenAnswers(answers=answered)
 
 
-def compare_answers(given: qa.CompareGiven) -> qa.Comparisons:
+def compare_answers(given: qa.CompareInput) -> qa.Comparisons:
     """Compare answers: they contradict each other if their numbers or names differ, or if one negates the other."""
     return qa.Comparisons(comparisons=[_compare(pair) for pair in given.pairs])
 
@@ -308,7 +308,7 @@ def _compare(pair: qa.Pair) -> qa.Comparison:
     return qa.Comparison(id=pair.id, reason=reason, verdict="contradicts" if apart else "agrees")
 
 
-def judge_answers(given: qa.JudgeAnswersGiven) -> qa.AnswerVerdicts:
+def judge_answers(given: qa.JudgeAnswersInput) -> qa.AnswerVerdicts:
     """Judge answers: right if they have the reference's words, wrong if they have others in their place, else
     undecided."""
     return qa.AnswerVerdicts(answers=[_judge(pair) for pair in given.answers])
@@ -346,7 +346,7 @@ def _of(one: Detail, found: Sequence[Word]) -> list[str]:
     return [word.key for word in found[one.first : one.last + 1]]
 
 
-def _answer(ground: Ground, question: str) -> _Answer:
+def _answer(ground: SourceChecker, question: str) -> _Answer:
     """Return the answer of a text to a question; undecided where words do not tell whether there is one."""
     claim = read_claim(question)
     if not claim:
@@ -359,7 +359,7 @@ def _answer(ground: Ground, question: str) -> _Answer:
     return _Answer(UNSURE if held.verdict == "open" else False)
 
 
-def _look_up(ground: Ground, sought: _Sought) -> _Answer:
+def _look_up(ground: SourceChecker, sought: _QuestionTerms) -> _Answer:
     wanted = {key for key in sought.keys if carries(key) and key not in sought.names}
     if not (sought.asks and wanted):  # words cannot tell who somebody is
         return _Answer(UNSURE)
@@ -378,16 +378,16 @@ def _look_up(ground: Ground, sought: _Sought) -> _Answer:
 
 
 @lru_cache(maxsize=1_000)
-def _read(question: str) -> _Sought:
+def _read(question: str) -> _QuestionTerms:
     """Parse a question; unusual beginnings leave open what it asks for."""
     opening = _OPENING.match(question)
     said = question[opening.end() :] if opening else question
     found = words(said)
     names = {key for one in details(said, found) if one.kind == "name" for key in _of(one, found)}
-    return _Sought([word.key for word in found], frozenset(names), opening["asks"].lower() if opening else "")
+    return _QuestionTerms([word.key for word in found], frozenset(names), opening["asks"].lower() if opening else "")
 
 
-def _rest(line: SourceLine, sought: _Sought) -> str:
+def _rest(line: SourceLine, sought: _QuestionTerms) -> str:
     """Return what a line says beyond the question: a number, or the longest stretch. Empty for a negated line, unless
     the question asks why."""
     text, of = line.text, line.words

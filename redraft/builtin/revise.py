@@ -10,7 +10,7 @@ from redraft.builtin.draft import standing_alone
 from redraft.builtin.identity import NOT_UNDERSTOOD
 from redraft.builtin.prose import LAST_RESORT, cut, read
 from redraft.builtin.references import details
-from redraft.prompts.revision import CriticizeGiven, Point, ReviseGiven
+from redraft.prompts.revision import CriticizeInput, Point, ReviseInput
 from redraft.prompts.tags import Tags
 from redraft.text.languages import is_foreign, language_of
 from redraft.text.pagerank import rank
@@ -58,7 +58,7 @@ class _QuotableSentences:
 _read = lru_cache(maxsize=8)(_QuotableSentences)
 
 
-def revise(given: ReviseGiven) -> str:
+def revise(given: ReviseInput) -> str:
     """Add what is missing, and correct, replace or drop what is wrong; the rest stays literally the same."""
     texts = [given.document] if given.document else given.passages
     reviser = _Reviser(_read(tuple(texts or [given.summary])), given, whole=bool(given.document))
@@ -74,7 +74,7 @@ def revise(given: ReviseGiven) -> str:
     return f"<points>\n{left}\n</points>\n<revision>\n{text}\n</revision>"
 
 
-def criticize(given: CriticizeGiven) -> str:  # noqa: ARG001 - every prompt has a handler of its text
+def criticize(given: CriticizeInput) -> str:  # noqa: ARG001 - every prompt has a handler of its text
     """Return a criticism that fits every summary."""
     return "Say more of what matters in the document, and nothing that it does not say."
 
@@ -82,7 +82,7 @@ def criticize(given: CriticizeGiven) -> str:  # noqa: ARG001 - every prompt has 
 class _Reviser:
     """A draft during revision."""
 
-    def __init__(self, source: _QuotableSentences, given: ReviseGiven, *, whole: bool) -> None:
+    def __init__(self, source: _QuotableSentences, given: ReviseInput, *, whole: bool) -> None:
         self._source, self._limit, self._whole = source, given.words, whole
         kept = {source.key(sentence) for sentence in given.keep}
         self._units: list[_DraftSentence] = []

@@ -133,7 +133,7 @@ class SentenceSupport(NamedTuple):
         return self.verdict in ("contradicted", "absent")
 
 
-class Ground:
+class SourceChecker:
     """Compares sentences with some texts."""
 
     def __init__(self, texts: Sequence[str], *, whole: bool = False) -> None:
@@ -241,9 +241,9 @@ class Ground:
 
 
 @lru_cache(maxsize=4)
-def ground_of(texts: tuple[str, ...], *, whole: bool = False) -> Ground:
+def checker_for(texts: tuple[str, ...], *, whole: bool = False) -> SourceChecker:
     """Return the comparison for some texts; cached, since one document is used repeatedly."""
-    return Ground(texts, whole=whole)
+    return SourceChecker(texts, whole=whole)
 
 
 def reason(held: SentenceSupport) -> str:

@@ -19,7 +19,7 @@ from redraft.agents.judge import Judge
 from redraft.domain import Document, Evaluation, Finding, KeyFacts, Pack, Perspective, Span, Tree
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import (
-    Answer_,
+    AnswerT,
     JudgeVerdicts,
     PanelVerdicts,
     agreement,
@@ -223,13 +223,13 @@ def conciseness(statements: Sequence[Statement], needed: Collection[int]) -> dic
 
 
 async def panel_verdicts(
-    case: Case, count: int, fine: str, judge: Callable[[Judge, Sequence[int]], Awaitable[JudgeVerdicts[Answer_]]]
-) -> PanelVerdicts[Answer_]:
+    case: Case, count: int, fine: str, judge: Callable[[Judge, Sequence[int]], Awaitable[JudgeVerdicts[AnswerT]]]
+) -> PanelVerdicts[AnswerT]:
     """Return the verdicts of every judge of the panel on so many items. `judge` has one of them judge some items, and
     numbers the verdicts by their position among these. What is not found `fine`, the confirmer decides, if there is
     one."""
 
-    async def judged(one: Judge) -> JudgeVerdicts[Answer_]:
+    async def judged(one: Judge) -> JudgeVerdicts[AnswerT]:
         first = await judge(one, range(count))
         items = doubted(first, count, fine)
         if case.confirmer is None or not items:

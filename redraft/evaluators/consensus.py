@@ -93,11 +93,11 @@ ItemVerdicts = Mapping[int, str]
 """One judge's verdicts by item; items that it left open are absent."""
 
 
-Answer_ = TypeVar("Answer_")
+AnswerT = TypeVar("AnswerT")
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeVerdicts(Generic[Answer_]):
+class JudgeVerdicts(Generic[AnswerT]):
     """One judge's verdicts by item, the value of each from 0 to 1, and its errors."""
 
     judge: str
@@ -106,7 +106,7 @@ class JudgeVerdicts(Generic[Answer_]):
     trouble: str = ""
     odds: Mapping[int, float] = field(default_factory=dict)
     """The probability that each item is without fault, as far as the judge gives one."""
-    answers: Mapping[int, Answer_] = field(default_factory=dict)
+    answers: Mapping[int, AnswerT] = field(default_factory=dict)
     """What the judge answered, as far as the metric keeps it."""
     calibration: Calibration | None = None
     """What its probabilities are calibrated by."""
@@ -123,8 +123,8 @@ def doubted(verdicts: JudgeVerdicts[Any], count: int, fine: str) -> list[int]:
 
 
 def confirmed(
-    first: JudgeVerdicts[Answer_], second: JudgeVerdicts[Answer_], items: Sequence[int]
-) -> JudgeVerdicts[Answer_]:
+    first: JudgeVerdicts[AnswerT], second: JudgeVerdicts[AnswerT], items: Sequence[int]
+) -> JudgeVerdicts[AnswerT]:
     """Return the verdicts of one judge, with those of another on the items that the first one doubted."""
 
     def replaced(name: str) -> dict[int, Any]:
@@ -140,8 +140,8 @@ def confirmed(
 
 
 def with_votes(
-    judges: Sequence[JudgeVerdicts[Answer_]], voters: Sequence[str], fine: str
-) -> list[JudgeVerdicts[Answer_]]:
+    judges: Sequence[JudgeVerdicts[AnswerT]], voters: Sequence[str], fine: str
+) -> list[JudgeVerdicts[AnswerT]]:
     """Return the verdicts with probabilities from the votes of a model's samples, where it gives none itself. `voters`
     names the model of each judge; it is empty where none are wanted. By Laplace's rule, as few votes leave some doubt
     even if they agree."""
@@ -194,20 +194,20 @@ OPEN = frozenset({UNJUDGED["verdict"]})
 
 
 @dataclass(frozen=True, slots=True)
-class PanelVerdicts(Generic[Answer_]):
+class PanelVerdicts(Generic[AnswerT]):
     """The verdicts of all judges of a panel on so many items, and the votes on each item that has any."""
 
-    judges: tuple[JudgeVerdicts[Answer_], ...]
+    judges: tuple[JudgeVerdicts[AnswerT], ...]
     count: int
     items: Mapping[int, ItemVotes]
 
     @classmethod
-    def of(cls, judges: Iterable[JudgeVerdicts[Answer_]], count: int) -> PanelVerdicts[Answer_]:
+    def of(cls, judges: Iterable[JudgeVerdicts[AnswerT]], count: int) -> PanelVerdicts[AnswerT]:
         """Return the verdicts of some judges on so many items."""
         told = tuple(judges)
         return cls(told, count, aggregate(told, range(count)))
 
-    def answers(self, n: int, verdict: str | None = None) -> list[Answer_]:
+    def answers(self, n: int, verdict: str | None = None) -> list[AnswerT]:
         """Return the answers behind a verdict on an item, or else behind the panel's own."""
         wanted = verdict or (self.items[n].verdict if n in self.items else None)
         return [one.answers[n] for one in self.judges if wanted and one.by_item.get(n) == wanted and n in one.answers]

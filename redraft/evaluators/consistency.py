@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from typing_extensions import override
 
-from redraft.agents.accounts import Account
+from redraft.agents.accounts import ItemResults
 from redraft.agents.evidence import EvidenceQuery
-from redraft.agents.examiner import Examiner, RememberedAnswer, compare_twice
+from redraft.agents.examiner import Examiner, StoredAnswer, compare_twice
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, PackQuestion, Span
 from redraft.evaluators.base import Case, Evaluator, concluded, panel_verdicts
@@ -54,25 +54,25 @@ class _Claim:
         also = tuple(filter(None, dict.fromkeys((self.asked.answer, self.statement.sentence, self.asked.search))))
         return EvidenceQuery(self.asked.question, also, case.cited_for(" ".join((self.asked.question, *also))))
 
-    def known(self, pack: Sequence[PackQuestion]) -> RememberedAnswer | None:
+    def known(self, pack: Sequence[PackQuestion]) -> StoredAnswer | None:
         """Return the pack's answer and quote, if the pack has this very question."""
         for one in pack:
             span = one.evidence.span
             if span and is_same(one.text, self.asked.question) and is_same(one.answer, self.asked.answer):
-                return RememberedAnswer(
+                return StoredAnswer(
                     answered=True, answer=one.answer, evidence=one.evidence.text, start=span.start, end=span.end
                 )
         return None
 
 
-class _LikeAnswer(NamedTuple):
+class _ScoredAnswer(NamedTuple):
     """A judge's answer from the document, and its likeness to the summary's: 1 or 0 where the judge compared them."""
 
-    given: RememberedAnswer
+    given: StoredAnswer
     likeness: float
 
 
-_Answers = PanelVerdicts[_LikeAnswer]
+_Answers = PanelVerdicts[_ScoredAnswer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Consistency(Evaluator):
             return self.not_applicable("no sentence of the summary claims anything")
         alike = similarity(self.likeness, self.encoder)
 
-        async def judged(judge: Judge, numbers: Sequence[int]) -> JudgeVerdicts[_LikeAnswer]:
+        async def judged(judge: Judge, numbers: Sequence[int]) -> JudgeVerdicts[_ScoredAnswer]:
             return await self._verdicts(judge, [claims[n] for n in numbers], case, alike)
 
         panel = await panel_verdicts(case, len(claims), CONSISTENT, judged)
@@ -148,7 +148,7 @@ class Consistency(Evaluator):
         )
 
     def _unasked(
-        self, claims: Sequence[_Claim], asked: Account[SentenceQuestions], empty: int, passed_over: int
+        self, claims: Sequence[_Claim], asked: ItemResults[SentenceQuestions], empty: int, passed_over: int
     ) -> int:
         """Return how many questions are missing. A sentence that the judge skipped counts like the average of the
         others; of a range, others take its place."""
@@ -158,7 +158,7 @@ class Consistency(Evaluator):
 
     async def _verdicts(
         self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity
-    ) -> JudgeVerdicts[_LikeAnswer]:
+    ) -> JudgeVerdicts[_ScoredAnswer]:
         pack = case.yardstick.pack.questions if case.yardstick.pack else ()
         wanted = [claim.wanted(case) for claim in claims]
         found = await Examiner(judge).answers_from_document(wanted, case.reader)
@@ -184,7 +184,7 @@ class Consistency(Evaluator):
             likeness[n] = float(one.verdict == "agrees")
             answers[n] = one.read or answers[n]
         by_item = {n: self._verdict(like, answers[n]) for n, like in likeness.items()}
-        compared = {n: _LikeAnswer(answers[n], like) for n, like in likeness.items()}
+        compared = {n: _ScoredAnswer(answers[n], like) for n, like in likeness.items()}
         # Algorithm 1, line 11: similarities up to the threshold count 0, others count as they are.
         points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
         odds = {
@@ -195,27 +195,27 @@ class Consistency(Evaluator):
         calibration = judge.calibrations.get(ANSWER_FROM_DOCUMENT.name)
         return JudgeVerdicts(judge.name, by_item, points, found.trouble or settled.trouble, odds, compared, calibration)
 
-    def _is_to_be_asked(self, claim: _Claim, answer: RememberedAnswer, likeness: float) -> bool:
+    def _is_to_be_asked(self, claim: _Claim, answer: StoredAnswer, likeness: float) -> bool:
         """Return whether two answers need comparing in words: they differ, or differ in little that may matter."""
         asks = self.second_look or self.likeness == "judge"
         if not asks or not answer.answered or is_same(claim.asked.answer, answer.answer):
             return False
         return likeness <= self.threshold or is_doubtful(claim.asked.answer, answer.answer)
 
-    def _verdict(self, likeness: float, answer: RememberedAnswer) -> str:
+    def _verdict(self, likeness: float, answer: StoredAnswer) -> str:
         if likeness > self.threshold:
             return CONSISTENT
         return INCONSISTENT if answer.answered else UNSUPPORTED
 
 
-def _is_settled(answer: RememberedAnswer) -> bool:
+def _is_settled(answer: StoredAnswer) -> bool:
     """Return whether an answer is a verdict: "not in the document" is one only after the whole document was read."""
     return answer.answered is True or (answer.scope is not None and answer.scope.passages is None)
 
 
 def _claims(
     examined: Sequence[Statement],
-    asked: Account[SentenceQuestions],
+    asked: ItemResults[SentenceQuestions],
     at_most: int,
     wanted: int | tuple[int, int],
     top_k: int | None,
@@ -244,7 +244,7 @@ def _most_important(questions: Sequence[SummaryQuestion], at_most: int) -> list[
     return [valid[n] for n in sorted(ranked[:at_most])]
 
 
-def _without_answer(asked: Account[SentenceQuestions], at_most: int) -> int:
+def _without_answer(asked: ItemResults[SentenceQuestions], at_most: int) -> int:
     """Count the questions dropped because the judge did not give the sentence's answer."""
     return sum(
         min(at_most, len(one.questions)) - len(_most_important(one.questions, at_most))

@@ -39,14 +39,14 @@ UNANSWERED, ANSWERED, CONTRADICTED = "unanswered", "answered", "contradicted"
 _SAME, _OPEN = AnswerComparison("agrees", ""), AnswerComparison("unclear", "")
 
 
-class _ReadAnswer(NamedTuple):
+class _CheckedAnswer(NamedTuple):
     """A judge's answer from the summary, and what was read of the document if it contradicts that."""
 
     given: SummaryAnswer
     read: str
 
 
-_Answers = PanelVerdicts[_ReadAnswer]
+_Answers = PanelVerdicts[_CheckedAnswer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Coverage(Evaluator):
         statements = await asyncio.to_thread(_with_quotations, case)
         case = replace(case, statements=statements)
 
-        async def judged(judge: Judge, numbers: Sequence[int]) -> JudgeVerdicts[_ReadAnswer]:
+        async def judged(judge: Judge, numbers: Sequence[int]) -> JudgeVerdicts[_CheckedAnswer]:
             return await _verdicts(judge, case, [questions[n] for n in numbers], confirm=self.second_look)
 
         panel = await panel_verdicts(case, len(questions), ANSWERED, judged)
@@ -111,13 +111,13 @@ _indexed = lru_cache(maxsize=2)(indexed)
 
 async def _verdicts(
     judge: Judge, case: Case, questions: Sequence[PackQuestion], *, confirm: bool
-) -> JudgeVerdicts[_ReadAnswer]:
+) -> JudgeVerdicts[_CheckedAnswer]:
     """Return a judge's verdicts: an answered question counts, right or wrong, as in the paper."""
     found = await Examiner(judge).answers_from_summary(
         case.statements, [question.text for question in questions], case.reader
     )
     compared_with, trouble = await _compared(judge, case, questions, found.verdicts, confirm=confirm)
-    answers: dict[int, _ReadAnswer] = {}
+    answers: dict[int, _CheckedAnswer] = {}
     by_item: dict[int, str] = {}
     for n, given in sorted(found.verdicts.items()):
         read = ""
@@ -134,7 +134,7 @@ async def _verdicts(
         by_item[n] = ANSWERED if sound else CONTRADICTED if refuted else UNANSWERED
         if sound or refuted:
             own = [answer for answer in sound if is_same(answer.answer, questions[n].answer)]
-            answers[n] = _ReadAnswer((own or sound or refuted)[0], read)
+            answers[n] = _CheckedAnswer((own or sound or refuted)[0], read)
     points = {n: float(verdict != UNANSWERED) for n, verdict in by_item.items()}
     return JudgeVerdicts(judge.name, by_item, points, found.trouble or trouble, answers=answers)
 

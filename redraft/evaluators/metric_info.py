@@ -166,16 +166,16 @@ WITHDRAWN = "withdrawn"
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class Withdrawn:
+class WithdrawnFinding:
     """A finding that a second look overruled, because the document does say what it objects to."""
 
     finding: Finding
     ruling: Ruling
 
 
-_WITHDRAWN: TypeAdapter[list[Withdrawn]] = TypeAdapter(list[Withdrawn], config=DEFERRED)
+_WITHDRAWN: TypeAdapter[list[WithdrawnFinding]] = TypeAdapter(list[WithdrawnFinding], config=DEFERRED)
 
 
-def withdrawn(evaluation: Evaluation) -> list[Withdrawn]:
+def withdrawn(evaluation: Evaluation) -> list[WithdrawnFinding]:
     """Return the findings of an evaluation that were withdrawn."""
     return _WITHDRAWN.validate_python(evaluation.details.get(WITHDRAWN, ()))

@@ -28,11 +28,11 @@ from redraft.errors import (
     worded,
 )
 from redraft.evaluators.base import METRIC, Case, DocumentPack, Evaluator, PackPart, statements_of
-from redraft.evaluators.metric_info import WITHDRAWN, MetricAim, Withdrawn, founded, withdrawn
-from redraft.evaluators.reference.keyfact_builder import Gardener
-from redraft.evaluators.reference.questions import Quantity, build_pack, pack_key, shows_outline
+from redraft.evaluators.metric_info import WITHDRAWN, MetricAim, WithdrawnFinding, founded, withdrawn
+from redraft.evaluators.reference.keyfact_builder import KeyFactBuilder
+from redraft.evaluators.reference.questions import PackSize, build_pack, pack_key, shows_outline
 from redraft.evaluators.similarity import is_same
-from redraft.events import Noted, Observer
+from redraft.events import Notice, Observer
 from redraft.fields import in_words
 from redraft.llm.addresses import environment_keys, redacted
 from redraft.llm.base import ScriptError
@@ -52,7 +52,7 @@ def without_overruled(evaluation: Evaluation, rulings: Mapping[str, Ruling]) -> 
     gone = [one for one in evaluation.findings if one.id in rulings and rulings[one.id].overruled]
     if not gone:
         return evaluation
-    known = [*withdrawn(evaluation), *(Withdrawn(one, rulings[one.id]) for one in gone)]
+    known = [*withdrawn(evaluation), *(WithdrawnFinding(one, rulings[one.id]) for one in gone)]
     return replace(without(evaluation, gone), details={**evaluation.details, WITHDRAWN: list(map(record_json, known))})
 
 
@@ -110,7 +110,7 @@ _IN_ENGLISH_ALONE = (
     " judge (--judge openai:MODEL)"
 )
 
-Part_ = TypeVar("Part_", Pack, KeyFacts)
+PartT = TypeVar("PartT", Pack, KeyFacts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +152,8 @@ class Panel:
         return await self.outliner.known() if self.outliner else None
 
     @property
-    def _quantity(self) -> Quantity:
-        return Quantity(self.judging.questions, self.judging.stretch_tokens)
+    def _quantity(self) -> PackSize:
+        return PackSize(self.judging.questions, self.judging.stretch_tokens)
 
     @property
     def _pack_key(self) -> str:
@@ -186,10 +186,10 @@ class Panel:
         built = (shelf.find(document, gardener.key) for gardener in gardeners)
         return shelf.imported(document) or next((found for found in built if found), None)
 
-    def _gardener(self, perspectives: tuple[Perspective, ...]) -> Gardener:
+    def _gardener(self, perspectives: tuple[Perspective, ...]) -> KeyFactBuilder:
         validator = self.validator if self.validator.reads(self._language) else self._first
         size, overlap = self.judging.keyfact_chunks, self.judging.keyfact_overlap
-        return Gardener(self._first, validator, self.reader, perspectives, self.observer, size, overlap)
+        return KeyFactBuilder(self._first, validator, self.reader, perspectives, self.observer, size, overlap)
 
     @property
     def _first(self) -> Judge:
@@ -229,7 +229,7 @@ class Panel:
         except Exception as error:  # noqa: BLE001  (whatever a metric does, the others have their say)
             reason = _reason(error, evaluator.name) + _logged(error, evaluator)
             hint = f"; {error.hint}" if isinstance(error, JudgingError) and error.hint else ""
-            self.observer(Noted(f"{evaluator.name} failed: {reason}{hint}"))
+            self.observer(Notice(f"{evaluator.name} failed: {reason}{hint}"))
             evaluation = evaluator.failed(reason)
         finally:
             METRIC.reset(judging)
@@ -266,7 +266,7 @@ class Panel:
             reason = worded(_IN_ENGLISH_ALONE.format(language))
             if reason not in self._said:
                 self._said.add(reason)
-                self.observer(Noted(reason))
+                self.observer(Notice(reason))
             return evaluator.failed(reason, len(statements))
         yardstick = await self._yardstick(evaluator, build=bool(statements))
         case = Case(statements, panel or self.panel, self.reader, yardstick, self.query, text, self.confirmer)
@@ -297,8 +297,8 @@ class Panel:
         return DocumentPack()
 
     async def _built(
-        self, evaluator: Evaluator, part: PackPart, build: Callable[[], Coroutine[Any, Any, Part_]]
-    ) -> Part_ | None:
+        self, evaluator: Evaluator, part: PackPart, build: Callable[[], Coroutine[Any, Any, PartT]]
+    ) -> PartT | None:
         """Build a part of the pack; None where that fails and the metric can do without."""
         try:
             if part in self._unbuilt:

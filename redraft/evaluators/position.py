@@ -13,7 +13,7 @@ from redraft.domain import Document, DocumentSection, Evaluation, Evidence, Find
 from redraft.evaluators.base import Case, Evaluator
 from redraft.settings import JudgeConfig
 from redraft.text.languages import LanguageSpan, language_spans_in
-from redraft.text.origins import Origins, SentenceOrigin
+from redraft.text.origins import OriginTracer, SentenceOrigin
 from redraft.text.pagerank import rank
 from redraft.text.positions import bins, density, masses, parts_of, shares, spread, spread_by_chance
 from redraft.text.sentences import paragraphs, sentences
@@ -49,7 +49,7 @@ class Position(Evaluator):
 
     def _measured(self, case: Case) -> Evaluation:
         document = case.document
-        origins = Origins([document.text], self.encoder)
+        origins = OriginTracer([document.text], self.encoder)
         traced = origins.trace(case.text)
         details = {**self._figures(traced, document), "sentences": list(_places(traced, document.text))}
         if self.reference:
@@ -138,7 +138,7 @@ class SpreadMetric(Evaluator):
 
     def _scored(self, case: Case) -> Evaluation:
         text = case.document.text
-        traced = Origins([text], self.encoder).trace(case.text)
+        traced = OriginTracer([text], self.encoder).trace(case.text)
         count = sum(1 for one in traced if one.links)
         found = masses(traced, len(text))
         parts = min(count, BINS)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from redraft.agents.accounts import gather_all
-from redraft.agents.referee import BothOrders, Referee
+from redraft.agents.referee import Referee, SwappedAnswers
 from redraft.domain import Document, Evaluation
 from redraft.evaluators.consensus import DISPUTED, ItemVerdicts, agreement, majority
 from redraft.evaluators.metric_info import PREFERENCE
@@ -92,7 +92,7 @@ def same() -> Evaluation:
     return Evaluation(PREFERENCE, VERSION, "measured", details=details)
 
 
-def _verdicts(heard: BothOrders) -> dict[Aspect, PreferenceVerdict]:
+def _verdicts(heard: SwappedAnswers) -> dict[Aspect, PreferenceVerdict]:
     """Return a judge's verdict on every aspect it decided; nothing where a reply is missing."""
     a_first, b_first = _named(heard.a_first, "a", "b"), _named(heard.b_first, "b", "a")
     if a_first is None or b_first is None:
@@ -135,7 +135,7 @@ def _by_item(verdicts: Mapping[Aspect, PreferenceVerdict]) -> ItemVerdicts:
     return {n: verdicts[aspect].winner for n, aspect in enumerate(ASPECTS) if aspect in verdicts}
 
 
-def _shown(heard: BothOrders, verdicts: Mapping[Aspect, PreferenceVerdict]) -> dict[str, object]:
+def _shown(heard: SwappedAnswers, verdicts: Mapping[Aspect, PreferenceVerdict]) -> dict[str, object]:
     """Return one judge's verdict as JSON."""
     return {
         "judge": heard.judge,

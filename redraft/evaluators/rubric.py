@@ -8,7 +8,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from redraft.agents.accounts import Account, Attempt, Entries, account, gather_all
+from redraft.agents.accounts import Attempt, Entries, ItemResults, account, gather_all
 from redraft.agents.evidence import EntryBudget
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding, content_id
@@ -18,7 +18,7 @@ from redraft.evaluators.metric_info import ABSTAINED, MetricAim
 from redraft.fields import checked
 from redraft.prompts.contract import Prompt
 from redraft.prompts.qa import Statement
-from redraft.prompts.rubric import NO_LEVEL, RubricGiven, RubricVerdict, rubric_prompt
+from redraft.prompts.rubric import NO_LEVEL, RubricInput, RubricVerdict, rubric_prompt
 from redraft.settings import JudgeConfig, RubricSettings
 from redraft.text.quotes import locate
 from redraft.text.sanitizer import one_line
@@ -104,16 +104,16 @@ class Rubric(Evaluator):
             },
         )
 
-    async def _asked(self, judge: Judge, case: Case) -> Account[RubricVerdict]:
+    async def _asked(self, judge: Judge, case: Case) -> ItemResults[RubricVerdict]:
         """Return a judge's verdict; a level that there is not is none."""
-        prompt, given = self.prompts[0], RubricGiven(summary=case.text, question=case.query)
+        prompt, given = self.prompts[0], RubricInput(summary=case.text, question=case.query)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[RubricVerdict]:
             reply = await judge.ask_items(prompt, given, numbers, _REPLY, self.name, attempt)
             valid = NO_LEVEL <= reply.value.level <= self.highest
             return Entries.of(reply, [(0, reply.value if valid else None)])
 
-        async def judged(numbers: Sequence[int]) -> Account[RubricVerdict]:
+        async def judged(numbers: Sequence[int]) -> ItemResults[RubricVerdict]:
             return await account([numbers] if numbers else [], ask)
 
         return await judge.remembered(prompt, RubricVerdict, [[content_id(case.text), case.query]], judged)

@@ -164,10 +164,10 @@ def _english() -> Any:
 def _scorer() -> Any:
     from rouge_score.rouge_scorer import RougeScorer
 
-    return RougeScorer(["rouge1"], tokenizer=_AsTheyAre())
+    return RougeScorer(["rouge1"], tokenizer=_PresplitTokenizer())
 
 
-class _AsTheyAre:
+class _PresplitTokenizer:
     """A tokenizer for text that is already split into words."""
 
     def tokenize(self, found: list[str]) -> list[str]:

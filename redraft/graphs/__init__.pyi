@@ -7,7 +7,7 @@ from redraft.graphs.assembly import summarizer as summarizer
 from redraft.graphs.job import Job as Job
 from redraft.graphs.plan import Plan as Plan
 from redraft.graphs.plan import Planner as Planner
-from redraft.graphs.state import Drafting as Drafting
+from redraft.graphs.state import DraftOutput as DraftOutput
 from redraft.graphs.state import GraphOutput as GraphOutput
 from redraft.graphs.state import MetricVerdict as MetricVerdict
 from redraft.graphs.state import Options as Options

@@ -17,9 +17,9 @@ from redraft.domain import REVIEW, Evaluation, FinalComparison, Parent, Round
 from redraft.errors import RedraftError
 from redraft.evaluators.metric_info import self_checks
 from redraft.evaluators.preference import prefer
-from redraft.events import FindingFound, Noted, Scored, StageStarted
+from redraft.events import FindingFound, MetricScored, Notice, StageStarted
 from redraft.graphs.job import Job
-from redraft.graphs.policy import POLICIES, Goals, Scores, draft_standing, scores_of
+from redraft.graphs.policy import POLICIES, Goals, Scores, draft_status, scores_of
 from redraft.graphs.state import MetricVerdict, SessionProtocol, State, Update, node
 from redraft.store.connection import off_loop
 from redraft.store.documents import DraftCandidate
@@ -115,7 +115,7 @@ def _tell(evaluation: Evaluation, number: int, job: Job) -> None:
     said = (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged, evaluation.reason)
     run = job.run
     itself = evaluation.metric in self_checks(run.settings, run.judging, run.refinement)
-    job.observe(Scored(evaluation.metric, number, *said, itself))
+    job.observe(MetricScored(evaluation.metric, number, *said, itself))
     for one in evaluation.findings:
         job.observe(FindingFound(number, one))
 
@@ -137,7 +137,7 @@ async def compare(state: State, job: Job) -> Update:
         one.reads_document(tokens, first.text, best.text) for one in job.referees
     ):
         # Without the document, a judge cannot know which of two fluent texts is true.
-        job.observe(Noted(f"the first draft is not compared with the best one: it has the lower {falser}"))
+        job.observe(Notice(f"the first draft is not compared with the best one: it has the lower {falser}"))
         return {"next": "finish"}
     job.observe(StageStarted("comparing the first draft with the best one", 2 * len(job.referees)))
     found = await prefer(job.referees, job.document, tokens, first.text, best.text)
@@ -154,12 +154,12 @@ async def compare(state: State, job: Job) -> Update:
     await off_loop(job.store.rulings.keep_comparison, made)
     if not made.first_won:
         return {"next": "finish"}
-    job.observe(Noted("the first draft reads better than the best revision, so it is the result"))
+    job.observe(Notice("the first draft reads better than the best revision, so it is the result"))
     return {
         "next": "finish",
         "best": first.id,
         "stop": FIRST_PREFERRED,
-        **draft_standing(await job.judged(first.id), job.refinement),
+        **draft_status(await job.judged(first.id), job.refinement),
     }
 
 
@@ -208,7 +208,7 @@ async def choose(state: State, job: Job) -> Update:
         draft = drafts.get(one.number, "")
         reason = (why if one.number == best else "") if draft else one.reason or "it gave no text, or the same text"
         settled.append(replace(one, draft=draft, chosen=one.number == best, reason=reason))
-        job.observe(Noted(_said(settled[-1], len(known), judged.get(one.number, {}))))
+        job.observe(Notice(_said(settled[-1], len(known), judged.get(one.number, {}))))
     await off_loop(job.store.candidates.settle, job.run.id, settled)
     await off_loop(job.store.runs.choose_draft, job.run.id, drafts[best])
     return {"draft": drafts[best]}

@@ -18,10 +18,10 @@ from langgraph.graph import START, StateGraph
 from redraft.agents.structured_writer import MIN_WORDS, Stage, tolerated
 from redraft.domain import SHORTENED, Chunk, Document, Parent, Piece, Span, Usage
 from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
-from redraft.events import Noted
+from redraft.events import Notice
 from redraft.graphs.job import Job, best_so_far
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
-from redraft.graphs.state import Drafting, SessionProtocol, Update, node
+from redraft.graphs.state import DraftOutput, SessionProtocol, Update, node
 from redraft.prompts.summarization import Outline, outline_text
 from redraft.settings import LEVEL_RATIO
 from redraft.store.connection import off_loop
@@ -175,14 +175,14 @@ _MERGE_RATIO = 0.9
 _AROUND_OUTLINE = 60
 
 
-class _Signal(Enum):
+class _EndOfLevel(Enum):
     """The end of a level's stream of pieces."""
 
     END = "that was all"
     ABANDONED = "the level failed; merge what can be merged, and stop"
 
 
-_Stream = asyncio.Queue[Piece | _Signal]
+_Stream = asyncio.Queue[Piece | _EndOfLevel]
 
 
 class SummaryTree:
@@ -247,13 +247,13 @@ class SummaryTree:
                 raise await self._job.nothing_written()
             if self._silent:
                 said = f"{self._silent} of {len(tasks)} chunks do not help to answer the question"
-                self._job.observe(Noted(said))
+                self._job.observe(Notice(said))
             self._require_shorter(0)
             if len(self._leaf_texts) > 1:
                 self._outline = asyncio.create_task(self._job.outlined(self._leaf_texts))
-            await out.put(_Signal.END)
+            await out.put(_EndOfLevel.END)
         except RedraftError:
-            await out.put(_Signal.ABANDONED)
+            await out.put(_EndOfLevel.ABANDONED)
             await asyncio.gather(*tasks, return_exceptions=True)
             raise
         finally:
@@ -336,16 +336,16 @@ class SummaryTree:
                 if group and self._size([*group, piece]) > room:
                     await merge_group()
                 group.append(piece)
-            if piece is _Signal.ABANDONED:
+            if piece is _EndOfLevel.ABANDONED:
                 await above.put(piece)
             elif merged:
                 await merge_group()
                 self._require_shorter(level)
-                await above.put(_Signal.END)
+                await above.put(_EndOfLevel.END)
             else:
                 await self._finish(level, group, limits, silent)
         except RedraftError:
-            await above.put(_Signal.ABANDONED)
+            await above.put(_EndOfLevel.ABANDONED)
             raise
 
     def _foresee(self, latest: Piece, group: Sequence[Piece], room: int) -> None:
@@ -404,7 +404,7 @@ class SummaryTree:
             )
         if job.writer.says_nothing(written.text):
             first, last = group[0].first_chunk + 1, group[-1].last_chunk + 1
-            job.observe(Noted(f"{place}: chunks {first} to {last} do not help to answer the question"))
+            job.observe(Notice(f"{place}: chunks {first} to {last} do not help to answer the question"))
             return None
         context = [Parent.of_piece(previous, "context", len(before))] if previous and before else []
         read = [Parent("evidence", job.document.id, span) for spans in shown for span in spans]
@@ -464,7 +464,7 @@ class SummaryTree:
             )
 
 
-class TreeOutput(Drafting, total=False):
+class TreeOutput(DraftOutput, total=False):
     """The output of the tree: the id of the text at its top."""
 
     top: str
@@ -487,7 +487,7 @@ async def build_tree(state: TreeState, job: Job) -> Update:
         if best is None:
             raise
         note = f"merging did not make it shorter, so its sentences were chosen from the summaries: {error.message}"
-        job.observe(Noted(f"{note}; {error.hint}"))
+        job.observe(Notice(f"{note}; {error.hint}"))
         return {"top": "", "draft": await job.keep(best.text, SHORTENED, (note,), best.pieces), "pieces": tree.pieces}
     return {"top": await job.keep_text(top.text), "pieces": tree.pieces}
 

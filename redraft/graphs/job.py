@@ -28,9 +28,9 @@ from redraft.domain import (
     Span,
     highest,
 )
-from redraft.errors import CutThought, IncompleteError, NothingSaidError, RedraftError, RunError
+from redraft.errors import CutThought, IncompleteError, NoAnswerError, RedraftError, RunError
 from redraft.evaluators.panel import Panel
-from redraft.events import Noted, Observer, PieceDone
+from redraft.events import Notice, Observer, PieceDone
 from redraft.graphs.plan import LINES_BEFORE, Plan
 from redraft.prompts.summarization import Outline
 from redraft.settings import RefineConfig
@@ -153,7 +153,7 @@ class Job:
         self.observe(PieceDone(level, index, *chunks, piece.words, piece.flaw))
         if written.flaw:
             what = f"level {level}, summary {index + 1}: kept the best of {written.attempts} tries"
-            self.observe(Noted(f"{what} ({written.flaw})"))
+            self.observe(Notice(f"{what} ({written.flaw})"))
         return piece
 
     def is_too_long(self, piece: Piece) -> bool:
@@ -165,7 +165,7 @@ class Job:
         """Record a chunk, or a chapter, that cannot be summarized."""
         await off_loop(self.store.runs.add_gap, self.run.id, Gap(chunk, error.code, error.message))
         what = "chapter" if self.run.settings.by_chapter else "chunk"
-        self.observe(Noted(f"{what} {chunk + 1} of {len(self.chunks)} is left out: {error.message}"))
+        self.observe(Notice(f"{what} {chunk + 1} of {len(self.chunks)} is left out: {error.message}"))
 
     async def close_gap(self, chunk: int) -> None:
         """Delete the gap of a chunk that has been summarized since."""
@@ -181,7 +181,7 @@ class Job:
             hint = "give the model more room with --reasoning-tokens, or turn its thinking off"
         if not gaps:
             hint = "rephrase --query or leave it out; another --model may find more"
-            return NothingSaidError("nothing in the document helps to answer the question", hint=hint)
+            return NoAnswerError("nothing in the document helps to answer the question", hint=hint)
         if self.run.settings.query is None or len(gaps) == count:
             what = "the document" if count == 1 else f"none of the {count} chunks"
             return IncompleteError(f"{what} could {'not ' if count == 1 else ''}be summarized: {reasons}", hint=hint)
@@ -262,7 +262,7 @@ def _made_from(parents: Sequence[Parent | Piece]) -> list[Parent]:
 
 
 @dataclass(frozen=True, slots=True)
-class Partial:
+class PartialSummary:
     """The best text so far, and how many chunks of the document it covers."""
 
     text: str
@@ -271,7 +271,7 @@ class Partial:
     """The pieces that it was made of."""
 
 
-def best_so_far(pieces: Sequence[Piece], words: int) -> Partial | None:
+def best_so_far(pieces: Sequence[Piece], words: int) -> PartialSummary | None:
     """Return the summary of the highest pieces, choosing sentences if they exceed the limit; None without any."""
     cover = highest(pieces)
     if not cover:
@@ -280,4 +280,4 @@ def best_so_far(pieces: Sequence[Piece], words: int) -> Partial | None:
     text = "\n\n".join(texts)
     if count_words(text) > words:
         text = shortened(texts, words)
-    return Partial(text, sum(one.last_chunk - one.first_chunk + 1 for one in cover), cover)
+    return PartialSummary(text, sum(one.last_chunk - one.first_chunk + 1 for one in cover), cover)

@@ -33,7 +33,7 @@ _SEEN = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
+class RevisionPlan:
     """The aim of the next revision: the metrics to raise, and the findings to fix."""
 
     metrics: tuple[str, ...]
@@ -89,7 +89,9 @@ POLICIES: dict[PolicyName, Policy] = {
 }
 
 
-def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims, free: int = 0) -> Aim | None:
+def aim(
+    policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims, free: int = 0
+) -> RevisionPlan | None:
     """Return the findings to fix next, or None without any.
 
     A person's requests come first, together with what is known to be false; then the untried findings of the first
@@ -102,7 +104,7 @@ def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims
     if asked := requests_open(judged, tried):
         wanted = asked if policy.follows else asked[:FINDINGS_AT_ONCE]
         false = [] if policy.follows else _besides(wanted, judged, goals, goals, tried, aims)
-        return Aim(tuple(dict.fromkeys(one.metric for one in (*wanted, *false))), (*wanted, *false))
+        return RevisionPlan(tuple(dict.fromkeys(one.metric for one in (*wanted, *false))), (*wanted, *false))
     missed = unmet(scores, goals)
     met = [metric for metric in goals if metric not in missed]
     while missed:
@@ -111,15 +113,15 @@ def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims
         findings = [finding for of_one in offered for finding in of_one]
         if findings:
             if policy.follows:
-                return Aim(tuple(metrics), tuple(findings))
+                return RevisionPlan(tuple(metrics), tuple(findings))
             false = _besides((), judged, goals, met, tried, aims)[: FINDINGS_AT_ONCE // 2]
             chosen = in_turn(offered)[: FINDINGS_AT_ONCE - len(false)]
-            return Aim(tuple(metrics), (*chosen, *_besides(chosen, judged, goals, met, tried, aims, free)))
+            return RevisionPlan(tuple(metrics), (*chosen, *_besides(chosen, judged, goals, met, tried, aims, free)))
         if policy.follows:
             return None
         missed = [metric for metric in missed if metric not in metrics]
     wrong = [] if policy.follows or unmet(scores, goals) else _contradicted(judged, goals, tried, aims)
-    return Aim(tuple(dict.fromkeys(one.metric for one in wrong)), tuple(wrong)) if wrong else None
+    return RevisionPlan(tuple(dict.fromkeys(one.metric for one in wrong)), tuple(wrong)) if wrong else None
 
 
 def _contradicted(judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims) -> list[Finding]:
@@ -281,7 +283,7 @@ def reason_to_stop(
     *,
     rounds_left: int,
     refused_in_a_row: int,
-    next_aim: Aim | None,
+    next_aim: RevisionPlan | None,
     unsure: Sequence[str] = (),
 ) -> str | None:
     """Return why the refinement ends here; None when it goes on."""
@@ -300,14 +302,14 @@ def reason_to_stop(
     return None
 
 
-class DraftStanding(TypedDict):
+class DraftStatus(TypedDict):
     """The scores of a draft, and whether they meet its goals."""
 
     scores: dict[str, float | None]
     standings: dict[str, str]
 
 
-def draft_standing(judged: Mapping[str, Evaluation], settings: RefineConfig) -> DraftStanding:
+def draft_status(judged: Mapping[str, Evaluation], settings: RefineConfig) -> DraftStatus:
     """Return the scores of a draft, and whether they meet its goals."""
     goals: dict[str, str] = {
         name: standing(judged.get(name), least, settings.judged_share) for name, least in settings.goals.items()

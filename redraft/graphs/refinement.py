@@ -10,7 +10,7 @@ from langgraph.graph import StateGraph
 from langgraph.types import interrupt
 
 from redraft.agents.arbiter import Arbiter, RulingRequest
-from redraft.agents.decider import Decider, DecisionInput
+from redraft.agents.decider import Decider, DecisionContext
 from redraft.agents.evidence import EvidenceReader
 from redraft.agents.reviser import INSTRUCTION, RevisionRequest
 from redraft.agents.structured_writer import tolerated
@@ -30,7 +30,7 @@ from redraft.domain import (
     Span,
 )
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.events import Noted, RoundSettled, StageStarted
+from redraft.events import Notice, RoundSettled, StageStarted
 from redraft.graphs.evaluation import compare
 from redraft.graphs.job import Job
 from redraft.graphs.policy import (
@@ -38,11 +38,11 @@ from redraft.graphs.policy import (
     FINDINGS_AT_ONCE,
     POLICIES,
     AcceptanceDecision,
-    Aim,
     Policy,
+    RevisionPlan,
     acceptance,
     aim,
-    draft_standing,
+    draft_status,
     findings_in,
     in_turn,
     lacking,
@@ -145,10 +145,10 @@ async def ruled_on(
     await off_loop(job.store.rulings.keep, rulings)
     if overruled := [one for one in rulings if one.overruled]:
         of = f"{len(overruled)} of {len(ruling_requests)} finding{'s' * (len(ruling_requests) != 1)}"
-        job.observe(Noted(f"{label}: {of} withdrawn, since the document says so"))
+        job.observe(Notice(f"{label}: {of} withdrawn, since the document says so"))
     best = state["best"]
     changed = [await job.judges.apply_rulings(draft) for draft in dict.fromkeys((best, state["first"]))]
-    return {**draft_standing(await job.judged(best), job.refinement)} if any(changed) else {}
+    return {**draft_status(await job.judged(best), job.refinement)} if any(changed) else {}
 
 
 NO_DOCUMENT = (
@@ -162,7 +162,7 @@ _NO_ROOM = "the reviser had no room for"
 async def settle(state: State, job: Job) -> Update:
     """Accept the latest draft as the best, or reject it and stay with the best."""
     number, draft, settings = state["round"], state["draft"], job.refinement
-    its = draft_standing(await job.judged(draft), settings)
+    its = draft_status(await job.judged(draft), settings)
     if number == 0:
         job.observe(RoundSettled(0, draft, accepted=True, reason="the first draft", **its))
         return {"best": draft, "accepted": True, "reason": "the first draft", **its}
@@ -181,7 +181,7 @@ async def settle(state: State, job: Job) -> Update:
         return {**settled, **its, "best": draft, "tried": [], "refused": 0}
     settled["refused"] = state["refused"] + 1
     if otherwise != best:
-        return {**settled, **draft_standing(await job.judged(otherwise), settings), "best": otherwise, "tried": []}
+        return {**settled, **draft_status(await job.judged(otherwise), settings), "best": otherwise, "tried": []}
     tried = state["to_fix"]
     if REVIEW in state["aims"]:
         # What was to be corrected beside a person's requests gets a revision of its own.
@@ -243,7 +243,7 @@ async def decide(state: State, job: Job) -> Update:
     chosen = aim(policy, judged, settings.goals, gone, job.judges.aims, free)
     is_generic = settings.told == "generic" and (chosen is None or REVIEW not in chosen.metrics)
     if is_generic:
-        chosen = Aim(tuple(missed), ()) if (missed := unmet(scores_of(judged), settings.goals)) else None
+        chosen = RevisionPlan(tuple(missed), ()) if (missed := unmet(scores_of(judged), settings.goals)) else None
     stop = reason_to_stop(
         policy,
         scores_of(judged),
@@ -255,7 +255,7 @@ async def decide(state: State, job: Job) -> Update:
     )
     if chosen is None or stop:
         if chosen is not None and REVIEW in chosen.metrics:
-            job.observe(Noted("no rounds are left for all requests (use a higher --rounds)"))
+            job.observe(Notice("no rounds are left for all requests (use a higher --rounds)"))
         end = await _ending(state, job)
         # A shortened draft may have new findings.
         reason = {"stop": stop or "nothing_to_fix"} if end["next"] == "finish" else {}
@@ -269,7 +269,9 @@ async def decide(state: State, job: Job) -> Update:
     return {**new, **_aimed(chosen.metrics, chosen.findings)}
 
 
-async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Evaluation], otherwise: Aim) -> Update:
+async def _led(
+    state: State, job: Job, decider: Decider, judged: Mapping[str, Evaluation], otherwise: RevisionPlan
+) -> Update:
     """Return a model's decision; the policy's choice `otherwise`, if that is invalid."""
     goals, number = job.refinement.goals, state["round"]
     found = await decider.decide(await _decision_input(state, job, judged), f"decision before revision {number + 1}")
@@ -282,14 +284,14 @@ async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Ev
         return {"stop": "decided", **await _ending(state, job), "why": found.why}
     if not found.findings:
         why = f"{found.why}; using weakest-first instead"
-        job.observe(Noted(f"revision {number + 1}: {why}"))
+        job.observe(Notice(f"revision {number + 1}: {why}"))
         return {**_aimed(otherwise.metrics, otherwise.findings), "why": why}
     metrics = dict.fromkeys(one.metric for one in found.findings)
     aims = [metric for metric in metrics if metric in goals] or list(metrics)
     return {**_aimed(aims, found.findings), "why": found.why, "instruction": found.instruction}
 
 
-async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluation]) -> DecisionInput:
+async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluation]) -> DecisionContext:
     """Return the decider's input: metrics that miss their goals first, without findings tried in vain."""
     goals, gone = job.refinement.goals, {*state["tried"], *state["dropped"]}
     known = metric_scores(scores_of(judged))
@@ -307,7 +309,7 @@ async def _decision_input(state: State, job: Job, judged: Mapping[str, Evaluatio
     left = job.refinement.rounds - state["round"]
     open_goals = unsure(judged, goals, job.refinement.judged_share)
     most = job.plan.words
-    return DecisionInput(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, most, open_goals)
+    return DecisionContext(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, most, open_goals)
 
 
 def _aimed(metrics: Sequence[str], findings: Sequence[Finding]) -> Update:
@@ -364,11 +366,11 @@ async def revise(state: State, job: Job) -> Update:
     text, note, unread, read, said = await _revision(base, state, job, number)
     made = REVISION_OF if text or state.get("shortening") else NO_REVISION_OF
     if note:
-        job.observe(Noted(f"revision {number} could not be used: {note}"))
+        job.observe(Notice(f"revision {number} could not be used: {note}"))
         text, read = base.text, ()
         if state.get("shortening"):
             text, note = shortened([base.text], job.plan.words), "sentences were left out to keep to the word limit"
-            job.observe(Noted(note))
+            job.observe(Notice(note))
     # What the reviser had no room to read has not been tried.
     findings = state["to_fix"][: len(state["to_fix"]) - unread]
     left = f"{_NO_ROOM} {unread} of {len(state['to_fix'])} findings" if unread else ""
@@ -416,10 +418,10 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revisi
         request = replace(request, findings=(*chosen, *instruction), keep=keep, missing=tuple(missing))
     brief = await reviser.brief(request)
     if number == 1 and request.findings and brief.given.document is None:
-        job.observe(Noted(NO_DOCUMENT))
+        job.observe(Notice(NO_DOCUMENT))
     unread = max(0, len(state["to_fix"]) - len(brief.given.points))
     if unread:
-        job.observe(Noted(f"revision {number} has no room for {unread} of {len(state['to_fix'])} findings"))
+        job.observe(Notice(f"revision {number} has no room for {unread} of {len(state['to_fix'])} findings"))
     try:
         revised = await reviser.revise(request, brief.given, f"revision {number}")
     except (ReplyError, RejectedRequest) as error:

@@ -123,7 +123,7 @@ class Task(Options, total=False):
     metrics: list[str]
 
 
-class Drafting(TypedDict, total=False):
+class DraftOutput(TypedDict, total=False):
     """The output of a drafting strategy."""
 
     draft: str
@@ -132,7 +132,7 @@ class Drafting(TypedDict, total=False):
     """How many partial summaries there are, by level."""
 
 
-class RunProgress(Drafting, total=False):
+class RunProgress(DraftOutput, total=False):
     """How far a run is."""
 
     run: str

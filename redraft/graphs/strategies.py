@@ -18,7 +18,7 @@ from redraft.events import StageStarted
 from redraft.graphs.hierarchical import hierarchical_graph
 from redraft.graphs.job import Job
 from redraft.graphs.plan import OVERFLOW, Plan, Planner, running_target
-from redraft.graphs.state import Drafting, NamedStrategy, SessionProtocol, State, Update, node
+from redraft.graphs.state import DraftOutput, NamedStrategy, SessionProtocol, State, Update, node
 from redraft.prompts import summarization
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
@@ -45,15 +45,15 @@ async def summarize(state: State, job: Job) -> Update:
     return {"draft": draft, "pieces": {"0": 1}}
 
 
-def direct_graph(session: SessionProtocol | None = None) -> StateGraph[State, Any, State, Drafting]:
+def direct_graph(session: SessionProtocol | None = None) -> StateGraph[State, Any, State, DraftOutput]:
     """Return the uncompiled graph; its nodes work on a run that has begun."""
-    graph = StateGraph(State, output_schema=Drafting)
+    graph = StateGraph(State, output_schema=DraftOutput)
     graph.add_node("summarize", node(summarize, session))
     graph.add_edge(START, "summarize")
     return graph
 
 
-class RunningSummary(Drafting, total=False):
+class RunningSummary(DraftOutput, total=False):
     """The output of incremental drafting: the id of the running summary, and the progress."""
 
     read: int
@@ -158,9 +158,9 @@ async def answer(state: State, job: Job) -> Update:
     return {"draft": draft}
 
 
-def answer_graph(session: SessionProtocol | None = None) -> StateGraph[State, Any, State, Drafting]:
+def answer_graph(session: SessionProtocol | None = None) -> StateGraph[State, Any, State, DraftOutput]:
     """Return the uncompiled graph; its node works on a run that has begun."""
-    graph = StateGraph(State, output_schema=Drafting)
+    graph = StateGraph(State, output_schema=DraftOutput)
     graph.add_node("answer", node(answer, session))
     graph.add_edge(START, "answer")
     return graph

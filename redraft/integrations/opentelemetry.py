@@ -32,9 +32,9 @@ from redraft.events import (
     CallFailed,
     CallStarted,
     Event,
+    MetricScored,
     RunDone,
     RunStarted,
-    Scored,
     StageStarted,
     happens_in,
     streamed,
@@ -102,7 +102,7 @@ class SpanObserver:
                 self._answered(event)
             case CallFailed():
                 self._failed(event)
-            case Scored() if run is not None:
+            case MetricScored() if run is not None:
                 run.innermost.add_event("gen_ai.evaluation.result", _evaluation(event))
 
     def close(self) -> None:
@@ -206,7 +206,7 @@ def _known(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _evaluation(event: Scored) -> dict[str, Any]:
+def _evaluation(event: MetricScored) -> dict[str, Any]:
     """Return the attributes of a score. Reasons are left out, since they may quote texts."""
     return _known(
         {

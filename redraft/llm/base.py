@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from redraft.domain import Usage
 from redraft.errors import ModelError
-from redraft.prompts.contract import Given_, Prompt, Value_
+from redraft.prompts.contract import InputT, Prompt, ValueT
 
 # How much of a rejected reply is sent back.
 _HEAD, _TAIL = 6_000, 2_000
@@ -54,11 +54,11 @@ class Complaint:
 
 
 @dataclass(frozen=True, slots=True)
-class Request(Generic[Given_, Value_]):
+class Request(Generic[InputT, ValueT]):
     """One question to a model; `label` names the place in the run, for the ledger and for errors."""
 
-    prompt: Prompt[Given_, Value_]
-    given: Given_
+    prompt: Prompt[InputT, ValueT]
+    given: InputT
     sampling: Sampling = Sampling()
     label: str = ""
     complaint: Complaint | None = None
@@ -71,10 +71,10 @@ class Request(Generic[Given_, Value_]):
 
 
 @dataclass(frozen=True, slots=True)
-class Reply(Generic[Value_]):
+class Reply(Generic[ValueT]):
     """A model's answer: the typed value, and the text it was read from."""
 
-    value: Value_
+    value: ValueT
     text: str
     usage: Usage
     finish_reason: str = "stop"
@@ -106,7 +106,7 @@ class Model(Protocol):
         """Return the most completion tokens that a reply may be billed for, reasoning included."""
         ...
 
-    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Answer a request."""
         ...
 
@@ -121,7 +121,7 @@ class Withdrawable(Protocol):
 
 
 @runtime_checkable
-class OwnRequests(Protocol):
+class CustomRequests(Protocol):
     """A model that is sent something else than the prompt's text."""
 
     def sent(self, request: Request[Any, Any]) -> str:
@@ -143,7 +143,7 @@ class ReasoningModel(Protocol):
         ...
 
 
-class LateModel:
+class LazyModel:
     """A `Model` that is opened when it is first asked."""
 
     def __init__(self, identity: str, opening: Callable[[], Model]) -> None:
@@ -162,7 +162,7 @@ class LateModel:
     def most_tokens(self, sampling: Sampling) -> int:
         return self._model().most_tokens(sampling)
 
-    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         return await self._model().ask(request)
 
     def _model(self) -> Model:
@@ -194,7 +194,7 @@ class FunctionModel:
         """Return the limit of a reply."""
         return sampling.max_tokens or 0
 
-    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Record the request, and answer it."""
         self.asked.append(request)
         line = self._function(request)
@@ -205,7 +205,7 @@ class FunctionModel:
         if not isinstance(line, request.prompt.returns):
             raise ScriptError(f"a reply of the wrong type for the prompt {request.prompt.name}: {line!r}")
         text = line.model_dump_json() if isinstance(line, BaseModel) else str(line)
-        return Reply(cast("Value_", line), text, Usage(0, len(text.split())))
+        return Reply(cast("ValueT", line), text, Usage(0, len(text.split())))
 
 
 class ScriptedModel(FunctionModel):

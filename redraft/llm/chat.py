@@ -33,10 +33,10 @@ from redraft.llm.base import BROKEN_OFF, Model, Reply, Request, Sampling
 from redraft.llm.envelope import answered_by, as_reply, finish_of, oddities, text_of, usage_of
 from redraft.llm.failures import status_of, translate
 from redraft.llm.log_probabilities import ALTERNATIVES, tokens_of, with_odds
-from redraft.llm.reasoning_budget import ThinkingRoom, refuses_sampling, thought_tokens, usual_room
+from redraft.llm.reasoning_budget import ReasoningBudget, refuses_sampling, thought_tokens, usual_room
 from redraft.llm.reply_reader import NoValueError, declines, is_exact, read_value, whole_entries, without_thoughts
-from redraft.llm.structured_output import Mode, Modes, modes_for
-from redraft.prompts.contract import Given_, Value_
+from redraft.llm.structured_output import Mode, OutputModes, modes_for
+from redraft.prompts.contract import InputT, ValueT
 from redraft.text.reply_cleanup import ends_in_loop
 from redraft.text.sanitizer import clean, one_line
 
@@ -178,12 +178,12 @@ class ChatModel:
         self._traits = traits = traits_of(chat)
         self.identity = identity or traits.identity
         self._chat = chat
-        self._modes = Modes(modes or modes_for(None, speaks_openai=traits.speaks_openai))
+        self._modes = OutputModes(modes or modes_for(None, speaks_openai=traits.speaks_openai))
         self._probing = asyncio.Lock()
         self._no_way: str | None = None
         """Why every structured-output mode was refused."""
         told = traits.thinking if reasoning_reserve is None else reasoning_reserve
-        self._thinking = ThinkingRoom(usual_room(traits.name), told)
+        self._thinking = ReasoningBudget(usual_room(traits.name), told)
         draws = not refuses_sampling(traits.name) if takes_temperature is None else takes_temperature
         # OpenAI compiles a grammar for each new schema, and lets the request wait for it.
         limits, speaks = traits.speaks_openai and not is_openais(traits.address or ""), traits.speaks_openai
@@ -210,7 +210,7 @@ class ChatModel:
         limit = sampling.max_tokens if self._traits.limit else None
         return (limit or _UNLIMITED) + self._thinking.tokens
 
-    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Make one attempt."""
         self._modes.begin_with(request.mode)
         if self._ahead and not self._modes.settled and request.prompt.returns is not str:
@@ -223,7 +223,7 @@ class ChatModel:
                     return await self._attempt(request)
         return await self._attempt(request)
 
-    async def _attempt(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+    async def _attempt(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         structured = request.prompt.returns is not str
         which = request.prompt.returns.__name__, (request.text, request.sampling)
         mode = self._modes.mode(*which) if structured else None
@@ -255,8 +255,8 @@ class ChatModel:
         return self._accepted(request, message_without(as_reply(message), self._traits.secrets), mode, room)
 
     def _accepted(
-        self, request: Request[Given_, Value_], message: AIMessage, mode: Mode | None, room: int
-    ) -> Reply[Value_]:
+        self, request: Request[InputT, ValueT], message: AIMessage, mode: Mode | None, room: int
+    ) -> Reply[ValueT]:
         """Return the reply in a message, and learn from it whether the mode works."""
         try:
             odd, answering = oddities(message, self._traits.name), one_line(answered_by(message), _LONGEST_NAME)
@@ -284,7 +284,7 @@ class ChatModel:
         it = self._traits
         return translate(error, used, it.secrets, speaks_openai=it.speaks_openai, address=it.address or "")
 
-    def _reply_in(self, request: Request[Given_, Value_], message: AIMessage, room: int) -> Reply[Value_]:
+    def _reply_in(self, request: Request[InputT, ValueT], message: AIMessage, room: int) -> Reply[ValueT]:
         """Return the reply in a message; raise if reasoning left no room for it."""
         text, usage, finish = clean(text_of(message)), usage_of(message), finish_of(message)
         thought = thought_tokens(message, text, usage)
@@ -345,7 +345,7 @@ class ChatModel:
             failure.hint = _NO_WAY
         return failure
 
-    def _messages(self, request: Request[Given_, Value_], mode: Mode | None) -> list[BaseMessage]:
+    def _messages(self, request: Request[InputT, ValueT], mode: Mode | None) -> list[BaseMessage]:
         if not request.text:
             raise ModelError(
                 f"the prompt {request.prompt.name} was not filled in",
@@ -394,7 +394,7 @@ def _with_tool(chat: BaseChatModel, tool: dict[str, Any]) -> Runnable[Any, BaseM
     return cast("Runnable[Any, BaseMessage]", bound)
 
 
-def _read(request: Request[Given_, Value_], message: AIMessage, text: str, usage: Usage, finish: str) -> Reply[Value_]:
+def _read(request: Request[InputT, ValueT], message: AIMessage, text: str, usage: Usage, finish: str) -> Reply[ValueT]:
     """Return the typed reply in a message."""
     refusal = message.additional_kwargs.get("refusal")
     received: dict[str, Any] = {"text": text, "usage": usage, "finish_reason": finish, "place": request.label}
@@ -407,19 +407,19 @@ def _read(request: Request[Given_, Value_], message: AIMessage, text: str, usage
         if declines(words):
             raise RefusedReply(f"the model declined: {words}", **received)
         if words:
-            return Reply(cast("Value_", words), words, usage, finish)
+            return Reply(cast("ValueT", words), words, usage, finish)
         # A refusal is no reply: it must neither be cached nor become a summary.
         raise EmptyReply("the reply is empty", **received)
     try:
         value = read_value(text, shape, request.given)
         if request.sampling.probabilities:
             value = with_odds(value, request.given, text, tokens_of(message.response_metadata.get(LOGPROBS)))
-        return Reply(cast("Value_", value), text, usage, finish)
+        return Reply(cast("ValueT", value), text, usage, finish)
     except NoValueError as error:
         unread = error
     if finish == "length":
         if (begun := whole_entries(text, shape, request.given)) is not None:
-            return Reply(cast("Value_", begun), text, usage, BROKEN_OFF)
+            return Reply(cast("ValueT", begun), text, usage, BROKEN_OFF)
         cut = CutReply("the reply was cut off at the token limit", text=text, usage=usage, place=request.label)
         cut.loops = ends_in_loop(text)
         raise cut

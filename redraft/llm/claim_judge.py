@@ -8,26 +8,26 @@ from typing import Any, ClassVar, Literal, NamedTuple, cast
 from redraft.domain import Usage
 from redraft.errors import ProviderError
 from redraft.llm.base import Reply, Request, Sampling
-from redraft.prompts.coherence import FIND_CONFUSION, NO_CONFUSION, Confusion, ConfusionGiven, Confusions, Mark
-from redraft.prompts.contract import UNSURE, Given_, ReplyModel, Value_
+from redraft.prompts.coherence import FIND_CONFUSION, NO_CONFUSION, Confusion, ConfusionInput, Confusions, Mark
+from redraft.prompts.contract import UNSURE, InputT, ReplyModel, ValueT
 from redraft.prompts.factual import (
     ALIGN_FACTS,
     VERIFY_SENTENCES,
-    AlignGiven,
+    AlignInput,
     Alignment,
     Alignments,
     Category,
     Verification,
     Verifications,
-    VerifyGiven,
+    VerifyInput,
 )
 from redraft.prompts.qa import (
     ANSWER_FROM_DOCUMENT,
     ASK_SUMMARY,
     COMPARE_ANSWERS,
-    AnswerFromDocumentGiven,
-    AskSummaryGiven,
-    CompareGiven,
+    AnswerFromDocumentInput,
+    AskSummaryInput,
+    CompareInput,
     Comparison,
     Comparisons,
     DocumentAnswer,
@@ -107,12 +107,12 @@ class ClaimJudge:
         """Return 0: the reply is not text."""
         return 0
 
-    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Judge all claims of a request."""
         asked = self.claims_of(request)
         found, usage, by = await self.answers(asked) if asked.claims else ({}, Usage(), "")
         value = asked.read(found)
-        return Reply(cast("Value_", value), value.model_dump_json(), usage, answered_by=by)
+        return Reply(cast("ValueT", value), value.model_dump_json(), usage, answered_by=by)
 
     async def answers(self, asked: ClaimSet) -> tuple[Mapping[int, ClaimAnswer], Usage, str]:
         """Return the answers about claims that it can judge, the usage, and the model that answered."""
@@ -137,7 +137,7 @@ def likeliest(odds: Mapping[str, float], fine: str) -> str:
     return fine if odds[fine] >= 1 / 2 else max(others, key=lambda name: others[name])
 
 
-def claims_asked(given: AskSummaryGiven) -> SummaryQuestions:
+def claims_asked(given: AskSummaryInput) -> SummaryQuestions:
     """Return one question per sentence: whether it is true."""
     return SummaryQuestions(
         sentences=[
@@ -172,11 +172,11 @@ def nearest_sentence(claim: str, texts: Sequence[str]) -> str:
     return max(found, key=lambda one: len(said & set(words(one))), default="")
 
 
-def _ask(given: AskSummaryGiven, _: str) -> ClaimSet:
+def _ask(given: AskSummaryInput, _: str) -> ClaimSet:
     return ClaimSet("support", (), {}, lambda _: claims_asked(given))
 
 
-def _compare(given: CompareGiven, name: str) -> ClaimSet:
+def _compare(given: CompareInput, name: str) -> ClaimSet:
     """Compare answers about claims: what the document denies contradicts the summary. Other pairs are left out."""
     found = [
         Comparison(id=one.id, reason=f"by the {name}", verdict="contradicts" if contradicted else "agrees")
@@ -188,7 +188,7 @@ def _compare(given: CompareGiven, name: str) -> ClaimSet:
     return ClaimSet("support", (), {}, lambda _: Comparisons(comparisons=found))
 
 
-def _answer(given: AnswerFromDocumentGiven, _: str) -> ClaimSet:
+def _answer(given: AnswerFromDocumentInput, _: str) -> ClaimSet:
     """Ask whether claims hold; other questions are left open."""
     claims = {one.id: claim for one in given.questions if (claim := claim_in(one.question))}
 
@@ -211,7 +211,7 @@ def _answer(given: AnswerFromDocumentGiven, _: str) -> ClaimSet:
     )
 
 
-def _verify(given: VerifyGiven, name: str) -> ClaimSet:
+def _verify(given: VerifyInput, name: str) -> ClaimSet:
     def verified(number: int, sentence: str, found: ClaimAnswer | None) -> Verification:
         if found is None:
             return Verification(id=number, quote="", reason=f"The {name} gave no answer.", category=UNSURE)
@@ -233,7 +233,7 @@ def _verify(given: VerifyGiven, name: str) -> ClaimSet:
     )
 
 
-def _align(given: AlignGiven, _: str) -> ClaimSet:
+def _align(given: AlignInput, _: str) -> ClaimSet:
     ids = [one.id for one in given.sentences]
     told = [one.sentence for one in given.sentences]
 
@@ -259,7 +259,7 @@ def _align(given: AlignGiven, _: str) -> ClaimSet:
     )
 
 
-def _confusion(given: ConfusionGiven, _: str) -> ClaimSet:
+def _confusion(given: ConfusionInput, _: str) -> ClaimSet:
     def confusion(number: int, found: ClaimAnswer | None) -> Confusion:
         if found is None:
             return Confusion(id=number, questions=[], types=[UNSURE])

@@ -31,12 +31,12 @@ def limit_response(client: httpx2.AsyncClient) -> None:
         )
         # It is unpacked here, piece by piece, so that the unpacked size is counted.
         response.headers.pop("content-encoding", None)
-        response.stream = _Bounded(whole)
+        response.stream = _LimitedStream(whole)
 
     client.event_hooks = {**client.event_hooks, "response": [*client.event_hooks["response"], limit]}
 
 
-class _Bounded(httpx2.AsyncByteStream):
+class _LimitedStream(httpx2.AsyncByteStream):
     """An unpacked response stream with a size limit."""
 
     def __init__(self, response: httpx2.Response) -> None:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from redraft.prompts.contract import Weighed
-from redraft.prompts.tags import NOBODY, Names, Tags
+from redraft.prompts.contract import VerdictLabels
+from redraft.prompts.tags import NO_ITEM, ItemRef, Tags
 
 ALTERNATIVES = 5
 """How many tokens are asked for at each place; no provider allows fewer."""
@@ -22,10 +22,10 @@ _DIGITS = 6
 _DECODER = json.JSONDecoder()
 _BETWEEN = re.compile(r"[\s,:]*")
 
-Value_ = TypeVar("Value_")
+ValueT = TypeVar("ValueT")
 
 
-class WeighedField(NamedTuple):
+class VerdictField(NamedTuple):
     """The list of a reply whose entries have a verdict with probabilities, the field of the verdict, and its labels."""
 
     entries: str
@@ -49,7 +49,7 @@ class _TokenPlace(NamedTuple):
     begin: int
 
 
-def weighed_field(shape: object) -> WeighedField | None:
+def verdict_field(shape: object) -> VerdictField | None:
     """Return the verdict of a reply's entries that has probabilities; None where there is none."""
     if not isinstance(shape, type) or not issubclass(shape, BaseModel):
         return None
@@ -57,11 +57,11 @@ def weighed_field(shape: object) -> WeighedField | None:
         entry = next((one for one in getattr(field.annotation, "__args__", ())), None)
         if not isinstance(entry, type) or not issubclass(entry, BaseModel) or "id" not in entry.model_fields:
             continue
-        names = next((one for one in entry.model_fields["id"].metadata if isinstance(one, Names)), None)
+        names = next((one for one in entry.model_fields["id"].metadata if isinstance(one, ItemRef)), None)
         for name, told in entry.model_fields.items():
             for mark in told.metadata:
-                if isinstance(mark, Weighed) and names is not None:
-                    return WeighedField(entries, name, mark.labels, names.field)
+                if isinstance(mark, VerdictLabels) and names is not None:
+                    return VerdictField(entries, name, mark.labels, names.field)
     return None
 
 
@@ -85,10 +85,10 @@ def _bytes(one: Mapping[str, Any]) -> bytes:
     return bytes(one["bytes"]) if one.get("bytes") else one["token"].encode("utf-8", "replace")
 
 
-def with_odds(value: Value_, given: BaseModel, text: str, tokens: Sequence[ReplyToken]) -> Value_:
+def with_odds(value: ValueT, given: BaseModel, text: str, tokens: Sequence[ReplyToken]) -> ValueT:
     """Return a reply whose entries have the probabilities of their verdicts, as far as the tokens of its text tell
     them. An entry whose verdict is not found exactly where the JSON has it gets none."""
-    weighed = weighed_field(type(value))
+    weighed = verdict_field(type(value))
     begin = b"".join(one.text for one in tokens).rfind(text.encode("utf-8", "replace")) if text else -1
     if weighed is None or begin < 0 or not isinstance(value, BaseModel):
         return value
@@ -103,7 +103,7 @@ def with_odds(value: Value_, given: BaseModel, text: str, tokens: Sequence[Reply
     return value.model_copy(update={weighed.entries: entries})
 
 
-def _places(text: str, weighed: WeighedField, tags: Tags) -> dict[int, _TokenPlace]:
+def _places(text: str, weighed: VerdictField, tags: Tags) -> dict[int, _TokenPlace]:
     """Return the verdict on each item where the text has it, without items that are named twice; none where the text
     holds several objects, or is not strict JSON."""
     begin = text.find("{")
@@ -113,8 +113,8 @@ def _places(text: str, weighed: WeighedField, tags: Tags) -> dict[int, _TokenPla
         return {}
     if begin < 0 or "{" in text[end:]:
         return {}
-    found: dict[int, _TokenPlace] = {NOBODY: _TokenPlace("", 0)}
-    twice: set[int] = {NOBODY}
+    found: dict[int, _TokenPlace] = {NO_ITEM: _TokenPlace("", 0)}
+    twice: set[int] = {NO_ITEM}
     for entry in [at for name, _, at in _parts(text, begin) if name == weighed.entries]:
         for _, value, at in _parts(text, entry):
             fields = {

@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 from redraft.domain import Usage
-from redraft.llm.base import LateModel, Model
+from redraft.llm.base import LazyModel, Model
 from redraft.llm.claim_judge import ABSENT, CONTRADICTED, SUPPORTED, ClaimAnswer, ClaimJudge, ClaimSet
 from redraft.text.sentences import sentences
 from redraft.text.units import words
@@ -212,7 +212,7 @@ def open_entailment(name_or_path: str) -> Model:
     """Return the judge of this name, loaded when first asked. Raises `UsageError` for an invalid name."""
     check_name(name_or_path, WHAT)
     identity = _identity(name_or_path)
-    return LateModel(identity, lambda: EntailmentModel(load_entailment(name_or_path), identity))
+    return LazyModel(identity, lambda: EntailmentModel(load_entailment(name_or_path), identity))
 
 
 def _identity(name_or_path: str) -> str:

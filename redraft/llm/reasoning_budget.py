@@ -57,7 +57,7 @@ def _last_part(name: str) -> str:
     return name.casefold().rpartition("/")[2]
 
 
-class ThinkingRoom:
+class ReasoningBudget:
     """The room for one model's reasoning in each call; a `given` room is fixed, otherwise it grows with the need."""
 
     def __init__(self, start: int, given: int | None) -> None:

@@ -28,17 +28,17 @@ from redraft.errors import (
     TimedOut,
     UnreadableReply,
 )
-from redraft.events import CallAnswered, CallFailed, CallStarted, Noted, Observer, unobserved
+from redraft.events import CallAnswered, CallFailed, CallStarted, Notice, Observer, unobserved
 from redraft.llm import structured_output
 from redraft.llm.addresses import environment_keys, redacted
-from redraft.llm.base import ATTEMPT, Complaint, Model, OwnRequests, ReasoningModel, Reply, Request, Sampling
+from redraft.llm.base import ATTEMPT, Complaint, CustomRequests, Model, ReasoningModel, Reply, Request, Sampling
 from redraft.llm.budget import FREE, Budget
 from redraft.llm.envelope import plausible_usage
 from redraft.llm.rate_limiter import Limiter, RetryPolicy, TimeoutHistory
 from redraft.llm.structured_output import bytes_beside, bytes_of, most_tokens_of
 from redraft.prompts.book import PromptBook
-from redraft.prompts.contract import Given_, Value_
-from redraft.prompts.tags import Tags, Wire
+from redraft.prompts.contract import InputT, ValueT
+from redraft.prompts.tags import TagContext, Tags
 from redraft.settings import Price
 from redraft.store.batches import attempt_of
 from redraft.store.calls import GATHERED, OK, SENT, Call, Message, ModelCapabilities
@@ -102,14 +102,14 @@ def text_of(request: Request[Any, Any], reply: Reply[Any]) -> str:
     the same request."""
     if not isinstance(reply.value, BaseModel):
         return reply.text
-    return reply.value.model_dump_json(by_alias=True, round_trip=True, context=Wire(Tags(request.given)))
+    return reply.value.model_dump_json(by_alias=True, round_trip=True, context=TagContext(Tags(request.given)))
 
 
-def value_in(request: Request[Any, Value_], text: str) -> Value_:
+def value_in(request: Request[Any, ValueT], text: str) -> ValueT:
     """Return the value of a stored reply."""
     shape = request.prompt.returns
-    wire = Wire(Tags(request.given))
-    return cast("Value_", shape.model_validate_json(text, context=wire) if issubclass(shape, BaseModel) else text)
+    wire = TagContext(Tags(request.given))
+    return cast("ValueT", shape.model_validate_json(text, context=wire) if issubclass(shape, BaseModel) else text)
 
 
 class RecordedModel:
@@ -164,11 +164,11 @@ class RecordedModel:
         """Record the reply to a request as refused, and remove it from the cache."""
         await off_loop(self._store.calls.withdraw, self._key(self._filled(request)), reason)
 
-    def _filled(self, request: Request[Given_, Value_]) -> Request[Given_, Value_]:
+    def _filled(self, request: Request[InputT, ValueT]) -> Request[InputT, ValueT]:
         """Return the request as it is sent and keyed."""
         return replace(request, text=self._book.render(request.prompt, request.given), sampling=self._drawn(request))
 
-    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Return the cached reply, or the model's, which is stored first."""
         request = self._filled(request)
         key = self._key(request)
@@ -194,7 +194,7 @@ class RecordedModel:
     def _key(self, request: Request[Any, Any]) -> str:
         return request_key(request, self.identity, self._language)
 
-    async def _cached(self, request: Request[Given_, Value_], key: str) -> Reply[Value_] | None:
+    async def _cached(self, request: Request[InputT, ValueT], key: str) -> Reply[ValueT] | None:
         answer = await off_loop(self._store.calls.find, key, self._run)
         if answer is None:
             return None
@@ -208,7 +208,7 @@ class RecordedModel:
             repaired=answer.repaired,
         )
 
-    async def _asked(self, request: Request[Given_, Value_], key: str, size: int) -> Reply[Value_]:
+    async def _asked(self, request: Request[InputT, ValueT], key: str, size: int) -> Reply[ValueT]:
         """Ask until there is an answer or no further attempt can help; an unreadable reply is repaired once, and once
         more in another mode."""
         request = replace(request, mode=(await self._known_capabilities()).mode)
@@ -254,7 +254,7 @@ class RecordedModel:
         if isinstance(self._inner, ReasoningModel) and self._inner.thought > thought_before:
             await off_loop(self._store.capabilities.learn_reasoning, self.identity, self._inner.thought)
 
-    async def _answered_elsewhere(self, request: Request[Given_, Value_], key: str) -> Reply[Value_] | None:
+    async def _answered_elsewhere(self, request: Request[InputT, ValueT], key: str) -> Reply[ValueT] | None:
         """Return another process's answer to the same request; None if it got none."""
         while await off_loop(self._store.reservations.is_sent_elsewhere, key, self._run):  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_AGAIN)
@@ -279,7 +279,7 @@ class RecordedModel:
                 sent = time.monotonic()
                 yield _PendingCall(began, sent, size, reservation, replace(call, waited=sent - since), most_out)
 
-    async def _attempt(self, request: Request[Given_, Value_], pending: _PendingCall) -> Reply[Value_]:
+    async def _attempt(self, request: Request[InputT, ValueT], pending: _PendingCall) -> Reply[ValueT]:
         tokens = max(1, pending.size // _BYTES_A_TOKEN_AS_A_RULE)
         self._observer(
             CallStarted(
@@ -326,7 +326,7 @@ class RecordedModel:
         for one in odd:
             if one not in self._odd:
                 self._odd.add(one)
-                self._observer(Noted(f"{self.identity}: {one}", everywhere=True))
+                self._observer(Notice(f"{self.identity}: {one}", everywhere=True))
 
     def _answered(self) -> None:
         """Record that the model answers."""
@@ -368,7 +368,7 @@ class RecordedModel:
     def _blank(self, request: Request[Any, Any], key: str, attempt: int, most: Usage) -> Call:
         """Return an attempt with its maximum cost."""
         sampling = request.sampling
-        if isinstance(self._inner, OwnRequests):
+        if isinstance(self._inner, CustomRequests):
             messages = [Message("user", said)] if (said := self._inner.sent(request)) else []
         else:
             messages = [*structured_output.messages_of(request, stated=False)]

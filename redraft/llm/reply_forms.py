@@ -13,8 +13,8 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from redraft.prompts.contract import Also, AtMost, EachAlone, NotAsked, Silent, label
-from redraft.prompts.tags import NOBODY, Names, Tags, Wire, asked_about, has_tag
+from redraft.prompts.contract import AliasNames, InternalField, MaxItems, Omittable, SkipInvalid, label
+from redraft.prompts.tags import NO_ITEM, ItemRef, TagContext, Tags, asked_about, has_tag
 
 # The beginning of an object, of a list of them, or of a list of texts.
 _BEGINS = re.compile(r"""[{\[]\s*["'{\[}]""")
@@ -33,7 +33,7 @@ _MOST_READ = 300_000
 _CUT_LITERAL = 6
 
 
-class BrokenOffError(ValueError):
+class TruncatedJsonError(ValueError):
     """The text ends before the value does."""
 
 
@@ -60,7 +60,7 @@ class LenientParser:
                     return self._loosely(start)
                 except NoJsonError:
                     pass
-            raise (BrokenOffError if cut else NoJsonError)(error.msg) from None
+            raise (TruncatedJsonError if cut else NoJsonError)(error.msg) from None
         except (ValueError, RecursionError) as error:
             raise NoJsonError(str(error)) from None
 
@@ -91,7 +91,7 @@ class LenientParser:
                 raise NoJsonError("it is too deep, or too long")
         # A string without an end has no other quotation mark after it.
         if at >= len(self.text) - _CUT_LITERAL or self.text[at] in "\"'":
-            raise BrokenOffError("the text ends within the value")
+            raise TruncatedJsonError("the text ends within the value")
         raise NoJsonError("there is no value")
 
 
@@ -106,7 +106,7 @@ def _keep_count(within: list[str], token: str) -> None:
 def _in_json(kind: str, token: str, *, last: bool) -> str:
     if kind == "word":
         if last:
-            raise BrokenOffError("the text ends within a word")
+            raise TruncatedJsonError("the text ends within a word")
         if token not in _WORDS:
             raise NoJsonError(f"{token} is not a value")
         return _WORDS[token]
@@ -169,7 +169,7 @@ class _Field:
     is_label: bool
     silent: bool
     alone: bool
-    names: Names | None
+    names: ItemRef | None
     """What the field names, or each entry of its list."""
     most: str | int
     """The most entries of its list, or the prompt's field with that number; 0 for no limit."""
@@ -178,7 +178,7 @@ class _Field:
 
 @cache
 def _fields(shape: type[BaseModel]) -> dict[str, _Field]:
-    asked = {name: field for name, field in shape.model_fields.items() if NotAsked() not in field.metadata}
+    asked = {name: field for name, field in shape.model_fields.items() if InternalField() not in field.metadata}
     return {name: _field(name, field.annotation, field.metadata) for name, field in asked.items()}
 
 
@@ -194,11 +194,11 @@ def _field(name: str, annotation: Any, metadata: Sequence[Any]) -> _Field:
         one=None if is_list else model,
         is_list=is_list,
         is_label=_is_label(inner),
-        silent=Silent() in metadata,
-        alone=EachAlone() in metadata,
-        names=next((mark for mark in marks if isinstance(mark, Names)), None),
-        most=next((mark.number for mark in metadata if isinstance(mark, AtMost)), 0),
-        also=frozenset(_plain(other) for mark in metadata if isinstance(mark, Also) for other in mark.names),
+        silent=Omittable() in metadata,
+        alone=SkipInvalid() in metadata,
+        names=next((mark for mark in marks if isinstance(mark, ItemRef)), None),
+        most=next((mark.number for mark in metadata if isinstance(mark, MaxItems)), 0),
+        also=frozenset(_plain(other) for mark in metadata if isinstance(mark, AliasNames) for other in mark.names),
     )
 
 
@@ -312,19 +312,19 @@ class ReplyShape:
         entry = entries[0]
         if any(one != entry for one in entries[1:]):
             return value
-        if not isinstance(entry, dict) or self._item(entry, names) != NOBODY or has_tag(entry.get("id")):
+        if not isinstance(entry, dict) or self._item(entry, names) != NO_ITEM or has_tag(entry.get("id")):
             return value
         asked = self.tags.asked(names.field)
         return {self.entries: [{**entry, "id": asked[0]}]} if len(asked) == 1 else value
 
-    def is_nameless(self, value: BaseModel, wire: Wire) -> bool:
+    def is_nameless(self, value: BaseModel, wire: TagContext) -> bool:
         """Return whether a parsed reply names things, but none of its items."""
         entries = getattr(value, self.entries) if self.entries else ()
         if entries and self._names() is not None:
-            return all(one.id == NOBODY for one in entries)
+            return all(one.id == NO_ITEM for one in entries)
         return bool(wire.strangers) and not wire.named
 
-    def _names(self) -> Names | None:
+    def _names(self) -> ItemRef | None:
         """Return what the entries of the reply are about; None if they have no ids."""
         field = _fields(self.shape).get(self.entries)
         inner = _fields(field.entry) if field and field.entry else {}
@@ -372,7 +372,7 @@ class ReplyShape:
         names = inner["id"].names if "id" in inner else None
         if not value or names is None or self.tags is None:
             return []
-        if any(self.tags.number(names.field, one) == NOBODY for one in value):
+        if any(self.tags.number(names.field, one) == NO_ITEM for one in value):
             return []
         said = [one.name for one in inner.values() if one.name != "id" and not one.silent]
         said = said or [one for one in inner if one == "answer"]
@@ -403,7 +403,7 @@ class ReplyShape:
             if not wrong or len(wrong) == len(entries):
                 continue
             trouble = trouble or next(iter(wrong.values()))
-            lost = {self._item(entries[at], names) for at in wrong} - {NOBODY}
+            lost = {self._item(entries[at], names) for at in wrong} - {NO_ITEM}
             kept[name] = [
                 one for at, one in enumerate(entries) if at not in wrong and self._item(one, names) not in lost
             ]
@@ -411,14 +411,14 @@ class ReplyShape:
 
     def _error(self, entry: object, kind: type[BaseModel]) -> ValidationError | None:
         try:
-            kind.model_validate_json(json.dumps(entry), context=Wire(self.tags) if self.tags else None)
+            kind.model_validate_json(json.dumps(entry), context=TagContext(self.tags) if self.tags else None)
         except ValidationError as error:
             return error
         return None
 
-    def _item(self, entry: object, names: Names | None) -> int:
+    def _item(self, entry: object, names: ItemRef | None) -> int:
         if self.tags is None or names is None or not isinstance(entry, dict):
-            return NOBODY
+            return NO_ITEM
         return self.tags.number(names.field, entry.get("id"))
 
 

@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from redraft.lazy import pattern
-from redraft.llm.reply_forms import BrokenOffError, LenientParser, NoJsonError, ReplyShape
-from redraft.prompts.tags import Tags, Wire
+from redraft.llm.reply_forms import LenientParser, NoJsonError, ReplyShape, TruncatedJsonError
+from redraft.prompts.tags import TagContext, Tags
 
 _NAMES = "think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad|seed:think"
 # The marks that various model families put around reasoning.
@@ -227,7 +227,7 @@ def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
     found = list[_FoundValue[T]]()
     for candidate, before in _joined(_candidates(final_channel(text), form), form):
         try:
-            wire = Wire(tags) if tags else None
+            wire = TagContext(tags) if tags else None
             folded, trouble = form.without_unreadable(form.certain(form.folded(candidate)))
             value = shape.model_validate_json(json.dumps(folded), context=wire)
         except ValidationError as error:
@@ -255,7 +255,7 @@ def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
     """Return the complete entries of a reply that was cut within its list; None if there is none, or entries depend
     on each other."""
     tags = Tags(given)
-    form, wire = ReplyShape(shape, tags), Wire(tags)
+    form, wire = ReplyShape(shape, tags), TagContext(tags)
     said = without_thoughts(final_channel(text))
     first = _OBJECT.search(said)
     begins = _LIST.match(said, first.start()) if first and form.is_severable else None
@@ -265,14 +265,14 @@ def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
     entries: list[object] = []
     try:
         loose.value(begins.start())
-    except BrokenOffError:
+    except TruncatedJsonError:
         pass
     except NoJsonError:
         return None
     else:
         # The cut value came after it.
         return None
-    with suppress(BrokenOffError, NoJsonError):
+    with suppress(TruncatedJsonError, NoJsonError):
         while found := _NEXT.match(said, at):
             value, at = loose.value(found.end())
             entries.append(value)
@@ -365,7 +365,7 @@ def _read_at(loose: LenientParser, start: int, *, first: bool) -> tuple[object, 
     """Return the value that begins at a place, and its end; None if there is none."""
     try:
         return loose.value(start)
-    except BrokenOffError:
+    except TruncatedJsonError:
         if first or _OBJECT.match(loose.text, start):
             # A complete value inside a cut one is only a part of the answer.
             raise NoValueError("the reply breaks off within its JSON") from None

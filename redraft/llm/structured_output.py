@@ -50,7 +50,7 @@ class _Trial:
     faults: int = 0
 
 
-class Modes:
+class OutputModes:
     """The modes of one provider; the first accepted one is used. A refused request is tried in the next mode; until any
     was answered, all others begin there too, later only those of its shape. Until a server has proven that it enforces
     schemas, the prompt states them as well; a mode in which a reply breaks the form is abandoned."""

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from redraft.errors import PromptError, UsageError
-from redraft.prompts.contract import GAP, Apart, Fence, GivenModel, Lines, Prompt, Tagged
+from redraft.prompts.contract import GAP, Fence, FencedLines, FencedTexts, ItemTags, Prompt, PromptInput
 from redraft.prompts.sandbox import Sandbox, filled
 from redraft.prompts.tags import TaggedItem, Tags, disarmed
 from redraft.sources import MOST_OF_SETTINGS, read_file
@@ -256,7 +256,7 @@ def _fenced(given: BaseModel) -> dict[str, object]:
         value = values[name]
         empty = value in ("", []) and not type(given).model_fields[name].is_required()
         values[name] = None if empty else _fence(value, mark, own, partial(tags.tag, name))
-    for name, named in _marks(type(given), Tagged):
+    for name, named in _marks(type(given), ItemTags):
         values[name] = ", ".join(tags.tag(named.field, number) for number in getattr(given, name))
     return values
 
@@ -268,10 +268,10 @@ def _fence(value: object, mark: Fence, own: frozenset[str], tagged: Callable[[in
     if isinstance(value, str):
         return f"<{tag}>\n{neutralize(value.strip(), own)}\n</{tag}>"
     assert isinstance(value, list)
-    if isinstance(mark, Lines):
+    if isinstance(mark, FencedLines):
         lines = "\n".join(_line(item, own, tagged) for item in value)
         return f"<{tag}>\n{lines}\n</{tag}>"
-    if isinstance(mark, Apart):
+    if isinstance(mark, FencedTexts):
         texts = f"\n{GAP}\n".join(neutralize(str(one).strip(), own) for one in value)
         return f"<{tag}>\n{texts}\n</{tag}>"
     return "\n".join(_fenced_item(item, number, mark, own, tagged) for number, item in enumerate(value, 1))
@@ -289,7 +289,7 @@ def _line(item: object, own: frozenset[str], tagged: Callable[[int], str]) -> st
 def _fenced_item(item: object, number: int, mark: Fence, own: frozenset[str], tagged: Callable[[int], str]) -> str:
     """Return a text, or the named texts of an item, in a fence: `tagged` where a reply has to name it,
     else numbered."""
-    if isinstance(item, GivenModel):
+    if isinstance(item, PromptInput):
         # Each on a line of its own, so that no text can imitate another field.
         fields = {
             name: " ".join(str(getattr(item, name)).split())

@@ -9,25 +9,25 @@ from pydantic import BeforeValidator
 
 from redraft.prompts.contract import (
     UNSURE,
-    Also,
-    AtMost,
+    AliasNames,
     Fence,
-    GivenModel,
+    MaxItems,
     Odds,
+    Omittable,
     Prompt,
+    PromptInput,
     ReplyModel,
-    Silent,
     SummaryText,
     Texts,
     Unsure,
-    Weighed,
+    VerdictLabels,
     WholeText,
     as_asked,
     is_denied,
     lenient,
 )
 from redraft.prompts.qa import IDS, Reason
-from redraft.prompts.tags import Names, TaggedItem
+from redraft.prompts.tags import ItemRef, TaggedItem
 
 ErrorType = Literal[
     "entity omission",
@@ -87,7 +87,7 @@ class SummarySentence(TaggedItem):
     sentence: str
 
 
-class ConfusionGiven(GivenModel):
+class ConfusionInput(PromptInput):
     """A whole summary, and those of its sentences that are to be judged."""
 
     summary: SummaryText
@@ -97,15 +97,15 @@ class ConfusionGiven(GivenModel):
 class Confusion(ReplyModel):
     """What a reader would have to ask about a sentence, and what is confusing; or that nothing is."""
 
-    id: Annotated[int, Names("sentences"), IDS]
-    questions: Annotated[Texts, Also("question"), AtMost(_MOST_QUESTIONS)]
+    id: Annotated[int, ItemRef("sentences"), IDS]
+    questions: Annotated[Texts, AliasNames("question"), MaxItems(_MOST_QUESTIONS)]
     types: Annotated[
         list[_Said],
         BeforeValidator(_marks),
-        Silent(),
-        Also("type", "error types", "categories"),
-        AtMost(len(ERROR_TYPES)),
-        Weighed((NO_CONFUSION, *ERROR_TYPES)),
+        Omittable(),
+        AliasNames("type", "error types", "categories"),
+        MaxItems(len(ERROR_TYPES)),
+        VerdictLabels((NO_CONFUSION, *ERROR_TYPES)),
     ]
     odds: Odds = None
 
@@ -144,7 +144,7 @@ class Confusions(ReplyModel):
 _ChoiceRead = Annotated[Choice | Unsure, BeforeValidator(lenient(Choice, None)), as_asked(Choice)]
 
 
-class PreferGiven(GivenModel):
+class PreferInput(PromptInput):
     """Two summaries of one document, which is included where it fits."""
 
     document: WholeText = None
@@ -163,6 +163,6 @@ class Preferred(ReplyModel):
 
 
 FIND_CONFUSION = Prompt(
-    "find_confusion", ConfusionGiven, Confusions, "booookscore: what confuses a reader of the summary", 0.0
+    "find_confusion", ConfusionInput, Confusions, "booookscore: what confuses a reader of the summary", 0.0
 )
-PREFER_SUMMARY = Prompt("prefer_summary", PreferGiven, Preferred, "compare: which of two summaries is better", 0.0)
+PREFER_SUMMARY = Prompt("prefer_summary", PreferInput, Preferred, "compare: which of two summaries is better", 0.0)

@@ -25,8 +25,8 @@ from redraft.settings import LANGUAGE_NAME
 
 _DIGITS = re.compile(r"\s*-?[0-9]+\s*")
 
-Given_ = TypeVar("Given_", bound=BaseModel)
-Value_ = TypeVar("Value_")
+InputT = TypeVar("InputT", bound=BaseModel)
+ValueT = TypeVar("ValueT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +39,17 @@ class Fence:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines(Fence):
+class FencedLines(Fence):
     """Marks a list whose entries share one fence, each on a line of its own, items after their tags."""
 
 
 @dataclass(frozen=True, slots=True)
-class Apart(Fence):
+class FencedTexts(Fence):
     """Marks a list of texts that share one fence, separated by `GAP`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class ItemTags:
     """Marks numbers of items of another field, which are rendered as tags."""
 
     field: str
@@ -58,7 +58,7 @@ class Tagged:
 Excerpt = Annotated[str, Fence("excerpt", "the part of the document to read")]
 GAP = "[…]"
 """The line between two texts of one fence."""
-Passages = Annotated[list[str], Apart("passages", "the passages to read")]
+Passages = Annotated[list[str], FencedTexts("passages", "the passages to read")]
 SummaryText = Annotated[str, Fence("summary", "the summary")]
 SummaryTexts = Annotated[list[str], Fence("summary", "the summaries of consecutive parts")]
 Context = Annotated[str, Fence("context")]
@@ -72,14 +72,14 @@ Language = Annotated[str | None, Field(pattern=LANGUAGE_NAME)]
 """The English name of the language to write in; None for that of the source."""
 
 
-class GivenModel(BaseModel):
+class PromptInput(BaseModel):
     """Base of prompt inputs: immutable, and unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)  # most of them are not used in a run
 
 
 @dataclass(frozen=True, slots=True)
-class Also:
+class AliasNames:
     """Marks a reply field that models also call by other names; conflicting values are ignored. A field with a label is
     not set by "none" under another name."""
 
@@ -90,17 +90,17 @@ class Also:
 
 
 @dataclass(frozen=True, slots=True)
-class Silent:
+class Omittable:
     """Marks a reply field that may be left out."""
 
 
 @dataclass(frozen=True, slots=True)
-class EachAlone:
+class SkipInvalid:
     """Marks a reply list whose unreadable entries are dropped one by one."""
 
 
 @dataclass(frozen=True, slots=True)
-class AtMost:
+class MaxItems:
     """Marks a reply list with a maximum length: a number, or the field of the input that has it."""
 
     number: str | int
@@ -117,7 +117,7 @@ class ReplyModel(BaseModel):
         """Set optional fields that were left out to null."""
         if not isinstance(value, dict):
             return value
-        return {name: None for name, field in cls.model_fields.items() if Silent() in field.metadata} | value
+        return {name: None for name, field in cls.model_fields.items() if Omittable() in field.metadata} | value
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -185,9 +185,9 @@ def _texts(value: object) -> object:
 
 Text = Annotated[str, BeforeValidator(_text)]
 """A required text."""
-Aside = Annotated[str, BeforeValidator(lambda value: "" if value is None else _text(value)), Silent()]
+Aside = Annotated[str, BeforeValidator(lambda value: "" if value is None else _text(value)), Omittable()]
 """An optional text."""
-Texts = Annotated[list[str], BeforeValidator(_texts), Silent()]
+Texts = Annotated[list[str], BeforeValidator(_texts), Omittable()]
 """A list of texts, which may be empty."""
 
 _TICKS, _CROSSES = "✅✓✔☑", "❌❎✖✗✘✕☒🚫⛔🛑👎🔴"
@@ -226,18 +226,20 @@ def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] = _NONE
 
 
 @dataclass(frozen=True, slots=True)
-class NotAsked:
+class InternalField:
     """Marks a reply field that no prompt asks for: what a language model says of it is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class VerdictLabels:
     """Marks the verdict of an entry: the labels whose probabilities its `odds` are."""
 
     labels: tuple[str, ...]
 
 
-Odds = Annotated[dict[str, float] | None, NotAsked(), SkipJsonSchema(), Field(exclude_if=lambda odds: odds is None)]
+Odds = Annotated[
+    dict[str, float] | None, InternalField(), SkipJsonSchema(), Field(exclude_if=lambda odds: odds is None)
+]
 """The probability of each answer to an item."""
 
 
@@ -252,12 +254,12 @@ def as_asked(choices: Any) -> WithJsonSchema:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt(Generic[Given_, Value_]):
+class Prompt(Generic[InputT, ValueT]):
     """One kind of request; `returns` is `str` for prose, or a pydantic model for a structured reply."""
 
     name: str
-    given: type[Given_]
-    returns: type[Value_]
+    given: type[InputT]
+    returns: type[ValueT]
     purpose: str
     temperature: float = 0.5
     template: str = ""

@@ -7,17 +7,26 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from redraft.prompts.contract import Also, AtMost, EachAlone, Fence, GivenModel, Prompt, ReplyModel, SummaryText
+from redraft.prompts.contract import (
+    AliasNames,
+    Fence,
+    MaxItems,
+    Prompt,
+    PromptInput,
+    ReplyModel,
+    SkipInvalid,
+    SummaryText,
+)
 from redraft.prompts.qa import Quote
 from redraft.prompts.revision import Point
-from redraft.prompts.tags import ONLY_KNOWN, Names
+from redraft.prompts.tags import ONLY_KNOWN, ItemRef
 
 _WORD = re.compile(r"\w+")
 # No document has a place beyond.
 _FAR = 10**12
 
 
-class MetricStanding(GivenModel):
+class MetricStatus(PromptInput):
     """The summary's score by one metric, and its goal, if any."""
 
     id: int
@@ -27,18 +36,18 @@ class MetricStanding(GivenModel):
     met: str = ""
 
 
-class DecisionPassage(GivenModel):
+class DecisionPassage(PromptInput):
     """A passage of the document that was looked up, and its place."""
 
     place: str
     text: str
 
 
-class DecideGiven(GivenModel):
+class DecideInput(PromptInput):
     """The best summary so far, how it stands, what is wrong with it, what has been tried, and what was looked up."""
 
     summary: SummaryText
-    scoreboard: Annotated[list[MetricStanding], Fence("metric", "the scores")]
+    scoreboard: Annotated[list[MetricStatus], Fence("metric", "the scores")]
     findings: Annotated[list[Point], Fence("finding", "the findings to choose from")]
     tried: Annotated[list[str], Fence("attempt", "the earlier revisions")]
     answers: Annotated[list[str], Fence("answer", "the outcome of each lookup")]
@@ -90,10 +99,10 @@ def _place(one: object) -> str:
 _Text = Annotated[str, BeforeValidator(_text)]
 
 
-class Contested(ReplyModel):
+class ContestedFinding(ReplyModel):
     """A finding that the document speaks against, and the document's words."""
 
-    finding: Annotated[int, Names("findings"), Also("id")]
+    finding: Annotated[int, ItemRef("findings"), AliasNames("id")]
     quote: Quote
 
 
@@ -101,18 +110,22 @@ class Decision(ReplyModel):
     """What to do, and why: what to look up and read first, findings to fix with an instruction, or to stop."""
 
     why: _Text
-    look_up: Annotated[list[str], BeforeValidator(_texts), AtMost("requests")] = Field(default_factory=list)
-    read: Annotated[list[str], BeforeValidator(_places), AtMost("requests")] = Field(default_factory=list)
+    look_up: Annotated[list[str], BeforeValidator(_texts), MaxItems("requests")] = Field(default_factory=list)
+    read: Annotated[list[str], BeforeValidator(_places), MaxItems("requests")] = Field(default_factory=list)
     fix: Annotated[
-        list[Annotated[int, Names("findings")]], BeforeValidator(_named), ONLY_KNOWN, Also("mend"), AtMost("at_most")
+        list[Annotated[int, ItemRef("findings")]],
+        BeforeValidator(_named),
+        ONLY_KNOWN,
+        AliasNames("mend"),
+        MaxItems("at_most"),
     ] = Field(default_factory=list)
-    kept: Annotated[list[Contested], BeforeValidator(_listed), EachAlone(), AtMost("at_most")] = Field(
+    kept: Annotated[list[ContestedFinding], BeforeValidator(_listed), SkipInvalid(), MaxItems("at_most")] = Field(
         default_factory=list
     )
     instruction: _Text = ""
     stop: Annotated[bool, BeforeValidator(lambda value: value or False)] = False
 
 
-DECIDE: Prompt[DecideGiven, Decision] = Prompt(
-    "decide", DecideGiven, Decision, "refine: decide what the next revision should fix, or to stop", 0.0
+DECIDE: Prompt[DecideInput, Decision] = Prompt(
+    "decide", DecideInput, Decision, "refine: decide what the next revision should fix, or to stop", 0.0
 )

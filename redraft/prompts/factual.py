@@ -9,19 +9,19 @@ from pydantic import AfterValidator, BeforeValidator
 
 from redraft.domain import Level, Perspective, RulingVerdict
 from redraft.prompts.contract import (
-    Also,
+    AliasNames,
     Aside,
-    AtMost,
     Excerpt,
     Fence,
-    GivenModel,
+    MaxItems,
     Odds,
+    Omittable,
     Prompt,
+    PromptInput,
     ReplyModel,
-    Silent,
     Text,
     Unsure,
-    Weighed,
+    VerdictLabels,
     Whole,
     as_asked,
     is_denied,
@@ -29,7 +29,7 @@ from redraft.prompts.contract import (
 )
 from redraft.prompts.qa import IDS, LABELS, DocumentView, Quote, Reason, SentenceNames, Statement
 from redraft.prompts.revision import Point
-from redraft.prompts.tags import Names, TaggedItem
+from redraft.prompts.tags import ItemRef, TaggedItem
 
 Pass = Literal["pass", "fail"]
 YesNo = Literal["yes", "no"]
@@ -129,7 +129,7 @@ class Branch(ReplyModel):
     """A supporting fact, and the details that bear it out."""
 
     fact: Words
-    leaves: Annotated[list[Words], BeforeValidator(_leaves), Silent()]
+    leaves: Annotated[list[Words], BeforeValidator(_leaves), Omittable()]
 
 
 class Root(ReplyModel):
@@ -145,7 +145,7 @@ class FactTree(ReplyModel):
     roots: Annotated[list[Root], AfterValidator(_some)]
 
 
-class GrowGiven(GivenModel):
+class GrowInput(PromptInput):
     """A stretch of a document to find key facts in."""
 
     excerpt: Excerpt
@@ -164,7 +164,7 @@ class TreeFact(TaggedItem):
     fact: str
 
 
-class LevelledFact(GivenModel):
+class LevelledFact(PromptInput):
     """A key fact under a number, with its level in its tree."""
 
     id: int
@@ -172,7 +172,7 @@ class LevelledFact(GivenModel):
     fact: str
 
 
-class VetGiven(GivenModel):
+class VetInput(PromptInput):
     """Key facts, and the excerpt that they are from."""
 
     excerpt: Excerpt
@@ -182,9 +182,9 @@ class VetGiven(GivenModel):
 class Opinion(ReplyModel):
     """Whether a fact passes, and why."""
 
-    id: Annotated[int, Names("facts"), IDS]
+    id: Annotated[int, ItemRef("facts"), IDS]
     reason: Reason
-    verdict: Annotated[Pass, BeforeValidator(lenient(Pass, None, _PASSES)), Also(*LABELS)]
+    verdict: Annotated[Pass, BeforeValidator(lenient(Pass, None, _PASSES)), AliasNames(*LABELS)]
 
 
 class Opinions(ReplyModel):
@@ -196,10 +196,12 @@ class Opinions(ReplyModel):
 class Support(ReplyModel):
     """Whether the excerpt bears a fact out, why, and the words of the excerpt that do."""
 
-    id: Annotated[int, Names("facts"), IDS]
+    id: Annotated[int, ItemRef("facts"), IDS]
     reason: Reason
     quote: Quote
-    verdict: Annotated[Pass | Unsure, BeforeValidator(lenient(Pass, None, _SUPPORTED)), as_asked(Pass), Also(*LABELS)]
+    verdict: Annotated[
+        Pass | Unsure, BeforeValidator(lenient(Pass, None, _SUPPORTED)), as_asked(Pass), AliasNames(*LABELS)
+    ]
 
 
 class Supports(ReplyModel):
@@ -208,7 +210,7 @@ class Supports(ReplyModel):
     facts: list[Support]
 
 
-class QueryGiven(GivenModel):
+class QueryInput(PromptInput):
     """The key facts that a query shall lead to, depth first, and their excerpt, if there is room."""
 
     excerpt: Annotated[str | None, Fence("excerpt")] = None
@@ -221,7 +223,7 @@ class Query(ReplyModel):
     query: Annotated[str, AfterValidator(_self_contained)]
 
 
-class AlignGiven(GivenModel):
+class AlignInput(PromptInput):
     """The sentences of a summary, and the facts to look for in it."""
 
     sentences: Annotated[list[Statement], Fence("sentence", "the sentences of the summary")]
@@ -231,13 +233,13 @@ class AlignGiven(GivenModel):
 class Alignment(ReplyModel):
     """Whether a summary states a fact, and the tags of the sentences that do."""
 
-    id: Annotated[int, Names("facts"), IDS]
+    id: Annotated[int, ItemRef("facts"), IDS]
     stated: Annotated[
         YesNo | Unsure,
         BeforeValidator(lenient(YesNo, None, _STATED)),
         as_asked(YesNo),
-        Weighed(get_args(YesNo)),
-        Also("is stated", "verdict", *LABELS),
+        VerdictLabels(get_args(YesNo)),
+        AliasNames("is stated", "verdict", *LABELS),
     ]
     sentences: SentenceNames
     odds: Odds = None
@@ -249,7 +251,7 @@ class Alignments(ReplyModel):
     facts: list[Alignment]
 
 
-class VerifyGiven(DocumentView):
+class VerifyInput(DocumentView):
     """Sentences of a summary, and the part of the document to check them against."""
 
     sentences: Annotated[list[Statement], Fence("sentence", "the sentences of the summary")]
@@ -258,15 +260,15 @@ class VerifyGiven(DocumentView):
 class Verification(ReplyModel):
     """The words of the document that come closest to a sentence, what is wrong with it, and why."""
 
-    id: Annotated[int, Names("sentences"), IDS]
+    id: Annotated[int, ItemRef("sentences"), IDS]
     quote: Quote
     reason: Reason
     category: Annotated[
         Category | Unsure,
         BeforeValidator(_category),
         as_asked(Category),
-        Weighed(get_args(Category)),
-        Also("error", "error type", "error category", "type", "verdict", *LABELS),
+        VerdictLabels(get_args(Category)),
+        AliasNames("error", "error type", "error category", "type", "verdict", *LABELS),
     ]
     odds: Odds = None
 
@@ -277,7 +279,7 @@ class Verifications(ReplyModel):
     sentences: list[Verification]
 
 
-class ChunkMarksGiven(GivenModel):
+class ChunkMarksInput(PromptInput):
     """A chunk of a document, to be judged as something to draw key facts from."""
 
     excerpt: Excerpt
@@ -295,31 +297,31 @@ class ChunkMarks(ReplyModel):
 
 
 KEYFACTS_ANALYTICAL = Prompt(
-    "keyfacts_analytical", GrowGiven, FactTree, "key facts: what a stretch means and argues, as a tree", 0.0
+    "keyfacts_analytical", GrowInput, FactTree, "key facts: what a stretch means and argues, as a tree", 0.0
 )
 KEYFACTS_NARRATIVE = Prompt(
-    "keyfacts_narrative", GrowGiven, FactTree, "key facts: what happens in a stretch, as a tree", 0.0
+    "keyfacts_narrative", GrowInput, FactTree, "key facts: what happens in a stretch, as a tree", 0.0
 )
-FACTS_FAITHFUL = Prompt("facts_faithful", VetGiven, Supports, "key facts: does the text bear them out?", 0.0)
-FACTS_OBJECTIVE = Prompt("facts_objective", VetGiven, Opinions, "key facts: are they free of opinion?", 0.0)
-FACTS_SIGNIFICANT = Prompt("facts_significant", VetGiven, Opinions, "key facts: do they matter?", 0.0)
+FACTS_FAITHFUL = Prompt("facts_faithful", VetInput, Supports, "key facts: does the text bear them out?", 0.0)
+FACTS_OBJECTIVE = Prompt("facts_objective", VetInput, Opinions, "key facts: are they free of opinion?", 0.0)
+FACTS_SIGNIFICANT = Prompt("facts_significant", VetInput, Opinions, "key facts: do they matter?", 0.0)
 QUERY_ANALYTICAL = Prompt(
-    "query_analytical", QueryGiven, Query, "key facts: the question that an analytical tree answers", 0.0
+    "query_analytical", QueryInput, Query, "key facts: the question that an analytical tree answers", 0.0
 )
 QUERY_NARRATIVE = Prompt(
-    "query_narrative", QueryGiven, Query, "key facts: the question that a narrative tree answers", 0.0
+    "query_narrative", QueryInput, Query, "key facts: the question that a narrative tree answers", 0.0
 )
-ALIGN_FACTS = Prompt("align_facts", AlignGiven, Alignments, "keyfact_recall: which facts does the summary state?", 0.0)
+ALIGN_FACTS = Prompt("align_facts", AlignInput, Alignments, "keyfact_recall: which facts does the summary state?", 0.0)
 VERIFY_SENTENCES = Prompt(
-    "verify_sentences", VerifyGiven, Verifications, "faithfulness: what is wrong with each sentence?", 0.0
+    "verify_sentences", VerifyInput, Verifications, "faithfulness: what is wrong with each sentence?", 0.0
 )
-JUDGE_CHUNK = Prompt("judge_chunk", ChunkMarksGiven, ChunkMarks, "chunk-size: how well does a chunk lend itself?", 0.0)
+JUDGE_CHUNK = Prompt("judge_chunk", ChunkMarksInput, ChunkMarks, "chunk-size: how well does a chunk lend itself?", 0.0)
 
-GROWING: dict[Perspective, Prompt[GrowGiven, FactTree]] = {
+GROWING: dict[Perspective, Prompt[GrowInput, FactTree]] = {
     "analytical": KEYFACTS_ANALYTICAL,
     "narrative": KEYFACTS_NARRATIVE,
 }
-QUERYING: dict[Perspective, Prompt[QueryGiven, Query]] = {"analytical": QUERY_ANALYTICAL, "narrative": QUERY_NARRATIVE}
+QUERYING: dict[Perspective, Prompt[QueryInput, Query]] = {"analytical": QUERY_ANALYTICAL, "narrative": QUERY_NARRATIVE}
 
 FACTUAL: tuple[Prompt[Any, Any], ...] = (
     KEYFACTS_ANALYTICAL,
@@ -339,7 +341,7 @@ FACTUAL: tuple[Prompt[Any, Any], ...] = (
 _MOST_FACTS = 20
 
 
-class FactsGiven(GivenModel):
+class FactsInput(PromptInput):
     """The sentences of a summary that are to be taken apart."""
 
     sentences: Annotated[list[Statement], Fence("sentence", "the sentences of the summary")]
@@ -348,8 +350,8 @@ class FactsGiven(GivenModel):
 class SentenceFacts(ReplyModel):
     """The atomic facts of a sentence; none where it says nothing that could be so or not."""
 
-    id: Annotated[int, Names("sentences"), IDS]
-    facts: Annotated[list[Text], Also("atomic facts", "statements", "claims", "fact"), AtMost(_MOST_FACTS)]
+    id: Annotated[int, ItemRef("sentences"), IDS]
+    facts: Annotated[list[Text], AliasNames("atomic facts", "statements", "claims", "fact"), MaxItems(_MOST_FACTS)]
 
 
 class AllFacts(ReplyModel):
@@ -358,12 +360,12 @@ class AllFacts(ReplyModel):
     sentences: list[SentenceFacts]
 
 
-SPLIT_FACTS: Prompt[FactsGiven, AllFacts] = Prompt(
-    "split_facts", FactsGiven, AllFacts, "experiment context: take sentences apart into atomic facts", 0.0
+SPLIT_FACTS: Prompt[FactsInput, AllFacts] = Prompt(
+    "split_facts", FactsInput, AllFacts, "experiment context: take sentences apart into atomic facts", 0.0
 )
 
 
-class RuleGiven(DocumentView):
+class RuleInput(DocumentView):
     """What is read of the document, what to rule on, and whether a point is contested with a quote."""
 
     points: Annotated[list[Point], Fence("point", "the findings to rule on")]
@@ -386,10 +388,10 @@ _SAME: dict[str, RulingVerdict] = {
 class RuledPoint(ReplyModel):
     """Why, the document's words that decide, and the verdict."""
 
-    id: Annotated[int, Names("points"), IDS]
+    id: Annotated[int, ItemRef("points"), IDS]
     reason: Reason
     quote: Quote
-    verdict: Annotated[RulingVerdict, BeforeValidator(lenient(RulingVerdict, None, _SAME)), Also(*LABELS)]
+    verdict: Annotated[RulingVerdict, BeforeValidator(lenient(RulingVerdict, None, _SAME)), AliasNames(*LABELS)]
 
 
 class RuledPoints(ReplyModel):
@@ -399,5 +401,5 @@ class RuledPoints(ReplyModel):
 
 
 RULE_ON_FINDINGS = Prompt(
-    "rule_on_findings", RuleGiven, RuledPoints, "refine: rule on findings before they are fixed", 0.0
+    "rule_on_findings", RuleInput, RuledPoints, "refine: rule on findings before they are fixed", 0.0
 )

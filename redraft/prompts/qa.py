@@ -10,23 +10,23 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from redraft.domain import QuestionType, QuestionWord
 from redraft.prompts.contract import (
     UNSURE,
-    Also,
+    AliasNames,
     Aside,
-    AtMost,
     Context,
-    EachAlone,
     Excerpt,
     Fence,
-    GivenModel,
+    FencedLines,
+    ItemTags,
     Language,
-    Lines,
+    MaxItems,
     Odds,
+    Omittable,
     OutlineText,
     Passages,
     Prompt,
+    PromptInput,
     ReplyModel,
-    Silent,
-    Tagged,
+    SkipInvalid,
     Text,
     Unsure,
     Whole,
@@ -36,7 +36,7 @@ from redraft.prompts.contract import (
     is_denied,
     lenient,
 )
-from redraft.prompts.tags import LISTED, ONLY_KNOWN, Names, TaggedItem
+from redraft.prompts.tags import LISTED, ONLY_KNOWN, ItemRef, TaggedItem
 
 _YES = frozenset(("true", "yes", "y", "1", "answered", "answerable", "ja", "oui", "sí", "si", "sim", "да", "是"))
 _NO = frozenset(("false", "no", "n", "0", "none", "unanswered", "unanswerable", "nein", "non", "não", "нет", "否"))
@@ -54,8 +54,8 @@ Answered = Annotated[
     bool | Unsure | None,
     BeforeValidator(_answered),
     WithJsonSchema({"type": "boolean"}),
-    Silent(),
-    Also("is answered", "answerable", "has answer"),
+    Omittable(),
+    AliasNames("is answered", "answerable", "has answer"),
 ]
 """Whether a text holds the answer to a question; None where a reply leaves that out."""
 
@@ -72,16 +72,22 @@ _VERDICTS = dict.fromkeys(
     "contradicts",
 ) | dict.fromkeys(("unsure", "uncertain", "undecided", "cannot tell", "not clear"), "unclear"
 ) | dict.fromkeys(("not related", "irrelevant", "something else"), "unrelated")  # fmt: skip
-Quote = Annotated[Aside, Also("evidence", "citation", "quotation", "excerpt", "passage", "quoted text", "source")]
+Quote = Annotated[Aside, AliasNames("evidence", "citation", "quotation", "excerpt", "passage", "quoted text", "source")]
 """The words of a text that support a statement."""
-Reason = Annotated[Aside, Also("explanation", "rationale", "justification", "reasoning", "why", "comment", "thought")]
+Reason = Annotated[
+    Aside, AliasNames("explanation", "rationale", "justification", "reasoning", "why", "comment", "thought")
+]
 """The reason for a statement."""
-IDS = Also("tag", "question id", "pair id", "sentence id", "fact id", "item id", "identifier", "qid")
+IDS = AliasNames("tag", "question id", "pair id", "sentence id", "fact id", "item id", "identifier", "qid")
 """What models call the id of an item."""
 LABELS = ("label", "judgement", "judgment", "decision", "conclusion", "result", "status", "assessment")
 """What models call a verdict."""
 SentenceNames = Annotated[
-    list[Annotated[int, Names("sentences")]], LISTED, ONLY_KNOWN, Silent(), Also("sentence ids", "ids", "sentence")
+    list[Annotated[int, ItemRef("sentences")]],
+    LISTED,
+    ONLY_KNOWN,
+    Omittable(),
+    AliasNames("sentence ids", "ids", "sentence"),
 ]
 """The sentences of a summary that support a statement."""
 Importance = Annotated[Whole, AfterValidator(lambda value: min(5, max(1, value)))]
@@ -109,7 +115,7 @@ class QuestionItem(TaggedItem):
     question: str
 
 
-class DocumentView(GivenModel):
+class DocumentView(PromptInput):
     """What a prompt shows of a document, before all else: the whole of it, or some passages. Prompts with the whole
     document begin with the same words, so that providers can cache them."""
 
@@ -122,9 +128,9 @@ class DocumentView(GivenModel):
         return self.passages if self.document is None else [self.document]
 
 
-SummaryLines = Annotated[list[SummaryLine], Lines("summary", "the sentences of the summary")]
+SummaryLines = Annotated[list[SummaryLine], FencedLines("summary", "the sentences of the summary")]
 """The sentences of a summary in order, or of a part of it."""
-QuestionItems = Annotated[list[QuestionItem], Lines("questions", "the questions to answer")]
+QuestionItems = Annotated[list[QuestionItem], FencedLines("questions", "the questions to answer")]
 
 
 class Pair(TaggedItem):
@@ -142,7 +148,7 @@ class Candidate(TaggedItem):
     answer: str
 
 
-class AskDocumentGiven(GivenModel):
+class AskDocumentInput(PromptInput):
     """An excerpt to ask about, and how many questions: `count`, or from `at_least` up to that."""
 
     excerpt: Excerpt
@@ -155,7 +161,7 @@ class DocumentQuestion(ReplyModel):
     """A question with its answer, and the words of the excerpt that hold it."""
 
     question: Text
-    kind: Annotated[QuestionKind, Silent()]
+    kind: Annotated[QuestionKind, Omittable()]
     answer: Aside
     quote: Quote
 
@@ -163,10 +169,10 @@ class DocumentQuestion(ReplyModel):
 class DocumentQuestions(ReplyModel):
     """The most important question first."""
 
-    questions: Annotated[list[DocumentQuestion], EachAlone(), AtMost("count")]
+    questions: Annotated[list[DocumentQuestion], SkipInvalid(), MaxItems("count")]
 
 
-class RankGiven(GivenModel):
+class RankInput(PromptInput):
     """Questions from different parts of one document."""
 
     candidates: Annotated[list[Candidate], Fence("question", "the questions to rank")]
@@ -176,10 +182,10 @@ class RankGiven(GivenModel):
 class Ranking(ReplyModel):
     """The tags of the questions, the most important first."""
 
-    order: Annotated[list[Annotated[int, Names("candidates")]], LISTED, ONLY_KNOWN]
+    order: Annotated[list[Annotated[int, ItemRef("candidates")]], LISTED, ONLY_KNOWN]
 
 
-class AnswerFromSummaryGiven(GivenModel):
+class AnswerFromSummaryInput(PromptInput):
     """Questions about a document, to be answered from a summary alone; `again` those whose answers are doubted. Where
     only a part of the summary is shown, the context is what its first sentence refers back to."""
 
@@ -192,7 +198,7 @@ class AnswerFromSummaryGiven(GivenModel):
 class SummaryAnswer(ReplyModel):
     """The tags of the sentences that an answer rests on, whether there is one, and what it is."""
 
-    id: Annotated[int, Names("questions"), IDS]
+    id: Annotated[int, ItemRef("questions"), IDS]
     sentences: SentenceNames
     answered: Answered
     answer: Aside
@@ -204,7 +210,7 @@ class SummaryAnswers(ReplyModel):
     answers: list[SummaryAnswer]
 
 
-class CompareGiven(GivenModel):
+class CompareInput(PromptInput):
     """Pairs of answers to compare."""
 
     pairs: Annotated[list[Pair], Fence("pair", "the answers to compare")]
@@ -213,9 +219,9 @@ class CompareGiven(GivenModel):
 class Comparison(ReplyModel):
     """Whether the summary's answer contradicts the document's, why, or that it cannot be told."""
 
-    id: Annotated[int, Names("pairs"), IDS]
+    id: Annotated[int, ItemRef("pairs"), IDS]
     reason: Reason
-    verdict: Annotated[Verdict, BeforeValidator(lenient(Verdict, None, _VERDICTS)), Also(*LABELS)]
+    verdict: Annotated[Verdict, BeforeValidator(lenient(Verdict, None, _VERDICTS)), AliasNames(*LABELS)]
 
 
 class Comparisons(ReplyModel):
@@ -224,13 +230,13 @@ class Comparisons(ReplyModel):
     comparisons: list[Comparison]
 
 
-class AskSummaryGiven(GivenModel):
+class AskSummaryInput(PromptInput):
     """A summary, or a part of it, to ask about: about all its sentences, or `only` some. Where only a part is shown,
     the context is what its first sentence refers back to."""
 
     context: Context = ""
     sentences: SummaryLines
-    only: Annotated[list[int], Tagged("sentences")] = Field(default_factory=list)
+    only: Annotated[list[int], ItemTags("sentences")] = Field(default_factory=list)
     at_most: int
 
 
@@ -247,15 +253,15 @@ class SummaryQuestion(ReplyModel):
 
     question: Annotated[Text, AfterValidator(_said)]
     answer: Annotated[Text, AfterValidator(_said)]
-    search: Annotated[Aside, Also("search words", "keywords", "terms")]
+    search: Annotated[Aside, AliasNames("search words", "keywords", "terms")]
     importance: Importance
 
 
 class SentenceQuestions(ReplyModel):
     """The questions about one sentence; none where it claims nothing."""
 
-    id: Annotated[int, Names("sentences"), IDS]
-    questions: Annotated[list[SummaryQuestion], AtMost("at_most")]
+    id: Annotated[int, ItemRef("sentences"), IDS]
+    questions: Annotated[list[SummaryQuestion], MaxItems("at_most")]
 
 
 class SummaryQuestions(ReplyModel):
@@ -264,7 +270,7 @@ class SummaryQuestions(ReplyModel):
     sentences: list[SentenceQuestions]
 
 
-class AnswerFromDocumentGiven(DocumentView):
+class AnswerFromDocumentInput(DocumentView):
     """Questions to be answered from a document alone; `again` those whose answers are doubted."""
 
     questions: QuestionItems
@@ -274,7 +280,7 @@ class AnswerFromDocumentGiven(DocumentView):
 class DocumentAnswer(ReplyModel):
     """The words of the document that an answer rests on, whether there is one, and what it is."""
 
-    id: Annotated[int, Names("questions"), IDS]
+    id: Annotated[int, ItemRef("questions"), IDS]
     quote: Quote
     answered: Answered
     answer: Aside
@@ -287,7 +293,7 @@ class DocumentAnswers(ReplyModel):
     answers: list[DocumentAnswer]
 
 
-class AnswerGiven(DocumentView):
+class AnswerInput(DocumentView):
     """A reader's question about a document; `again` where the quotes of a first answer were not in it."""
 
     question: Annotated[str, Fence("question", "the question to answer")]
@@ -300,14 +306,14 @@ class AnswerSentence(ReplyModel):
     """A sentence of an answer, and the words of the document that it rests on."""
 
     quote: Quote
-    sentence: Annotated[Text, Also("answer", "text", "statement")]
+    sentence: Annotated[Text, AliasNames("answer", "text", "statement")]
 
 
 class WrittenAnswer(ReplyModel):
     """Whether the document answers the question, and the answer."""
 
     answered: Answered
-    sentences: Annotated[list[AnswerSentence], EachAlone(), AtMost(40)]
+    sentences: Annotated[list[AnswerSentence], SkipInvalid(), MaxItems(40)]
     missing: Aside = ""
 
 
@@ -317,7 +323,7 @@ class Place(TaggedItem):
     passage: str
 
 
-class TraceGiven(GivenModel):
+class TraceInput(PromptInput):
     """Sentences, and the places that each of them may come from: any number of them."""
 
     places: Annotated[list[Place], Fence("place", "the places of the document")]
@@ -327,13 +333,13 @@ class TraceGiven(GivenModel):
 class Sources(ReplyModel):
     """The places that a sentence takes something from."""
 
-    id: Annotated[int, Names("sentences"), IDS]
+    id: Annotated[int, ItemRef("sentences"), IDS]
     places: Annotated[
-        list[Annotated[int, Names("places")]],
+        list[Annotated[int, ItemRef("places")]],
         LISTED,
         ONLY_KNOWN,
-        Silent(),
-        Also("place ids", "ids", "place", "sources"),
+        Omittable(),
+        AliasNames("place ids", "ids", "place", "sources"),
     ]
 
 
@@ -345,30 +351,30 @@ class AllSources(ReplyModel):
 
 ASK_DOCUMENT = Prompt(
     "ask_document",
-    AskDocumentGiven,
+    AskDocumentInput,
     DocumentQuestions,
     "pack: ask about what matters in a stretch of the document",
     0.0,
 )
 RANK_QUESTIONS = Prompt(
-    "rank_questions", RankGiven, Ranking, "pack: rank questions from all parts of the document", 0.0
+    "rank_questions", RankInput, Ranking, "pack: rank questions from all parts of the document", 0.0
 )
 ANSWER_FROM_SUMMARY = Prompt(
     "answer_from_summary",
-    AnswerFromSummaryGiven,
+    AnswerFromSummaryInput,
     SummaryAnswers,
     "coverage: answer the document's questions from the summary",
     0.0,
 )
 COMPARE_ANSWERS = Prompt(
-    "compare_answers", CompareGiven, Comparisons, "coverage: does the summary's answer contradict the document's?", 0.0
+    "compare_answers", CompareInput, Comparisons, "coverage: does the summary's answer contradict the document's?", 0.0
 )
 ASK_SUMMARY = Prompt(
-    "ask_summary", AskSummaryGiven, SummaryQuestions, "consistency: ask about what each sentence claims", 0.0
+    "ask_summary", AskSummaryInput, SummaryQuestions, "consistency: ask about what each sentence claims", 0.0
 )
 ANSWER_FROM_DOCUMENT = Prompt(
     "answer_from_document",
-    AnswerFromDocumentGiven,
+    AnswerFromDocumentInput,
     DocumentAnswers,
     "consistency: answer the summary's questions from the document",
     0.0,
@@ -402,7 +408,7 @@ def yes_or_no(answer: str) -> Literal["yes", "no"] | None:
     return "yes" if word in _YES_OF_TYPED else "no" if word in _NO_OF_TYPED else None
 
 
-class AskTypedGiven(GivenModel):
+class AskTypedInput(PromptInput):
     """A paragraph, what stands before it, which type of question is wanted, and a summary of the document, if any."""
 
     summary: Annotated[str, Fence("summary")] = ""
@@ -420,7 +426,7 @@ class TypedReply(ReplyModel):
     reason: Reason
 
 
-class AnswerQuestionsGiven(GivenModel):
+class AnswerQuestionsInput(PromptInput):
     """A document, as far as it is to be read, and questions to be answered from it."""
 
     document: WholeDocument
@@ -430,7 +436,7 @@ class AnswerQuestionsGiven(GivenModel):
 class GivenAnswer(ReplyModel):
     """Whether there is an answer, and what it is; and where it is yes or no, why."""
 
-    id: Annotated[int, Names("questions"), IDS]
+    id: Annotated[int, ItemRef("questions"), IDS]
     answered: Answered
     answer: Aside
     reason: Reason
@@ -450,7 +456,7 @@ class AnswerPair(TaggedItem):
     answer: str
 
 
-class JudgeAnswersGiven(GivenModel):
+class JudgeAnswersInput(PromptInput):
     """Answers to judge."""
 
     answers: Annotated[list[AnswerPair], Fence("pair", "the answers to judge")]
@@ -459,13 +465,13 @@ class JudgeAnswersGiven(GivenModel):
 class AnswerVerdict(ReplyModel):
     """Whether an answer says what the reference says, and why."""
 
-    id: Annotated[int, Names("answers"), IDS]
+    id: Annotated[int, ItemRef("answers"), IDS]
     reason: Reason
     verdict: Annotated[
         Correctness | Unsure,
         BeforeValidator(lenient(Correctness, None, _VERDICTS_OF_TYPED)),
         as_asked(Correctness),
-        Also(*LABELS),
+        AliasNames(*LABELS),
     ]
 
 
@@ -476,25 +482,25 @@ class AnswerVerdicts(ReplyModel):
 
 
 ASK_TYPED = Prompt(
-    "ask_typed", AskTypedGiven, TypedReply, "typed questions: ask one question of a type about a paragraph", 0.0
+    "ask_typed", AskTypedInput, TypedReply, "typed questions: ask one question of a type about a paragraph", 0.0
 )
 ANSWER_QUESTIONS = Prompt(
     "answer_questions",
-    AnswerQuestionsGiven,
+    AnswerQuestionsInput,
     GivenAnswers,
     "typed questions: answer from the beginning of a document",
     0.0,
 )
 JUDGE_ANSWERS = Prompt(
     "judge_answers",
-    JudgeAnswersGiven,
+    JudgeAnswersInput,
     AnswerVerdicts,
     "typed questions: does an answer say what the reference says?",
     0.0,
 )
 WRITE_ANSWER = Prompt(
-    "write_answer", AnswerGiven, WrittenAnswer, "ask: answer a reader's question from the document, with quotes", 0.0
+    "write_answer", AnswerInput, WrittenAnswer, "ask: answer a reader's question from the document, with quotes", 0.0
 )
-TRACE_SENTENCES: Prompt[TraceGiven, AllSources] = Prompt(
-    "trace_sentences", TraceGiven, AllSources, "lineage: say which places sentences come from", 0.0
+TRACE_SENTENCES: Prompt[TraceInput, AllSources] = Prompt(
+    "trace_sentences", TraceInput, AllSources, "lineage: say which places sentences come from", 0.0
 )

@@ -9,11 +9,11 @@ from pydantic import Field
 from redraft.domain import Task
 from redraft.prompts.contract import (
     Fence,
-    GivenModel,
+    FencedLines,
     Language,
-    Lines,
     OutlineText,
     Prompt,
+    PromptInput,
     Question,
     SummaryText,
     WholeText,
@@ -49,7 +49,7 @@ class Point(TaggedItem):
         return tuple(text for name, text in shown.items() if name not in ("id", "metric", "task") and text)
 
 
-class ReviseGiven(GivenModel):
+class ReviseInput(PromptInput):
     """A summary, what to do about it, and what must stay; the document where it fits, or else passages. Without points
     it is only shortened. Only the `tasks` that occur are explained; with `characters` lengths are counted in
     characters."""
@@ -57,7 +57,7 @@ class ReviseGiven(GivenModel):
     summary: SummaryText
     points: Annotated[list[Point], Fence("point", "the findings to correct")]
     keep: Annotated[list[str], Fence("keep", "the sentences to keep")]
-    missing: Annotated[list[str], Lines("missing")] = Field(default_factory=list)
+    missing: Annotated[list[str], FencedLines("missing")] = Field(default_factory=list)
     """What the summary lacks, of which a point may ask for some."""
     document: WholeText = None
     passages: Annotated[list[str], Fence("passage", "the passages to read")] = Field(default_factory=list)
@@ -72,7 +72,7 @@ class ReviseGiven(GivenModel):
     characters: bool = False
 
 
-class CriticizeGiven(GivenModel):
+class CriticizeInput(PromptInput):
     """A summary to criticize in general, and the document where it fits, or else passages."""
 
     summary: SummaryText
@@ -83,5 +83,5 @@ class CriticizeGiven(GivenModel):
     language: Language = None
 
 
-CRITICIZE = Prompt("criticize", CriticizeGiven, str, "refine --feedback generic: say what could be better", 0.5)
-REVISE = Prompt("revise", ReviseGiven, str, "refine: revise a summary, point by point", 0.5)
+CRITICIZE = Prompt("criticize", CriticizeInput, str, "refine --feedback generic: say what could be better", 0.5)
+REVISE = Prompt("revise", ReviseInput, str, "refine: revise a summary, point by point", 0.5)

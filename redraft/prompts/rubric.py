@@ -10,15 +10,15 @@ from pydantic import BeforeValidator, WithJsonSchema
 
 from redraft.prompts.contract import (
     UNSURE,
-    Also,
+    AliasNames,
     Aside,
-    AtMost,
-    EachAlone,
     Fence,
-    GivenModel,
+    MaxItems,
+    Omittable,
     Prompt,
+    PromptInput,
     ReplyModel,
-    Silent,
+    SkipInvalid,
     SummaryText,
 )
 from redraft.prompts.qa import LABELS, Quote, Reason
@@ -79,7 +79,7 @@ def _level(value: object) -> object:
     return int(found[1]) if found else value
 
 
-class RubricGiven(GivenModel):
+class RubricInput(PromptInput):
     """A summary, and the question that it answers, if any."""
 
     summary: SummaryText
@@ -90,18 +90,21 @@ class Fault(ReplyModel):
     """A passage of the summary that falls short."""
 
     quote: Quote
-    problem: Annotated[Aside, Also("fault", "issue", "description", "what is wrong")]
+    problem: Annotated[Aside, AliasNames("fault", "issue", "description", "what is wrong")]
 
 
 class RubricVerdict(ReplyModel):
     """A judge's verdict."""
 
     faults: Annotated[
-        list[Fault], BeforeValidator(lambda value: value or []), Silent(), EachAlone(), AtMost(_MOST_FAULTS)
+        list[Fault], BeforeValidator(lambda value: value or []), Omittable(), SkipInvalid(), MaxItems(_MOST_FAULTS)
     ]
     reason: Reason
     level: Annotated[
-        int, BeforeValidator(_level), WithJsonSchema({"type": "integer"}), Also("score", "rating", "grade", *LABELS)
+        int,
+        BeforeValidator(_level),
+        WithJsonSchema({"type": "integer"}),
+        AliasNames("score", "rating", "grade", *LABELS),
     ]
 
 
@@ -112,7 +115,7 @@ def levels_in_words(levels: int | Sequence[str]) -> tuple[str, ...]:
     return _USUAL.get(levels) or (_WORST, *[""] * (levels - 2), _BEST)
 
 
-def rubric_prompt(name: str, requirement: str, levels: int | Sequence[str]) -> Prompt[RubricGiven, RubricVerdict]:
+def rubric_prompt(name: str, requirement: str, levels: int | Sequence[str]) -> Prompt[RubricInput, RubricVerdict]:
     """Return the prompt that judges by a requirement. The requirement is part of the template, so another requirement
     is another prompt, with another hash."""
     described = levels_in_words(levels)
@@ -121,7 +124,7 @@ def rubric_prompt(name: str, requirement: str, levels: int | Sequence[str]) -> P
         listed.append("The levels between them are evenly spaced.\n")
     parts = {"REQUIREMENT": _verbatim(requirement), "LEVELS": _verbatim("".join(listed)), "MOST": str(_MOST_FAULTS)}
     template = re.sub("|".join(parts), lambda found: parts[found[0]], _TEMPLATE)
-    return Prompt(name, RubricGiven, RubricVerdict, f"{name}: how far a summary meets a requirement", 0.0, template)
+    return Prompt(name, RubricInput, RubricVerdict, f"{name}: how far a summary meets a requirement", 0.0, template)
 
 
 def _verbatim(text: str) -> str:

@@ -9,16 +9,16 @@ from pydantic import BeforeValidator, Field
 
 from redraft.domain import TextKind
 from redraft.prompts.contract import (
-    AtMost,
-    EachAlone,
     Excerpt,
     Fence,
-    GivenModel,
     Language,
+    MaxItems,
     OutlineText,
     Prompt,
+    PromptInput,
     Question,
     ReplyModel,
+    SkipInvalid,
     SummaryText,
     SummaryTexts,
     Text,
@@ -31,7 +31,7 @@ MOST_POINTS, MOST_NAMES = 12, 20
 _KINDS = dict.fromkeys(("story", "fiction", "novel"), "narrative")
 
 
-class OutlineGiven(GivenModel):
+class OutlineInput(PromptInput):
     """Summaries of consecutive parts of a document, and the most points and names to return."""
 
     summaries: SummaryTexts
@@ -53,8 +53,8 @@ class Outline(ReplyModel):
     kind: Annotated[TextKind, BeforeValidator(lenient(TextKind, "other", _KINDS))]
     line: Text
     """What happens from beginning to end, or what is argued or found, in a sentence or two."""
-    turning_points: Annotated[Texts, AtMost("points")]
-    cast: Annotated[list[Term], EachAlone(), AtMost("names")]
+    turning_points: Annotated[Texts, MaxItems("points")]
+    cast: Annotated[list[Term], SkipInvalid(), MaxItems("names")]
 
 
 def outline_text(outline: Outline) -> str:
@@ -76,7 +76,7 @@ def _one(text: str) -> str:
     return " ".join(text.split())
 
 
-OUTLINE = Prompt("outline", OutlineGiven, Outline, "the document's line, turning points and cast", 0.0)
+OUTLINE = Prompt("outline", OutlineInput, Outline, "the document's line, turning points and cast", 0.0)
 
 
 Place = Annotated[str, Fence("place")]
@@ -87,7 +87,7 @@ NOTHING = "NOTHING"
 """The reply for a part of a document that has nothing to say to the question."""
 
 
-class _WritingGiven(GivenModel):
+class _WritingInput(PromptInput):
     """The common input of prompts that write. `kind` is the kind of text, which decides what a summary of it needs;
     with `characters` lengths are counted in characters."""
 
@@ -98,7 +98,7 @@ class _WritingGiven(GivenModel):
     kind: TextKind = "other"
 
 
-class ChunkGiven(_WritingGiven):
+class ChunkInput(_WritingInput):
     """One chunk to summarize as a part of the whole: where it stands, and the last lines before it."""
 
     excerpt: Excerpt
@@ -106,14 +106,14 @@ class ChunkGiven(_WritingGiven):
     before: Before = ""
 
 
-class BeginGiven(_WritingGiven):
+class BeginInput(_WritingInput):
     """The first chunk, with which a running summary begins."""
 
     excerpt: Excerpt
     place: Place = ""
 
 
-class MergeGiven(_WritingGiven):
+class MergeInput(_WritingInput):
     """Consecutive summaries to merge; optionally the outline of the whole, and the paragraphs that each of them rests
     on."""
 
@@ -122,13 +122,13 @@ class MergeGiven(_WritingGiven):
     sources: Sources = Field(default_factory=list)
 
 
-class MergeOnwardGiven(MergeGiven):
+class MergeOnwardInput(MergeInput):
     """Consecutive summaries to merge, and what came before them."""
 
     context: Annotated[str, Fence("context", "the summary of all that comes before")]
 
 
-class UpdateGiven(_WritingGiven):
+class UpdateInput(_WritingInput):
     """The next chunk, and the summary of all before it."""
 
     excerpt: Excerpt
@@ -136,32 +136,32 @@ class UpdateGiven(_WritingGiven):
     place: Place = ""
 
 
-class CompressGiven(_WritingGiven):
+class CompressInput(_WritingInput):
     """A summary that has grown too long."""
 
     summary: SummaryText
     current_words: int
 
 
-class TidyGiven(GivenModel):
+class TidyInput(PromptInput):
     """A summary to rid of traces of how it was made."""
 
     summary: SummaryText
 
 
-class WholeGiven(_WritingGiven):
+class WholeInput(_WritingInput):
     """A whole document to summarize at once."""
 
     document: WholeDocument
 
 
-SUMMARIZE_CHUNK = Prompt("summarize_chunk", ChunkGiven, str, "hierarchical: summarize one chunk of the document")
-MERGE = Prompt("merge", MergeGiven, str, "hierarchical: merge consecutive summaries into one")
+SUMMARIZE_CHUNK = Prompt("summarize_chunk", ChunkInput, str, "hierarchical: summarize one chunk of the document")
+MERGE = Prompt("merge", MergeInput, str, "hierarchical: merge consecutive summaries into one")
 MERGE_ONWARD = Prompt(
-    "merge_onward", MergeOnwardGiven, str, "hierarchical: merge consecutive summaries, knowing what came before"
+    "merge_onward", MergeOnwardInput, str, "hierarchical: merge consecutive summaries, knowing what came before"
 )
-BEGIN = Prompt("begin", BeginGiven, str, "incremental: begin the summary from the first chunk")
-UPDATE = Prompt("update", UpdateGiven, str, "incremental: work the next chunk into the summary")
-COMPRESS = Prompt("compress", CompressGiven, str, "incremental: shorten a summary that has grown too long", 1.0)
-TIDY = Prompt("tidy", TidyGiven, str, "remove traces of the process, and what is said twice")
-SUMMARIZE_WHOLE = Prompt("summarize_whole", WholeGiven, str, "direct: summarize the whole document at once")
+BEGIN = Prompt("begin", BeginInput, str, "incremental: begin the summary from the first chunk")
+UPDATE = Prompt("update", UpdateInput, str, "incremental: work the next chunk into the summary")
+COMPRESS = Prompt("compress", CompressInput, str, "incremental: shorten a summary that has grown too long", 1.0)
+TIDY = Prompt("tidy", TidyInput, str, "remove traces of the process, and what is said twice")
+SUMMARIZE_WHOLE = Prompt("summarize_whole", WholeInput, str, "direct: summarize the whole document at once")

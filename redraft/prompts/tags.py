@@ -25,7 +25,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from redraft.errors import PromptError
-from redraft.prompts.contract import GivenModel, Tagged
+from redraft.prompts.contract import ItemTags, PromptInput
 
 _HARMLESS = {"<": "‹", "[": "⁅"}
 
@@ -127,7 +127,7 @@ def disarmed(text: str, tags: frozenset[str]) -> str:
     return "".join([*parts, text[before:]])
 
 
-NOBODY = -1
+NO_ITEM = -1
 """The number of an item that no tag names."""
 
 # A prime number of letters for the checksum, and no vowels: no word of any text is a tag.
@@ -138,7 +138,7 @@ _SPARSE = 8
 _WORD = re.compile(r"[a-z]+")
 
 
-class TaggedItem(GivenModel):
+class TaggedItem(PromptInput):
     """An item that a reply has to name by its tag, which replaces its number in prompts and replies."""
 
     id: int
@@ -157,7 +157,7 @@ def _is_tag(word: str) -> bool:
 def asked_about(given: BaseModel, field: str) -> list[int]:
     """Return the numbers of a field's items, or only of those that are marked as asked about."""
     for name, info in type(given).model_fields.items():
-        if Tagged(field) in info.metadata and (some := getattr(given, name)):
+        if ItemTags(field) in info.metadata and (some := getattr(given, name)):
             return list(some)
     return [one.id for one in getattr(given, field, ()) if isinstance(one, TaggedItem)]
 
@@ -190,16 +190,16 @@ class Tags:
         return self._tags[field].get(number, "")
 
     def number(self, field: str, said: object) -> int:
-        """Return the number of the item that is named, alone or among other words; else `NOBODY`."""
+        """Return the number of the item that is named, alone or among other words; else `NO_ITEM`."""
         if field not in self._numbers:
             raise PromptError(f"the reply names items of {field!r}, and the prompt is given none by that name")
         known = self._numbers[field]
         words = _WORD.findall(said.casefold()) if isinstance(said, str) else []
         found = {known[word] for word in words if word in known}
-        return found.pop() if len(found) == 1 else NOBODY
+        return found.pop() if len(found) == 1 else NO_ITEM
 
 
-class Wire:
+class TagContext:
     """Validation context that turns tags into numbers and back, and counts what was named."""
 
     def __init__(self, tags: Tags) -> None:
@@ -211,14 +211,14 @@ class Wire:
     def read(self, field: str, said: object) -> int:
         """Return the number of a named item."""
         number = self.tags.number(field, said)
-        self.named += number != NOBODY
-        self.strangers += number == NOBODY
+        self.named += number != NO_ITEM
+        self.strangers += number == NO_ITEM
         return number
 
 
-class Names:
-    """Marks a number in a reply that names an item of one prompt field. In Python it is a number; with a `Wire` as
-    context, as from a model or the cache, it is a tag, and a number names nobody."""
+class ItemRef:
+    """Marks a number in a reply that names an item of one prompt field. In Python it is a number; with a `TagContext`,
+    as from a model or the cache, it is a tag, and a number names no item."""
 
     def __init__(self, field: str) -> None:
         self.field = field
@@ -231,14 +231,14 @@ class Names:
         return {"type": "string"}
 
     def _read(self, said: object, info: ValidationInfo) -> int:
-        if isinstance(info.context, Wire):
+        if isinstance(info.context, TagContext):
             return info.context.read(self.field, said)
         if type(said) is not int:
             raise ValueError("the number of an item is a whole number")
         return said
 
     def _write(self, number: int, info: SerializationInfo) -> int | str:
-        return info.context.tags.tag(self.field, number) if isinstance(info.context, Wire) else number
+        return info.context.tags.tag(self.field, number) if isinstance(info.context, TagContext) else number
 
 
 def _each(value: object) -> object:
@@ -250,7 +250,7 @@ def _each(value: object) -> object:
 
 LISTED = BeforeValidator(_each)
 """For a list of such numbers: one text may name them all."""
-ONLY_KNOWN = AfterValidator(lambda numbers: [number for number in numbers if number != NOBODY])
+ONLY_KNOWN = AfterValidator(lambda numbers: [number for number in numbers if number != NO_ITEM])
 """For a list of such numbers: unknown names are dropped."""
 
 

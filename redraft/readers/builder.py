@@ -30,7 +30,7 @@ _SMALL = 1_000
 """A part that lacks fewer characters does not cause a file to be rejected if enough of the whole was read."""
 
 
-class Extent(NamedTuple):
+class ReadCoverage(NamedTuple):
     """The number of characters of text in a part of a file, and how many of them were read or deliberately omitted."""
 
     part: str
@@ -59,15 +59,15 @@ class Extent(NamedTuple):
         return f"of {self.held:,} characters in {self.part}, {self.held - self.missing:,} were read ({self.percent})"
 
 
-def missing(parts: Sequence[Extent]) -> tuple[str, ...]:
+def missing(parts: Sequence[ReadCoverage]) -> tuple[str, ...]:
     """Return a sentence for each part of which text is missing."""
     return tuple(str(one) for one in parts if one.is_short)
 
 
-def check(parts: Sequence[Extent], name: str) -> None:
+def check(parts: Sequence[ReadCoverage], name: str) -> None:
     """Raise if too little of a file was read, in total or in a part that is not small."""
     held = sum(one.held for one in parts)
-    whole = Extent(name, held, held - sum(one.missing for one in parts))
+    whole = ReadCoverage(name, held, held - sum(one.missing for one in parts))
     lacking = [one for one in parts if one.is_short and one.share < LEAST_SHARE]
     if not whole.is_short or (whole.share >= LEAST_SHARE and all(one.missing < _SMALL for one in lacking)):
         return
@@ -99,7 +99,7 @@ class ReadText:
     marks: tuple[Mark, ...] = ()
     notes: tuple[str, ...] = ()
     """Sentences about omissions and irregularities."""
-    extents: tuple[Extent, ...] = ()
+    extents: tuple[ReadCoverage, ...] = ()
     """For each part of the file, how much text it has and how much was read."""
     encoding: str = "utf-8"
     sections: tuple[DocumentSection, ...] = ()
@@ -175,7 +175,7 @@ def joined(runs: Iterable[Run]) -> tuple[str, list[tuple[int, Anchor]]]:
 
 
 @dataclass(slots=True)
-class Builder:
+class TextBuilder:
     """Assembles a text paragraph by paragraph, with its headings and marks."""
 
     parts: list[str] = field(default_factory=list)
@@ -184,7 +184,7 @@ class Builder:
     marks: list[Mark] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     oddities: list[str] = field(default_factory=list)
-    extents: list[Extent] = field(default_factory=list)
+    extents: list[ReadCoverage] = field(default_factory=list)
     _page: tuple[int, Anchor] | None = None
 
     def add(self, runs: Iterable[Run], between: str = "\n\n", before: str = "") -> Span:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from redraft.errors import DocumentError
-from redraft.readers.builder import BREAK, Anchor, Builder, Extent, ReadText, Run, cell_text
+from redraft.readers.builder import BREAK, Anchor, ReadCoverage, ReadText, Run, TextBuilder, cell_text
 from redraft.readers.markup import (
     Archive,
     Element,
@@ -94,7 +94,7 @@ class _DocxReader:
         self._archive = archive
         self._main = main
         self._name = name
-        self._builder = Builder()
+        self._builder = TextBuilder()
         self._styles = self._read_styles()
         self._ordered = self._read_numbering()
         self._numbers: dict[tuple[str, int], int] = {}
@@ -119,7 +119,7 @@ class _DocxReader:
         for block in self._blocks(root, "p", "tbl"):
             self._block(block)
         self._builder.add(self._carried)
-        self._builder.extents.append(Extent(self._main, self._held, self._seen))
+        self._builder.extents.append(ReadCoverage(self._main, self._held, self._seen))
         self._end_contents()
         self._say_what_was_not_read()
         said, language = self._properties()
@@ -306,7 +306,7 @@ class _DocxReader:
                 self._notes.texts[kind, local(one, "id")] = texts
             else:
                 self._seen += text_in(one)
-        self._builder.extents.append(Extent(name, self._held, self._seen))
+        self._builder.extents.append(ReadCoverage(name, self._held, self._seen))
 
     def _say_what_was_not_read(self) -> None:
         for name, what in (("header", "headers"), ("footer", "footers")):

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from redraft.document import Mark, MarkKind
 from redraft.errors import DocumentError
-from redraft.readers.builder import TITLE_WIDTH, Anchor, Builder, Extent, Heading, ReadText
+from redraft.readers.builder import TITLE_WIDTH, Anchor, Heading, ReadCoverage, ReadText, TextBuilder
 from redraft.readers.formats import MOST_ENTRIES
-from redraft.readers.html import Walker, body_of, kinds
+from redraft.readers.html import HtmlWalker, body_of, kinds
 from redraft.readers.markup import Archive, Element, beside, child, elements, local, page, tag, text_in, text_of, xml
 from redraft.text.sanitizer import one_line
 
@@ -62,7 +62,7 @@ class _Book:
         self._package_part = self._find_package()
         self._package = xml(archive.part(self._package_part), name)
         self._items = dict(self._manifest())
-        self._builder = Builder()
+        self._builder = TextBuilder()
         self._starts: dict[str, int] = {}
         self._places: dict[tuple[str, str], int] = {}
 
@@ -97,17 +97,17 @@ class _Book:
             if "encrypted" in error.message or "unpacked" in error.message or "attributes" in error.message:
                 raise
             builder.oddities.append(f"a part of the book cannot be read: {item.part}: {error.message}")
-            builder.extents.append(Extent(item.part, self._archive.size(item.part), 0))
+            builder.extents.append(ReadCoverage(item.part, self._archive.size(item.part), 0))
             return
         builder.oddities.extend(f"{item.part}: {note}" for note in found.notes)
         seen = 0
         for root in found.roots:
             body = body_of(root)
-            walker = Walker(builder, item.part)
+            walker = HtmlWalker(builder, item.part)
             walker.walk(body)
             seen += text_in(root) - text_in(body) + walker.seen
             self._places |= {(item.part, key): at for key, at in walker.ids.items()}
-        builder.extents.append(Extent(item.part, found.held, seen))
+        builder.extents.append(ReadCoverage(item.part, found.held, seen))
         body = body_of(found.roots[0])
         is_contents = "nav" in item.properties
         kind = matter or ("contents" if is_contents else None)

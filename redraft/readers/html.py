@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from redraft.document import MarkKind
-from redraft.readers.builder import BREAK, Anchor, Builder, Extent, ReadText, Run, cell_text
+from redraft.readers.builder import BREAK, Anchor, ReadCoverage, ReadText, Run, TextBuilder, cell_text
 from redraft.readers.markup import Element, child, elements, local, page, tag, text_in, text_of
 from redraft.readers.recovery import size
 from redraft.text.sanitizer import one_line
@@ -149,17 +149,17 @@ def read(data: bytes, name: str) -> ReadText:
     """Return the content of a page, or of several in one file."""
     found = page(data, name)
     odd = [] if found.encoding == "utf-8" else [f"the page is in {found.encoding}"]
-    builder = Builder(oddities=[*odd, *found.notes])
+    builder = TextBuilder(oddities=[*odd, *found.notes])
     seen = 0
     for root in found.roots:
         body = body_of(root)
         main = _main(body)
         if main is not body and (outside := max(0, count_words(_words(body)) - count_words(_words(main)))):
             builder.leave_out("words outside the main content", outside)
-        walker = Walker(builder, clutter=clutter(main))
+        walker = HtmlWalker(builder, clutter=clutter(main))
         walker.walk(main)
         seen += text_in(root) - text_in(main) + walker.seen
-    builder.extents.append(Extent(name, found.held, seen))
+    builder.extents.append(ReadCoverage(name, found.held, seen))
     first = found.roots[0]
     return builder.reading(title_of(first, builder), local(first, "lang"))
 
@@ -171,7 +171,7 @@ def body_of(root: Element) -> Element:
     return body if text_in(root) <= text_in(body) + heads else root
 
 
-def title_of(root: Element, builder: Builder) -> str:
+def title_of(root: Element, builder: TextBuilder) -> str:
     """Return the first heading of level 1, unless it is a chapter's, else the page's title. Where that is the heading
     of a chapter, what the page calls itself elsewhere comes first."""
     heads, title = builder.headings, one_line(text_of(next(elements(root, "title"), None)))
@@ -215,10 +215,10 @@ def kinds(element: Element) -> set[str]:
     return roles | set(local(element, "type").lower().split())
 
 
-class Walker:
+class HtmlWalker:
     """Walks a page in order, without recursion, since an untrusted page may be nested arbitrarily deeply."""
 
-    def __init__(self, builder: Builder, place: str = "", clutter: Mapping[Element, str] | None = None) -> None:
+    def __init__(self, builder: TextBuilder, place: str = "", clutter: Mapping[Element, str] | None = None) -> None:
         self._builder = builder
         self._clutter = clutter or {}
         self._place = place

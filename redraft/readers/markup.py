@@ -16,7 +16,7 @@ from urllib.parse import unquote
 from lxml import etree, html
 
 from redraft.errors import DocumentError
-from redraft.readers.builder import Extent
+from redraft.readers.builder import ReadCoverage
 from redraft.readers.plain import decode
 from redraft.readers.recovery import RAW, Token, size, tokens, tree
 
@@ -163,7 +163,7 @@ def part(data: bytes, place: str, name: str) -> XmlPart:
         root = xml(data, place)
     except DocumentError:
         root = None
-    if root is None or Extent(name, held, text_in(root)).is_short:
+    if root is None or ReadCoverage(name, held, text_in(root)).is_short:
         root = tree(found, xml=True)
     return XmlPart(root, held, (f"{name} breaks off: its end is missing",) if _is_cut(text) else ())
 
@@ -181,7 +181,7 @@ def page(data: bytes, name: str) -> Page:
     parsed = [_parsed(piece) for piece in pieces] if len(pieces) <= _MOST_PAGES else []
     roots = tuple(one for one in parsed if one is not None)
     ends_early = len(_END_OF_BODY.findall(text)) > max(1, len(_BODY.findall(text)))
-    if ends_early or Extent(name, held, sum(map(text_in, roots))).is_short:
+    if ends_early or ReadCoverage(name, held, sum(map(text_in, roots))).is_short:
         roots = (tree(found, xml=False),)
     if not roots:
         raise DocumentError("there is no text in the page", place=name, hint="give a page that holds text")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from redraft.errors import DocumentError
-from redraft.readers.builder import BREAK, Builder, Extent, ReadText, cell_text
+from redraft.readers.builder import BREAK, ReadCoverage, ReadText, TextBuilder, cell_text
 from redraft.readers.markup import (
     Archive,
     Element,
@@ -50,13 +50,13 @@ def read(data: bytes, name: str) -> ReadText:
     reader = _OdtReader()
     reader.read(found.root)
     reader.builder.oddities.extend(found.notes)
-    reader.builder.extents.append(Extent(_CONTENT, found.held, reader.seen))
+    reader.builder.extents.append(ReadCoverage(_CONTENT, found.held, reader.seen))
     return reader.builder.reading(reader.builder.first_title or said.get("title", ""), said.get("language", ""))
 
 
 class _OdtReader:
     def __init__(self) -> None:
-        self.builder = Builder()
+        self.builder = TextBuilder()
         self._notes: list[tuple[str, list[str]]] = []
         self._after_item = False
         self.seen = 0

@@ -148,7 +148,7 @@ def only(document: Document, stretches: Iterable[Span]) -> Document:
             pieces[-1] = Span(pieces[-1].start, max(pieces[-1].end, end))
         elif start < end:
             pieces.append(Span(start, end))
-    cut = _Cut(pieces)
+    cut = _OffsetMap(pieces)
     text = _BETWEEN.join(document.text[start:end] for start, end in pieces)
     sections = (
         DocumentSection(one.title, one.level, span) for one in document.sections if (span := cut.span(one.span))
@@ -167,7 +167,7 @@ def _bare(text: str, span: Span) -> Span:
     return Span(span.start + len(part) - len(part.lstrip()), span.start + len(part.rstrip()))
 
 
-class _Cut:
+class _OffsetMap:
     """Maps offsets of a text to those of the pieces that are kept."""
 
     def __init__(self, pieces: Sequence[Span]) -> None:
@@ -323,14 +323,14 @@ _FEWEST_WORDS = 40
 _FRONT, _AFTER = "Before the first chapter", "After {}"
 
 
-class DocumentStretch(NamedTuple):
+class NamedPart(NamedTuple):
     """A part of a document and its title."""
 
     title: str
     span: Span
 
 
-def parted(document: Document) -> list[DocumentStretch]:
+def parted(document: Document) -> list[NamedPart]:
     """Return the parts that cover a document in order: the documents it was combined from, else its chapters.
 
     What surrounds chapters, such as an introduction, is a part as well. Raises if there is only one part.
@@ -344,12 +344,12 @@ def parted(document: Document) -> list[DocumentStretch]:
     return found
 
 
-def _documents(document: Document) -> list[DocumentStretch]:
+def _documents(document: Document) -> list[NamedPart]:
     bounds = [*(mark.start for mark in document.members), len(document.text)]
-    return [DocumentStretch(one.label, Span(*its)) for one, its in zip(document.members, pairwise(bounds), strict=True)]
+    return [NamedPart(one.label, Span(*its)) for one, its in zip(document.members, pairwise(bounds), strict=True)]
 
 
-def _chapter_stretches(document: Document) -> Iterator[DocumentStretch]:
+def _chapter_stretches(document: Document) -> Iterator[NamedPart]:
     known = [one.section for one in chapters(document)]
     if not known:
         return
@@ -361,7 +361,7 @@ def _chapter_stretches(document: Document) -> Iterator[DocumentStretch]:
     before = ""
     for start, end in pairwise(bounds):
         title = titles.get(start) or _first_within(document, start, end) or (_AFTER.format(before) if before else "")
-        yield DocumentStretch(title or _FRONT, Span(start, end))
+        yield NamedPart(title or _FRONT, Span(start, end))
         before = titles.get(start, before)
 
 
@@ -371,17 +371,17 @@ def _first_within(document: Document, start: int, end: int) -> str:
     return next((title for title in begun if title != document.title), "")
 
 
-def _long_enough(text: str, found: list[DocumentStretch]) -> list[DocumentStretch]:
+def _long_enough(text: str, found: list[NamedPart]) -> list[NamedPart]:
     """Return the parts, each one with hardly any text joined to the next, or at the end to the previous one."""
-    kept: list[DocumentStretch] = []
+    kept: list[NamedPart] = []
     start: int | None = None
     for title, span in found:
         whole = Span(span.start if start is None else start, span.end)
         if count_words(text[slice(*span)]) >= _FEWEST_WORDS:
-            kept.append(DocumentStretch(title, whole))
+            kept.append(NamedPart(title, whole))
             start = None
         else:
             start = whole.start
     if start is not None and kept:
-        kept[-1] = DocumentStretch(kept[-1].title, Span(kept[-1].span.start, len(text)))
+        kept[-1] = NamedPart(kept[-1].title, Span(kept[-1].span.start, len(text)))
     return kept

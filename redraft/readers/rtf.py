@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from striprtf.striprtf import destinations, rtf_to_text
 
 from redraft.errors import DocumentError
-from redraft.readers.builder import Builder, Extent, ReadText
+from redraft.readers.builder import ReadCoverage, ReadText, TextBuilder
 from redraft.readers.recovery import size
 
 _TITLE = re.compile(rb"\{\\title ([^{}\\]{1,200})\}")
@@ -33,16 +33,16 @@ def read(data: bytes, name: str) -> ReadText:
     repair = _Repair(data.decode("latin-1"))
     repair.run()
     text = rtf_to_text("".join(repair.parts), encoding="cp1252", errors="replace")
-    builder = Builder()
+    builder = TextBuilder()
     _build(builder, text)
     builder.oddities.extend(repair.notes)
     read = size("".join(builder.parts))
-    builder.extents.append(Extent(name, read + repair.lost, read))
+    builder.extents.append(ReadCoverage(name, read + repair.lost, read))
     found = _TITLE.search(data)
     return builder.reading(found[1].decode("cp1252", "replace") if found else "")
 
 
-def _build(builder: Builder, text: str) -> None:
+def _build(builder: TextBuilder, text: str) -> None:
     """Add each line as a paragraph or a heading, and the notes of a paragraph after it."""
     notes = [_MARKERS.sub("", one) for one in _NOTES.findall(text)]
     following = iter(notes)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from redraft.errors import UsageError
 
-Result_ = TypeVar("Result_")
+ResultT = TypeVar("ResultT")
 Item_ = TypeVar("Item_")
 
 # The seconds after which a waiting caller checks that the thread is still alive.
@@ -42,7 +42,7 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
             continue
 
 
-def run_blocking(work: Coroutine[Any, Any, Result_]) -> Result_:
+def run_blocking(work: Coroutine[Any, Any, ResultT]) -> ResultT:
     """Run a coroutine on the shared loop, and return its result or raise its exception. Ctrl-C, or any exception that a
     signal raises here, cancels it; it is raised once the coroutine has ended."""
     thread, loop = _loop()
@@ -57,14 +57,14 @@ def run_blocking(work: Coroutine[Any, Any, Result_]) -> Result_:
             "a synchronous call was made from within a run, which would wait for itself",
             hint="make the call in another thread, or use `async with redraft.Session(...)` and await its methods",
         )
-    ended: Future[Result_] = Future()
-    started: list[asyncio.Task[Result_]] = []
+    ended: Future[ResultT] = Future()
+    started: list[asyncio.Task[ResultT]] = []
 
     def start() -> None:
         started.append(loop.create_task(work))
         started[0].add_done_callback(end)
 
-    def end(task: asyncio.Task[Result_]) -> None:
+    def end(task: asyncio.Task[ResultT]) -> None:
         if task.cancelled():
             ended.set_exception(asyncio.CancelledError())
         elif (error := task.exception()) is not None:

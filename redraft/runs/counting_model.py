@@ -19,8 +19,8 @@ from redraft.llm import structured_output
 from redraft.llm.base import Reply, Request, Sampling
 from redraft.prompts import coherence, decision, factual, qa, revision, summarization
 from redraft.prompts.book import PromptBook
-from redraft.prompts.contract import Given_, Prompt, Value_
-from redraft.prompts.tags import Names, Tags, Wire, asked_about
+from redraft.prompts.contract import InputT, Prompt, ValueT
+from redraft.prompts.tags import ItemRef, TagContext, Tags, asked_about
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import WORD, count_words, is_unspaced
 
@@ -86,7 +86,7 @@ class CountingModel:
         """Return the limit that the request sets."""
         return sampling.max_tokens or 0
 
-    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Answer a request. Raises `UnreadableReply` for a prompt whose reply has to satisfy more than its schema."""
         short, long = _apart(request.given)
         text = self.book.render(request.prompt, short)
@@ -124,7 +124,7 @@ class CountingModel:
         if not issubclass(prompt.returns, BaseModel):
             return prose(list(_texts(given)), getattr(given, "words", 100))
         try:
-            return prompt.returns.model_validate(_plain(prompt.returns), context=Wire(Tags(given)))
+            return prompt.returns.model_validate(_plain(prompt.returns), context=TagContext(Tags(given)))
         except ValueError as error:
             return str(error)
 
@@ -153,7 +153,7 @@ def _objected(items: Sequence[Entry], update: dict[str, Any], together: int = 1)
 
 def _sent(value: BaseModel, given: BaseModel) -> str:
     """Return a structured reply as JSON, as a model would send it."""
-    return value.model_dump_json(by_alias=True, context=Wire(Tags(given)))
+    return value.model_dump_json(by_alias=True, context=TagContext(Tags(given)))
 
 
 def _apart(given: BaseModel) -> tuple[BaseModel, list[str]]:
@@ -279,7 +279,7 @@ def _quoted(text: str, at: int) -> str:
 # Replies, by prompt.
 
 
-def _outline(given: summarization.OutlineGiven) -> summarization.Outline:
+def _outline(given: summarization.OutlineInput) -> summarization.Outline:
     quotes = _quotes(given.summaries, _POINTS + _NAMES + 1)
     return summarization.Outline(
         kind="other",
@@ -291,7 +291,7 @@ def _outline(given: summarization.OutlineGiven) -> summarization.Outline:
     )
 
 
-def _ask_document(given: qa.AskDocumentGiven) -> qa.DocumentQuestions:
+def _ask_document(given: qa.AskDocumentInput) -> qa.DocumentQuestions:
     quotes = _quotes([given.excerpt], given.count)
     return qa.DocumentQuestions(
         questions=[
@@ -306,12 +306,12 @@ def _ask_document(given: qa.AskDocumentGiven) -> qa.DocumentQuestions:
     )
 
 
-def _told(given: qa.AnswerFromSummaryGiven | qa.AskSummaryGiven) -> dict[int, str]:
+def _told(given: qa.AnswerFromSummaryInput | qa.AskSummaryInput) -> dict[int, str]:
     """Return the sentences of a summary by number."""
     return {one.id: one.sentence for one in given.sentences}
 
 
-def _answer_from_summary(given: qa.AnswerFromSummaryGiven) -> qa.SummaryAnswers:
+def _answer_from_summary(given: qa.AnswerFromSummaryInput) -> qa.SummaryAnswers:
     numbers = list(_told(given))
     # The first part of a summary answers all questions, so the later parts answer none.
     is_later = numbers[0] > 1 and numbers[-1] - numbers[0] == len(numbers) - 1
@@ -329,7 +329,7 @@ def _answer_from_summary(given: qa.AnswerFromSummaryGiven) -> qa.SummaryAnswers:
     )
 
 
-def _ask_summary(given: qa.AskSummaryGiven) -> qa.SummaryQuestions:
+def _ask_summary(given: qa.AskSummaryInput) -> qa.SummaryQuestions:
     told, asked = _told(given), asked_about(given, "sentences")
     return qa.SummaryQuestions(
         sentences=[
@@ -350,7 +350,7 @@ def _ask_summary(given: qa.AskSummaryGiven) -> qa.SummaryQuestions:
     )
 
 
-def _answer_from_document(given: qa.AnswerFromDocumentGiven) -> qa.DocumentAnswers:
+def _answer_from_document(given: qa.AnswerFromDocumentInput) -> qa.DocumentAnswers:
     quotes = _quotes(given.texts, len(given.questions))
     # Without a metric, only questions that should have no answer are asked of a document.
     answered = bool(METRIC.get())
@@ -364,13 +364,13 @@ def _answer_from_document(given: qa.AnswerFromDocumentGiven) -> qa.DocumentAnswe
     )
 
 
-def _write_answer(given: qa.AnswerGiven) -> qa.WrittenAnswer:
+def _write_answer(given: qa.AnswerInput) -> qa.WrittenAnswer:
     quotes = _quotes(given.texts, max(1, given.words // _WORDS_A_SENTENCE // 2))
     sentences = [qa.AnswerSentence(quote=one, sentence=_sentence(_beginning(one, _WORDS_A_SENTENCE))) for one in quotes]
     return qa.WrittenAnswer(answered=True, sentences=sentences)
 
 
-def _tree(given: factual.GrowGiven, skipped: int = 0) -> factual.FactTree:
+def _tree(given: factual.GrowInput, skipped: int = 0) -> factual.FactTree:
     """Return a tree of facts about the excerpt without its first `skipped` characters."""
     roots = min(_MOST_ROOTS, round(1.3 + len(given.excerpt) / _CHARACTERS_A_ROOT))
     facts = iter([_sentence(_beginning(one, 14)) for one in _quotes([given.excerpt[skipped:]], 7 * roots)])
@@ -388,11 +388,11 @@ def _tree(given: factual.GrowGiven, skipped: int = 0) -> factual.FactTree:
     )
 
 
-def _query(given: factual.QueryGiven) -> factual.Query:
+def _query(given: factual.QueryInput) -> factual.Query:
     return factual.Query(query=f"Why does it matter for what comes after that {_words(given.facts[0].fact, 10)}?")
 
 
-def _align(given: factual.AlignGiven) -> factual.Alignments:
+def _align(given: factual.AlignInput) -> factual.Alignments:
     numbers = cycle(one.id for one in given.sentences)
     return factual.Alignments(
         facts=[
@@ -402,13 +402,13 @@ def _align(given: factual.AlignGiven) -> factual.Alignments:
     )
 
 
-def _mark(_: factual.ChunkMarksGiven) -> factual.ChunkMarks:
+def _mark(_: factual.ChunkMarksInput) -> factual.ChunkMarks:
     return factual.ChunkMarks(
         major_facts=5, connections=3, explanation=_REASON, validity=4, coherence=4, cross_content=4
     )
 
 
-def _split(given: factual.FactsGiven) -> factual.AllFacts:
+def _split(given: factual.FactsInput) -> factual.AllFacts:
     return factual.AllFacts(
         sentences=[
             factual.SentenceFacts(id=one.id, facts=[_words(one.sentence, 8, 2 * at) for at in range(_FACTS_A_SENTENCE)])
@@ -417,11 +417,11 @@ def _split(given: factual.FactsGiven) -> factual.AllFacts:
     )
 
 
-def _prefer(_: coherence.PreferGiven) -> coherence.Preferred:
+def _prefer(_: coherence.PreferInput) -> coherence.Preferred:
     return coherence.Preferred(reason=f"{_REASON} {_REASON}", detail="tie", structure="tie", logic="tie", overall="tie")
 
 
-def _decide(given: decision.DecideGiven) -> decision.Decision:
+def _decide(given: decision.DecideInput) -> decision.Decision:
     """Look up as much as allowed, then choose as many findings to fix as allowed."""
     if given.looks:
         searches = [_words(one.problem + one.sentence, 5) for one in given.findings[: given.requests]]
@@ -431,7 +431,7 @@ def _decide(given: decision.DecideGiven) -> decision.Decision:
     )
 
 
-def _revise(given: revision.ReviseGiven, voice: str = "") -> str:
+def _revise(given: revision.ReviseInput, voice: str = "") -> str:
     """Return the summary with each point fixed: sentences are reworded or removed, missing content is added."""
     text = given.summary
     for point in given.points:
@@ -450,12 +450,12 @@ def _revise(given: revision.ReviseGiven, voice: str = "") -> str:
     return f"<points>\n{lines}\n</points>\n<revision>\n{text}\n</revision>"
 
 
-def _trace(given: qa.TraceGiven) -> qa.AllSources:
+def _trace(given: qa.TraceInput) -> qa.AllSources:
     places = [one.id for one in given.places[:1]]
     return qa.AllSources(sentences=[qa.Sources(id=one.id, places=places) for one in given.sentences])
 
 
-def _ask_typed(given: qa.AskTypedGiven) -> qa.TypedReply:
+def _ask_typed(given: qa.AskTypedInput) -> qa.TypedReply:
     known = _words(given.excerpt, 6, 5)
     answer = {"unanswerable": "", "binary": "yes"}.get(given.type, known)
     reason = _REASON if given.type == "binary" else ""
@@ -464,7 +464,7 @@ def _ask_typed(given: qa.AskTypedGiven) -> qa.TypedReply:
     )
 
 
-def _answer_questions(given: qa.AnswerQuestionsGiven) -> qa.GivenAnswers:
+def _answer_questions(given: qa.AnswerQuestionsInput) -> qa.GivenAnswers:
     quotes = _quotes([given.document], len(given.questions))
     return qa.GivenAnswers(
         answers=[
@@ -474,7 +474,7 @@ def _answer_questions(given: qa.AnswerQuestionsGiven) -> qa.GivenAnswers:
     )
 
 
-def _handled(prompt: Prompt[Given_, Value_], handler: Callable[[Given_], Value_]) -> tuple[str, Callable[[Any], Any]]:
+def _handled(prompt: Prompt[InputT, ValueT], handler: Callable[[InputT], ValueT]) -> tuple[str, Callable[[Any], Any]]:
     return prompt.name, handler
 
 
@@ -482,7 +482,7 @@ def _verdicts(prompt: Prompt[Any, Any], **verdict: object) -> tuple[str, Callabl
     """Return the handler of a prompt whose reply has an entry with the same verdict for each item that is judged."""
     ((listed, field),) = prompt.returns.model_fields.items()
     (entry,) = get_args(field.annotation)
-    (judged,) = (one.field for one in entry.model_fields["id"].metadata if isinstance(one, Names))
+    (judged,) = (one.field for one in entry.model_fields["id"].metadata if isinstance(one, ItemRef))
 
     def reply(given: Any) -> Any:
         items = getattr(given, judged)

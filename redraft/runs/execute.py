@@ -19,7 +19,7 @@ from redraft.errors import (
 from redraft.evaluators.base import Case, statements_of
 from redraft.evaluators.preference import prefer, same
 from redraft.evaluators.statistics import Statistics
-from redraft.events import Noted, PartDone, RunDone, RunStarted, StageStarted, part_of_another
+from redraft.events import Notice, PartDone, RunDone, RunStarted, StageStarted, part_of_another
 from redraft.graphs.job import Job
 from redraft.graphs.policy import unsure
 from redraft.llm.budget import Budget
@@ -195,7 +195,7 @@ async def _drafted(manager: RunManager, driver: Driver, run: Run, one: DraftCand
         try:
             await driver.drive(part)
         except _LEFT_OUT as error:
-            manager.observe(Noted(f"{name} is left out: {error.message}"))
+            manager.observe(Notice(f"{name} is left out: {error.message}"))
 
 
 AT_ONCE = 8
@@ -293,7 +293,7 @@ class _ChapterRuns:
             if part.settings.query is None or gaps:
                 await self.job.gap(chapter.chunk.index, error)
             else:
-                self.job.observe(Noted("it says nothing about the question"))
+                self.job.observe(Notice("it says nothing about the question"))
         part = await off_loop(store.runs.get, part.id)
         if part.status == "stopped":
             told = part.error or {}

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 
 from redraft.domain import Document, content_id
 from redraft.errors import BudgetError, RedraftError
-from redraft.events import Event, Noted, Observer, PartDone, RunStarted, StageStarted, unobserved
+from redraft.events import Event, Notice, Observer, PartDone, RunStarted, StageStarted, unobserved
 from redraft.llm.base import Model
 from redraft.llm.budget import Budget, PriceTable
 from redraft.report.history.results import Result, read_result
-from redraft.runs.model_names import NOBODY
+from redraft.runs.model_names import NO_ITEM
 from redraft.runs.model_pool import ModelPool, ModelRole, at_work
 from redraft.runs.prepare import PreparedDocument, RunSpec, identify, record
 from redraft.runs.roster import told_window, with_windows
@@ -63,8 +63,8 @@ class RunWatch:
         """Record or forward an event. Stages are dropped: they mean little when many runs are in progress."""
         if isinstance(event, RunStarted):
             self.run = event.run
-        elif isinstance(event, Noted):
-            self.observer(event if event.everywhere else Noted(f"{self.name}: {event.message}"))
+        elif isinstance(event, Notice):
+            self.observer(event if event.everywhere else Notice(f"{self.name}: {event.message}"))
         elif not isinstance(event, StageStarted | PartDone):
             self.observer(event)
 
@@ -74,7 +74,7 @@ def _once(observer: Observer) -> Observer:
     told = set[str]()
 
     def observe(event: Event) -> None:
-        if isinstance(event, Noted) and event.everywhere:
+        if isinstance(event, Notice) and event.everywhere:
             if event.message in told:
                 return
             told.add(event.message)
@@ -110,7 +110,7 @@ class ExperimentRunner:
     def note(self, prepared: PreparedDocument) -> None:
         """Report once how tokens are counted, for experiments that start no runs."""
         for warning in prepared.warnings:
-            self.observer(Noted(warning, everywhere=True))
+            self.observer(Notice(warning, everywhere=True))
 
     async def known(self, document: Document, settings: DraftConfig, order: RunSpec) -> Run | None:
         """Return a stored run with these settings, preferring a done one. Its usage counts against the budget."""
@@ -136,12 +136,12 @@ class ExperimentRunner:
         asked = (order.settled(settings), order, self._window, self._objects)
         settings, order, notes = await off_loop(with_windows, *asked)
         for note in notes:
-            self.observer(Noted(note, everywhere=True))
+            self.observer(Notice(note, everywhere=True))
         return settings, order
 
     @property
     def _objects(self) -> Mapping[str, Model]:
-        return self.session.terms.model_roles.objects if self.session is not None else NOBODY
+        return self.session.terms.model_roles.objects if self.session is not None else NO_ITEM
 
     def _window(self, one: ModelRole) -> int | None:
         """Return a model's window as its server reports it; asked once."""

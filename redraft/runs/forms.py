@@ -16,8 +16,8 @@ from pydantic import InstanceOf, PlainSerializer
 
 from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Totals, computed
-from redraft.errors import BudgetError, NothingSaidError, PromptError, StoreError, UsageError
-from redraft.events import Noted, PartDone
+from redraft.errors import BudgetError, NoAnswerError, PromptError, StoreError, UsageError
+from redraft.events import Notice, PartDone
 from redraft.llm.budget import PriceTable
 from redraft.report.history.citations import citations_of
 from redraft.report.history.lineage import DocumentRead
@@ -97,7 +97,7 @@ async def fill(
     """Draft all sections concurrently. A section that fails does not affect the others."""
     runner.draw_on(FORM, document.id, *(f"{one.query} {one.words}" for one in template.drafted))
     if settings.model == EXTRACTIVE:
-        runner.observer(Noted(_CANNOT_TELL))
+        runner.observer(Notice(_CANNOT_TELL))
     numbers = count(1)
     semaphore = asyncio.Semaphore(runner.limits.at_once)
 
@@ -122,7 +122,7 @@ async def _filled(
     order = with_places(RunSpec(purpose), settings)
     try:
         result = await runner.made(document, _settings(settings, section), order, watch)
-    except NothingSaidError:
+    except NoAnswerError:
         return FilledSection(section, watch.run, silent=True)
     except BudgetError:
         kept = await off_loop(read_result, runner.store, watch.run) if watch.run else None

@@ -12,7 +12,7 @@ from redraft.agents.tracer import SentenceTracer, TraceItem
 from redraft.builtin.facade import opened
 from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.events import Noted, StageStarted
+from redraft.events import Notice, StageStarted
 from redraft.graphs.strategies import STRATEGIES
 from redraft.llm.langsmith import tracing
 from redraft.report.history.lineage import Lineage, Tracer, read_lineage
@@ -205,11 +205,11 @@ async def ask_about(manager: RunManager, job_factory: JobFactory, draft: DraftTr
         said = await asking.trace(items, batches)
         draft.take({number: one.places for number, one in said.verdicts.items()})
         if said.trouble:
-            manager.observe(Noted(f"not all sentences could be asked about: {said.trouble}"))
+            manager.observe(Notice(f"not all sentences could be asked about: {said.trouble}"))
             break
     if draft.left:
         manager.observe(
-            Noted(f"{draft.left} sentences were not asked about: {SHARE:.0%} of the tokens of drafting are used")
+            Notice(f"{draft.left} sentences were not asked about: {SHARE:.0%} of the tokens of drafting are used")
         )
 
 

@@ -12,7 +12,7 @@ from langgraph.errors import GraphBubbleUp, GraphInterrupt
 
 from redraft.errors import BudgetError, RedraftError
 from redraft.evaluators.base import Evaluator
-from redraft.events import Noted, Observer, RunDone, RunStarted, Waiting, of_run
+from redraft.events import Notice, Observer, RunDone, RunStarted, Waiting, of_run
 from redraft.graphs.job import Job, best_so_far
 from redraft.llm.addresses import OPENAI, provider_of
 from redraft.llm.base import Model
@@ -168,7 +168,7 @@ class RunManager:
     def note(self, *messages: str) -> None:
         """Tell whoever watches."""
         for message in messages:
-            self.observe(Noted(message))
+            self.observe(Notice(message))
 
     async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
         """Mark a run as done with this draft, for this reason or because of its gaps, and close it."""
@@ -280,7 +280,7 @@ class RunManager:
         prepared = job_factory.prepared
         for warning in prepared.warnings:
             # Notes that are not the document's are about the model: how its tokens are counted.
-            self.observe(Noted(warning, everywhere=warning not in prepared.document.notes))
+            self.observe(Notice(warning, everywhere=warning not in prepared.document.notes))
 
     async def _stopped(self, opened: _OpenRun, error: BaseException) -> None:
         run = opened.job.run.id

@@ -19,7 +19,7 @@ from redraft.settings import (
     reads_prompts,
 )
 
-NOBODY: Mapping[str, Model] = MappingProxyType({})
+NO_ITEM: Mapping[str, Model] = MappingProxyType({})
 
 _OF_NOBODY_ELSE: dict[str, Any] = {"max_tokens": None, "reasoning_tokens": None, "price": None}
 
@@ -35,7 +35,7 @@ def named_in(judging: JudgeConfig | None, refinement: RefineConfig | None) -> li
 
 
 def under_name(
-    name: str, settings: DraftConfig, judging: JudgeConfig | None, objects: Mapping[str, Model] = NOBODY
+    name: str, settings: DraftConfig, judging: JudgeConfig | None, objects: Mapping[str, Model] = NO_ITEM
 ) -> DraftConfig:
     """Return the settings of a judge or decider: its own, or else the run's. Temperature, window and the like are never
     taken from another model."""

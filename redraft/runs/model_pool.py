@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 from langchain_core.language_models import BaseChatModel
 
 from redraft.errors import UsageError
-from redraft.events import Noted, Observer
+from redraft.events import Notice, Observer
 from redraft.fields import several
 from redraft.llm.addresses import OPENAI, address_in, has_usual_key, is_here, key_server, provider_of, server_at
 from redraft.llm.base import Model
@@ -21,7 +21,7 @@ from redraft.llm.decisions import as_decision_model
 from redraft.llm.rate_limiter import Limiter, shared_limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
-from redraft.runs.model_names import NOBODY, as_judge, named_in, under_name
+from redraft.runs.model_names import NO_ITEM, as_judge, named_in, under_name
 from redraft.runs.models import exact_tokenizer, open_model, price_of, resolve
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import (
@@ -119,7 +119,7 @@ def assign_models(
     prices: PriceTable | None,
     *,
     refinement: RefineConfig | None = None,
-    objects: Mapping[str, Model] = NOBODY,
+    objects: Mapping[str, Model] = NO_ITEM,
 ) -> list[ModelRole]:
     """Return the writer, judges and deciders with their prices. A cost limit needs the price of every model. A name
     that is the identity of one of the `objects` means that object; others are opened by name."""
@@ -283,7 +283,7 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
 async def _opened(one: ModelRole, limits: Limits, stack: AsyncExitStack, store: Store, observer: Observer) -> Model:
     if one.model is not None:
         return one.model
-    by_job = ByJob(store.jobs, lambda said: observer(Noted(said))) if limits.provider_batch else None
+    by_job = ByJob(store.jobs, lambda said: observer(Notice(said))) if limits.provider_batch else None
     opening = open_model(one.settings, seconds=limits.timeout, usual_key=one.usual_key, by_job=by_job)
     return await stack.enter_async_context(opening)
 
@@ -324,7 +324,7 @@ def located(
     judging: JudgeConfig,
     settings: DraftConfig,
     refinement: RefineConfig | None = None,
-    objects: Mapping[str, Model] = NOBODY,
+    objects: Mapping[str, Model] = NO_ITEM,
 ) -> JudgeConfig:
     """Return the judging settings with the models' addresses filled in for the record; unknown names are refused.
     Objects have their own addresses. If the named models are at several addresses, none is filled in, and each

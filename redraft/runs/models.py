@@ -12,7 +12,7 @@ from redraft.builtin.facade import IDENTITY
 from redraft.builtin.facade import opened as open_extractive
 from redraft.errors import UsageError
 from redraft.llm.addresses import OPENAI, address_in, base_url, is_here, name_of, openai_key, plain_address, provider_of
-from redraft.llm.base import LateModel, Model
+from redraft.llm.base import LazyModel, Model
 from redraft.llm.budget import FREE, PriceTable
 from redraft.llm.claim_judge import DECIDED, QUESTIONS_VERSION
 from redraft.llm.nli import SERVES, open_entailment
@@ -155,7 +155,7 @@ async def open_model(
     `by_job`, requests go out in provider batches."""
     provider = provider_of(settings.model)
     if settings.model == EXTRACTIVE:
-        yield LateModel(IDENTITY, open_extractive)
+        yield LazyModel(IDENTITY, open_extractive)
     elif is_entailment(settings.model):
         yield open_entailment(name_of(settings.model))
     elif is_decision(settings.model):
@@ -212,7 +212,7 @@ def _late_openai(
             by_job=by_job,
         )
 
-    return LateModel(f"{settings.model}@{url}", opened)
+    return LazyModel(f"{settings.model}@{url}", opened)
 
 
 def _what(model: str) -> str:

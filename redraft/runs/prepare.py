@@ -25,7 +25,7 @@ from redraft.prompts.decision import DECIDE
 from redraft.prompts.factual import FACTUAL, RULE_ON_FINDINGS
 from redraft.prompts.qa import JUDGING, TRACE_SENTENCES
 from redraft.prompts.revision import CRITICIZE, REVISE
-from redraft.readers.parts import DocumentStretch, parted
+from redraft.readers.parts import NamedPart, parted
 from redraft.report.history.results import document_read
 from redraft.runs.inputs import handed_over
 from redraft.runs.model_names import identity_of, judging_under
@@ -83,7 +83,7 @@ class PreparedDocument:
     book: PromptBook
     plan: Plan
     warnings: tuple[str, ...] = ()
-    chapters: tuple[DocumentStretch, ...] = ()
+    chapters: tuple[NamedPart, ...] = ()
     """The chapters, if each is drafted by itself."""
 
     @property

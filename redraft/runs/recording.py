@@ -12,7 +12,7 @@ from redraft.domain import Usage
 from redraft.errors import ModelError, ProviderError, ReplyError, UsageError
 from redraft.llm.base import Model, Reply, Request, Sampling
 from redraft.llm.recorded import request_key, text_of, value_in
-from redraft.prompts.contract import Given_, Value_
+from redraft.prompts.contract import InputT, ValueT
 from redraft.runs.model_pool import ModelLike, model_roles
 from redraft.runs.models import open_model, resolve
 from redraft.settings import DraftConfig, Limits
@@ -59,7 +59,7 @@ class Recording:
         """Return the most tokens of a visible reply, or 0 if nothing is recorded."""
         return sampling.max_tokens or 0 if self._record else 0
 
-    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         """Return the recorded reply; or record it, if that is wanted."""
         key = request_key(request, self.identity)
         if (entry := self._entries.get(key)) is not None:
@@ -82,7 +82,7 @@ class Recording:
         await off_loop(self._add, entry | {"reply": text_of(request, reply), "finish_reason": reply.finish_reason})
         return reply
 
-    async def _asked(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+    async def _asked(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         model: Model | None = self._roles.objects.get(self.identity)
         if model is not None:
             return await model.ask(request)
@@ -120,7 +120,7 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     return entries
 
 
-def _replayed(request: Request[Given_, Value_], entry: dict[str, Any]) -> Reply[Value_]:
+def _replayed(request: Request[InputT, ValueT], entry: dict[str, Any]) -> Reply[ValueT]:
     """Return the reply of an entry, or raise its error."""
     text, finish_reason = entry["reply"], str(entry.get("finish_reason", "stop"))
     if (code := entry.get("error")) is not None:

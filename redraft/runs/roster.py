@@ -19,10 +19,10 @@ from redraft.llm.budget import PriceTable
 from redraft.llm.chat import ChatModel
 from redraft.llm.servers import ModelServer, window_at, window_of_family
 from redraft.llm.structured_output import modes_for
-from redraft.prompts.contract import Given_, GivenModel, Prompt, ReplyModel, Value_
-from redraft.prompts.factual import VERIFY_SENTENCES, VerifyGiven
+from redraft.prompts.contract import InputT, Prompt, PromptInput, ReplyModel, ValueT
+from redraft.prompts.factual import VERIFY_SENTENCES, VerifyInput
 from redraft.prompts.qa import Statement
-from redraft.runs.model_names import NOBODY, identity_of, named_in
+from redraft.runs.model_names import NO_ITEM, identity_of, named_in
 from redraft.runs.model_pool import ModelRole, assign_models, located, without_key
 from redraft.runs.models import open_model, resolve
 from redraft.runs.prepare import RunSpec
@@ -72,7 +72,7 @@ def told_window(one: ModelRole, away: Callable[[str], None] | None = None) -> in
 
 
 def with_windows(
-    settings: DraftConfig, order: RunSpec, find: Windows, objects: Mapping[str, Model] = NOBODY
+    settings: DraftConfig, order: RunSpec, find: Windows, objects: Mapping[str, Model] = NO_ITEM
 ) -> tuple[DraftConfig, RunSpec, list[str]]:
     """Return the settings and the order with every model's window, and notes on assumptions."""
     settings, judging, notes = windowed(settings, order.judging, order.refinement, find, objects)
@@ -252,7 +252,7 @@ _SHAPE = '{"who": "...", "hour": 0}'
 _SENTENCE = 'The sentence is: "The lamp of the lighthouse was lit by Mara at seven."'
 
 
-class NothingGiven(GivenModel):
+class NothingInput(PromptInput):
     """No input: the questions are complete."""
 
 
@@ -265,7 +265,7 @@ class CheckReply(ReplyModel):
 
 IN_WORDS = Prompt(
     "check_words",
-    NothingGiven,
+    NothingInput,
     str,
     "ask whether a model answers",
     temperature=0.0,
@@ -273,14 +273,14 @@ IN_WORDS = Prompt(
 )
 IN_FORM = Prompt(
     "check_form",
-    NothingGiven,
+    NothingInput,
     CheckReply,
     "ask a model for a structured reply",
     temperature=0.0,
     template=f"{_SENTENCE}\nWho lit the lamp, and at which hour, as a number? Reply with JSON: {_SHAPE}",
 )
 
-IN_PASSAGE = VerifyGiven(passages=[_SENTENCE], sentences=[Statement(id=1, sentence="Mara lit the lamp at seven.")])
+IN_PASSAGE = VerifyInput(passages=[_SENTENCE], sentences=[Statement(id=1, sentence="Mara lit the lamp at seven.")])
 """The question for a judge that is not a language model."""
 
 
@@ -341,13 +341,13 @@ async def check(entry: RosterEntry, store: Store, seconds: float) -> ModelCheckR
     if not writes(entry.settings.model):
         judged, _ = await _asked(entry, entry.settings, VERIFY_SENTENCES, IN_PASSAGE, seconds)
         return ModelCheckResult(entry, judged, {})
-    words, _ = await _asked(entry, entry.settings, IN_WORDS, NothingGiven(), seconds)
+    words, _ = await _asked(entry, entry.settings, IN_WORDS, NothingInput(), seconds)
     forms: dict[ReplyForm, CheckResult] = {}
     for form in [entry.settings.replies] if entry.settings.replies else _FORMS:
         if words.trouble or (form == "schema" and provider_of(entry.settings.model) != OPENAI):
             continue
         under = entry.settings.model_copy(update={"replies": form})
-        forms[form], right = await _asked(entry, under, IN_FORM, NothingGiven(), seconds)
+        forms[form], right = await _asked(entry, under, IN_FORM, NothingInput(), seconds)
         if right is not None:
             mode = modes_for(form, speaks_openai=True)[0]
             await off_loop(store.capabilities.learn_mode, identity_of(entry.settings), mode)
@@ -359,8 +359,8 @@ async def check(entry: RosterEntry, store: Store, seconds: float) -> ModelCheckR
 
 
 async def _asked(
-    entry: RosterEntry, under: DraftConfig, prompt: Prompt[Given_, Value_], given: Given_, seconds: float
-) -> tuple[CheckResult, Reply[Value_] | None]:
+    entry: RosterEntry, under: DraftConfig, prompt: Prompt[InputT, ValueT], given: InputT, seconds: float
+) -> tuple[CheckResult, Reply[ValueT] | None]:
     began = time.monotonic()
     sampling = Sampling(prompt.temperature, min(_ROOM, under.max_tokens or _ROOM), top_p=under.top_p)
     request = Request(prompt, given, sampling, "check", text=prompt.template)

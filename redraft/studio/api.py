@@ -34,7 +34,7 @@ from redraft.studio.contracts import (
     Created,
     ExportedPack,
     Offer,
-    OpinionGiven,
+    OpinionInput,
     OpinionList,
     PackList,
     PendingReview,
@@ -159,7 +159,7 @@ async def review(request: Request) -> Status:
 
 async def say(request: Request) -> OpinionList:
     """Agree or disagree with a finding."""
-    given = checked(OpinionGiven, await json_of(request))
+    given = checked(OpinionInput, await json_of(request))
     run = await run_of(request)
     return await off_loop(run_views.say, work_of(request).session.store, run.id, given)
 
@@ -264,7 +264,7 @@ ENDPOINTS = (
     ),
     Endpoint("POST", f"{_RUN}/review", "Answer a run that waits for a review.", review, Status, Review, 202),
     Endpoint("GET", f"{_RUN}/opinions", "The opinions on its findings.", of_run(run_views.opinions_of), OpinionList),
-    Endpoint("POST", f"{_RUN}/opinions", "Agree or disagree with a finding.", say, OpinionList, OpinionGiven),
+    Endpoint("POST", f"{_RUN}/opinions", "Agree or disagree with a finding.", say, OpinionList, OpinionInput),
     Endpoint(
         "GET",
         "/runs/{run}/opinions.csv",

@@ -130,7 +130,7 @@ class Review(RequestBody):
     """Stop revising and keep the best draft."""
 
 
-class OpinionGiven(RequestBody):
+class OpinionInput(RequestBody):
     """An opinion on a finding. `agrees: null` withdraws an earlier one."""
 
     finding: str = Field(max_length=64)

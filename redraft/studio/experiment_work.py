@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError, field_validator
 
 from redraft.domain import Document
 from redraft.errors import RedraftError, RunError, UsageError
-from redraft.events import Event, Noted, PartDone, StageStarted
+from redraft.events import Event, Notice, PartDone, StageStarted
 from redraft.lab.experiments.experiment import UNDECIDED, is_undecided
 from redraft.lab.experiments.pictures import drawn
 from redraft.llm.budget import PriceTable
@@ -160,7 +160,7 @@ class ExperimentJob:
         if isinstance(event, PartDone):
             self.done, self.of = max(self.done, event.number), event.of
             self.log.appendleft(event.name)
-        elif isinstance(event, Noted):
+        elif isinstance(event, Notice):
             self.log.appendleft(on_page(event.message))
         elif not isinstance(event, StageStarted):
             self.calls.note(event)

@@ -24,7 +24,7 @@ from redraft.settings import ExperimentPart
 from redraft.store.judgments import HumanOpinion
 from redraft.store.runs import DAMAGE, Run
 from redraft.store.store import Store
-from redraft.studio.contracts import OpinionGiven, OpinionList, Pieces, SentenceEvidence, Status
+from redraft.studio.contracts import OpinionInput, OpinionList, Pieces, SentenceEvidence, Status
 from redraft.studio.endpoints import NoSuchThing
 from redraft.text.sanitizer import scrubbed
 
@@ -237,7 +237,7 @@ def opinions_of(store: Store, run: str) -> OpinionList:
     return OpinionList(opinions=tuple(store.opinions.of(run).values()))
 
 
-def say(store: Store, run: str, given: OpinionGiven) -> OpinionList:
+def say(store: Store, run: str, given: OpinionInput) -> OpinionList:
     """Store an opinion on a finding of a run, or withdraw it, and return all opinions."""
     turns = read_trace(store, run).rounds
     drafts = [turn.draft.id for turn in turns if any(one.id == given.finding for one in turn.findings)]

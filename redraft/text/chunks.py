@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from redraft.document import Chunk, Document, Span
 from redraft.errors import UsageError
-from redraft.text.sentences import Seams
+from redraft.text.sentences import BreakPoints
 from redraft.text.tokens import Meter, Tokenizer, tokenizer_named
 
 
@@ -80,7 +80,7 @@ def chunk(
     if budget < MIN_BUDGET:
         raise UsageError(f"a chunk of {budget} tokens is too small", hint=f"use --chunk-tokens {MIN_BUDGET} or more")
     text = document.text[:end]
-    seams = Seams(text, [section.span.start for section in document.sections] if natural else None)
+    seams = BreakPoints(text, [section.span.start for section in document.sections] if natural else None)
     ends = [*(one.start for one in document.members if one.start < len(text)), len(text)]
     rest = LONGEST_REST if onward else 0
     chunker = _Chunker(text, tokenizer, budget, tokenizer.measure(text), seams, ends, rest)
@@ -95,7 +95,7 @@ def beginning(text: str, tokenizer: Tokenizer, tokens: int) -> int:
 @lru_cache(maxsize=256)
 def _beginning(text: str, tokenizer: str, tokens: int) -> int:
     counter, meter = tokenizer_named(tokenizer), _measured(text, tokenizer)
-    end = _Chunker(text, counter, tokens, meter, Seams(text), [len(text)]).cut(0, tokens)
+    end = _Chunker(text, counter, tokens, meter, BreakPoints(text), [len(text)]).cut(0, tokens)
     return end if text[end:].strip() else len(text)
 
 
@@ -114,7 +114,7 @@ class _Chunker:
     tokenizer: Tokenizer
     budget: int
     meter: Meter
-    seams: Seams
+    seams: BreakPoints
     ends: Sequence[int]
     """The ends of documents, which no chunk crosses."""
     rest: int = 0

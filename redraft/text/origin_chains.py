@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from redraft.document import Span
 from redraft.text.languages import language_of, language_spans_in
-from redraft.text.origins import MOST, Link, Origins, SentenceOrigin
+from redraft.text.origins import MOST, Link, OriginTracer, SentenceOrigin
 from redraft.text.sentences import sentences
 from redraft.text.vectors import Encoder, terms
 
@@ -27,7 +27,7 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DerivedText:
-    """A text that was written from `parents`, in the order of the `Origins` that traced it."""
+    """A text that was written from `parents`, in the order of the `OriginTracer` that traced it."""
 
     traced: tuple[SentenceOrigin, ...]
     parents: tuple[DerivedText | Excerpt, ...]
@@ -139,12 +139,12 @@ _AGAIN = 0.2
 _DECIMALS = 6
 
 
-class Stretches:
+class PassageMatcher:
     """Searches passages of one text with the map that traces sentences. A passage scores as its best sentence; later
     results cover what earlier ones do not."""
 
     def __init__(self, text: str, spans: Sequence[Span], encoder: Encoder | None = None) -> None:
-        self._origins = Origins([text], encoder)
+        self._origins = OriginTracer([text], encoder)
         self._spans = np.array(spans, dtype=np.int64).reshape(-1, 2)
         sentences = np.array(self._origins.indexes[0].spans, dtype=np.int64).reshape(-1, 2)
         first = np.searchsorted(sentences[:, 1], self._spans[:, 0], side="right")

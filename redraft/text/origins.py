@@ -268,7 +268,7 @@ class _LanguageMatch(NamedTuple):
     there: slice | npt.NDArray[np.bool_]
 
 
-class Origins:
+class OriginTracer:
     """Traces sentences to places in some texts.
 
     An encoder gets all sentences of one parent at a time, in order, so that it can cache them. The time is proportional

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from redraft.document import Document, NamedPlace, Span
+from redraft.document import Document, PassageLocation, Span
 from redraft.text.sanitizer import one_line
 
 _LONGEST_TITLE = 120
@@ -19,10 +19,10 @@ def place_of(document: Document, span: Span) -> str:
     return place_said(document_of(document, span), *where, percent, part_read(document.notes))
 
 
-def place_in(document: Document, span: Span) -> NamedPlace:
+def place_in(document: Document, span: Span) -> PassageLocation:
     """Return the place of a passage. The document may be without its text."""
     named = document_of(document, span), chapter_of(document, span), pages_of(document, span)
-    return NamedPlace(*map(one_line, named))
+    return PassageLocation(*map(one_line, named))
 
 
 def place_said(document: str, chapter: str, pages: str, percent: int, part: str = "") -> str:

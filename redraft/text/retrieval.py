@@ -17,7 +17,7 @@ from redraft.document import Document, Span
 from redraft.lazy import pattern
 from redraft.text.chunks import overlapping, pieces, windows
 from redraft.text.languages import language_spans_of, unshown
-from redraft.text.origin_chains import Stretches
+from redraft.text.origin_chains import PassageMatcher
 from redraft.text.origins import indexed
 from redraft.text.tokens import Meter, Tokenizer
 from redraft.text.vectors import Embeddings, Encoder
@@ -275,8 +275,8 @@ class Passages(DocumentSearch):
         return [Passage(index, span, meter.tokens(*span)) for index, span in enumerate(spans)]
 
     @cached_property
-    def _index(self) -> Stretches:
-        return Stretches(self._document.text, [passage.span for passage in self._passages], self._encoder)
+    def _index(self) -> PassageMatcher:
+        return PassageMatcher(self._document.text, [passage.span for passage in self._passages], self._encoder)
 
 
 def _blocks(found: list[Span], section_starts: list[int], bounds: frozenset[int]) -> Iterator[list[Span]]:

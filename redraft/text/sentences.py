@@ -361,7 +361,7 @@ _SPACE = re.compile(r"(?<=\S)(?=\s)")
 
 
 @dataclass
-class Seams:
+class BreakPoints:
     """The offsets at which a text is best cut: after the line end, or before the space, that follows a sentence. They
     are found where they are needed."""
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.agents.accounts import Account, Attempt, Entries, account
+from redraft.agents.accounts import Attempt, Entries, ItemResults, account
 from redraft.domain import Usage
 from redraft.errors import (
     BudgetError,
@@ -48,7 +48,7 @@ class Judge:
         return Entries(reply, self._repaired)
 
 
-def settle(judge: Judge, *batches: Sequence[int]) -> Account[str]:
+def settle(judge: Judge, *batches: Sequence[int]) -> ItemResults[str]:
     return asyncio.run(account(batches, judge))
 
 
@@ -155,7 +155,7 @@ def test_a_reply_that_did_not_end_in_its_room_is_asked_for_in_halves() -> None:
     assert [numbers for numbers, _ in judge.asked] == [[0, 1, 2, 3], [0, 1], [2, 3], [2], [3]]
     # Each half has as much room as the whole had.
     assert judge.rooms == [4] * 5
-    assert found == Account({0: "yes", 1: "no", 2: "yes", 3: "no"})
+    assert found == ItemResults({0: "yes", 1: "no", 2: "yes", 3: "no"})
 
 
 def test_of_a_reply_that_was_begun_only_the_rest_is_asked_for_in_halves() -> None:
@@ -164,7 +164,7 @@ def test_of_a_reply_that_was_begun_only_the_rest_is_asked_for_in_halves() -> Non
 
     assert [numbers for numbers, _ in judge.asked] == [[0, 1, 2, 3, 4], [1, 2], [3, 4], [4]]
     assert judge.rooms == [5, 4, 4, 4], "each with twice the room of the one before"
-    assert found == Account({0: "yes", 1: "no", 2: "no", 3: "yes", 4: "yes"})
+    assert found == ItemResults({0: "yes", 1: "no", 2: "no", 3: "yes", 4: "yes"})
 
 
 def test_where_a_reply_names_none_of_the_items_they_are_asked_about_one_by_one() -> None:
@@ -193,7 +193,7 @@ def test_a_reply_that_is_begun_over_and_over_leaves_the_rest_open() -> None:
 
 def test_a_reply_that_loops_is_drawn_with_some_temperature_and_has_no_more_room() -> None:
     judge = Judge(looping(), [(0, "yes")], [(1, "no")])
-    assert settle(judge, [0, 1]) == Account({0: "yes", 1: "no"})
+    assert settle(judge, [0, 1]) == ItemResults({0: "yes", 1: "no"})
     assert judge.loosely == [False, True, True]
     assert judge.rooms == [2, 1, 1]
 
@@ -205,7 +205,7 @@ def test_a_reply_that_loops_is_drawn_with_some_temperature_and_has_no_more_room(
 def test_one_item_that_does_not_end_in_its_room_has_twice_the_room_and_twice_that() -> None:
     judge = Judge(too_long(), too_long(), [(0, "yes")])
 
-    assert settle(judge, [0]) == Account({0: "yes"})
+    assert settle(judge, [0]) == ItemResults({0: "yes"})
     assert judge.rooms == [1, 2, 4]
 
 
@@ -220,7 +220,7 @@ def test_one_item_that_ends_in_no_room_is_left_open() -> None:
 def test_what_was_left_out_is_asked_for_in_halves_as_well() -> None:
     judge = Judge([(0, "yes")], too_long(), [(1, "no")], [(2, "yes")])
 
-    assert settle(judge, [0, 1, 2]) == Account({0: "yes", 1: "no", 2: "yes"})
+    assert settle(judge, [0, 1, 2]) == ItemResults({0: "yes", 1: "no", 2: "yes"})
     assert judge.asked == [([0, 1, 2], False), ([1, 2], True), ([1], True), ([2], True)]
 
 
@@ -239,7 +239,7 @@ def test_a_request_that_nobody_answers_is_made_in_halves_and_one_item_once_more(
     found = settle(judge, [0, 1, 2])
 
     assert judge.asked == [([0, 1, 2], False), ([0], False), ([1, 2], False), ([1], False), ([2], False), ([2], True)]
-    assert found == Account({0: "yes", 1: "no"}, "too large")
+    assert found == ItemResults({0: "yes", 1: "no"}, "too large")
 
 
 def test_what_was_passed_over_and_is_then_rejected_is_asked_about_in_halves() -> None:
@@ -247,7 +247,7 @@ def test_what_was_passed_over_and_is_then_rejected_is_asked_about_in_halves() ->
     found = settle(judge, [0, 1])
 
     assert judge.asked == [([0, 1], False), ([0, 1], True), ([0], True), ([1], True)]
-    assert found == Account({0: "yes", 1: "no"})
+    assert found == ItemResults({0: "yes", 1: "no"})
 
 
 def test_one_batch_that_fails_does_not_harm_the_others() -> None:
@@ -266,4 +266,4 @@ def test_when_one_batch_cannot_go_on_the_others_come_to_their_end() -> None:
 
 
 def test_nothing_to_ask_asks_nothing() -> None:
-    assert settle(Judge()) == Account({})
+    assert settle(Judge()) == ItemResults({})

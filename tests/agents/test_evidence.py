@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from redraft.agents.accounts import Account, Entries
+from redraft.agents.accounts import Entries, ItemResults
 from redraft.agents.evidence import CitedPlace, EvidenceQuery, EvidenceReader, Scope
-from redraft.agents.retrieval import EvidenceReading, EvidenceSearch, ReadingPlan
+from redraft.agents.retrieval import EvidenceRequest, EvidenceSearch, ReadingPlan
 from redraft.builtin.questions import ask_whether
 from redraft.domain import Document, Span
 from redraft.evaluators.base import statements_of
@@ -223,9 +223,9 @@ class Judged:
 
     def __init__(self, says: Callable[[int, str], str | None], at: EvidenceReader) -> None:
         self.says, self.reader = says, at
-        self.readings: list[EvidenceReading] = []
+        self.readings: list[EvidenceRequest] = []
 
-    async def ask(self, reading: EvidenceReading) -> Entries[Said]:
+    async def ask(self, reading: EvidenceRequest) -> Entries[Said]:
         self.readings.append(reading)
         shown = "\n".join(self.reader.text(span) for span in reading.spans)
         found: list[tuple[int, Said | None]] = []
@@ -236,7 +236,7 @@ class Judged:
             found.append((n, Said(word=word, **placed) if word else None))
         return Entries(found, repaired=True)
 
-    async def verdicts(self, items: list[EvidenceQuery]) -> Account[Said]:
+    async def verdicts(self, items: list[EvidenceQuery]) -> ItemResults[Said]:
         looks = ReadingPlan(self.reader, items, 100, 8, 16)
         search = EvidenceSearch(
             looks, self.ask, lambda one: one.word in (NOTHING, UNSURE), unsure=lambda one: one.word == UNSURE

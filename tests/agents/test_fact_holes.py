@@ -20,7 +20,7 @@ from redraft.domain import Document, KeyFacts
 from redraft.errors import JudgingError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.reference.keyfacts import UNJUDGED
-from redraft.events import Event, Noted
+from redraft.events import Event, Notice
 from redraft.llm.base import FunctionModel
 from redraft.llm.reply_reader import NoValueError, read_value
 from redraft.prompts.book import PromptBook
@@ -175,7 +175,7 @@ async def test_a_fact_that_is_never_validated_is_no_yardstick_and_is_named(tmp_p
     assert [fact.text for fact in second.facts if not fact.kept] == [fact_of(2)]
     assert len(found.missing) == 1
     assert found.missing[0].startswith("2 of the 24 key facts of chunk 1/1 have no verdict from a validator")
-    assert found.missing[0] in [event.message for event in events if isinstance(event, Noted)]
+    assert found.missing[0] in [event.message for event in events if isinstance(event, Notice)]
 
 
 @pytest.mark.slow
@@ -327,7 +327,7 @@ async def test_a_tree_that_stays_malformed_is_named_and_stops_no_other(
     assert found.trees == perfect.trees[1:]
     assert len(found.missing) == 1
     assert found.missing[0].startswith("no analytical key facts of chunk 1/2: ")
-    assert found.missing[0] in [event.message for event in events if isinstance(event, Noted)]
+    assert found.missing[0] in [event.message for event in events if isinstance(event, Notice)]
     # A reply that is in no form at all is asked for in each of the three ways.
     more = len(court.asked("keyfacts_analytical")) - len(before.asked("keyfacts_analytical"))
     assert more == (1 if name == "empty branches" else 2)

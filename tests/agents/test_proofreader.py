@@ -18,7 +18,7 @@ from redraft.domain import Usage
 from redraft.evaluators.base import statements_of
 from redraft.llm.base import FunctionModel, Line, Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
-from redraft.prompts.coherence import FIND_CONFUSION, ConfusionGiven, Confusions
+from redraft.prompts.coherence import FIND_CONFUSION, ConfusionInput, Confusions
 from redraft.store.store import Store
 from redraft.text.tokens import EstimatingTokenizer
 
@@ -40,7 +40,7 @@ class Reader:
     """A judge with these replies, one after the other; the last of them for ever. What it is given is kept."""
 
     def __init__(self, store: Store, *replies: Line, window: int = 8192, batch: int = 10) -> None:
-        self.left, self.given = list(replies), list[ConfusionGiven]()
+        self.left, self.given = list(replies), list[ConfusionInput]()
         # Another draw each time: verdicts are remembered.
         judge = Judge(FunctionModel(self._reply), BOOK, store.judgments, sample=next(_draws), reply_tokens=3000)
         self.reader = Proofreader(judge, TOKENIZER, window, batch)

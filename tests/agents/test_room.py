@@ -19,7 +19,7 @@ from redraft.domain import Usage
 from redraft.errors import CutReply, CutThought, JudgingError
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.prompts.book import PromptBook
-from redraft.prompts.decision import DECIDE, DecideGiven, Decision
+from redraft.prompts.decision import DECIDE, DecideInput, Decision
 from redraft.report.history.results import built
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
 from tests.chatserver import Answer
@@ -136,7 +136,7 @@ async def test_where_every_reply_ends_within_its_thoughts_the_next_step_is_named
 
 def asks(judge: Judge, room: int) -> Decision:
     """What it decides on an empty board."""
-    given = DecideGiven(
+    given = DecideInput(
         summary="A.",
         scoreboard=[],
         findings=[],

@@ -15,8 +15,8 @@ from redraft.agents.writer import Writer, is_nothing
 from redraft.domain import Usage
 from redraft.errors import EmptyReply
 from redraft.llm.base import FunctionModel, Line, Reply, Request, ScriptedModel
-from redraft.prompts.contract import Given_, Value_
-from redraft.prompts.summarization import SUMMARIZE_CHUNK, ChunkGiven
+from redraft.prompts.contract import InputT, ValueT
+from redraft.prompts.summarization import SUMMARIZE_CHUNK, ChunkInput
 from redraft.text.sentences import ends_sentence
 from redraft.text.words import count_words
 from tests.support import prose
@@ -175,7 +175,7 @@ CUT = "A reply that breaks"
 class Model(ScriptedModel):
     """Says its lines; a text without an end was cut off for want of room."""
 
-    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+    async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
         reply = await super().ask(request)
         return reply if reply.text.endswith(".") else replace(reply, finish_reason="length")
 
@@ -184,7 +184,7 @@ def written(model: Model, words: int = 50, most: int = 0, **named: Any) -> Compl
     structured_writer = StructuredWriter(model, tokens_per_word=2.0, **named)
     return asyncio.run(
         structured_writer.within(
-            SUMMARIZE_CHUNK, lambda limit: ChunkGiven(excerpt="It is so.", words=limit), words, "chunk", most
+            SUMMARIZE_CHUNK, lambda limit: ChunkInput(excerpt="It is so.", words=limit), words, "chunk", most
         )
     )
 
@@ -253,7 +253,7 @@ def test_what_is_slightly_too_long_is_asked_to_be_shorter_by_what_it_is_over() -
 def test_what_stays_slightly_too_long_is_taken_at_worst() -> None:
     async def ask(model: Model) -> Completion:
         structured_writer = StructuredWriter(model, tokens_per_word=2.0)
-        given = lambda limit: ChunkGiven(excerpt="It is so.", words=limit)  # noqa: E731
+        given = lambda limit: ChunkInput(excerpt="It is so.", words=limit)  # noqa: E731
         return await structured_writer.within(SUMMARIZE_CHUNK, given, 50, "revision", 52, at_worst=55)
 
     assert asyncio.run(ask(Model([prose(56), prose(54), prose(55)]))) == Completion(prose(54), 54, 3)
@@ -266,13 +266,13 @@ def test_what_stays_slightly_too_long_is_taken_at_worst() -> None:
 
 def test_a_reply_that_breaks_off_at_the_end_of_a_sentence_is_none_either() -> None:
     class Cut(ScriptedModel):
-        async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+        async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:
             reply = await super().ask(request)
             return replace(reply, finish_reason="length" if len(self.asked) == 1 else "stop")
 
     model = Cut([prose(20), prose(40)])
     assert asyncio.run(
-        StructuredWriter(model, 2.0).within(SUMMARIZE_CHUNK, lambda words: ChunkGiven(excerpt=".", words=words), 50, "")
+        StructuredWriter(model, 2.0).within(SUMMARIZE_CHUNK, lambda words: ChunkInput(excerpt=".", words=words), 50, "")
     ) == Completion(prose(40), 40, 2)
 
 
@@ -288,7 +288,7 @@ def test_a_reply_that_is_too_long_is_told_by_how_many_words() -> None:
 def test_a_reply_whose_last_sentence_has_no_end_is_told_so() -> None:
     model = ScriptedModel([f"{prose(39)} Then", prose(40)])
     text = asyncio.run(
-        StructuredWriter(model, 2.0).within(SUMMARIZE_CHUNK, lambda words: ChunkGiven(excerpt=".", words=words), 50, "")
+        StructuredWriter(model, 2.0).within(SUMMARIZE_CHUNK, lambda words: ChunkInput(excerpt=".", words=words), 50, "")
     )
 
     assert not text.flaw
@@ -370,7 +370,7 @@ def test_a_text_without_a_word_is_none(stars: str) -> None:
     model = ScriptedModel([stars, stars, prose(40)])
     structured_writer = StructuredWriter(model, tokens_per_word=2.0)
     text = asyncio.run(
-        structured_writer.within(SUMMARIZE_CHUNK, lambda words: ChunkGiven(excerpt=".", words=words), 50, "")
+        structured_writer.within(SUMMARIZE_CHUNK, lambda words: ChunkInput(excerpt=".", words=words), 50, "")
     )
     assert (text.text, text.flaw) == (prose(40), "")
     assert told(model) == ["", "it is empty", "it is empty"]
@@ -406,7 +406,7 @@ class TestEchoes:
             model, 2.0, instructions=lambda prompt, given: f"Read this.\n\n{self.order} Use few words."
         )
         return asyncio.run(
-            structured_writer.within(SUMMARIZE_CHUNK, lambda n: ChunkGiven(excerpt=excerpt, words=n), 50, "chunk")
+            structured_writer.within(SUMMARIZE_CHUNK, lambda n: ChunkInput(excerpt=excerpt, words=n), 50, "chunk")
         )
 
     def test_the_words_of_the_prompt_are_no_part_of_the_text(self) -> None:

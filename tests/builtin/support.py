@@ -15,11 +15,11 @@ from redraft.builtin.questions import (
 from redraft.evaluators.similarity import is_same
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.qa import (
-    AnswerFromDocumentGiven,
-    AnswerFromSummaryGiven,
-    AskDocumentGiven,
-    AskSummaryGiven,
-    CompareGiven,
+    AnswerFromDocumentInput,
+    AnswerFromSummaryInput,
+    AskDocumentInput,
+    AskSummaryInput,
+    CompareInput,
     DocumentAnswer,
     DocumentQuestion,
     Pair,
@@ -67,10 +67,10 @@ def split(text: str) -> list[str]:
 def judge(passages: Sequence[str], summary: Sequence[str]) -> list[Verdict]:
     """All questions about the sentences of a summary, with the answers of both sides."""
     told = [SummaryLine(id=number, sentence=sentence) for number, sentence in enumerate(summary)]
-    asked = ask_summary(AskSummaryGiven(sentences=told, at_most=3)).sentences
+    asked = ask_summary(AskSummaryInput(sentences=told, at_most=3)).sentences
     questions = [(entry.id, question) for entry in asked for question in entry.questions]
     answers = answer_from_document(
-        AnswerFromDocumentGiven(
+        AnswerFromDocumentInput(
             passages=list(passages),
             questions=[
                 QuestionItem(id=number, question=question.question) for number, (_, question) in enumerate(questions)
@@ -115,7 +115,7 @@ def pack_of(text: str, stretch: int = 6000, count: int = 3) -> list[DocumentQues
     ends = [span.end for span in sentences(text)]
     for end in ends:
         if end - start >= stretch or end == ends[-1]:
-            questions += ask_document(AskDocumentGiven(excerpt=text[start:end], count=count)).questions
+            questions += ask_document(AskDocumentInput(excerpt=text[start:end], count=count)).questions
             start = end
     return questions
 
@@ -123,7 +123,7 @@ def pack_of(text: str, stretch: int = 6000, count: int = 3) -> list[DocumentQues
 def answers(pack: Sequence[DocumentQuestion], summary: Sequence[str], *, quoted: bool = True) -> list[SummaryAnswer]:
     """What a summary answers to the questions of a pack; its sentences are quotations where they are `quoted`."""
     return answer_from_summary(
-        AnswerFromSummaryGiven(
+        AnswerFromSummaryInput(
             sentences=[
                 SummaryLine(id=number, sentence=sentence, quoted=quoted) for number, sentence in enumerate(summary)
             ],
@@ -140,7 +140,7 @@ def coverage(pack: Sequence[DocumentQuestion], summary: Sequence[str]) -> float:
 def contradicted(pairs: Sequence[tuple[str, str, str]]) -> list[bool]:
     """Whether the second answer to each question contradicts the first."""
     given = [Pair(id=n, question=asked, document=ours, summary=theirs) for n, (asked, ours, theirs) in enumerate(pairs)]
-    return [one.verdict == "contradicts" for one in compare_answers(CompareGiven(pairs=given)).comparisons]
+    return [one.verdict == "contradicts" for one in compare_answers(CompareInput(pairs=given)).comparisons]
 
 
 def sample() -> str:

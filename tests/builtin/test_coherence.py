@@ -12,9 +12,9 @@ from redraft.agents.reviser import read_reply
 from redraft.builtin.model import find_confusion, prefer_summary
 from redraft.builtin.revise import revise
 from redraft.domain import Task
-from redraft.prompts.coherence import ConfusionGiven, PreferGiven, Preferred, SummarySentence
+from redraft.prompts.coherence import ConfusionInput, PreferInput, Preferred, SummarySentence
 from redraft.prompts.contract import UNSURE
-from redraft.prompts.revision import Point, ReviseGiven
+from redraft.prompts.revision import Point, ReviseInput
 from redraft.text.words import count_words
 from tests.builtin.support import STORY, consistency, judge, split
 from tests.text.hostile import raw_texts
@@ -28,7 +28,7 @@ DOCUMENT = " ".join(TOLD)
 
 
 def _found(sentences: list[str]) -> list[tuple[str, str]]:
-    given = ConfusionGiven(
+    given = ConfusionInput(
         summary=" ".join(sentences),
         sentences=[SummarySentence(id=n, sentence=text) for n, text in enumerate(sentences, 1)],
     )
@@ -58,7 +58,7 @@ def test_a_pronoun_that_begins_a_summary_means_nobody() -> None:
 
 
 def _preferred(first: str, second: str, document: str | None = DOCUMENT) -> Preferred:
-    return prefer_summary(PreferGiven(first=first, second=second, document=document))
+    return prefer_summary(PreferInput(first=first, second=second, document=document))
 
 
 def test_the_summary_that_the_document_does_not_contradict_is_better() -> None:
@@ -82,7 +82,7 @@ SUMMARY = f"{SENTENCES[0]} {SENTENCES[3]}\n\n{SENTENCES[5]} {SENTENCES[6]}"
 
 def _revised(*points: Point, summary: str = SUMMARY, words: int = 250, **more: object) -> str:
     return revise(
-        ReviseGiven.model_validate({"summary": summary, "points": points, "keep": [], "words": words, **more})
+        ReviseInput.model_validate({"summary": summary, "points": points, "keep": [], "words": words, **more})
     )
 
 

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from benchmarks.common import stories
 from benchmarks.trust_swaps import swaps
 from redraft.builtin.questions import answer_from_document, ask_summary, ask_whether, read_claim
-from redraft.prompts.qa import AnswerFromDocumentGiven, AskSummaryGiven, QuestionItem, SummaryLine
+from redraft.prompts.qa import AnswerFromDocumentInput, AskSummaryInput, QuestionItem, SummaryLine
 from redraft.text.words import count_words
 from tests.builtin.support import STORY, UNANSWERABLE, UNDECIDED, consistency, found_in, judge, said, sample, split
 from tests.text.hostile import raw_texts
 
 
 def _questions(sentence: str, at_most: int = 3) -> list[str]:
-    given_ = AskSummaryGiven(sentences=[SummaryLine(id=7, sentence=sentence)], at_most=at_most)
+    given_ = AskSummaryInput(sentences=[SummaryLine(id=7, sentence=sentence)], at_most=at_most)
     (entry,) = ask_summary(given_).sentences
     assert entry.id == 7
     return [question.answer for question in entry.questions]
@@ -200,7 +200,7 @@ def test_questions_of_others_are_answered_too() -> None:
         "How much did the Northern Alkali Company offer for the saltworks?": "18,500",
         "Who painted the ceiling of the chapel?": UNANSWERABLE,
     }
-    given_ = AnswerFromDocumentGiven(
+    given_ = AnswerFromDocumentInput(
         passages=[STORY],
         questions=[QuestionItem(id=number, question=question) for number, question in enumerate(asked)],
     )

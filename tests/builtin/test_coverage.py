@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from benchmarks.common import stories
 from redraft.builtin.questions import ask_document, ask_whether, question_about, rank_questions, read_claim
 from redraft.builtin.references import NamedPeople
-from redraft.prompts.qa import AskDocumentGiven, Candidate, DocumentQuestion, RankGiven
+from redraft.prompts.qa import AskDocumentInput, Candidate, DocumentQuestion, RankInput
 from redraft.text.words import count_words
 from tests.builtin.support import (
     STORY,
@@ -29,7 +29,7 @@ from tests.text.hostile import raw_texts
 
 
 def _asked(excerpt: str, count: int = 6) -> list[DocumentQuestion]:
-    return ask_document(AskDocumentGiven(excerpt=excerpt, count=count)).questions
+    return ask_document(AskDocumentInput(excerpt=excerpt, count=count)).questions
 
 
 @pytest.mark.slow
@@ -203,10 +203,10 @@ def test_the_central_comes_first() -> None:
         ("What did the harbour board owe to Sarn?", "the money for the Long Bank"),
     ]
     candidates = [Candidate(id=10 + n, question=asked, answer=answer) for n, (asked, answer) in enumerate(texts)]
-    order = rank_questions(RankGiven(candidates=candidates)).order
+    order = rank_questions(RankInput(candidates=candidates)).order
     assert sorted(order) == [10, 11, 12, 13, 14]
     assert order.index(11) > order.index(14)
-    assert rank_questions(RankGiven(candidates=[])).order == []
+    assert rank_questions(RankInput(candidates=[])).order == []
 
 
 @pytest.mark.slow
@@ -214,4 +214,4 @@ def test_the_central_comes_first() -> None:
 @given(st.lists(raw_texts, max_size=8))
 def test_every_question_is_ranked_once(texts: list[str]) -> None:
     candidates = [Candidate(id=n, question=text, answer="") for n, text in enumerate(texts)]
-    assert sorted(rank_questions(RankGiven(candidates=candidates)).order) == list(range(len(texts)))
+    assert sorted(rank_questions(RankInput(candidates=candidates)).order) == list(range(len(texts)))

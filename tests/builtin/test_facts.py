@@ -25,16 +25,16 @@ from redraft.errors import RejectedRequest
 from redraft.lab.agreement.correlation import baseline, filled
 from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import (
-    AlignGiven,
-    ChunkMarksGiven,
+    AlignInput,
+    ChunkMarksInput,
     Fact,
-    FactsGiven,
-    GrowGiven,
+    FactsInput,
+    GrowInput,
     LevelledFact,
-    QueryGiven,
+    QueryInput,
     TreeFact,
-    VerifyGiven,
-    VetGiven,
+    VerifyInput,
+    VetInput,
 )
 from redraft.prompts.qa import Statement
 from redraft.store.judgments import Agreement, JudgeSetup
@@ -43,7 +43,7 @@ from tests.builtin.support import STORY, sample, split
 
 def _facts(excerpt: str) -> list[list[str]]:
     """The facts of each root: itself, its branches, their leaves."""
-    roots = grow(GrowGiven(excerpt=excerpt)).roots
+    roots = grow(GrowInput(excerpt=excerpt)).roots
     return [
         [root.fact, *(one.fact for one in root.branches), *(leaf for one in root.branches for leaf in one.leaves)]
         for root in roots
@@ -66,11 +66,11 @@ def test_a_short_excerpt_has_one_root() -> None:
 @pytest.mark.parametrize("text", ["", "# A heading", "Ada rowed.", "…"])
 def test_of_a_text_without_two_sentences_there_is_no_tree(text: str) -> None:
     with pytest.raises(RejectedRequest):
-        grow(GrowGiven(excerpt=text))
+        grow(GrowInput(excerpt=text))
 
 
-def _vet(*facts: str) -> VetGiven:
-    return VetGiven(excerpt=STORY, facts=[TreeFact(id=n, level="leaf", fact=fact) for n, fact in enumerate(facts)])
+def _vet(*facts: str) -> VetInput:
+    return VetInput(excerpt=STORY, facts=[TreeFact(id=n, level="leaf", fact=fact) for n, fact in enumerate(facts)])
 
 
 def test_a_fact_is_vetted_by_its_words() -> None:
@@ -93,13 +93,13 @@ def test_a_fact_is_vetted_by_its_words() -> None:
 )
 def test_a_query_names_those_whom_most_facts_are_about(facts: list[str], query: str) -> None:
     level: Level = "root"
-    given = QueryGiven(facts=[LevelledFact(id=n, level=level, fact=fact) for n, fact in enumerate(facts)])
+    given = QueryInput(facts=[LevelledFact(id=n, level=level, fact=fact) for n, fact in enumerate(facts)])
     assert ask_query(given).query == query
 
 
 def test_a_fact_is_stated_where_a_sentence_has_its_words() -> None:
     facts = [split(STORY)[2], "Matthias Crane stole the money.", "Then came Zebedee.", "The lighthouse was old."]
-    given = AlignGiven(
+    given = AlignInput(
         sentences=[Statement(id=10 + n, sentence=text) for n, text in enumerate(split(STORY))],
         facts=[Fact(id=n, fact=fact) for n, fact in enumerate(facts)],
     )
@@ -115,7 +115,7 @@ def test_a_wrong_sentence_has_the_kind_of_its_error_and_the_line_that_shows_it()
         split(STORY)[3],
         "The lighthouse was old.",
     ]
-    given = VerifyGiven(document=STORY, sentences=[Statement(id=n, sentence=text) for n, text in enumerate(said)])
+    given = VerifyInput(document=STORY, sentences=[Statement(id=n, sentence=text) for n, text in enumerate(said)])
     found = verify_sentences(given).sentences
     assert [one.category for one in found] == ["entity", "relation", "out_of_article", "none", UNSURE]
     assert found[0].quote == split(STORY)[0]
@@ -125,15 +125,15 @@ def test_a_wrong_sentence_has_the_kind_of_its_error_and_the_line_that_shows_it()
 
 def test_a_sentence_that_claims_something_is_one_fact() -> None:
     said = ["Ada rowed, and Voss fled.", "Who rowed?"]
-    given = FactsGiven(sentences=[Statement(id=n, sentence=text) for n, text in enumerate(said)])
+    given = FactsInput(sentences=[Statement(id=n, sentence=text) for n, text in enumerate(said)])
     assert [one.facts for one in split_facts(given).sentences] == [["Ada rowed, and Voss fled."], []]
 
 
 def test_marks_rise_with_the_chunk_and_fall_where_it_breaks_off() -> None:
-    small, large = (judge_chunk(ChunkMarksGiven(excerpt=text)) for text in (STORY, sample()[:14_000]))
+    small, large = (judge_chunk(ChunkMarksInput(excerpt=text)) for text in (STORY, sample()[:14_000]))
     assert small.major_facts < large.major_facts
     assert small.validity < large.validity
-    assert judge_chunk(ChunkMarksGiven(excerpt=f"{STORY} And then the")).coherence < small.coherence
+    assert judge_chunk(ChunkMarksInput(excerpt=f"{STORY} And then the")).coherence < small.coherence
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from hypothesis import given
 from redraft.builtin.draft import standing_alone, summarize_whole
 from redraft.builtin.prose import LAST_RESORT, plain, read
 from redraft.builtin.references import NamedPeople, details, points_out
-from redraft.prompts.summarization import WholeGiven
+from redraft.prompts.summarization import WholeInput
 from redraft.text.languages import ENGLISH
 from redraft.text.sentences import sentences
 from redraft.text.word_keys import keys, words
@@ -168,7 +168,7 @@ def test_what_somebody_says_is_a_last_resort() -> None:
 def test_the_beginning_the_middle_and_the_end_are_represented(words: int) -> None:
     text = sample()[:40_000]
     told = [plain(text[span.start : span.end]) for span in sentences(text)]
-    summary = summarize_whole(WholeGiven(document=text, words=words))
+    summary = summarize_whole(WholeInput(document=text, words=words))
     said = [plain(summary[span.start : span.end]) for span in sentences(summary)]
     places = [sum(map(len, told[: told.index(one)])) / len(text) for one in said]
     assert min(places) < 0.25

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from tests.judges import Keepers, Said, Sheet, fact_of
 
-NOBODY = fact_of(99, "Nemo")
+NO_ITEM = fact_of(99, "Nemo")
 HEARSAY = "The keeper number 12 is called Tom12 by Nemo."
 UNIMPORTANT = fact_of(3)
 
@@ -19,7 +19,7 @@ class Grove(Keepers):
 
     def keyfacts_analytical(self, sheet: Sheet) -> Said:
         tree = cast(dict[str, Any], super().keyfacts_analytical(sheet))
-        tree["roots"][-1]["branches"].append({"fact": NOBODY, "leaves": [HEARSAY]})
+        tree["roots"][-1]["branches"].append({"fact": NO_ITEM, "leaves": [HEARSAY]})
         return tree
 
     def facts_significant(self, sheet: Sheet) -> Said:

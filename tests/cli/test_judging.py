@@ -339,13 +339,13 @@ def test_a_finding_in_one_line_is_cut_at_a_space() -> None:
 
 @pytest.mark.slow
 def test_a_goal_that_too_few_verdicts_speak_of_is_unsure(tmp_path: Path) -> None:
-    class Silent(Keepers):
+    class Omittable(Keepers):
         def answer_from_summary(self, sheet: Sheet) -> Said:
             said = super().answer_from_summary(sheet)
             assert isinstance(said, dict)
             return {"answers": [one for one in said["answers"] if sheet.judged[one["id"]] < named(5)]}
 
-    with keepers_court(tmp_path, Silent()) as command:
+    with keepers_court(tmp_path, Omittable()) as command:
         (command.folder / "good.md").write_text(told(*range(1, 7)), "utf-8")
         asked = ("refine", "book.md", "good.md", "--goal", "coverage=0.8", "--words", "100")
         done = command.run(*asked)

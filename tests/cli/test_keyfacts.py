@@ -12,7 +12,7 @@ import pytest
 from redraft.cli.views.history import by_whom, keyfacts_lines, measure
 from redraft.domain import Evidence, KeyFact, KeyFacts, Objection, Span, Tree
 from tests.chatserver import ChatServer
-from tests.cli.grove import HEARSAY, NOBODY, UNIMPORTANT, Grove
+from tests.cli.grove import HEARSAY, NO_ITEM, UNIMPORTANT, Grove
 from tests.cli.inside import MODEL, Inside, keepers_court, plan
 from tests.command import Command, Done
 from tests.judges import Said, Sheet, island
@@ -77,7 +77,7 @@ def test_the_key_facts_are_shown_as_trees_with_their_places(command: Inside) -> 
   narrative: Who came after whom """
     assert tree in done.out
     assert COUNTS + "see --pruned for what was pruned, and why\n" in done.out
-    assert NOBODY not in done.out
+    assert NO_ITEM not in done.out
     assert "21 key facts in 2 trees, found and validated by openai:m" in done.err
 
 
@@ -90,7 +90,7 @@ def test_what_was_pruned_is_shown_with_the_reason_on_demand(command: Inside) -> 
   │  │        × significance: as it seems
 """,
         f"""
-     └─ × {NOBODY} (at 1% of the document)
+     └─ × {NO_ITEM} (at 1% of the document)
         │  × faithfulness: names
         └─ × {HEARSAY} (at 92% of the document)
               × orphaned: the branch above it was pruned
@@ -130,7 +130,7 @@ def test_the_json_of_key_facts_keeps_the_contract(command: Inside, trees: Any) -
     assert pruned[UNIMPORTANT] == [{"dimension": "significance", "reason": "as it seems"}]
     assert {fact: one[0]["dimension"] for fact, one in pruned.items()} == {
         UNIMPORTANT: "significance",
-        NOBODY: "faithfulness",
+        NO_ITEM: "faithfulness",
         HEARSAY: "orphaned",
     }
 
@@ -193,11 +193,11 @@ def test_a_build_that_is_stopped_goes_on_and_is_listed_and_shown(command: Inside
 
 @pytest.mark.slow
 def test_what_cannot_be_built_is_told_and_is_no_success(tmp_path: Path) -> None:
-    class Silent(Grove):
+    class Omittable(Grove):
         def keyfacts_narrative(self, sheet: Sheet) -> Said:
             return "I would rather not."
 
-    with keepers_court(tmp_path, Silent()) as court:
+    with keepers_court(tmp_path, Omittable()) as court:
         done = court.run("keyfacts", "book.md")
         as_json = court.run("keyfacts", "book.md", "--json")
         judged = court.run("evaluate", "book.md", "poor.md", *BOTH)

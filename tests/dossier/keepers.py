@@ -26,7 +26,7 @@ class Unsure(Keepers):
         return {"answers": [one for one in said["answers"] if one["id"] not in seventh]}
 
 
-class Silent(Keepers):
+class Omittable(Keepers):
     """Has nothing to ask about any sentence of a summary."""
 
     def ask_summary(self, sheet: Sheet) -> Said:
@@ -84,7 +84,7 @@ async def _stocked(folder: Path) -> Shelf:
     alone = await court.evaluate(told(1, 2, 8), metrics=("coverage",), **_ALL)
     court.script = Unsure()
     hole = await court.evaluate(told(1, 2, 6), **_ALL)
-    court.script = Silent()
+    court.script = Omittable()
     failed = await court.evaluate(told(7, 9, 10), **_ALL)
     court.store.close()
     ids = [one.run.id for one in (first, second, other_judge, other_pack, hole, alone, failed)]

@@ -14,7 +14,7 @@ import pytest
 from redraft import Session, read_lineage, read_trace
 from redraft.domain import FinalComparison, Finding, Ruling
 from redraft.errors import RunError
-from redraft.evaluators.metric_info import Withdrawn
+from redraft.evaluators.metric_info import WithdrawnFinding
 from redraft.llm.base import Request
 from redraft.readers.documents import parse
 from redraft.report.dossier.build import read_dossier
@@ -97,7 +97,7 @@ def test_a_withdrawn_finding_is_shown_with_the_words_that_overrule_it(dossier: D
     finding = Finding("consistency", "inconsistent", "correct", "It is wrong.", "Ann came.", "Who came?", "Ann", "Bob")
     ruling = Ruling(dossier.document.id, finding.id, "supported", "Ann came in.", 3, 15, "It says so.", "a judge")
     first, *others = dossier.rounds
-    gone = first.model_copy(update={"withdrawn": (Withdrawn(finding, ruling),)})
+    gone = first.model_copy(update={"withdrawn": (WithdrawnFinding(finding, ruling),)})
     shown = show(dossier.model_copy(update={"rounds": (gone, *others)}))
     assert all(text in shown for text in ("Who came?", "Ann came in."))
     assert "Ann came in." not in show(dossier)

@@ -17,9 +17,9 @@ from tests.support import SAMPLE
 OWN = {
     "prompts/mood.py": """
 from typing import Annotated
-from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
+from redraft.prompts.contract import Fence, PromptInput, Prompt, ReplyModel
 
-class MoodGiven(GivenModel):
+class MoodGiven(PromptInput):
     summary: Annotated[str, Fence("summary")]
 
 class Mood(ReplyModel):

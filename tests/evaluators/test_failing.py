@@ -11,7 +11,7 @@ import pytest
 from redraft import Limits
 from redraft.domain import Usage
 from redraft.errors import BudgetError, ModelError, ProviderError, RefusedReply
-from redraft.evaluators.reference.keyfact_builder import Gardener
+from redraft.evaluators.reference.keyfact_builder import KeyFactBuilder
 from tests.judges import Court, Keepers, Said, Sheet, told
 
 POOR = told(1, wrong={2: "Bob"})
@@ -76,10 +76,10 @@ async def test_whatever_comes_in_place_of_key_facts_fails_recall_alone(tmp_path:
 async def test_an_exception_amid_the_building_fails_what_needs_it(
     court: Court, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(gardener: Gardener) -> None:
+    def broken(gardener: KeyFactBuilder) -> None:
         raise ZeroDivisionError("bad arithmetic")
 
-    monkeypatch.setattr(Gardener, "grow", broken)
+    monkeypatch.setattr(KeyFactBuilder, "grow", broken)
     found = (await court.evaluate(POOR, metrics=(*ALL, "faithfulness"))).evaluations
 
     assert [found[name].outcome for name in (*ALL, "faithfulness")] == ["failed", "scored", "scored", "scored"]

@@ -22,11 +22,11 @@ from redraft.evaluators.base import Case, Evaluator, PackPart
 from redraft.evaluators.catalog import BUILT_IN, TAKEN, check_goals, evaluators, names
 from redraft.evaluators.metric_info import MetricAim, aim_of
 from redraft.evaluators.panel import Panel
-from redraft.events import Event, Noted
+from redraft.events import Event, Notice
 from redraft.graphs.review import REVIEW
 from redraft.llm.base import FunctionModel, ScriptError
 from redraft.prompts.book import PromptBook
-from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
+from redraft.prompts.contract import Fence, Prompt, PromptInput, ReplyModel
 from redraft.report.history.trace import read_trace
 from redraft.runs.dry_run import dry_run
 from redraft.runs.prepare import RunSpec, prepare, recall, record
@@ -49,7 +49,7 @@ class SaysTom(Evaluator):
         return self.scored(case.text.count("Tom") / max(1, len(case.statements)))
 
 
-class PosedGiven(GivenModel):
+class PosedGiven(PromptInput):
     text: Annotated[str, Fence("story")]
 
 
@@ -228,7 +228,7 @@ async def test_a_metric_that_raises_has_failed_and_the_others_have_not(court: Co
     reason, _, place = found["raising"].reason.rpartition(" (")
     assert reason == f"{type(error).__name__}: {error}"
     assert re.fullmatch(r"test_own\.py, line \d+\)", place)
-    assert events == [Noted(f"raising failed: {found['raising'].reason}")]
+    assert events == [Notice(f"raising failed: {found['raising'].reason}")]
 
 
 @pytest.mark.parametrize(

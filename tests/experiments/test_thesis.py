@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.papers_thesis import checks
 from redraft.errors import UsageError
-from redraft.evaluators.reference.typed import TypedBuilder
+from redraft.evaluators.reference.typed import TypedQuestionBuilder
 from redraft.events import unobserved
 from redraft.lab.experiments.context.experiment import placed
 from redraft.lab.experiments.context.records import PHASES, SummarySentencePlaces, phase_of
@@ -26,7 +26,7 @@ from redraft.lab.experiments.pictures import drawn
 from redraft.lab.experiments.qa.experiment import NO_ANSWER
 from redraft.lab.experiments.qa.tables import similarity_table
 from redraft.lab.experiments.sources import DATASET, corpus
-from redraft.prompts.qa import ASK_TYPED, AskTypedGiven
+from redraft.prompts.qa import ASK_TYPED, AskTypedInput
 from redraft.store.store import Store
 from redraft.text.origin_chains import TermSimilarity
 from redraft.text.words import count_words
@@ -199,12 +199,12 @@ async def test_who_asks_sees_the_reference_and_other_questions_are_kept(tmp_path
     document = book(6)
     with Store(tmp_path / "redraft.db") as store:
         plain = builder(store, document, replies)
-        made = TypedBuilder(plain.judge, plain.reader, plain.end, 1, unobserved, "A summary of millers.")
+        made = TypedQuestionBuilder(plain.judge, plain.reader, plain.end, 1, unobserved, "A summary of millers.")
         await made.build()
         assert made.key != plain.key
         assert set(seen) == {"A summary of millers."}
         prompt = made.judge.book
-    given = AskTypedGiven(excerpt="The lamp went out.", type="binary", summary="A lamp fails.")
+    given = AskTypedInput(excerpt="The lamp went out.", type="binary", summary="A lamp fails.")
     for size in ("standard", "simple"):
         book_of = type(prompt)(size)
         assert "A lamp fails." in book_of.render(ASK_TYPED, given)

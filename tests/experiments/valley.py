@@ -11,16 +11,16 @@ from pydantic import BaseModel
 from redraft.domain import Document
 from redraft.llm.base import Request
 from redraft.prompts.qa import (
-    AnswerFromDocumentGiven,
-    AnswerQuestionsGiven,
+    AnswerFromDocumentInput,
+    AnswerQuestionsInput,
     AnswerVerdict,
     AnswerVerdicts,
-    AskTypedGiven,
+    AskTypedInput,
     DocumentAnswer,
     DocumentAnswers,
     GivenAnswer,
     GivenAnswers,
-    JudgeAnswersGiven,
+    JudgeAnswersInput,
     TypedReply,
 )
 from redraft.readers.documents import parse
@@ -103,19 +103,19 @@ def is_right(reference: str, given: str) -> bool:
 def replies(request: Request[Any, Any]) -> BaseModel:
     """What is replied to a request by who makes the questions, judges, and reads all."""
     given = request.given
-    if isinstance(given, AskTypedGiven):
+    if isinstance(given, AskTypedInput):
         return TypedReply.model_validate(ask(given.excerpt, given.type))
-    if isinstance(given, AnswerFromDocumentGiven):
+    if isinstance(given, AnswerFromDocumentInput):
         answers = [DocumentAnswer(id=one.id, quote="", answered=False, answer="") for one in given.questions]
         return DocumentAnswers(answers=answers)
-    if isinstance(given, AnswerQuestionsGiven):
+    if isinstance(given, AnswerQuestionsInput):
         return GivenAnswers(
             answers=[
                 GivenAnswer.model_validate({"id": one.id, **answer(given.document, one.question, "reader")})
                 for one in given.questions
             ]
         )
-    assert isinstance(given, JudgeAnswersGiven)
+    assert isinstance(given, JudgeAnswersInput)
     return AnswerVerdicts(
         answers=[
             AnswerVerdict(id=one.id, reason="", verdict="right" if is_right(one.reference, one.answer) else "wrong")

@@ -84,7 +84,7 @@ async def test_where_the_strategy_was_found_out_one_candidate_is_drafted_the_oth
     assert ways == {"direct", "hierarchical"}
 
 
-class Drafting(Keepers):
+class DraftOutput(Keepers):
     """Judges without a fault, and writes drafts of which the second tells most; it may fail once."""
 
     def __init__(self, drafts: Sequence[str], *, fails: str = "") -> None:
@@ -109,7 +109,7 @@ TEXTS = (told(1, 2), told(1, 2, 3, 4, 5, 6, 7, 8), told(1, 2, 3))
     "fails", ["", "summarize_whole", "prefer_summary", "answer_from_document", "answer_from_summary", "revise"]
 )
 async def test_the_best_by_its_scores_is_refined_and_nothing_is_asked_twice(tmp_path: Path, fails: str) -> None:
-    court = Court(tmp_path, Drafting(TEXTS, fails=fails))
+    court = Court(tmp_path, DraftOutput(TEXTS, fails=fails))
     failed = False
     async with court.session() as session:
         try:
@@ -137,7 +137,7 @@ async def test_the_best_by_its_scores_is_refined_and_nothing_is_asked_twice(tmp_
 
 
 async def test_an_evaluation_judges_all_and_goes_on_with_the_best(tmp_path: Path) -> None:
-    court = Court(tmp_path, Drafting(TEXTS))
+    court = Court(tmp_path, DraftOutput(TEXTS))
     async with court.session() as session:
         result = await session.summarize(court.document, settings=court.settings(DIRECT), metrics=["coverage"])
     assert result.summary == TEXTS[1]

@@ -20,9 +20,9 @@ from redraft import (
     CallAnswered,
     DraftConfig,
     Limits,
+    MetricScored,
     RunDone,
     RunStarted,
-    Scored,
     Session,
     UsageError,
     graphs,
@@ -276,9 +276,11 @@ async def test_the_updates_of_a_refinement_say_what_goes_on(bench: Bench) -> Non
         ["coverage"],
     ]
     kinds = {type(event) for event in events}
-    assert {RunStarted, StageStarted, PieceDone, Scored, FindingFound, RoundSettled, RunDone} <= kinds
+    assert {RunStarted, StageStarted, PieceDone, MetricScored, FindingFound, RoundSettled, RunDone} <= kinds
     assert all(isinstance(event, Event) for event in events)
-    assert [(event.metric, event.round) for event in events if isinstance(event, Scored)].count(("coverage", 2)) == 1
+    assert [(event.metric, event.round) for event in events if isinstance(event, MetricScored)].count(
+        ("coverage", 2)
+    ) == 1
 
 
 async def test_each_metric_is_a_step_that_one_sees(bench: Bench) -> None:

@@ -16,7 +16,7 @@ from redraft.graphs.policy import (
     MOST_LACKING,
     POLICIES,
     AcceptanceDecision,
-    Aim,
+    RevisionPlan,
     acceptance,
     aim,
     lacking,
@@ -63,7 +63,7 @@ def _scored(metric: str, score: float | None) -> Evaluation:
     return Evaluation(metric, 1, "failed" if score is None else "scored", score)
 
 
-def metrics_of(chosen: Aim | None) -> tuple[str, ...]:
+def metrics_of(chosen: RevisionPlan | None) -> tuple[str, ...]:
     return chosen.metrics if chosen else ()
 
 
@@ -156,7 +156,7 @@ def test_six_findings_at_once_half_of_them_for_what_is_false(policy: Any) -> Non
     many, tried = {COVERAGE: findings(COVERAGE, 8), CONSISTENCY: findings(CONSISTENCY, 8)}, list[str]()
     for these in (slice(0, 3), slice(3, 6), slice(6, 8)):
         chosen = aim(policy, draft, GOALS, tried, AIMS)
-        assert chosen == Aim((COVERAGE,), (*many[COVERAGE][these], *many[CONSISTENCY][these]))
+        assert chosen == RevisionPlan((COVERAGE,), (*many[COVERAGE][these], *many[CONSISTENCY][these]))
         tried += [finding.id for finding in chosen.findings]
     assert aim(policy, draft, GOALS, tried, AIMS) is None
 
@@ -171,7 +171,7 @@ def test_what_the_document_contradicts_is_corrected_although_every_goal_is_met(p
     goals, about = {**GOALS, "style": 0.5}, {**AIMS, "style": "form"}
     false = (*findings(COVERAGE, 1), *findings(CONSISTENCY, 1))
 
-    assert aim(policy, draft, goals, (), about) == Aim((COVERAGE, CONSISTENCY), false)
+    assert aim(policy, draft, goals, (), about) == RevisionPlan((COVERAGE, CONSISTENCY), false)
     assert aim(policy, draft, goals, [one.id for one in false], about) is None
     assert aim(PAPER, draft, goals, (), about) is None
 
@@ -350,7 +350,7 @@ def test_no_revision_that_is_taken_costs_a_goal_more_than_the_tolerance_be_it_me
 
 
 MET: Draft = {COVERAGE: 0.8, CONSISTENCY: 1.0}
-NEXT = Aim((COVERAGE,), findings(COVERAGE, 1))
+NEXT = RevisionPlan((COVERAGE,), findings(COVERAGE, 1))
 
 
 @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ NEXT = Aim((COVERAGE,), findings(COVERAGE, 1))
     ],
 )
 def test_it_stops_for_the_first_of_these_reasons(
-    scores: Draft, rounds: int, refused: int, next_aim: Aim | None, reason: str | None
+    scores: Draft, rounds: int, refused: int, next_aim: RevisionPlan | None, reason: str | None
 ) -> None:
     stop = reason_to_stop(STRICT[0], scores, GOALS, rounds_left=rounds, refused_in_a_row=refused, next_aim=next_aim)
 
@@ -383,7 +383,7 @@ def test_what_somebody_has_asked_for_comes_first_though_all_goals_are_met(policy
     wanted = findings(REVIEW, 7)
     draft = {**judged(0.9, 0.9, 0), REVIEW: Evaluation(REVIEW, 1, "not_applicable", findings=wanted)}
     chosen = aim(policy, draft, GOALS, [wanted[0].id], AIMS)
-    assert chosen == Aim((REVIEW,), wanted[1:])
+    assert chosen == RevisionPlan((REVIEW,), wanted[1:])
     scores: Draft = {COVERAGE: 0.9, CONSISTENCY: 0.9}
     for refused in (0, 5):
         going = reason_to_stop(policy, scores, GOALS, rounds_left=1, refused_in_a_row=refused, next_aim=chosen)
@@ -435,14 +435,16 @@ def test_what_is_known_to_be_false_is_corrected_beside_whatever_a_revision_is_fo
 
     for policy in STRICT:
         chosen = aim(policy, said, GOALS, [false[0].id], AIMS)
-        assert chosen == Aim((COVERAGE,), (*_adding(COVERAGE, 2), *false[1:])), "the goal of consistency is met"
+        assert chosen == RevisionPlan((COVERAGE,), (*_adding(COVERAGE, 2), *false[1:])), (
+            "the goal of consistency is met"
+        )
     wanted = {**said, REVIEW: Evaluation(REVIEW, 1, "not_applicable", findings=asked)}
     for consistency in (0.9, 0.5):
         both = {**wanted, CONSISTENCY: judged(0.5, consistency)[CONSISTENCY]}
         chosen = aim(STRICT[0], both, GOALS, [], AIMS, 9)
-        assert chosen == Aim((REVIEW, CONSISTENCY), (*asked, *false)), "nothing is added"
-    assert aim(PAPER, wanted, GOALS, [], AIMS, 9) == Aim((REVIEW,), asked)
-    assert aim(PAPER, said, GOALS, [], AIMS, 9) == Aim((COVERAGE,), _adding(COVERAGE, 2))
+        assert chosen == RevisionPlan((REVIEW, CONSISTENCY), (*asked, *false)), "nothing is added"
+    assert aim(PAPER, wanted, GOALS, [], AIMS, 9) == RevisionPlan((REVIEW,), asked)
+    assert aim(PAPER, said, GOALS, [], AIMS, 9) == RevisionPlan((COVERAGE,), _adding(COVERAGE, 2))
 
 
 def test_what_a_draft_lacks_is_told_with_its_answers_and_what_is_false_is_not() -> None:

@@ -29,7 +29,7 @@ from redraft.text.languages import (
     unshown,
     with_language,
 )
-from redraft.text.origins import Origins
+from redraft.text.origins import OriginTracer
 from redraft.text.places import document_of
 from redraft.text.quotes import source_of
 from redraft.text.retrieval import Passages
@@ -89,7 +89,7 @@ def test_what_is_looked_for_is_found_by_the_words_of_each(paths: list[str]) -> N
             ("杉本清は誰ですか", "ja.md"),
         ):
             assert document_of(corpus, passages.nearest(asked, 1)[0].span) == name, asked
-        origins = Origins([corpus.text])
+        origins = OriginTracer([corpus.text])
         said = "Der Müller verkaufte seine alte Mühle. The mill was sold to some merchants. Ein Wal sang im Fjord."
         first, second, third = origins.trace(said)
         assert document_of(corpus, first.links[0].span) == "de.txt"
@@ -105,13 +105,13 @@ def test_a_sentence_is_no_nearer_for_the_words_of_another_language(paths: list[s
     corpus = load_all(paths[:2])
     asked = "Der Händler verkaufte die Mühle im Herbst"
     with reading(german):
-        (alone,) = Origins([german.text]).trace(asked)
+        (alone,) = OriginTracer([german.text]).trace(asked)
     with reading(corpus):
-        (among,) = Origins([corpus.text]).trace(asked)
+        (among,) = OriginTracer([corpus.text]).trace(asked)
     assert among.links[0].weight == alone.links[0].weight
     assert corpus.text[slice(*among.links[0].span)] == german.text[slice(*alone.links[0].span)]
     with reading(english):
-        assert Origins([english.text]).trace(asked)[0].links == ()
+        assert OriginTracer([english.text]).trace(asked)[0].links == ()
 
 
 def test_the_user_s_word_holds_for_all(paths: list[str]) -> None:

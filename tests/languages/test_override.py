@@ -17,8 +17,8 @@ from redraft.builtin.revise import revise
 from redraft.domain import Document, Span
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.similarity import exact
-from redraft.prompts.revision import Point, ReviseGiven
-from redraft.prompts.summarization import TidyGiven
+from redraft.prompts.revision import Point, ReviseInput
+from redraft.prompts.summarization import TidyInput
 from redraft.readers.documents import load
 from redraft.runs.prepare import recall
 from redraft.store.store import Store
@@ -230,7 +230,7 @@ def test_the_built_in_model_says_that_it_writes_in_no_other_language(command: In
 
 def test_english_words_are_for_english_alone() -> None:
     german = "Der Kapitän las das Foreword und schrieb es auf die Tafel an der Wand. In diesem Excerpt steht es nicht."
-    assert tidy(TidyGiven(summary=german)) == german
+    assert tidy(TidyInput(summary=german)) == german
     assert finish("Er sah sie an", "de") == "Er sah sie an."
     assert finish("He looked at her, and") == "He looked at her."
     with reading(_said(GERMAN, "")):
@@ -240,7 +240,7 @@ def test_english_words_are_for_english_alone() -> None:
         often = "und die Lampe und die Lampe und der Hafen"
         text = " ".join(["und die und die der Hafen"] * 30 + ["die Lampe und"] * 30)
         assert uniformity(units(often), indexed(text), "de") != uniformity(units(often), indexed(text))
-        given = ReviseGiven(
+        given = ReviseInput(
             summary="Er kam im Jahr 1911 nach Hamburg. Er blieb lange.",
             points=[Point(id=1, task="drop", instruction="", sentence="Er kam im Jahr 1911 nach Hamburg.")],
             keep=[],

@@ -20,7 +20,7 @@ from redraft.llm.budget import FREE, Budget
 from redraft.llm.rate_limiter import Limiter
 from redraft.llm.recorded import RecordedModel
 from redraft.prompts.book import PROMPTS, PromptBook
-from redraft.prompts.contract import GivenModel, Prompt
+from redraft.prompts.contract import Prompt, PromptInput
 from redraft.runs.models import open_model
 from redraft.settings import DraftConfig, Price, ReplyForm
 from redraft.store.store import Store
@@ -39,7 +39,7 @@ class Colour(BaseModel):
     share: float
 
 
-class ThingGiven(GivenModel):
+class ThingGiven(PromptInput):
     thing: str
 
 

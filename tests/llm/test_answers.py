@@ -15,11 +15,11 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from redraft.errors import RefusedReply
 from redraft.llm.base import BROKEN_OFF, Complaint, Request, Sampling
 from redraft.llm.reply_reader import NoValueError, declines, read_value, whole_entries, without_thoughts
-from redraft.prompts.factual import FactTree, GrowGiven
+from redraft.prompts.factual import FactTree, GrowInput
 from redraft.prompts.qa import (
     COMPARE_ANSWERS,
-    AskDocumentGiven,
-    CompareGiven,
+    AskDocumentInput,
+    CompareInput,
     Comparisons,
     DocumentQuestions,
     Pair,
@@ -89,7 +89,7 @@ def test_what_is_doubtful_is_no_answer(text: str, complaint: str) -> None:
 
 def test_answers_about_other_items_are_no_contradiction() -> None:
     pairs = [Pair(id=n, question=f"{n}?", document="Ann", summary="Bob") for n in (1, 2)]
-    given = CompareGiven(pairs=pairs)
+    given = CompareInput(pairs=pairs)
     one, two = (Tags(given).tag("pairs", n) for n in (1, 2))
 
     def said(*entries: tuple[str, str]) -> str:
@@ -341,7 +341,7 @@ def test_json_is_read_as_json_even_by_a_strict_model() -> None:
     assert read_value('{"pair": [1, 2]}', Strict).pair == (1, 2)
 
 
-GIVEN = CompareGiven(pairs=[Pair(id=n, question=f"Why {n}?", document="So.", summary="So.") for n in range(1, 5)])
+GIVEN = CompareInput(pairs=[Pair(id=n, question=f"Why {n}?", document="So.", summary="So.") for n in range(1, 5)])
 TAGS = [Tags(GIVEN).tag("pairs", n) for n in range(1, 5)]
 SAID = [{"id": tag, "reason": "It [is] {so}.", "verdict": "agrees"} for tag in TAGS]
 WHOLE = json.dumps({"comparisons": SAID}, indent=1)
@@ -386,12 +386,12 @@ def test_what_is_no_list_of_entries_that_count_by_themselves_is_none(text: str) 
 def test_questions_count_by_themselves_and_a_tree_or_an_order_that_is_cut_is_none() -> None:
     asked = [{"question": f"Why {n}?", "kind": "why", "answer": "So.", "quote": "So."} for n in range(3)]
     found = whole_entries(
-        json.dumps({"questions": asked})[:-9], DocumentQuestions, AskDocumentGiven(excerpt="So.", count=3)
+        json.dumps({"questions": asked})[:-9], DocumentQuestions, AskDocumentInput(excerpt="So.", count=3)
     )
     assert found is not None
     assert [one.question for one in found.questions] == ["Why 0?", "Why 1?"]
     roots = [{"fact": f"It is so {n}.", "branches": [{"fact": "It was so.", "leaves": []}]} for n in range(3)]
-    assert whole_entries(json.dumps({"roots": roots})[:-9], FactTree, GrowGiven(excerpt="So.")) is None
+    assert whole_entries(json.dumps({"roots": roots})[:-9], FactTree, GrowInput(excerpt="So.")) is None
     assert whole_entries('{"order": ["bcdf", "', Ranking, GIVEN) is None
 
 

@@ -24,7 +24,7 @@ from redraft.llm.decisions import _CONFUSIONS, distribution
 from redraft.llm.reply_reader import read_value
 from redraft.prompts.coherence import Mark
 from redraft.prompts.contract import reply_schema
-from redraft.prompts.factual import Verifications, VerifyGiven
+from redraft.prompts.factual import Verifications, VerifyInput
 from redraft.prompts.qa import Statement
 from redraft.prompts.tags import Tags
 from redraft.report.dossier.build import read_dossier
@@ -280,7 +280,7 @@ async def test_a_language_model_beside_it_has_the_second_look(server: DecisionSe
 
 def test_no_prompt_asks_a_language_model_for_probabilities_and_none_is_taken() -> None:
     assert "odds" not in str(reply_schema(Verifications))
-    given = VerifyGiven(passages=[TEXT], sentences=[Statement(id=1, sentence=TRUE)])
+    given = VerifyInput(passages=[TEXT], sentences=[Statement(id=1, sentence=TRUE)])
     tag = Tags(given).all("sentences")[0]
     text = (
         f'{{"sentences": [{{"id": "{tag}", "quote": "", "reason": "", "category": "none", "odds": {{"none": 0.1}}}}]}}'

@@ -15,7 +15,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 
 from redraft.domain import Usage
 from redraft.errors import BudgetError, EmptyReply
-from redraft.events import Noted
+from redraft.events import Notice
 from redraft.llm.base import Reply
 from redraft.llm.budget import Budget
 from redraft.llm.chat import ChatModel
@@ -99,7 +99,7 @@ async def test_what_is_odd_is_told_once_and_kept(desk: Desk) -> None:
     async with desk.serving([envelope(role=None), envelope(role=None)]) as (_, model):
         await model.ask(story("a rose"))
         await model.ask(story("a bee"))
-    assert [event.message.rpartition(": ")[2] for event in desk.events if isinstance(event, Noted)] == [
+    assert [event.message.rpartition(": ")[2] for event in desk.events if isinstance(event, Notice)] == [
         "there is no role"
     ]
 

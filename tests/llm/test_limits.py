@@ -25,14 +25,14 @@ from redraft.llm.structured_output import full_schema, modes_for
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.decision import DECIDE
-from redraft.prompts.factual import FactTree, GrowGiven
+from redraft.prompts.factual import FactTree, GrowInput
 from redraft.prompts.qa import (
     ASK_DOCUMENT,
     COMPARE_ANSWERS,
-    AnswerFromSummaryGiven,
-    AskDocumentGiven,
-    AskSummaryGiven,
-    CompareGiven,
+    AnswerFromSummaryInput,
+    AskDocumentInput,
+    AskSummaryInput,
+    CompareInput,
     Pair,
     QuestionItem,
     SummaryAnswers,
@@ -49,8 +49,8 @@ from tests.replies.prompts import CASES, Case
 
 PAIRS = [Pair(id=n, question=f"Why {n}?", document="So.", summary="So.") for n in range(1, 4)]
 ASKED: list[tuple[Prompt[Any, Any], BaseModel, str, int]] = [
-    (ASK_DOCUMENT, AskDocumentGiven(excerpt="It rained.", count=7), "questions", 7),
-    (COMPARE_ANSWERS, CompareGiven(pairs=PAIRS), "comparisons", 3),
+    (ASK_DOCUMENT, AskDocumentInput(excerpt="It rained.", count=7), "questions", 7),
+    (COMPARE_ANSWERS, CompareInput(pairs=PAIRS), "comparisons", 3),
     (DECIDE, GIVEN["decide"].model_copy(update={"at_most": 1}), "fix", 1),
 ]
 
@@ -100,19 +100,19 @@ async def test_a_schema_has_the_tags_of_the_items_and_functions_stay_the_same_fo
 def test_the_tags_are_those_that_are_asked_about_and_of_other_items_all() -> None:
     asked = [QuestionItem(id=n, question=f"Who is {n}?") for n in (1, 2)]
     told = [SummaryLine(id=n, sentence=f"It is {n}.") for n in (1, 2, 3)]
-    answers = AnswerFromSummaryGiven(context="And so on.", sentences=told, questions=asked)
+    answers = AnswerFromSummaryInput(context="And so on.", sentences=told, questions=asked)
     entry = named(SummaryAnswers, answers)["answers"]["items"]["properties"]
     assert entry["id"]["enum"] == Tags(answers).all("questions")
     assert entry["sentences"]["items"]["enum"] == Tags(answers).all("sentences")
     assert len(entry["sentences"]["items"]["enum"]) == 3
 
-    some = AskSummaryGiven(sentences=told, only=[2], at_most=4)
+    some = AskSummaryInput(sentences=told, only=[2], at_most=4)
     entry = named(SummaryQuestions, some)["sentences"]["items"]["properties"]
     assert entry["id"]["enum"] == [Tags(some).tag("sentences", 2)]
 
 
 def test_where_there_is_nothing_to_be_named_no_tag_is_asked_for() -> None:
-    nobody = AnswerFromSummaryGiven(context="It rained.", sentences=[], questions=[QuestionItem(id=1, question="Why?")])
+    nobody = AnswerFromSummaryInput(context="It rained.", sentences=[], questions=[QuestionItem(id=1, question="Why?")])
     entry = named(SummaryAnswers, nobody)["answers"]["items"]["properties"]
     assert entry["sentences"]["items"] == {"type": "string"}
 
@@ -159,7 +159,7 @@ def ids_of(seen: Seen, name: str) -> Any:
 def test_a_tree_has_as_many_facts_as_needed() -> None:
     """As in HAMLET's prompts; what ends a reply that loops is its room."""
     schema = convert_to_openai_tool(FactTree)["function"]["parameters"]
-    assert "maxItems" not in json.dumps(ReplyShape(FactTree).limited(schema, GrowGiven(excerpt="So.")))
+    assert "maxItems" not in json.dumps(ReplyShape(FactTree).limited(schema, GrowInput(excerpt="So.")))
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def lists_without_end(schema: object, place: str = "") -> Iterator[str]:
 
 def test_lists_within_entries_have_limits_of_their_own() -> None:
     told = [SummaryLine(id=n, sentence="It rained.") for n in (1, 2, 3)]
-    given = AskSummaryGiven(context="It was dark.", sentences=told, at_most=4)
+    given = AskSummaryInput(context="It was dark.", sentences=told, at_most=4)
     schema = {
         "properties": {
             "sentences": {

@@ -17,9 +17,9 @@ from redraft.evaluators.faithfulness import Faithfulness
 from redraft.llm.envelope import normalized_completion
 from redraft.llm.log_probabilities import ReplyToken, tokens_of, with_odds
 from redraft.llm.reply_reader import read_value
-from redraft.prompts.coherence import ConfusionGiven, Confusions, SummarySentence
+from redraft.prompts.coherence import ConfusionInput, Confusions, SummarySentence
 from redraft.prompts.contract import ReplyModel
-from redraft.prompts.factual import Verifications, VerifyGiven
+from redraft.prompts.factual import Verifications, VerifyInput
 from redraft.prompts.qa import Statement
 from redraft.prompts.tags import Tags
 from redraft.store.judgments import FIT, ITEMS, Agreement, JudgeSetup
@@ -137,7 +137,7 @@ def keep_calibration(store: redraft.Store, judge: str, intercept: float) -> None
         store.agreements.keep(Agreement(standing, "set", "human", ITEMS, measure, 100, value, None, None, ""))
 
 
-GIVEN = VerifyGiven(passages=["x"], sentences=[Statement(id=n, sentence=f"One {n}.") for n in (1, 2)])
+GIVEN = VerifyInput(passages=["x"], sentences=[Statement(id=n, sentence=f"One {n}.") for n in (1, 2)])
 TAGS = Tags(GIVEN).all("sentences")
 
 
@@ -180,7 +180,7 @@ def test_a_token_may_begin_before_the_label_and_differ_in_blanks() -> None:
 
 def test_a_label_of_several_tokens_shares_out_what_each_might_have_been() -> None:
     marks = {"no confusion": 0.4, "language": 0.6}
-    given = ConfusionGiven(summary="One.", sentences=[SummarySentence(id=1, sentence="One.")])
+    given = ConfusionInput(summary="One.", sentences=[SummarySentence(id=1, sentence="One.")])
     (tag,) = Tags(given).all("sentences")
     text = f'{{"sentences": [{{"id": "{tag}", "questions": [], "types": ["causal omission", "language"]}}]}}'
     at = text.index("causal")
@@ -200,7 +200,7 @@ def test_a_label_of_several_tokens_shares_out_what_each_might_have_been() -> Non
 
 
 def test_the_path_to_a_label_is_multiplied_while_it_might_become_another() -> None:
-    given = ConfusionGiven(summary="One.", sentences=[SummarySentence(id=1, sentence="One.")])
+    given = ConfusionInput(summary="One.", sentences=[SummarySentence(id=1, sentence="One.")])
     (tag,) = Tags(given).all("sentences")
     text = f'{{"sentences": [{{"id": "{tag}", "questions": [], "types": ["event omission"]}}]}}'
     at = text.index("event")

@@ -11,7 +11,7 @@ import pytest
 from redraft.domain import Usage
 from redraft.errors import CutReply, CutThought, RejectedRequest, UnreadableReply
 from redraft.llm.addresses import base_url
-from redraft.llm.base import FunctionModel, LateModel
+from redraft.llm.base import FunctionModel, LazyModel
 from redraft.llm.chat import ChatModel
 from redraft.llm.reasoning_budget import MOST, START, refuses_sampling, usual_room
 from redraft.runs.models import open_model, reasoning_reserve
@@ -136,7 +136,7 @@ async def test_what_is_learned_meanwhile_costs_no_more_than_is_booked(
         async with open_model(DraftConfig(model="openai:m", base_url=base_url(server.base_url)), seconds=5.0) as inner:
             request = replace(colour(), text="What colour has a rose?")
             booked = inner.most_tokens(request.sampling)
-            assert isinstance(inner, LateModel)
+            assert isinstance(inner, LazyModel)
             cast("ChatModel", inner._model()).expect(3_000)
             assert inner.most_tokens(request.sampling) > booked
             await inner.ask(replace(request, most_tokens=booked))

@@ -25,7 +25,7 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import UNSURE as UNSURE_SAID
 from redraft.prompts.factual import VERIFY_SENTENCES
-from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven, QuestionItem, Statement
+from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, AnswerFromDocumentInput, QuestionItem, Statement
 from redraft.runs.models import price_of, resolve
 from redraft.settings import Calibration, DraftConfig
 from redraft.store.store import Store
@@ -201,7 +201,7 @@ async def test_questions_of_another_kind_are_left_undecided_and_other_prompts_re
         QuestionItem(id=2, question="Is this so: “The ferry sank.”?"),
     ]
     reply = await model.ask(
-        Request(ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven(passages=[FERRY], questions=questions))
+        Request(ANSWER_FROM_DOCUMENT, AnswerFromDocumentInput(passages=[FERRY], questions=questions))
     )
     answers = [(one.id, one.answered, one.answer, one.quote) for one in reply.value.answers]
     assert answers == [(1, UNSURE_SAID, "", ""), (2, True, "The ferry sank.", FERRY)]

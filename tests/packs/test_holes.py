@@ -16,7 +16,7 @@ from redraft.errors import ProviderError, RefusedReply
 from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.reference.exchange import import_pack
 from redraft.evaluators.reference.pack_file import pack_json
-from redraft.events import Event, Noted
+from redraft.events import Event, Notice
 from redraft.report.history.results import Result, built
 from redraft.report.history.trace import read_trace
 from tests.judges import Court, Keepers, Said, Sheet, asked_of, island, told
@@ -83,7 +83,7 @@ async def test_what_is_missing_is_on_record_and_what_judges_by_it_says_so(court:
 
     assert others == []
     assert pack.missing == (HOLE,)
-    assert Noted(HOLE) in events
+    assert Notice(HOLE) in events
     assert first.missing == {"coverage": [HOLE]}
     assert first.evaluations["coverage"].details["missing"] == [HOLE]
     assert first.evaluations["consistency"].missing == ()

@@ -14,7 +14,7 @@ from redraft.agents.evidence import EvidenceReader
 from redraft.domain import Pack
 from redraft.errors import JudgingError, UsageError
 from redraft.evaluators.reference.questions import chosen_in, parts_of, stretches_of
-from redraft.events import Event, Noted
+from redraft.events import Event, Notice
 from redraft.report.history.results import Result
 from redraft.settings import JudgeConfig
 from redraft.text.retrieval import Passages
@@ -245,7 +245,7 @@ async def test_a_stretch_that_the_judge_declines_is_named_and_stops_no_other(
     with court.served():
         pack = await built(court, observer=events.append)
 
-    notes = [event.message for event in events if isinstance(event, Noted)]
+    notes = [event.message for event in events if isinstance(event, Notice)]
     assert [note for note in notes if "no questions on stretch" in note and "Not that." in note]
     positions = [question.position for question in pack.questions]
     assert positions[0] == min(positions) < 0.1

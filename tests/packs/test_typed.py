@@ -31,13 +31,13 @@ from redraft.domain import (
 from redraft.errors import JudgingError, PackError
 from redraft.evaluators.reference.exchange import import_pack
 from redraft.evaluators.reference.pack_file import PackContents, choose, pack_id, pack_json
-from redraft.evaluators.reference.typed import TypedBuilder, flaw_of, in_order, paragraphs, slots, typed_id
+from redraft.evaluators.reference.typed import TypedQuestionBuilder, flaw_of, in_order, paragraphs, slots, typed_id
 from redraft.events import unobserved
 from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.qa import (
-    AnswerFromDocumentGiven,
-    AskTypedGiven,
+    AnswerFromDocumentInput,
+    AskTypedInput,
     DocumentAnswer,
     DocumentAnswers,
     TypedReply,
@@ -55,10 +55,10 @@ from tests.packs.test_exchange import Json
 
 def builder(
     store: Store, document: Document, replies: Callable[[Request[Any, Any]], BaseModel], each: int = 1
-) -> TypedBuilder:
+) -> TypedQuestionBuilder:
     prepared = prepare(document, DraftConfig(strategy="given"))
     judge = Judge(FunctionModel(replies), PromptBook("standard"), store.judgments, document=document.id)
-    return TypedBuilder(judge, reader_of(prepared, [prepared.settings]), len(document.text), each, unobserved)
+    return TypedQuestionBuilder(judge, reader_of(prepared, [prepared.settings]), len(document.text), each, unobserved)
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ async def test_what_cannot_be_asked_is_tried_elsewhere_and_then_named(store: Sto
 
     def replies(request: Request[Any, Any]) -> BaseModel:
         given = request.given
-        if isinstance(given, AskTypedGiven) and given.type == "binary":
+        if isinstance(given, AskTypedInput) and given.type == "binary":
             asked[given.excerpt] += 1
             return TypedReply(question="Is it so of the miller 1?", answer="perhaps", reason="It may be.")
         return read(request)
@@ -105,7 +105,7 @@ async def test_what_cannot_be_asked_is_tried_elsewhere_and_then_named(store: Sto
 async def test_a_question_that_the_document_answers_after_all_is_not_unanswerable(store: Store) -> None:
     def replies(request: Request[Any, Any]) -> BaseModel:
         given = request.given
-        if isinstance(given, AnswerFromDocumentGiven):
+        if isinstance(given, AnswerFromDocumentInput):
             quote = " ".join(given.texts[0].split()[-6:])
             return DocumentAnswers(
                 answers=[

@@ -11,18 +11,18 @@ from pydantic import BaseModel
 from redraft.domain import Task
 from redraft.prompts import coherence, decision, factual, qa, revision, summarization
 from redraft.prompts.book import PROMPTS, SETS, PromptBook
-from redraft.prompts.contract import Lines
+from redraft.prompts.contract import FencedLines
 from redraft.prompts.revision import Point
 from redraft.prompts.tags import TaggedItem, Tags
 
-_VETTED = factual.VetGiven(
+_VETTED = factual.VetInput(
     excerpt="The lamp went out.",
     facts=[
         factual.TreeFact(id=7, level="root", fact="Hester came."),
         factual.TreeFact(id=3, level="leaf", fact="Ann left."),
     ],
 )
-_ASKED = factual.QueryGiven(
+_ASKED = factual.QueryInput(
     excerpt="The lamp went out.",
     facts=[
         factual.LevelledFact(id=7, level="root", fact="Hester came."),
@@ -30,36 +30,36 @@ _ASKED = factual.QueryGiven(
     ],
 )
 GIVEN: dict[str, BaseModel] = {
-    "summarize_chunk": summarization.ChunkGiven(
+    "summarize_chunk": summarization.ChunkInput(
         excerpt="The lamp went out.", words=120, place="The Keeper\npart 2 of 3", before="It was 1924."
     ),
-    "merge": summarization.MergeGiven(
+    "merge": summarization.MergeInput(
         summaries=["Hester came.", "Hester left."], words=120, outline="Line: she came.", sources=["She came in."]
     ),
-    "merge_onward": summarization.MergeOnwardGiven(
+    "merge_onward": summarization.MergeOnwardInput(
         context="It was 1924.",
         summaries=["Hester came.", "She left."],
         words=120,
         outline="Line: she came.",
         sources=["She came in."],
     ),
-    "begin": summarization.BeginGiven(excerpt="The lamp went out.", words=120, place="The Keeper\npart 1 of 3"),
-    "update": summarization.UpdateGiven(
+    "begin": summarization.BeginInput(excerpt="The lamp went out.", words=120, place="The Keeper\npart 1 of 3"),
+    "update": summarization.UpdateInput(
         excerpt="The lamp went out.", summary="It was 1924.", words=120, place="The Keeper\npart 2 of 3"
     ),
-    "compress": summarization.CompressGiven(summary="It was 1924.", current_words=180, words=120),
-    "tidy": summarization.TidyGiven(summary="In this excerpt it was 1924."),
-    "summarize_whole": summarization.WholeGiven(document="The lamp went out.", words=120),
-    "outline": summarization.OutlineGiven(summaries=["Hester came.", "Hester left."]),
-    "ask_document": qa.AskDocumentGiven(excerpt="The lamp went out.", count=6, outline="Line: she came."),
-    "rank_questions": qa.RankGiven(
+    "compress": summarization.CompressInput(summary="It was 1924.", current_words=180, words=120),
+    "tidy": summarization.TidyInput(summary="In this excerpt it was 1924."),
+    "summarize_whole": summarization.WholeInput(document="The lamp went out.", words=120),
+    "outline": summarization.OutlineInput(summaries=["Hester came.", "Hester left."]),
+    "ask_document": qa.AskDocumentInput(excerpt="The lamp went out.", count=6, outline="Line: she came."),
+    "rank_questions": qa.RankInput(
         candidates=[
             qa.Candidate(id=7, question="Who came?", answer="Hester."),
             qa.Candidate(id=3, question="Who left?", answer="Ann."),
         ],
         outline="Line: she came.",
     ),
-    "answer_from_summary": qa.AnswerFromSummaryGiven(
+    "answer_from_summary": qa.AnswerFromSummaryInput(
         context="It was dark.",
         sentences=[
             qa.SummaryLine(id=1, sentence="Hester came."),
@@ -67,13 +67,13 @@ GIVEN: dict[str, BaseModel] = {
         ],
         questions=[qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")],
     ),
-    "compare_answers": qa.CompareGiven(
+    "compare_answers": qa.CompareInput(
         pairs=[
             qa.Pair(id=7, question="Who came?", document="Hester.", summary="Ann."),
             qa.Pair(id=3, question="Who left?", document="Nobody.", summary="No one."),
         ]
     ),
-    "ask_summary": qa.AskSummaryGiven(
+    "ask_summary": qa.AskSummaryInput(
         context="Hester came.",
         sentences=[
             qa.SummaryLine(id=7, sentence="She sat down."),
@@ -81,12 +81,12 @@ GIVEN: dict[str, BaseModel] = {
         ],
         at_most=4,
     ),
-    "answer_from_document": qa.AnswerFromDocumentGiven(
+    "answer_from_document": qa.AnswerFromDocumentInput(
         passages=["The lamp went out.", "It was 1924."],
         questions=[qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")],
     ),
-    "criticize": revision.CriticizeGiven(summary="Hester came.", document="Ann came in."),
-    "revise": revision.ReviseGiven(
+    "criticize": revision.CriticizeInput(summary="Hester came.", document="Ann came in."),
+    "revise": revision.ReviseInput(
         missing=["Who left? Nobody."],
         summary="Hester came.",
         points=[
@@ -121,7 +121,7 @@ GIVEN: dict[str, BaseModel] = {
         words=120,
         query="Who is Ann?",
     ),
-    "rule_on_findings": factual.RuleGiven(
+    "rule_on_findings": factual.RuleInput(
         passages=["The lamp went out.", "It was 1924."],
         points=[
             Point(
@@ -143,11 +143,11 @@ GIVEN: dict[str, BaseModel] = {
         ],
         contested=True,
     ),
-    "decide": decision.DecideGiven(
+    "decide": decision.DecideInput(
         summary="Hester came.",
         scoreboard=[
-            decision.MetricStanding(id=7, metric="coverage", score="0.5000", goal="0.8", met="no"),
-            decision.MetricStanding(id=3, metric="names", score="1.0000", goal="1", met="yes"),
+            decision.MetricStatus(id=7, metric="coverage", score="0.5000", goal="0.8", met="no"),
+            decision.MetricStatus(id=3, metric="names", score="1.0000", goal="1", met="yes"),
         ],
         findings=[
             Point(
@@ -186,63 +186,63 @@ GIVEN: dict[str, BaseModel] = {
         looks=2,
         requests=3,
     ),
-    "keyfacts_analytical": factual.GrowGiven(excerpt="The lamp went out."),
-    "keyfacts_narrative": factual.GrowGiven(excerpt="The lamp went out."),
+    "keyfacts_analytical": factual.GrowInput(excerpt="The lamp went out."),
+    "keyfacts_narrative": factual.GrowInput(excerpt="The lamp went out."),
     "facts_faithful": _VETTED,
     "facts_objective": _VETTED,
     "facts_significant": _VETTED,
     "query_analytical": _ASKED,
     "query_narrative": _ASKED,
-    "align_facts": factual.AlignGiven(
+    "align_facts": factual.AlignInput(
         sentences=[
             qa.Statement(id=7, before="Hester came.", sentence="She sat down."),
             qa.Statement(id=3, before="Ann came.", sentence="She left."),
         ],
         facts=[factual.Fact(id=7, fact="Hester sat down."), factual.Fact(id=3, fact="Ann left.")],
     ),
-    "verify_sentences": factual.VerifyGiven(
+    "verify_sentences": factual.VerifyInput(
         passages=["The lamp went out.", "It was 1924."],
         sentences=[
             qa.Statement(id=7, before="Hester came.", sentence="She sat down."),
             qa.Statement(id=3, before="Ann came.", sentence="She left."),
         ],
     ),
-    "judge_chunk": factual.ChunkMarksGiven(excerpt="The lamp went out."),
-    "find_confusion": coherence.ConfusionGiven(
+    "judge_chunk": factual.ChunkMarksInput(excerpt="The lamp went out."),
+    "find_confusion": coherence.ConfusionInput(
         summary="It was 1924. Hester came.",
         sentences=[
             coherence.SummarySentence(id=7, place="1 of 2", sentence="Hester sat down."),
             coherence.SummarySentence(id=3, place="2 of 2", sentence="Ann left."),
         ],
     ),
-    "trace_sentences": qa.TraceGiven(
+    "trace_sentences": qa.TraceInput(
         places=[qa.Place(id=7, passage="The lamp went out."), qa.Place(id=3, passage="It was 1924.")],
         sentences=[
             qa.Statement(id=7, before="Hester came.", sentence="She put it out."),
             qa.Statement(id=3, before="Ann came.", sentence="Then she left."),
         ],
     ),
-    "split_facts": factual.FactsGiven(
+    "split_facts": factual.FactsInput(
         sentences=[
             qa.Statement(id=7, before="Hester came.", sentence="She put it out."),
             qa.Statement(id=3, before="Ann came.", sentence="Then she left."),
         ]
     ),
-    "ask_typed": qa.AskTypedGiven(context="It was 1924.", excerpt="The lamp went out.", type="binary"),
-    "answer_questions": qa.AnswerQuestionsGiven(
+    "ask_typed": qa.AskTypedInput(context="It was 1924.", excerpt="The lamp went out.", type="binary"),
+    "answer_questions": qa.AnswerQuestionsInput(
         document="The lamp went out.",
         questions=[qa.QuestionItem(id=7, question="Who came?"), qa.QuestionItem(id=3, question="Who left?")],
     ),
-    "judge_answers": qa.JudgeAnswersGiven(
+    "judge_answers": qa.JudgeAnswersInput(
         answers=[
             qa.AnswerPair(id=7, question="Who came?", reference="Hester.", answer="Ann."),
             qa.AnswerPair(id=3, question="Who left?", reference="Nobody.", answer="No one."),
         ]
     ),
-    "write_answer": qa.AnswerGiven(
+    "write_answer": qa.AnswerInput(
         passages=["The lamp went out.", "It was 1924."], question="Who put it out?", words=120
     ),
-    "prefer_summary": coherence.PreferGiven(
+    "prefer_summary": coherence.PreferInput(
         document="The lamp went out.", first="Hester put it out.", second="It was 1924."
     ),
 }
@@ -296,7 +296,9 @@ def outside(text: str) -> str:
 def items(given: BaseModel) -> dict[str, list[BaseModel]]:
     """The fields of what is given that hold items in fences of their own."""
     lined = {
-        name for name, info in type(given).model_fields.items() if any(isinstance(m, Lines) for m in info.metadata)
+        name
+        for name, info in type(given).model_fields.items()
+        if any(isinstance(m, FencedLines) for m in info.metadata)
     }
     fields = {name: getattr(given, name) for name in type(given).model_fields if name not in lined}
     return {

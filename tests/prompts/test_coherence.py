@@ -24,7 +24,7 @@ from redraft.prompts.coherence import (
     NO_CONFUSION,
     PREFER_SUMMARY,
     Confusion,
-    ConfusionGiven,
+    ConfusionInput,
     Confusions,
     Mark,
     Preferred,
@@ -65,7 +65,7 @@ def verdict(said: Json) -> Confusion:
 def asked(book: PromptBook, *places: int, summary: str = " ".join(LONG)) -> str:
     """The prompt about these sentences of the long summary."""
     sentences = [SummarySentence(id=n + 1, sentence=LONG[n]) for n in places]
-    return book.render(FIND_CONFUSION, ConfusionGiven(summary=summary, sentences=sentences))
+    return book.render(FIND_CONFUSION, ConfusionInput(summary=summary, sentences=sentences))
 
 
 def entry(questions: object, types: object) -> Confusion:

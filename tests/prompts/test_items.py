@@ -196,7 +196,7 @@ def test_an_empty_text_is_left_out(book: PromptBook, empty: str) -> None:
     one = revision.Point(id=7, task="add", instruction="Say it.", sentence=empty, answer="1924.", evidence=empty)
     lines = ["task: add", "instruction: Say it.", "answer: 1924."]
     assert blocks(rendered(book, "revise", points=[one]), "point") == [
-        (named_in(revision.ReviseGiven(summary="x", points=[one], keep=[], words=9), "points")[0], lines)
+        (named_in(revision.ReviseInput(summary="x", points=[one], keep=[], words=9), "points")[0], lines)
     ]
 
 

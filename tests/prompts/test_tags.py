@@ -19,11 +19,11 @@ from redraft.llm.reply_reader import NoValueError, read_value
 from redraft.prompts import decision, qa
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.qa import Comparison, Comparisons, Pair, QuestionItem, Ranking, SummaryAnswers
-from redraft.prompts.tags import NOBODY, Names, TaggedItem, Tags, Wire, has_tag
+from redraft.prompts.tags import NO_ITEM, ItemRef, TagContext, TaggedItem, Tags, has_tag
 from tests.prompts.samples import BOTH, EVERY, GIVEN, named_in, rendered
 
 TEMPLATES = Path(__file__).parents[2] / "redraft" / "prompts" / "templates"
-PAIRS = qa.CompareGiven(
+PAIRS = qa.CompareInput(
     pairs=[Pair(id=n, question=f"Who lit lamp {n}?", document="Ann", summary="Bob") for n in range(1, 41)]
 )
 TAGS = Tags(PAIRS)
@@ -51,7 +51,7 @@ def test_no_tag_names_two_items_of_a_prompt() -> None:
     for size in range(40, 60):
         told = [qa.SummaryLine(id=n, sentence=f"Lamp {n} is lit.") for n in range(size)]
         tags = Tags(
-            qa.AnswerFromSummaryGiven(
+            qa.AnswerFromSummaryInput(
                 sentences=told, questions=[QuestionItem(id=n, question=f"Who lit {n}?") for n in range(size)]
             )
         )
@@ -74,7 +74,7 @@ def test_a_tag_that_is_miswritten_is_no_other() -> None:
 
 def test_a_thousand_items_have_a_thousand_tags() -> None:
     asked = [QuestionItem(id=n, question="Who?") for n in range(1000)]
-    many = Tags(qa.AnswerFromDocumentGiven(passages=[], questions=asked))
+    many = Tags(qa.AnswerFromDocumentInput(passages=[], questions=asked))
     assert len({many.tag("questions", n) for n in range(1000)}) == 1000
 
 
@@ -82,13 +82,13 @@ def test_a_thousand_items_have_a_thousand_tags() -> None:
     "said", [0, 1, 2, 39, True, False, None, 1.0, "1", "1_0", "１", "01", "", "one", [1], {"id": 1}, "a", "zzzz", "#1"]
 )
 def test_what_is_no_tag_names_nobody(said: object) -> None:
-    assert read(said) == [NOBODY]
+    assert read(said) == [NO_ITEM]
 
 
 def test_a_tag_is_known_however_it_is_put_and_two_are_none() -> None:
     one, other = OWN[4], OWN[7]
     assert read(one.upper(), f' "{one}" ', f"[{one}]", f'id="{one}"', f"pair {one}.") == [5] * 5
-    assert read(f"{one} {other}", f"{one}{other}") == [NOBODY] * 2
+    assert read(f"{one} {other}", f"{one}{other}") == [NO_ITEM] * 2
 
 
 def test_every_tag_is_known_for_one_also_those_of_the_examples() -> None:
@@ -102,7 +102,7 @@ def test_every_tag_is_known_for_one_also_those_of_the_examples() -> None:
 
 @given(st.lists(st.integers(0, 39)))
 def test_numbers_never_pass_for_tags(numbers: list[int]) -> None:
-    assert read(*numbers, *map(str, numbers)) == [NOBODY] * (2 * len(numbers))
+    assert read(*numbers, *map(str, numbers)) == [NO_ITEM] * (2 * len(numbers))
 
 
 def test_a_reply_that_names_none_of_the_items_is_complained_of() -> None:
@@ -119,7 +119,7 @@ def test_sentences_are_named_by_their_own_tags_and_by_no_others() -> None:
         {"id": places[0], "answer": "Ann.", "sentences": []},
     ]
     found = read_value(json.dumps({"answers": answers}), SummaryAnswers, asked).answers
-    assert [(one.id, one.sentences) for one in found] == [(7, [2]), (NOBODY, [])]
+    assert [(one.id, one.sentences) for one in found] == [(7, [2]), (NO_ITEM, [])]
 
 
 def test_an_order_and_a_choice_name_by_tags() -> None:
@@ -134,9 +134,9 @@ def test_an_order_and_a_choice_name_by_tags() -> None:
 def test_a_value_keeps_its_numbers_and_goes_through_the_wire_with_tags() -> None:
     value = Comparisons(comparisons=[Comparison(id=3, reason="", verdict="agrees")])
     assert json.loads(value.model_dump_json())["comparisons"][0]["id"] == 3
-    sent = value.model_dump_json(context=Wire(TAGS))
+    sent = value.model_dump_json(context=TagContext(TAGS))
     assert json.loads(sent)["comparisons"][0]["id"] == OWN[2]
-    assert Comparisons.model_validate_json(sent, context=Wire(TAGS)) == value
+    assert Comparisons.model_validate_json(sent, context=TagContext(TAGS)) == value
 
 
 @pytest.mark.parametrize("said", [True, "1", "1_0", 1.0, None])
@@ -154,10 +154,10 @@ def names_in(shape: Any) -> Iterator[str]:
     """The fields whose items a reply names."""
     if isinstance(shape, type) and issubclass(shape, BaseModel):
         for info in shape.model_fields.values():
-            yield from (mark.field for mark in info.metadata if isinstance(mark, Names))
+            yield from (mark.field for mark in info.metadata if isinstance(mark, ItemRef))
             yield from names_in(info.annotation)
     for part in get_args(shape):
-        if isinstance(part, Names):
+        if isinstance(part, ItemRef):
             yield part.field
         yield from names_in(part)
 

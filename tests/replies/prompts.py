@@ -12,7 +12,7 @@ from redraft.domain import Level
 from redraft.prompts import coherence, decision, factual, qa, summarization
 from redraft.prompts.book import PROMPTS
 from redraft.prompts.contract import Prompt
-from redraft.prompts.factual import FactsGiven
+from redraft.prompts.factual import FactsInput
 from redraft.prompts.revision import Point
 from redraft.prompts.tags import Tags
 
@@ -60,35 +60,35 @@ def _listed(field: str, given: BaseModel, name: str, entry: Callable[[int], Json
 
 
 def _cases() -> dict[str, Case]:
-    from_summary = qa.AnswerFromSummaryGiven(sentences=_TOLD, questions=_ASKED)
-    from_document = qa.AnswerFromDocumentGiven(passages=["They lit it."], questions=_ASKED)
+    from_summary = qa.AnswerFromSummaryInput(sentences=_TOLD, questions=_ASKED)
+    from_document = qa.AnswerFromDocumentInput(passages=["They lit it."], questions=_ASKED)
     pairs = [qa.Pair(id=n, question=f"Who is {one}?", document=one, summary="Eve") for n, one in enumerate(NAMES, 1)]
-    compare = qa.CompareGiven(pairs=pairs)
-    asked = qa.AnswerQuestionsGiven(document="They lit it.", questions=_ASKED)
-    given_answers = qa.JudgeAnswersGiven(
+    compare = qa.CompareInput(pairs=pairs)
+    asked = qa.AnswerQuestionsInput(document="They lit it.", questions=_ASKED)
+    given_answers = qa.JudgeAnswersInput(
         answers=[
             qa.AnswerPair(id=n, question=f"Who is {one}?", reference=one, answer="Eve")
             for n, one in enumerate(NAMES, 1)
         ]
     )
-    ask = qa.AskSummaryGiven(sentences=_TOLD, at_most=2)
+    ask = qa.AskSummaryInput(sentences=_TOLD, at_most=2)
     candidates = [qa.Candidate(id=n, question=f"Who is {one}?", answer=one) for n, one in enumerate(NAMES, 1)]
-    rank = qa.RankGiven(candidates=candidates)
-    vet = factual.VetGiven(excerpt="They lit it.", facts=_GROWN)
-    align = factual.AlignGiven(sentences=_STATEMENTS, facts=_FACTS)
-    verify = factual.VerifyGiven(passages=["They lit it."], sentences=_STATEMENTS)
+    rank = qa.RankInput(candidates=candidates)
+    vet = factual.VetInput(excerpt="They lit it.", facts=_GROWN)
+    align = factual.AlignInput(sentences=_STATEMENTS, facts=_FACTS)
+    verify = factual.VerifyInput(passages=["They lit it."], sentences=_STATEMENTS)
     accused = [Point(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
-    rule = factual.RuleGiven(document="They lit it.", points=accused)
-    split = FactsGiven(sentences=_STATEMENTS)
+    rule = factual.RuleInput(document="They lit it.", points=accused)
+    split = FactsInput(sentences=_STATEMENTS)
     sentences = [coherence.SummarySentence(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
-    confusion = coherence.ConfusionGiven(summary="They lit it.", sentences=sentences)
+    confusion = coherence.ConfusionInput(summary="They lit it.", sentences=sentences)
     levels: Sequence[Level] = ("root", "branch", "leaf")
     facts = [factual.LevelledFact(id=n, level=level, fact=f"{level} of it") for n, level in enumerate(levels, 1)]
-    query = factual.QueryGiven(excerpt="They lit it.", facts=facts)
+    query = factual.QueryInput(excerpt="They lit it.", facts=facts)
     options = [
         Point(id=n, metric="coverage", task="add", problem=f"{one} is missing.") for n, one in enumerate(NAMES, 1)
     ]
-    decide = decision.DecideGiven(
+    decide = decision.DecideInput(
         summary="x",
         scoreboard=[],
         findings=options,
@@ -103,7 +103,7 @@ def _cases() -> dict[str, Case]:
         requests=3,
     )
     places = [qa.Place(id=n, passage=f"{one} had a lamp.") for n, one in enumerate(NAMES, 1)]
-    trace = qa.TraceGiven(places=places, sentences=_STATEMENTS)
+    trace = qa.TraceInput(places=places, sentences=_STATEMENTS)
     at, found = Tags(from_summary), Tags(decide)
     opinion = lambda n: {"reason": f"{NAMES[n]} it is.", "verdict": "pass" if n % 2 else "fail"}  # noqa: E731
     said: dict[str, tuple[BaseModel, Json]] = {
@@ -139,7 +139,7 @@ def _cases() -> dict[str, Case]:
             _listed("sentences", ask, "sentences", lambda n: {"questions": [_QUESTION | {"answer": NAMES[n]}]}),
         ),
         "ask_document": (
-            qa.AskDocumentGiven(excerpt="They lit it.", count=6),
+            qa.AskDocumentInput(excerpt="They lit it.", count=6),
             {
                 "questions": [
                     {"question": f"Who is {one}?", "kind": "who", "answer": one, "quote": "lit it"} for one in NAMES
@@ -192,7 +192,7 @@ def _cases() -> dict[str, Case]:
             ),
         ),
         "ask_typed": (
-            qa.AskTypedGiven(excerpt="They lit it.", type="binary"),
+            qa.AskTypedInput(excerpt="They lit it.", type="binary"),
             {"question": "Did they light it?", "answer": "yes", "reason": "They lit it."},
         ),
         "answer_questions": (
@@ -211,7 +211,7 @@ def _cases() -> dict[str, Case]:
             ),
         ),
         "write_answer": (
-            qa.AnswerGiven(document="They lit it.", question="Who lit it?", words=120),
+            qa.AnswerInput(document="They lit it.", question="Who lit it?", words=120),
             {
                 "answered": True,
                 "sentences": [
@@ -234,12 +234,12 @@ def _cases() -> dict[str, Case]:
                 ),
             ),
         ),
-        "keyfacts_analytical": (factual.GrowGiven(excerpt="They lit it."), {"roots": _TREE}),
-        "keyfacts_narrative": (factual.GrowGiven(excerpt="They lit it."), {"roots": _TREE}),
+        "keyfacts_analytical": (factual.GrowInput(excerpt="They lit it."), {"roots": _TREE}),
+        "keyfacts_narrative": (factual.GrowInput(excerpt="They lit it."), {"roots": _TREE}),
         "query_analytical": (query, {"query": "Why was the lamp lit?"}),
         "query_narrative": (query, {"query": "How was the lamp lit?"}),
         "prefer_summary": (
-            coherence.PreferGiven(first="a", second="b"),
+            coherence.PreferInput(first="a", second="b"),
             {"reason": "It says more.", "detail": "first", "structure": "second", "logic": "tie", "overall": "first"},
         ),
         "rule_on_findings": (
@@ -256,7 +256,7 @@ def _cases() -> dict[str, Case]:
             ),
         ),
         "outline": (
-            summarization.OutlineGiven(summaries=("They lit it.",)),
+            summarization.OutlineInput(summaries=("They lit it.",)),
             {
                 "kind": "narrative",
                 "line": "Ann lights the lamp, and Ben puts it out.",
@@ -265,7 +265,7 @@ def _cases() -> dict[str, Case]:
             },
         ),
         "judge_chunk": (
-            factual.ChunkMarksGiven(excerpt="x"),
+            factual.ChunkMarksInput(excerpt="x"),
             {
                 "major_facts": 12,
                 "connections": 3,

@@ -19,10 +19,10 @@ from redraft import Case, Document, Evaluation, Evaluator, Finding, Limits, Look
 from redraft.cli.views.history import trace_lines
 from redraft.domain import ReviewQuestion, record_json
 from redraft.errors import ProviderError
-from redraft.events import Event, Noted
+from redraft.events import Event, Notice
 from redraft.llm.chat import ChatModel
 from redraft.llm.reply_reader import read_value
-from redraft.prompts.decision import DecideGiven, Decision
+from redraft.prompts.decision import DecideInput, Decision
 from redraft.prompts.revision import Point
 from redraft.prompts.tags import Tags
 from redraft.report.history.trace import read_trace
@@ -447,7 +447,7 @@ async def test_a_useless_decision_is_made_as_weakest_first_and_noted(
     assert result.run.stop_reason == "goals_met"
     why = result.rounds[1].why
     assert why.endswith("using weakest-first instead")
-    assert f"revision 1: {why}" in [one.message for one in events if isinstance(one, Noted)]
+    assert f"revision 1: {why}" in [one.message for one in events if isinstance(one, Notice)]
 
 
 HOSTILE: dict[str, tuple[Json, int]] = {
@@ -469,7 +469,7 @@ HOSTILE: dict[str, tuple[Json, int]] = {
 def test_a_hostile_decision_names_only_findings_on_the_board(name: str) -> None:
     said, named = HOSTILE[name]
     findings = [Point(id=n, metric="coverage", task="add", problem=f"Problem {n}.") for n in range(1, 9)]
-    given = DecideGiven(
+    given = DecideInput(
         summary="It is told.", scoreboard=[], findings=findings, tried=[], answers=[], passages=[],
         rounds_left=1, length=3, words=9, at_most=6, looks=0, requests=3,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from redraft import Case, Evaluation, Evaluator, Fence, GivenModel, Prompt, ReplyModel, Session, Store
+from redraft import Case, Evaluation, Evaluator, Fence, Prompt, PromptInput, ReplyModel, Session, Store
 from redraft.domain import Document
 from redraft.llm import structured_output
 from redraft.llm.base import FunctionModel, Line, Request
@@ -55,7 +55,7 @@ SUMMARY = told(*range(1, 61))
 POOR = told(*range(1, 41), wrong={n: f"Bob{n}" for n in range(1, 41, 5)})
 
 
-class SummaryGiven(GivenModel):
+class SummaryGiven(PromptInput):
     """A summary to be marked."""
 
     summary: Annotated[str, Fence("summary")]

@@ -16,7 +16,7 @@ from tests.judges import Court, Keepers, Said, Sheet, asked_of, told
 SUMMARY = told(*range(1, 7))
 
 
-class Silent(Keepers):
+class Omittable(Keepers):
     """Answers nothing about some keepers, however often it is asked; until it is told to speak."""
 
     def __init__(self, *silent: int) -> None:
@@ -64,7 +64,7 @@ def test_a_score_on_less_than_half_of_its_items_is_none() -> None:
 
 @pytest.mark.slow
 async def test_goals_are_not_met_on_almost_nothing(tmp_path: Path) -> None:
-    court = Court(tmp_path, Silent(5, 6))
+    court = Court(tmp_path, Omittable(5, 6))
     events: list[Event] = []
     async with court.session(observer=events.append) as session:
         result = await session.refine(court.document, SUMMARY, words=400, goals={"coverage": 0.8})
@@ -83,7 +83,7 @@ async def test_goals_are_not_met_on_almost_nothing(tmp_path: Path) -> None:
 
 
 async def test_of_a_first_draft_with_too_few_verdicts_what_is_sure_is_mended(tmp_path: Path) -> None:
-    court = Court(tmp_path, Silent(3, 4, 5, 6))
+    court = Court(tmp_path, Omittable(3, 4, 5, 6))
     result = await court.refine(told(1), goals={"coverage": 0.8, "consistency": 0.9})
 
     coverage = result.evaluations["coverage"]
@@ -98,7 +98,7 @@ async def test_of_a_first_draft_with_too_few_verdicts_what_is_sure_is_mended(tmp
 
 
 async def test_what_is_known_to_be_missing_is_mended_all_the_same(tmp_path: Path) -> None:
-    court = Court(tmp_path, Silent(6))
+    court = Court(tmp_path, Omittable(6))
     result = await court.refine(told(1, 2, 3), goals={"coverage": 1.0}, judged_share=0.9)
 
     # Five of six have a verdict, and all of them are good in the end; on the sixth nobody says anything.
@@ -110,7 +110,7 @@ async def test_what_is_known_to_be_missing_is_mended_all_the_same(tmp_path: Path
 @pytest.mark.slow
 @pytest.mark.parametrize("repaired", [False, True])
 async def test_resume_asks_again_for_what_has_no_verdict_and_for_nothing_else(tmp_path: Path, repaired: bool) -> None:
-    script = Silent(5, 6)
+    script = Omittable(5, 6)
     court = Court(tmp_path, script)
     if repaired:
         court.script = _Repaired(script)
@@ -146,7 +146,7 @@ class _Repaired(Keepers):
 
 
 async def test_an_evaluation_is_resumed_for_what_has_no_verdict(tmp_path: Path) -> None:
-    script = Silent(6)
+    script = Omittable(6)
     court = Court(tmp_path, script)
     result = await court.evaluate(SUMMARY, metrics=("coverage",))
     assert (result.evaluations["coverage"].unjudged, result.complete) == (1, True)
@@ -161,7 +161,7 @@ async def test_an_evaluation_is_resumed_for_what_has_no_verdict(tmp_path: Path) 
 
 
 async def test_a_refinement_that_is_done_shows_what_has_no_verdict_and_is_resumed_for_it(tmp_path: Path) -> None:
-    script = Silent(6)
+    script = Omittable(6)
     court = Court(tmp_path, script)
     result = await court.refine(SUMMARY, goals={"coverage": 0.8})
     assert (result.run.stop_reason, result.complete) == ("goals_met", True)
@@ -200,7 +200,7 @@ async def test_a_sentence_that_is_passed_over_counts_as_much_as_the_others_claim
 
 @pytest.mark.slow
 async def test_a_model_that_leads_is_told_what_is_unsure(tmp_path: Path) -> None:
-    court = Court(tmp_path, Silent(5, 6))
+    court = Court(tmp_path, Omittable(5, 6))
     summary = told(*range(1, 7), wrong={2: "Bob"})
     await court.refine(summary, goals={"coverage": 0.8, "consistency": 1.0}, policy="agent")
 

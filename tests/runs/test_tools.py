@@ -35,7 +35,7 @@ class NamesTheThird(Evaluator):
         return self.scored(0.0, findings=[missing])
 
 
-class Drafting(Keepers):
+class DraftOutput(Keepers):
     """Drafts a summary, too."""
 
     def summarize_whole(self, sheet: Sheet) -> Said:
@@ -264,7 +264,7 @@ async def test_a_run_without_a_draft_is_told_so(hands: Hands) -> None:
 
 
 async def test_a_run_that_nobody_judged_is_not_revised(hands: Hands) -> None:
-    hands.court.script = Drafting()
+    hands.court.script = DraftOutput()
     drafted = await hands.session.summarize(hands.court.document, words=50, strategy="direct", context_tokens=8000)
     found = await hands.use("judge_third", drafted.run.id)
     assert found.score == 0.0

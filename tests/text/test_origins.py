@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from redraft.domain import Span
 from redraft.text.languages import LanguageSpan
-from redraft.text.origin_chains import ComposedOrigin, DerivedText, Excerpt, Stretches, compose, drift
-from redraft.text.origins import MOST, Index, Link, Origins, SentenceOrigin
+from redraft.text.origin_chains import ComposedOrigin, DerivedText, Excerpt, PassageMatcher, compose, drift
+from redraft.text.origins import MOST, Index, Link, OriginTracer, SentenceOrigin
 from redraft.text.quotes import carries
 from redraft.text.reply_cleanup import needs_tidying
 from redraft.text.vectors import Embeddings
@@ -34,7 +34,7 @@ def index(text: str, language: str) -> Index:
 def places(parents: list[str], child: str) -> list[list[str]]:
     return [
         [parents[link.text][link.span.start : link.span.end] for link in one.links]
-        for one in Origins(parents).trace(child)
+        for one in OriginTracer(parents).trace(child)
     ]
 
 
@@ -59,9 +59,9 @@ def test_a_sentence_out_of_two_has_both() -> None:
 @relaxed
 @given(st.lists(raw_texts, max_size=3), raw_texts)
 def test_links_lie_within_their_parents_and_are_at_most_three(parents: list[str], child: str) -> None:
-    origins = Origins(parents)
+    origins = OriginTracer(parents)
     found = origins.trace(child)
-    assert found == origins.trace(child) == Origins(parents).trace(child)
+    assert found == origins.trace(child) == OriginTracer(parents).trace(child)
     for one in found:
         assert 0 <= one.span.start < one.span.end <= len(child)
         assert 0 <= one.margin <= 1
@@ -83,7 +83,7 @@ def test_an_exact_copy_is_always_found(parents: list[str], chance: Random) -> No
     # In a text without spaces ("A.K") a sentence may end within a word, whose part is another word.
     assume(any(set(keys(copied)) <= set(keys(parent)) for parent in parents))
     # What is one sentence beside others may be several by itself.
-    for one in Origins(parents).trace(copied) if len(index(copied, "en")) == 1 else ():
+    for one in OriginTracer(parents).trace(copied) if len(index(copied, "en")) == 1 else ():
         (found,) = one.links
         assert (found.method, found.weight) == ("quotation", 1.0)
         assert keys(parents[found.text][found.span.start : found.span.end]) == keys(copied)
@@ -91,22 +91,22 @@ def test_an_exact_copy_is_always_found(parents: list[str], chance: Random) -> No
 
 def test_a_copy_is_found_however_it_is_marked_and_the_quoted_words_are_the_place() -> None:
     parent = "He said: “The *old* harbour—alas!—was sold to a brewer,” and left."
-    (found,) = Origins([LAMP, parent]).trace("The old harbour, alas, was sold to a brewer!")
+    (found,) = OriginTracer([LAMP, parent]).trace("The old harbour, alas, was sold to a brewer!")
     (only,) = found.links
     assert (only.text, only.method, found.margin) == (1, "quotation", 1.0)
     assert parent[only.span.start : only.span.end] == "The *old* harbour—alas!—was sold to a brewer"
 
 
 def test_of_a_copy_that_stands_in_two_places_neither_is_sure() -> None:
-    (found,) = Origins([LAMP, f"{GULLS} {LAMP}"]).trace("Hester kept the lamp of Pell Point.")
+    (found,) = OriginTracer([LAMP, f"{GULLS} {LAMP}"]).trace("Hester kept the lamp of Pell Point.")
     assert [one.text for one in found.links] == [0]
     assert found.margin == 0
 
 
 def test_a_few_common_words_are_no_quotation() -> None:
-    (found,) = Origins(["She told him that it was so, and he went."]).trace("It was so.")
+    (found,) = OriginTracer(["She told him that it was so, and he went."]).trace("It was so.")
     assert found.links == ()
-    (found,) = Origins(["It was so. She told him, and he went."]).trace("It was so!")
+    (found,) = OriginTracer(["It was so. She told him, and he went."]).trace("It was so!")
     assert [one.method for one in found.links] == ["quotation"]
 
 
@@ -115,7 +115,7 @@ def test_of_sentences_that_say_the_same_that_is_the_place_around_which_the_rest_
     ladder = "The ladder was rotten."
     parent = f"Wren unlocked the refuge. {ladder} {between} {between} Doyle unlocked the chapel. {ladder}"
     for place, where in (("refuge", parent.index(ladder)), ("chapel", parent.rindex(ladder))):
-        (found,) = Origins([parent]).trace(f"In the {place} it was the ladder that was rotten.")
+        (found,) = OriginTracer([parent]).trace(f"In the {place} it was the ladder that was rotten.")
         assert found.links[0].span == (where, where + len(ladder))
         assert found.margin > 0
 
@@ -124,7 +124,7 @@ def test_the_margin_is_by_how_much_the_best_place_is_better_than_any_that_is_not
     sold, child = "The council sold the harbour.", "The harbour, said the council, was sold."
     between = " ".join(f"A {one} came by." for one in ("carrier", "tinker", "curate", "sergeant", "drover"))
     for parent, margin in ((f"{sold} {between} {between}", 1), (f"{sold} {between} {between} {sold}", 0)):
-        (found,) = Origins([parent]).trace(child)
+        (found,) = OriginTracer([parent]).trace(child)
         assert found.links[0].span == (0, len(sold))
         assert found.margin == margin
 
@@ -152,18 +152,18 @@ class Meanings:
 def test_with_an_encoder_a_like_meaning_is_a_place_and_each_parent_is_asked_for_once() -> None:
     meanings = Meanings()
     child = "Its port was auctioned. Nobody slept."
-    first, last = Origins([LAMP, "", GULLS], meanings).trace(child)
+    first, last = OriginTracer([LAMP, "", GULLS], meanings).trace(child)
     assert [(one.text, one.method) for one in first.links] == [(0, "embedding")]
     assert LAMP[slice(*first.links[0].span)].startswith("The council sold the old harbour")
     assert last.links == ()
     parents = [index(one, "en").texts for one in (LAMP, GULLS)]
     assert meanings.asked == [parents[0], [], parents[1], ["Its port was auctioned.", "Nobody slept."]]
-    assert Origins([LAMP, GULLS]).trace(child)[0].links == ()
+    assert OriginTracer([LAMP, GULLS]).trace(child)[0].links == ()
 
 
 def test_without_parents_nothing_comes_from_anywhere() -> None:
     for parents in ([], ["", "…"]):
-        assert [one.links for one in Origins(parents, Meanings()).trace(GULLS)] == [(), ()]
+        assert [one.links for one in OriginTracer(parents, Meanings()).trace(GULLS)] == [(), ()]
 
 
 def link(text: int, start: int, end: int, weight: float) -> Link:
@@ -211,11 +211,11 @@ def test_drift_is_where_the_two_maps_disagree() -> None:
 def test_an_endless_sentence_is_several_places() -> None:
     rain = "it rained on the moor and nobody came " * 30
     endless = f"{rain}until Hester lit the lamp of Pell Point at last {rain}"
-    (found,) = Origins([endless]).trace("At last Hester lit the Pell Point lamp.")
+    (found,) = OriginTracer([endless]).trace("At last Hester lit the Pell Point lamp.")
     (link, *_) = found.links
     assert "Hester" in endless[link.span.start : link.span.end]
     assert len(words(endless[link.span.start : link.span.end])) <= 60
-    (quoted,) = Origins([endless]).trace("Hester lit the lamp of Pell Point at last.")
+    (quoted,) = OriginTracer([endless]).trace("Hester lit the lamp of Pell Point at last.")
     assert endless[slice(*quoted.links[0].span)] == "Hester lit the lamp of Pell Point at last"
 
 
@@ -232,7 +232,7 @@ def test_between_two_places_lie_those_that_share_no_word() -> None:
     text = " ".join(lines)
     spans = [Span(text.index(line), text.index(line) + len(line)) for line in lines]
     first, last = (Link(0, spans[n], 1.0, "words") for n in (4, 20))
-    origins = Origins([text])
+    origins = OriginTracer([text])
 
     def numbers(found: Sequence[Link]) -> list[str]:
         return [text[slice(*one.span)] for one in found]
@@ -256,14 +256,14 @@ def test_stretches_come_for_what_those_before_do_not_say() -> None:
     lines = [*other[:20], lamp, f"{lamp[:-1]} again.", *other[20:], gulls]
     text = "\n".join(lines)
     spans = [Span(text.index(line), text.index(line) + len(line)) for line in lines]
-    found = Stretches(text, spans).nearest("Hester kept the lamp, and gulls nested under the gallery.", 3)
+    found = PassageMatcher(text, spans).nearest("Hester kept the lamp, and gulls nested under the gallery.", 3)
     assert {lines[at] for at in found[:2]} == {lines[20], gulls} or {lines[at] for at in found[:2]} == {
         lines[21],
         gulls,
     }
-    assert Stretches(text, []).nearest("lamp", 3) == []
-    assert Stretches("", []).nearest("lamp", 3) == []
-    assert Stretches(text, [Span(0, 0), *spans]).nearest("the lamp of Hester", 99)[0] in (21, 22)
+    assert PassageMatcher(text, []).nearest("lamp", 3) == []
+    assert PassageMatcher("", []).nearest("lamp", 3) == []
+    assert PassageMatcher(text, [Span(0, 0), *spans]).nearest("the lamp of Hester", 99)[0] in (21, 22)
 
 
 CLEAN = (

@@ -21,7 +21,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-from redraft.agents.accounts import Account
+from redraft.agents.accounts import ItemResults
 from redraft.agents.evidence import EvidenceQuery, EvidenceReader
 from redraft.agents.examiner import Examiner
 from redraft.agents.fact_checker import FactChecker
@@ -85,31 +85,31 @@ class _Bench:
     judge: Judge
     reader: EvidenceReader
 
-    async def compare_answers(self, marks: Sequence[str]) -> Account[str]:
+    async def compare_answers(self, marks: Sequence[str]) -> ItemResults[str]:
         pairs = [Pair(id=n, question=f"Who lit {mark}?", document="Ann", summary="Bob") for n, mark in enumerate(marks)]
         return _by(await Examiner(self.judge).compare_answers(pairs), lambda one: one.reason)
 
-    async def answer_from_summary(self, marks: Sequence[str]) -> Account[str]:
+    async def answer_from_summary(self, marks: Sequence[str]) -> ItemResults[str]:
         asked = [f"Who lit {mark}?" for mark in marks]
         found = await Examiner(self.judge).answers_from_summary(_statements(marks), asked, self.reader)
         return _by(found, lambda answers: answers[0].answer)
 
-    async def answer_from_document(self, marks: Sequence[str]) -> Account[str]:
+    async def answer_from_document(self, marks: Sequence[str]) -> ItemResults[str]:
         found = await Examiner(self.judge).answers_from_document(
             [EvidenceQuery(f"Who lit {mark}?") for mark in marks], self.reader
         )
         return _by(found, lambda one: one.answer)
 
-    async def ask_summary(self, marks: Sequence[str]) -> Account[str]:
+    async def ask_summary(self, marks: Sequence[str]) -> ItemResults[str]:
         found = await Examiner(self.judge).questions_about(*[_statements(marks)] * 2, 1, self.reader)
         return _by(found, lambda one: one.questions[0].question)
 
-    async def facts_faithful(self, marks: Sequence[str]) -> Account[str]:
+    async def facts_faithful(self, marks: Sequence[str]) -> ItemResults[str]:
         lit = [KeyFact(n, "leaf", None, f"The lamp {mark} was lit.", Evidence("")) for n, mark in enumerate(marks)]
         vetted = await FactChecker(self.judge).vet(" ".join(marks), lit, "x")
         return _by(vetted["faithfulness"], lambda one: one.reason)
 
-    async def align_facts(self, marks: Sequence[str]) -> Account[str]:
+    async def align_facts(self, marks: Sequence[str]) -> ItemResults[str]:
         facts = [f"Someone lit {mark}." for mark in marks]
         found = await FactChecker(self.judge).align(_statements(marks), facts, self.reader)
         # The sentence that states a fact bears the fact's own mark; that it is stated is right also without its place.
@@ -117,22 +117,22 @@ class _Bench:
             number: " ".join(sorted(marks[n - 1] for n in told.sentences)) or (marks[number] if told.stated else "")
             for number, told in found.verdicts.items()
         }
-        return Account(said, found.trouble)
+        return ItemResults(said, found.trouble)
 
-    async def verify_sentences(self, marks: Sequence[str]) -> Account[str]:
+    async def verify_sentences(self, marks: Sequence[str]) -> ItemResults[str]:
         found = await FactChecker(self.judge).verify(_statements(marks), self.reader, None)
         return _by(found, lambda one: one.reason)
 
-    async def find_confusion(self, marks: Sequence[str]) -> Account[str]:
+    async def find_confusion(self, marks: Sequence[str]) -> ItemResults[str]:
         statements = _statements(marks)
         reader = Proofreader(self.judge, self.reader.tokenizer, 8192, 10)
         found = await reader.read(" ".join(one.sentence for one in statements), statements)
         return _by(found, lambda one: one.questions[0])
 
 
-def _by(account: Account[Any], said: Callable[[Any], str]) -> Account[str]:
+def _by(account: ItemResults[Any], said: Callable[[Any], str]) -> ItemResults[str]:
     """The accounts with what was said of each item in place of the verdict."""
-    return Account({number: said(verdict) for number, verdict in account.verdicts.items()}, account.trouble)
+    return ItemResults({number: said(verdict) for number, verdict in account.verdicts.items()}, account.trouble)
 
 
 SAYING: dict[str, tuple[str, _Say]] = {
@@ -324,7 +324,7 @@ async def _judged(count: int, seed: int, folder: Path) -> Tally:
             prompt = rng.choice(_PROMPTS)
             marks = [f"mark{n}x{rng.randrange(10**6)}x{at}" for at in range(rng.randint(2, 9))]
             state.begin(prompt)
-            found: Account[str] = await getattr(bench, prompt)(marks)
+            found: ItemResults[str] = await getattr(bench, prompt)(marks)
             tally.tries += 1
             tally.items += len(marks)
             tally.judged += len(found.verdicts)

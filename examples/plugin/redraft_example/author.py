@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from redraft import Case, Evaluation, Evaluator, Fence, Finding, GivenModel, Prompt, ReplyModel
+from redraft import Case, Evaluation, Evaluator, Fence, Finding, Prompt, PromptInput, ReplyModel
 
 REPLY_TOKENS = 80
 _BEGINNING = 2000
 
 
-class AuthorGiven(GivenModel):
+class AuthorGiven(PromptInput):
     """What the judges see. A text from outside is put between tags, which it cannot close."""
 
     beginning: Annotated[str, Fence("beginning")]

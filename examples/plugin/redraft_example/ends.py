@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.graph import START, StateGraph
 
 from redraft import PROMPTS
-from redraft.graphs import Drafting, Job, Plan, Planner, SessionProtocol, State, Strategy, Update, node
+from redraft.graphs import DraftOutput, Job, Plan, Planner, SessionProtocol, State, Strategy, Update, node
 
 _NAME = "first-and-last"
 _CHUNK, _MERGE = PROMPTS["summarize_chunk"], PROMPTS["merge"]
@@ -57,9 +57,9 @@ async def _read(job: Job, index: int, at: int) -> str:
     return await job.keep_text(written.text)
 
 
-def graph(session: SessionProtocol | None = None) -> StateGraph[Ends, Any, Ends, Drafting]:
+def graph(session: SessionProtocol | None = None) -> StateGraph[Ends, Any, Ends, DraftOutput]:
     """Three nodes in a row. A run that is killed goes on after the last of them that was done."""
-    made = StateGraph(Ends, output_schema=Drafting)
+    made = StateGraph(Ends, output_schema=DraftOutput)
     made.add_node("read_first", node(read_first, session))
     made.add_node("read_last", node(read_last, session))
     made.add_node("merge", node(merge, session))

@@ -21,7 +21,7 @@ from redraft.events import (
     CallFailed,
     CallStarted,
     Event,
-    Noted,
+    Notice,
     Observer,
     PartDone,
     RunStarted,
@@ -227,7 +227,7 @@ def _live() -> Iterator[Display]:
 
         def observe(event: Event) -> None:
             tally.take(event)
-            if isinstance(event, Noted):
+            if isinstance(event, Notice):
                 note(event.message)
             bar.update(task, completed=tally.done, total=max(tally.planned, tally.done) if tally.planned else None)
 
@@ -252,7 +252,7 @@ def _plain() -> Observer:
             terminal.say(f"{event.name}{planned}{f' (run {tally.run})' if tally.run else ''}")
         elif isinstance(event, PartDone):
             terminal.say(f"{event.number} of {event.of} done: {event.name}")
-        elif isinstance(event, Noted):
+        elif isinstance(event, Notice):
             note(event.message)
         elif isinstance(event, (CallStarted, CallAnswered, CallFailed)) and interval.is_over():
             terminal.say(tally.line())

@@ -24,10 +24,10 @@ from redraft.errors import PackError
 from redraft.evaluators.reference.keyfacts import keyfacts_id, middle_of
 from redraft.evaluators.reference.pack_file import (
     AGAIN,
-    GivenPack,
-    GivenTyped,
-    GivenTypedQuestion,
     PackContents,
+    PackFile,
+    TypedQuestionEntry,
+    TypedSection,
     names,
     opened,
     pack_id,
@@ -45,13 +45,13 @@ _MOST_SEARCHED = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Checker:
+class PackFileChecker:
     """Checks the file at `place` against its document."""
 
     document: Document
     place: str
 
-    def check(self, given: GivenPack) -> tuple[Pack | None, KeyFacts | None, TypedQuestions | None]:
+    def check(self, given: PackFile) -> tuple[Pack | None, KeyFacts | None, TypedQuestions | None]:
         """Return the questions, key facts and typed questions of the file; raises if any of them does not fit the
         document."""
         if not given.questions and not given.keyfacts and not given.typed:
@@ -61,7 +61,7 @@ class Checker:
             self._check_keyfacts(given.keyfacts)
         return self._pack(given), given.keyfacts, self._typed(given.typed) if given.typed else None
 
-    def _affordable(self, given: GivenPack) -> None:
+    def _affordable(self, given: PackFile) -> None:
         """Refuse more evidence without a place than can be looked for in the whole document in a moment."""
         trees = given.keyfacts.trees if given.keyfacts else ()
         told = [one.evidence for one in given.questions]
@@ -73,7 +73,7 @@ class Checker:
     def _refuse(self, why: str) -> NoReturn:
         raise PackError(why, place=self.place, hint=AGAIN)
 
-    def _pack(self, given: GivenPack) -> Pack | None:
+    def _pack(self, given: PackFile) -> Pack | None:
         if not given.questions:
             if given.id is not None:
                 self._refuse(f"there are no questions in pack {one_line(given.id, 20)}")
@@ -100,7 +100,7 @@ class Checker:
             self._refuse(f"{where} has no words, or its answer has none")
         self._check_evidence(given.evidence, where)
 
-    def _typed(self, given: GivenTyped) -> TypedQuestions:
+    def _typed(self, given: TypedSection) -> TypedQuestions:
         if not 0 < given.end <= len(self.document.text):
             self._refuse("its typed questions are about more than there is of the document")
         questions = tuple(self._typed_question(at, one, given.end) for at, one in enumerate(given.questions, 1))
@@ -114,7 +114,7 @@ class Checker:
             given.id, given.document, given.model, hashes, given.end, questions, missing, imported=True
         )
 
-    def _typed_question(self, rank: int, given: GivenTypedQuestion, end: int) -> TypedQuestion:
+    def _typed_question(self, rank: int, given: TypedQuestionEntry, end: int) -> TypedQuestion:
         where = f"typed question {rank}"
         if given.id != rank:
             self._refuse(f"{where} has the rank {given.id}")
@@ -201,7 +201,7 @@ def import_pack(store: Store, data: bytes, document: Document | None, place: str
         document = _its_document(store, document, *about, place)
     given = shaped(content, place)
     assert document is not None, "a pack without a document has no shape"
-    pack, keyfacts, typed = Checker(document, place).check(given)
+    pack, keyfacts, typed = PackFileChecker(document, place).check(given)
     store.documents.add(document)
     if pack is not None:
         store.packs.add(pack, _IMPORTED)

@@ -15,7 +15,7 @@ from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Dimension, Evidence, KeyFact, KeyFacts, Objection, Perspective, Span, Tree, content_id
 from redraft.errors import CutThought, JudgingError, RejectedRequest, ReplyError
 from redraft.evaluators.reference.keyfacts import UNJUDGED, keyfacts_id, linear, middle_of, pruned
-from redraft.events import Noted, Observer
+from redraft.events import Notice, Observer
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import ALIGN_FACTS, FACTUAL, VERIFY_SENTENCES, FactTree
@@ -26,7 +26,7 @@ from redraft.text.words import count_words
 
 
 @dataclass(slots=True)
-class Misses:
+class FailedReplies:
     """Unusable replies in the order in which they arrived."""
 
     replies: list[ReplyError | RejectedRequest] = field(default_factory=list)
@@ -60,7 +60,7 @@ BUILDING: tuple[Prompt[Any, Any], ...] = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Gardener:
+class KeyFactBuilder:
     """Builds the key-fact trees of one document: one judge extracts facts, the other validates them."""
 
     builder: Judge
@@ -85,7 +85,7 @@ class Gardener:
         document = self.reader.document
         chunks = chunk(document, self.reader.tokenizer, self._tokens, onward=bool(self._rest))
         worded = [one for one in chunks if count_words(self.reader.text(one.span))]
-        misses = Misses()
+        misses = FailedReplies()
         grown = await gather_all(self._chunk(self._extended(one), len(chunks), misses) for one in worded)
         trees = tuple(tree for found, _ in grown for tree in found)
         missing = tuple(trouble for _, troubles in grown for trouble in troubles)
@@ -94,7 +94,7 @@ class Gardener:
                 raise _none_passed(facts, document.title)
             raise misses.nothing("no key fact could be built", missing[0] if missing else "", document.title)
         for trouble in missing:
-            self.observer(Noted(trouble))
+            self.observer(Notice(trouble))
         makers = (self.builder.model.identity, self.validator.model.identity)
         return KeyFacts(
             keyfacts_id(document.id, trees), document.id, *makers, hashes(self.builder.book), trees, missing
@@ -121,7 +121,7 @@ class Gardener:
             start = sentence.start
         return replace(one, span=Span(start, one.span.end))
 
-    async def _chunk(self, one: Chunk, of: int, misses: Misses) -> tuple[list[Tree], list[str]]:
+    async def _chunk(self, one: Chunk, of: int, misses: FailedReplies) -> tuple[list[Tree], list[str]]:
         """Build the trees of one chunk. The facts of all perspectives are validated together, to read the chunk less
         often."""
         name = f"chunk {one.index + 1}/{of}"
@@ -148,7 +148,13 @@ class Gardener:
         return [tree for tree, _ in asked], troubles + [trouble for _, trouble in asked if trouble]
 
     async def _tree(
-        self, span: Span, perspective: Perspective, name: str, misses: Misses, depth: int = 0, attempt: Attempt = FIRST
+        self,
+        span: Span,
+        perspective: Perspective,
+        name: str,
+        misses: FailedReplies,
+        depth: int = 0,
+        attempt: Attempt = FIRST,
     ) -> list[FactTree] | str:
         """Build the tree of a stretch, or of its halves where the reply is cut off; returns what went wrong."""
         halved = halves(self.reader.document.text, span) if depth < _HALVINGS else None

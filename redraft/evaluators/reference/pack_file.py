@@ -100,25 +100,25 @@ _MOST_CHARACTERS, _MOST_ENTRIES = 10_000, 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class GivenTypedQuestion(TypedQuestion):
+class TypedQuestionEntry(TypedQuestion):
     """A typed question with the third of the document that it is about."""
 
     third: Third
 
 
 @dataclass(frozen=True, slots=True)
-class GivenTyped(TypedQuestions):
+class TypedSection(TypedQuestions):
     """The typed questions of a file."""
 
-    questions: Annotated[tuple[GivenTypedQuestion, ...], Field(min_length=1, fail_fast=True)]
+    questions: Annotated[tuple[TypedQuestionEntry, ...], Field(min_length=1, fail_fast=True)]
 
 
-class _About(BaseModel):
+class _PackDocument(BaseModel):
     id: str
     title: str
 
 
-class GivenPack(BaseModel):
+class PackFile(BaseModel):
     """The whole file; without questions it has no id and no model. Unknown fields, from later versions, are ignored."""
 
     model_config = ConfigDict(allow_inf_nan=False, defer_build=True)
@@ -126,13 +126,13 @@ class GivenPack(BaseModel):
     format: Literal["redraft-pack"]
     version: Literal[3]
     id: str | None
-    document: _About
+    document: _PackDocument
     model: str | None
     prompt_hashes: dict[str, str]
     questions: Annotated[tuple[PackQuestion, ...], Field(max_length=MOST_QUESTIONS, fail_fast=True)]
     missing: tuple[str, ...] = ()
     keyfacts: KeyFacts | None = None
-    typed: GivenTyped | None = None
+    typed: TypedSection | None = None
 
 
 def opened(data: bytes, place: str) -> object:
@@ -155,7 +155,7 @@ def names(content: object) -> tuple[str, str] | None:
     return (key, title) if isinstance(key, str) and isinstance(title, str) else None
 
 
-def shaped(content: object, place: str) -> GivenPack:
+def shaped(content: object, place: str) -> PackFile:
     """Validate a file's content against the schema, without checking it against the document."""
     if isinstance(content, dict) and content.get("format") == FORMAT:
         version = content.get("version")
@@ -169,7 +169,7 @@ def shaped(content: object, place: str) -> GivenPack:
         parts = {name: content[name] for name in ("keyfacts", "typed") if isinstance(content.get(name), dict)}
         content |= {name: part | {"document": about[0], "imported": True} for name, part in parts.items()}
     try:
-        given = GivenPack.model_validate_json(json.dumps(content), strict=True)
+        given = PackFile.model_validate_json(json.dumps(content), strict=True)
     except ValidationError as error:
         first = error.errors()[0]
         raise _no_pack(".".join(map(str, first["loc"])), in_words(first), place) from error

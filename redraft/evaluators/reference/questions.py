@@ -18,9 +18,9 @@ from redraft.agents.examiner import QUESTION, Examiner
 from redraft.agents.judge import Judge
 from redraft.domain import Chunk, Evidence, Pack, PackQuestion, Span, content_id
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.evaluators.reference.keyfact_builder import Misses
+from redraft.evaluators.reference.keyfact_builder import FailedReplies
 from redraft.evaluators.reference.pack_file import pack_id
-from redraft.events import Noted, Observer
+from redraft.events import Notice, Observer
 from redraft.prompts.qa import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, DocumentQuestion
 from redraft.prompts.summarization import Outline, outline_text
 from redraft.text.chunks import MIN_BUDGET, chunk
@@ -85,7 +85,7 @@ class _FoundQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class PackSize:
     """How many questions a pack has; depends only on the document and these two values."""
 
     questions: int | tuple[int, int]
@@ -95,13 +95,13 @@ class Quantity:
 
 
 async def build_pack(
-    judge: Judge, reader: EvidenceReader, quantity: Quantity, observer: Observer, outline: Outline | None = None
+    judge: Judge, reader: EvidenceReader, quantity: PackSize, observer: Observer, outline: Outline | None = None
 ) -> Pack:
     """Ask about the whole document, stretch by stretch, with the outline in view where there is one. What could not be
     had is named."""
     stretches = stretches_of(reader, quantity.stretch)
     wanted = questions_wanted(reader, quantity)
-    misses, of = Misses(), len(stretches)
+    misses, of = FailedReplies(), len(stretches)
     # No outline where the number per stretch is fixed, as in a paper's procedure.
     seen = outline_text(outline) if outline is not None and shows_outline(reader, quantity) else None
     counts = _counts(questions_each(reader, quantity, of), wanted, [one.tokens for one in stretches])
@@ -109,7 +109,7 @@ async def build_pack(
     replies = await gather_all(_ask(asker, *one) for one in zip(stretches, counts, strict=True))
     missing = tuple(trouble for _, troubles in replies for trouble in troubles)
     for trouble in missing:
-        observer(Noted(trouble))
+        observer(Notice(trouble))
     found = _trimmed([asked for asked, _ in replies], max(_MOST_RANKED, wanted))
     if not found:
         what = "the model returned no question about the document"
@@ -122,7 +122,7 @@ async def build_pack(
     return Pack(pack_id(document, questions), document, judge.model.identity, hashes, questions, missing)
 
 
-def shows_outline(reader: EvidenceReader, quantity: Quantity) -> bool:
+def shows_outline(reader: EvidenceReader, quantity: PackSize) -> bool:
     """Return whether questions are written with the outline in view, if there is one."""
     return reader.window >= _OUTLINE_WINDOW and isinstance(quantity.questions, int)
 
@@ -163,7 +163,7 @@ async def _ranked(judge: Judge, found: Sequence[_FoundQuestion], window: int, ou
     return [number - 1 for row in zip_longest(*orders) for number in row if number is not None]
 
 
-def pack_key(judge: Judge, reader: EvidenceReader, quantity: Quantity) -> str:
+def pack_key(judge: Judge, reader: EvidenceReader, quantity: PackSize) -> str:
     """Return the cache key: the same for the same document, judge, prompts and quantity. It does not depend on the
     judge's window, which does not change the questions per stretch."""
     hashes = [judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)]
@@ -188,7 +188,7 @@ def _share_of(tokens: int, most: int) -> int:
     return max(MIN_BUDGET, most if count <= 1 else min(most, ceil(tokens / count * _EVEN)))
 
 
-def questions_wanted(reader: EvidenceReader, quantity: Quantity) -> int:
+def questions_wanted(reader: EvidenceReader, quantity: PackSize) -> int:
     """Return the number of questions: 6 to 12 for a few pages, then growing with the square root of the length up to
     the limit; where a number per stretch is set, all of those."""
     if not isinstance(quantity.questions, int):
@@ -198,7 +198,7 @@ def questions_wanted(reader: EvidenceReader, quantity: Quantity) -> int:
     return max(1, min(quantity.questions, grown))
 
 
-def questions_each(reader: EvidenceReader, quantity: Quantity, stretches: int) -> tuple[int, int]:
+def questions_each(reader: EvidenceReader, quantity: PackSize, stretches: int) -> tuple[int, int]:
     """Return the range of questions to write about each stretch."""
     if not isinstance(quantity.questions, int):
         return quantity.questions
@@ -243,7 +243,7 @@ class _Asker:
 
     judge: Judge
     reader: EvidenceReader
-    misses: Misses
+    misses: FailedReplies
     outline: str | None
     stretches: int
 

@@ -13,8 +13,8 @@ from redraft.agents.examiner import Examiner, Questioner
 from redraft.agents.judge import Judge
 from redraft.domain import THIRDS, TYPES, QuestionType, Span, Third, TypedQuestion, TypedQuestions, content_id, third_of
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.evaluators.reference.keyfact_builder import Misses
-from redraft.events import Noted, Observer
+from redraft.evaluators.reference.keyfact_builder import FailedReplies
+from redraft.events import Notice, Observer
 from redraft.prompts.qa import ANSWER_FROM_DOCUMENT, ASK_TYPED, TypedReply, yes_or_no
 from redraft.prompts.silence import is_answer
 from redraft.text.sanitizer import one_line
@@ -35,7 +35,7 @@ _LONGEST_TEXT = 500
 
 
 @dataclass(frozen=True, slots=True)
-class TypedBuilder:
+class TypedQuestionBuilder:
     """Writes `each` questions of every type about every third of a document up to `end`."""
 
     judge: Judge
@@ -56,7 +56,7 @@ class TypedBuilder:
 
     async def build(self) -> TypedQuestions:
         """Write all questions, in paragraph order. Failures are recorded and do not stop the rest."""
-        misses, document = Misses(), self.reader.document
+        misses, document = FailedReplies(), self.reader.document
         wanted = slots(document.text, self.end, self.each)
         made = await gather_all(self._question(slot, misses) for slot in wanted)
         troubles = [one for one in made if isinstance(one, str)]
@@ -69,13 +69,13 @@ class TypedBuilder:
                 "the model returned no typed question", troubles[0] if troubles else "", document.title
             )
         for trouble in troubles:
-            self.observer(Noted(trouble))
+            self.observer(Notice(trouble))
         questions = in_order(list(found.values()))
         hashes = {prompt.name: self.judge.book.hash(prompt) for prompt in BUILDING}
         key, by = typed_id(document.id, self.end, questions), self.judge.model.identity
         return TypedQuestions(key, document.id, by, hashes, self.end, questions, tuple(troubles))
 
-    async def _question(self, slot: Slot, misses: Misses) -> TypedQuestion | str:
+    async def _question(self, slot: QuestionSlot, misses: FailedReplies) -> TypedQuestion | str:
         """Write the question of a slot from the first paragraph that yields one; returns what went wrong."""
         why = "there is no paragraph to ask about"
         for at, paragraph in enumerate(slot.paragraphs, 1):
@@ -111,7 +111,7 @@ class TypedBuilder:
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class QuestionSlot:
     """A question to write, and the candidate paragraphs in order."""
 
     third: Third
@@ -125,17 +125,17 @@ class Slot:
         return f"{self.type} question {self.number} about the {self.third}"
 
 
-def slots(text: str, end: int, each: int) -> list[Slot]:
+def slots(text: str, end: int, each: int) -> list[QuestionSlot]:
     """Return all questions to write about a text up to `end`, with paragraphs spread evenly over each third."""
     known = paragraphs(text, end)
     wanted = [(number, of_type) for number in range(1, each + 1) for of_type in TYPES]
-    found: list[Slot] = []
+    found: list[QuestionSlot] = []
     for third in THIRDS:
         own = [one for one in known if third_of(one, end) == third]
         for at, (number, of_type) in enumerate(wanted):
             first = int((at + 0.5) * len(own) / len(wanted))
             tried = tuple(own[(first + step) % len(own)] for step in range(min(MOST_TRIES, len(own))))
-            found.append(Slot(third, of_type, number, tried))
+            found.append(QuestionSlot(third, of_type, number, tried))
     return found
 
 

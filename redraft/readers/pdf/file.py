@@ -12,10 +12,10 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from redraft.errors import DocumentError
-from redraft.readers.builder import TITLE_WIDTH, Anchor, Builder, Extent, ReadText, Run
+from redraft.readers.builder import TITLE_WIDTH, Anchor, ReadCoverage, ReadText, Run, TextBuilder
 from redraft.readers.formats import MOST_ENTRIES
 from redraft.readers.parts import names_document
-from redraft.readers.pdf.layout import Edges, Paragraph, PdfLine, in_order, paragraphs
+from redraft.readers.pdf.layout import Paragraph, PdfLine, RunningHeads, in_order, paragraphs
 from redraft.readers.pdf.lines import PageText
 from redraft.readers.recovery import size
 from redraft.text.sanitizer import one_line
@@ -103,14 +103,14 @@ class _PdfReader:
         self._file = file
         self._data = data
         self._name = name
-        self._builder = Builder()
+        self._builder = TextBuilder()
         self._scanned: list[int] = []
         self._unread: list[int] = []
 
     def read(self) -> ReadText:
         pages = [self._lines(at) for at in range(len(self._file))]
         self._refuse_pictures(pages)
-        edges = Edges(pages)
+        edges = RunningHeads(pages)
         cleaned = [edges.without(at) for at in range(len(pages))]
         labels = self._labels(edges)
         found = list(paragraphs(cleaned))
@@ -151,7 +151,7 @@ class _PdfReader:
         if odd > 0.01 * len(text):
             self._builder.oddities.append(f"{odd:,} of its characters cannot be identified")
 
-    def _labels(self, edges: Edges) -> list[str]:
+    def _labels(self, edges: RunningHeads) -> list[str]:
         """Return the page labels: those of the file, else the printed page numbers, else the page positions."""
         said = [self._file.get_page_label(at) for at in range(len(self._file))]
         if any(said):
@@ -215,7 +215,7 @@ class _PdfReader:
                 first = False
         self._builder.mark("table", self._builder.since(from_here))
 
-    def _say(self, edges: Edges) -> None:
+    def _say(self, edges: RunningHeads) -> None:
         for what, count in (("running headers and footers", edges.heads), ("page numbers", edges.numbers)):
             if count:
                 self._builder.leave_out(what, count)
@@ -230,7 +230,7 @@ class _PdfReader:
             # The length of an unreadable page or stream is unknown: it counts as an average one.
             lost = 1 - (1 - damaged / max(1, of_all)) * (1 - len(self._unread) / len(self._file))
             read = sum(size(part) for part in self._builder.parts)
-            self._builder.extents.append(Extent(self._name, round(read / max(0.01, 1 - lost)), read))
+            self._builder.extents.append(ReadCoverage(self._name, round(read / max(0.01, 1 - lost)), read))
         if self._unread:
             self._builder.oddities.append(f"{_listed(self._unread)} cannot be read, and were left out")
 

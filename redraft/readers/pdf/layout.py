@@ -171,7 +171,7 @@ _LARGER = 1.2
 _MARGIN = 0.15
 
 
-class Edges:
+class RunningHeads:
     """Finds the heads and feet of the pages of one file."""
 
     def __init__(self, pages: Sequence[Sequence[PdfLine]]) -> None:
@@ -357,7 +357,7 @@ class Paragraph:
         return "".join(text for _, text in self.parts)
 
 
-class Measures:
+class PageMetrics:
     """The usual letter size and line spacing of a file, and its words."""
 
     def __init__(self, pages: Sequence[Sequence[PdfLine]]) -> None:
@@ -382,7 +382,7 @@ class Measures:
 
 def paragraphs(pages: Sequence[Sequence[PdfLine]]) -> Iterator[Paragraph]:
     """Yield the paragraphs of a file; notes follow the paragraph that continues over the end of their page."""
-    measures = Measures(pages)
+    measures = PageMetrics(pages)
     open_one: Paragraph | None = None
     last: PdfLine | None = None
     notes: list[Paragraph] = []
@@ -409,13 +409,13 @@ def paragraphs(pages: Sequence[Sequence[PdfLine]]) -> Iterator[Paragraph]:
     yield from notes
 
 
-def _without_notes(lines: Sequence[PdfLine], measures: Measures) -> tuple[list[PdfLine], list[PdfLine]]:
+def _without_notes(lines: Sequence[PdfLine], measures: PageMetrics) -> tuple[list[PdfLine], list[PdfLine]]:
     """Return the body of a page, and the notes at the foot of each of its columns."""
     columns = [_parted([*column], measures) for _, column in groupby(lines, key=lambda line: line.column)]
     return [line for body, _ in columns for line in body], [line for _, notes in columns for line in notes]
 
 
-def _parted(lines: Sequence[PdfLine], measures: Measures) -> tuple[Sequence[PdfLine], Sequence[PdfLine]]:
+def _parted(lines: Sequence[PdfLine], measures: PageMetrics) -> tuple[Sequence[PdfLine], Sequence[PdfLine]]:
     """Return the body of a column, and the notes at its foot, which are smaller and begin with a number."""
     at = len(lines)
     while at and lines[at - 1].size < _NOTE_SIZE * measures.body:
@@ -425,7 +425,7 @@ def _parted(lines: Sequence[PdfLine], measures: Measures) -> tuple[Sequence[PdfL
     return lines[:at], lines[at:]
 
 
-def _notes(lines: Sequence[PdfLine], page: int, measures: Measures) -> list[Paragraph]:
+def _notes(lines: Sequence[PdfLine], page: int, measures: PageMetrics) -> list[Paragraph]:
     made: list[Paragraph] = []
     for line in lines:
         if (found := _NOTE.match(line.text)) or not made:
@@ -461,7 +461,7 @@ def _aligned(one: PdfLine, other: PdfLine) -> bool:
     )
 
 
-def _kind(line: PdfLine, measures: Measures, is_table: bool) -> Kind:
+def _kind(line: PdfLine, measures: PageMetrics, is_table: bool) -> Kind:
     if is_table:
         return "table"
     if any(letter.isalpha() for letter in line.text) and (
@@ -473,7 +473,7 @@ def _kind(line: PdfLine, measures: Measures, is_table: bool) -> Kind:
     return "caption" if _CAPTION.match(line.text) else "text"
 
 
-def _is_bold_heading(line: PdfLine, measures: Measures) -> bool:
+def _is_bold_heading(line: PdfLine, measures: PageMetrics) -> bool:
     """Return whether a line of normal size is a heading: all of it is bold, and it is not a sentence."""
     is_short = (
         len(line.text) <= _LONGEST_BOLD and not ends_sentence(line.text) and not line.text.endswith((",", ":", ";"))
@@ -481,7 +481,7 @@ def _is_bold_heading(line: PdfLine, measures: Measures) -> bool:
     return measures.bold_is_rare and line.bold and is_short and line.size > _NOTE_SIZE * measures.body
 
 
-def _goes_on(one: Paragraph, last: PdfLine, line: PdfLine, kind: Kind, page: int, measures: Measures) -> bool:
+def _goes_on(one: Paragraph, last: PdfLine, line: PdfLine, kind: Kind, page: int, measures: PageMetrics) -> bool:
     """Return whether a line continues the paragraph of the line before it."""
     if "table" in (kind, one.kind):
         return kind == one.kind
@@ -504,13 +504,13 @@ def _is_no_item(one: Paragraph, last: PdfLine, line: PdfLine) -> bool:
     return is_running and line.text[:1].isdigit() and not _is_indented(line)
 
 
-def _follows(last: PdfLine, line: PdfLine, page: int, one: Paragraph, measures: Measures) -> bool:
+def _follows(last: PdfLine, line: PdfLine, page: int, one: Paragraph, measures: PageMetrics) -> bool:
     """Return whether a line is directly below another."""
     distance = (last.bottom - line.bottom) / max(line.size, 0.1)
     return one.parts[-1][0] == page and 0 < distance <= _LEADING * max(measures.leading, 0.8)
 
 
-def _goes_over(one: Paragraph, last: PdfLine, line: PdfLine, measures: Measures) -> bool:
+def _goes_over(one: Paragraph, last: PdfLine, line: PdfLine, measures: PageMetrics) -> bool:
     """Return whether the first line of a column or page continues the paragraph of the last line before it."""
     if not ends_sentence(last.text):
         return True
@@ -543,7 +543,7 @@ def _forced(last: PdfLine, line: PdfLine) -> bool:
     return ends_sentence(last.text) or last.text.endswith((":", ";")) or room > 0.3 * (last.column[1] - last.column[0])
 
 
-def _extend(one: Paragraph, line: PdfLine, page: int, known: set[str], measures: Measures) -> None:
+def _extend(one: Paragraph, line: PdfLine, page: int, known: set[str], measures: PageMetrics) -> None:
     """Add a line to a paragraph."""
     cells = (_MARKED.sub(lambda found: "" if found[1] in known else found[1], cell.text) for cell in line.cells)
     text = _LEADERS.sub(" ... ", (" | " if one.kind == "table" else " ").join(cells))

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import AfterValidator, ConfigDict
 
 from redraft.domain import Document, Finding, Lookup, Span
-from redraft.evaluators.metric_info import Withdrawn
+from redraft.evaluators.metric_info import WithdrawnFinding
 from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedDict, ScrubbedLine
 from redraft.report.history.lineage import Stop
 from redraft.report.history.requests import RequestOutcome, count_unmet
@@ -178,7 +178,7 @@ class RoundEntry(DossierModel):
     notes: tuple[Scrubbed, ...]
     result: bool
     """Whether its draft is the result of the run."""
-    withdrawn: tuple[Withdrawn, ...] = ()
+    withdrawn: tuple[WithdrawnFinding, ...] = ()
     """The findings on its draft that were overruled."""
 
 

@@ -25,7 +25,7 @@ from redraft.store.documents import Ancestry
 from redraft.store.store import Store
 from redraft.text.languages import is_foreign, language_spans_of, reading
 from redraft.text.origin_chains import ComposedOrigin, DerivedText, Drift, Excerpt, Known, compose, drift
-from redraft.text.origins import Link, Method, Origins, SentenceOrigin, links_from_json, links_to_json
+from redraft.text.origins import Link, Method, OriginTracer, SentenceOrigin, links_from_json, links_to_json
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
@@ -285,9 +285,9 @@ class Tracer:
         self._store.ancestry.keep_links(key, child, links_to_json(found))
         return found
 
-    def origins(self, parents: Sequence[str]) -> Origins:
+    def origins(self, parents: Sequence[str]) -> OriginTracer:
         """Return a finder of where sentences come from in these sources."""
-        return Origins(parents, self._encoder)
+        return OriginTracer(parents, self._encoder)
 
     def shown(self, parent: Parent) -> str:
         """Return the part of a source that was shown."""

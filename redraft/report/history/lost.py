@@ -17,7 +17,7 @@ from redraft.report.history.trace import GIVEN_SAID, Member
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.languages import reading
-from redraft.text.origins import Link, Origins
+from redraft.text.origins import Link, OriginTracer
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 from redraft.text.vectors import Encoder
 
@@ -250,7 +250,7 @@ class FactSearch:
         self._lineage = tracer.lineage(draft)
         self._refusals = self._refused(draft)
         self._holding: dict[tuple[str, str], bool] = {}
-        self._origins: dict[str, Origins] = {}
+        self._origins: dict[str, OriginTracer] = {}
         self._judged: dict[str, dict[str, StatedFact]] = {}
 
     def losses(self) -> Losses:
@@ -261,7 +261,7 @@ class FactSearch:
         by = f"{self._sought.what} {self._sought.id}"
         return Losses(self._lineage, by, tuple(kept), tuple(lost), self._said_of(members[-1]))
 
-    def _origins_of(self, member: Member) -> Origins:
+    def _origins_of(self, member: Member) -> OriginTracer:
         if member.key not in self._origins:
             self._origins[member.key] = self._tracer.origins([member.text])
         return self._origins[member.key]

@@ -28,7 +28,7 @@ from redraft.domain import (
     record_json,
 )
 from redraft.errors import RunError, UsageError
-from redraft.evaluators.metric_info import PREFERENCE, Withdrawn, standing, withdrawn
+from redraft.evaluators.metric_info import PREFERENCE, WithdrawnFinding, standing, withdrawn
 from redraft.report.entry import Entry
 from redraft.report.history.certificates import Certificate, certificates, self_checked
 from redraft.report.history.requests import RequestOutcome, request_outcomes
@@ -515,7 +515,7 @@ class RunResult(Entry, defer_build=True):
     unscored: dict[str, str]
     certificates: dict[str, dict[str, Any]]
     missing: dict[str, list[str]]
-    withdrawn: dict[str, list[Withdrawn]]
+    withdrawn: dict[str, list[WithdrawnFinding]]
     final_comparison: dict[str, Any] | None
     statistics: dict[str, Any] | None
     gaps: tuple[Gap, ...]

@@ -46,7 +46,7 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.text.languages import ENGLISH, language_of, reading
 from redraft.text.origin_chains import SentenceSimilarity
-from redraft.text.origins import Origins
+from redraft.text.origins import OriginTracer
 from redraft.text.quotes import points_back
 from redraft.text.sanitizer import one_line
 from redraft.text.sentences import is_heading
@@ -474,7 +474,7 @@ def placed(
 def reference_told(document: Document, text: str, encoder: Encoder | None) -> tuple[SummarySentencePlaces, ...]:
     """Return the sentences of the reference summary, with their places in the document."""
     with reading(document):
-        traced = Origins([document.text], encoder).trace(text)
+        traced = OriginTracer([document.text], encoder).trace(text)
     places = [tuple((link.span, link.weight) for link in one.links) for one in traced]
     texts = [one_line(text[one.span.start : one.span.end]) for one in traced]
     return _told(zip(texts, places, strict=True), language_of(text))

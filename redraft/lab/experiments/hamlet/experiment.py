@@ -14,7 +14,7 @@ from pydantic import Field, PlainSerializer
 
 from redraft.agents.accounts import gather_all
 from redraft.domain import Document, Evaluation, KeyFacts, Outcome, Perspective, Tree, computed
-from redraft.errors import BudgetError, NothingSaidError, UsageError
+from redraft.errors import BudgetError, NoAnswerError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.consensus import total
 from redraft.evaluators.faithfulness import Faithfulness
@@ -412,7 +412,7 @@ async def _done(subject: HamletSubject, item: HamletItem, design: HamletDesign, 
     document, drafting = subject.document, design.drafting(item.model, item.query)
     made = await batch.quietly(DRAFTING, DRAFTING, _name(item), document, drafting, RunSpec(experiment=HAMLET))
     item = _noted(item, DRAFTING, made, batch.runner)
-    if item.failure is not None and item.failure.code == NothingSaidError.code:
+    if item.failure is not None and item.failure.code == NoAnswerError.code:
         place = (item.chunk, item.perspective)
         return given_up(item, next(one for one in subject.keyfacts.trees if (one.chunk, one.perspective) == place))
     if (drafted := made.result) is None:

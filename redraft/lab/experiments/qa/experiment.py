@@ -17,9 +17,9 @@ from redraft.agents.examiner import TYPED_ANSWER, JudgedAnswer, Questioner, Resp
 from redraft.agents.judge import Judge
 from redraft.domain import Document, QuestionType, Third, Totals, TypedQuestion, TypedQuestions, computed, third_of
 from redraft.errors import BudgetError, PlanError, UsageError
-from redraft.evaluators.reference.typed import BUILDING, PER_THIRD, TypedBuilder
+from redraft.evaluators.reference.typed import BUILDING, PER_THIRD, TypedQuestionBuilder
 from redraft.evaluators.similarity import Similarity, similarity
-from redraft.events import Noted, StageStarted
+from redraft.events import Notice, StageStarted
 from redraft.graphs.strategies import strategy_named
 from redraft.lab.experiments.context.records import ReadingStep, steps_of
 from redraft.lab.experiments.plan import DRAFTING, ModelsDesign, TitledDocument, check_models, configured
@@ -453,7 +453,7 @@ async def _subject(document: Document, design: QaDesign, runner: ExperimentRunne
     """Return the document with its questions: imported, built before or built now."""
     tokens, steps, said = await asyncio.to_thread(design.course, document)
     if said:
-        runner.observer(Noted(f"{document.title} {said}"))
+        runner.observer(Notice(f"{document.title} {said}"))
     subject = QaSubject(document, tokens, steps)
     if imported := runner.store.typed.imported(document.id):
         return replace(subject, questions=imported)
@@ -476,7 +476,7 @@ async def _questions(
         end = await asyncio.to_thread(beginning, document.text, prepared.tokenizer, until)
     reader = reader_of(prepared, [prepared.settings])
     summary = design.references.get(document.id, "")
-    builder = TypedBuilder(judge, reader, end, design.per_third, runner.observer, summary)
+    builder = TypedQuestionBuilder(judge, reader, end, design.per_third, runner.observer, summary)
     if known := await off_loop(runner.store.typed.find, document.id, builder.key):
         return known
     built = await builder.build()
