@@ -187,7 +187,7 @@ def prepare(
     """Measure, cut and plan; nothing is stored and nobody is asked. `given` is a summary that exists already."""
     read = _read(document, settings, model, given)
     document, settings, tokenizer = read.document, read.settings, read.tokenizer
-    chapters = list[DocumentStretch]()
+    chapters = list[NamedPart]()
     with reading(document):
         if settings.by_chapter:
             chapters, meter = parted(document), tokenizer.measure(document.text)
