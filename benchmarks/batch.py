@@ -153,7 +153,7 @@ def _watch(process: subprocess.Popen[str], used: dict[int, float], peaks: dict[i
                 continue
             used[pid] = (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
             lines = [line for line in status.splitlines() if line.startswith("VmHWM")]
-            if "redraft.batches.worker" in name or name.startswith("ray::RedraftWorker"):
+            if "redraft.batches.worker" in name or name.startswith("ray::WorkerActor"):
                 peaks[pid] = max(peaks.get(pid, 0.0), *(int(line.split()[1]) / 1000 for line in lines), 0.0)
         time.sleep(0.2)
 

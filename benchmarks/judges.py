@@ -37,7 +37,7 @@ from redraft import Store
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.lab.agreement.correlation import area_under_curve
 from redraft.lab.agreement.formats import FORMATS
-from redraft.lab.agreement.people import Dataset, Field, HumanItem
+from redraft.lab.agreement.people import Dataset, HumanField, HumanItem
 from redraft.lab.agreement.report import calibration_table, labelled
 from redraft.lab.agreement.tables import (
     class_table,
@@ -48,7 +48,7 @@ from redraft.lab.agreement.tables import (
     sentence_table,
 )
 from redraft.lab.agreement.trial import AgreementDesign, AgreementOutcome, Column, ItemOutcome, chosen, tried
-from redraft.lab.doctor.checkup import DoctorSubject, examine_all
+from redraft.lab.doctor.checkup import JudgeUnderTest, examine_all
 from redraft.lab.doctor.expectations import KEPT
 from redraft.report.tables import Cell, Table
 from redraft.runs.experiment_runner import ExperimentRunner
@@ -109,7 +109,7 @@ def claims() -> Dataset:
             people = {"consistency": sum(labels) / len(labels)}
             name = path.name.partition(".")[0]
             items.append(HumanItem(f"{name} {odd}", name, "", people, source, sentences=tuple(said), labels=labels))
-    return Dataset(CLAIMS, {"consistency": Field(1.0, (FAITHFUL,))}, tuple(items))
+    return Dataset(CLAIMS, {"consistency": HumanField(1.0, (FAITHFUL,))}, tuple(items))
 
 
 def sets() -> list[tuple[str, str, str, Dataset]]:
@@ -311,7 +311,7 @@ def doctor_rows(found: Sequence[Named]) -> Iterator[list[object]]:
             continue
         metrics = tuple(BUILT_IN[name] for name in (FAITHFUL, "consistency"))
         models = {one.judge: one.settings} if one.settings else {}
-        subject = DoctorSubject(one.judge, metrics, DraftConfig(), models=models)
+        subject = JudgeUnderTest(one.judge, metrics, DraftConfig(), models=models)
         with TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
             examined = asyncio.run(examine_all([subject], ExperimentRunner(store, Limits(concurrency=2))))
         for metric in metrics:

@@ -17,8 +17,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from redraft import DraftConfig, JudgeConfig, RefineConfig, Session, Store, load, read_beside, read_dossier  # noqa: E402
-from redraft.lab.experiments.chunk_size import EXPERIMENT, SizeDesign, chunk_sizes  # noqa: E402
+from redraft import DraftConfig, JudgeConfig, RefineConfig, Session, Store, load, read_comparison, read_dossier  # noqa: E402
+from redraft.lab.experiments.chunk_size import EXPERIMENT, ChunkSizeDesign, chunk_sizes  # noqa: E402
 from redraft.lab.experiments.published import read_file_of_results  # noqa: E402
 from redraft.report.pages.comparison import comparison_page  # noqa: E402
 from redraft.report.pages.dossier import dossier_page  # noqa: E402
@@ -89,7 +89,7 @@ def of_comparison(folder: Path) -> None:
     database, path = folder / "redraft.db", folder / "compare.html"
     runs = asyncio.run(compared(database))
     with Store(database) as store:
-        path.write_text(comparison_page(read_beside(store, runs)), "utf-8")
+        path.write_text(comparison_page(read_comparison(store, runs)), "utf-8")
     with browser() as chromium:
         for width, height in SIZES.items():
             for scheme in ("light", "dark"):
@@ -116,7 +116,7 @@ def of_report(folder: Path) -> None:
     """The top of a page of stored results."""
     with Store(folder / "redraft.db") as store:
         bench = ExperimentRunner(store, Limits())
-        outcome = asyncio.run(chunk_sizes([load(SAMPLE)], SizeDesign(("extractive",)), bench))
+        outcome = asyncio.run(chunk_sizes([load(SAMPLE)], ChunkSizeDesign(("extractive",)), bench))
     (folder / "tables.json").write_text(EXPERIMENT.report(outcome).files()["tables.json"], "utf-8")
     path = folder / "report.html"
     path.write_text(report_page([read_file_of_results(folder / "tables.json", "results")]), "utf-8")

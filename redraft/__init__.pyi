@@ -97,8 +97,8 @@ from redraft.prompts.tags import ItemRef as ItemRef
 from redraft.prompts.tags import TaggedItem as TaggedItem
 from redraft.readers.documents import load as load
 from redraft.report.dossier.build import read_dossier as read_dossier
-from redraft.report.dossier.comparison.build import read_beside as read_beside
-from redraft.report.dossier.comparison.contents import RunsBeside as RunsBeside
+from redraft.report.dossier.comparison.build import read_comparison as read_comparison
+from redraft.report.dossier.comparison.contents import RunComparison as RunComparison
 from redraft.report.dossier.contents import Dossier as Dossier
 from redraft.report.history.answers import Answer as Answer
 from redraft.report.history.answers import AnswerCitation as AnswerCitation
@@ -119,8 +119,8 @@ from redraft.report.history.results import built_keyfacts as built_keyfacts
 from redraft.report.history.results import read_result as read_result
 from redraft.report.history.summaries import SummaryComparison as SummaryComparison
 from redraft.report.history.summaries import compared as compared
+from redraft.report.history.trace import RoundTrace as RoundTrace
 from redraft.report.history.trace import RunTrace as RunTrace
-from redraft.report.history.trace import Turn as Turn
 from redraft.report.history.trace import read_trace as read_trace
 from redraft.runs.driver import Reviewer as Reviewer
 from redraft.runs.plans import RunPlan as RunPlan

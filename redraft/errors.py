@@ -41,7 +41,7 @@ _COMMANDS = {
     "runs": "session.store.runs.latest(20)",
     "keyfacts": 'await session.build(source, "keyfacts")',
     "pack build": "await session.build(source)",
-    "compare-runs": "redraft.read_beside(session.store, runs)",
+    "compare-runs": "redraft.read_comparison(session.store, runs)",
     "compare": "await session.compare(source, first, second)",
     "ask": "await session.ask(source, question)",
     "batch resume": "await redraft.resume_batch(session, name)",

@@ -16,10 +16,10 @@ from redraft.batches.engine import engine_named
 from redraft.batches.request import BatchRequest, of_use, open_again, open_batch
 from redraft.batches.sources import check, of_document
 from redraft.batches.tables import (
+    BatchPace,
     BatchResult,
-    BatchStanding,
+    BatchSnapshot,
     BatchWatch,
-    Pace,
     Watcher,
     drive,
     folder_named,
@@ -109,7 +109,7 @@ async def worked_on(session: Session, opened: Batch, workers: int | None = None)
     tell = harmless(session.observer)
     told: list[BatchProgress] = []
 
-    def watch(standing: BatchStanding, pace: Pace) -> None:
+    def watch(standing: BatchSnapshot, pace: BatchPace) -> None:
         now = _progress(standing, pace)
         if not told or told[-1].moved(now):
             told[:] = [now]
@@ -119,13 +119,13 @@ async def worked_on(session: Session, opened: Batch, workers: int | None = None)
         standing = await _here(session, opened, guarded(session.observer), watch)
     else:
         standing = await _by_processes(session, opened, workers, tell, watch)
-    watch(standing, Pace(0, 0.0, 0))
+    watch(standing, BatchPace(0, 0.0, 0))
     result = await off_loop(read_batch, session.store, opened.name)
     await off_loop(write_folder, session.store, result, result.report)
     return result
 
 
-async def _here(session: Session, opened: Batch, observer: Observer, watch: Watcher) -> BatchStanding:
+async def _here(session: Session, opened: Batch, observer: Observer, watch: Watcher) -> BatchSnapshot:
     """Work on a batch until it is finished or no longer open. If cancelled, the current items are back in the queue
     when this returns."""
     limits = Limits.model_validate(opened.limits)
@@ -145,14 +145,14 @@ async def _here(session: Session, opened: Batch, observer: Observer, watch: Watc
     return await off_loop(standing_of, session.store, opened.name)
 
 
-async def _by_processes(session: Session, opened: Batch, workers: int, tell: Observer, watch: Watcher) -> BatchStanding:
+async def _by_processes(session: Session, opened: Batch, workers: int, tell: Observer, watch: Watcher) -> BatchSnapshot:
     """Have processes work on a batch; cancelling ends them."""
     counts = await off_loop(session.store.batches.counts, opened.name)
     useful = of_use(workers, workers, Limits.model_validate(opened.limits), counts.left)
     terms = await off_loop(terms_of, session.store, opened.name, useful, traced=session.terms.traced)
     loop, stopping = asyncio.get_running_loop(), threading.Event()
 
-    def seen(standing: BatchStanding, pace: Pace) -> None:
+    def seen(standing: BatchSnapshot, pace: BatchPace) -> None:
         if stopping.is_set():
             raise _StoppedError
         loop.call_soon_threadsafe(watch, standing, pace)
@@ -160,7 +160,7 @@ async def _by_processes(session: Session, opened: Batch, workers: int, tell: Obs
     def noted(said: str) -> None:
         loop.call_soon_threadsafe(tell, Notice(said))
 
-    def worked() -> BatchStanding:
+    def worked() -> BatchSnapshot:
         with engine_named(_ENGINE, None, terms.db) as engine:
             return drive(session.store, engine, terms, noted, seen)
 
@@ -238,7 +238,7 @@ def _in_store(store: Store, source: Source) -> str | NewItem:
     return of_document(store, store.documents.get(path)) if known else path
 
 
-def _progress(standing: BatchStanding, pace: Pace) -> BatchProgress:
+def _progress(standing: BatchSnapshot, pace: BatchPace) -> BatchProgress:
     counts = standing.counts
     return BatchProgress(
         batch=standing.name,

@@ -24,7 +24,7 @@ from redraft.batches.worker import FAILED_FOR_GOOD, Tell, WorkerTerms
 from redraft.errors import RedraftError, StoreError, UsageError
 from redraft.store.store import Store
 
-OWN = {"local": "redraft.batches.engine:Processes", "ray": "redraft.batches.ray_engine:Actors"}
+OWN = {"local": "redraft.batches.engine:ProcessEngine", "ray": "redraft.batches.ray_engine:RayEngine"}
 """redraft's engines in entry-point notation; only the requested one is imported."""
 _KIND: plugins.Kind = "engines"
 _NEEDS = {"ray": ("ray",)}
@@ -38,7 +38,7 @@ class WorkerPlace(NamedTuple):
     """Empty for this machine."""
 
 
-class WorkerEnded(NamedTuple):
+class WorkerExit(NamedTuple):
     """A worker has ended."""
 
     died: str = ""
@@ -53,7 +53,7 @@ class WorkerHandle(Protocol):
     def place(self) -> WorkerPlace | None:
         """Return where it runs; None before it has started, which may have to wait for resources."""
 
-    def ended(self) -> WorkerEnded | None:
+    def ended(self) -> WorkerExit | None:
         """Return how it ended; None while it runs or waits to start."""
 
     def stop(self) -> None:
@@ -111,7 +111,7 @@ _KEPT_LINES = 20
 _LAST_WORDS = 1.0
 
 
-class Processes:
+class ProcessEngine:
     """Starts a process for each worker."""
 
     def __init__(self, address: str | None = None, _db: str = "") -> None:
@@ -131,11 +131,11 @@ class Processes:
     def is_elsewhere(self) -> bool:
         return False
 
-    def start(self, terms: WorkerTerms, tell: Tell) -> Process:
-        return Process(terms, tell)
+    def start(self, terms: WorkerTerms, tell: Tell) -> WorkerProcess:
+        return WorkerProcess(terms, tell)
 
 
-class Process:
+class WorkerProcess:
     """A worker process. It stops when its standard input closes, so that none outlives a killed command."""
 
     def __init__(self, terms: WorkerTerms, tell: Tell) -> None:
@@ -162,7 +162,7 @@ class Process:
     def place(self) -> WorkerPlace:
         return WorkerPlace(self.process.pid)
 
-    def ended(self) -> WorkerEnded | None:
+    def ended(self) -> WorkerExit | None:
         """Return how it ended, from its exit code and last message."""
         code = self.process.poll()
         if code is None:
@@ -170,11 +170,11 @@ class Process:
         self.stop()
         self._listening.join(_LAST_WORDS)
         if code < 0:
-            return WorkerEnded(f"it was stopped by {_signal(-code)}")
+            return WorkerExit(f"it was stopped by {_signal(-code)}")
         if code == FAILED_FOR_GOOD and self._said:
-            return WorkerEnded(self._said[-1], for_good=True)
+            return WorkerExit(self._said[-1], for_good=True)
         told = f": {self._said[-1]}" if self._said else ""
-        return WorkerEnded(f"it ended with code {code}{told}" if code else "")
+        return WorkerExit(f"it ended with code {code}{told}" if code else "")
 
     def stop(self) -> None:
         assert self.process.stdin is not None
@@ -314,10 +314,10 @@ class WorkerPool:
                     self.store.batches.release(terms.batch, terms.worker, died)
 
 
-def _ended(handle: WorkerHandle, until: float) -> WorkerEnded:
+def _ended(handle: WorkerHandle, until: float) -> WorkerExit:
     """Wait for a stopping worker and return how it ended; one that has not started or takes too long is killed."""
     while (ended := handle.ended()) is None and handle.place() is not None and time.monotonic() < until:
         time.sleep(_LOOK_AGAIN)
     if ended is None:
         handle.kill()
-    return ended or WorkerEnded("it did not stop when asked to")
+    return ended or WorkerExit("it did not stop when asked to")

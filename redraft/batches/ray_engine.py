@@ -27,7 +27,7 @@ import ray
 from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from redraft.batches.engine import WorkerEnded, WorkerPlace
+from redraft.batches.engine import WorkerExit, WorkerPlace
 from redraft.batches.worker import Tell, WorkerTerms, is_for_good, open_worker, work
 from redraft.errors import RedraftError, UsageError
 from redraft.llm.budget import PriceTable, price_table
@@ -68,7 +68,7 @@ class WorkerSetup:
     """Ray's id of the starting machine; empty where it is not part of the cluster."""
 
 
-class RedraftWorker:
+class WorkerActor:
     """A worker as an actor. Its methods run concurrently in threads."""
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class RedraftWorker:
         """Return the process id, the machine's address, and Ray's node id."""
         return os.getpid(), ray.util.get_node_ip_address(), self._node
 
-    def work(self, setup: WorkerSetup) -> WorkerEnded:
+    def work(self, setup: WorkerSetup) -> WorkerExit:
         """Work until nothing is left to do; returns how it ended."""
         os.environ.update(setup.environment)
         here = setup.node == self._node
@@ -92,10 +92,10 @@ class RedraftWorker:
         except RedraftError as error:
             said = one_line(f"{error} {error.hint}".strip())
             self._said.put(said)
-            return WorkerEnded(said, for_good=True) if is_for_good(error) else WorkerEnded(f"it ended with: {said}")
+            return WorkerExit(said, for_good=True) if is_for_good(error) else WorkerExit(f"it ended with: {said}")
         finally:
             self._said.put("")
-        return WorkerEnded()
+        return WorkerExit()
 
     def heard(self) -> str:
         """Return the next message for users, waiting for it; empty after the last."""
@@ -106,7 +106,7 @@ class RedraftWorker:
         self._stopped.set()
 
 
-class Actors:
+class RayEngine:
     """Starts an actor for each worker, on an existing cluster or a local Ray."""
 
     def __init__(self, address: str | None, db: str) -> None:
@@ -155,7 +155,7 @@ class Actors:
         """Return whether workers may run on other machines of the cluster, including ones that join later."""
         return not (self._is_own or self._pinned)
 
-    def start(self, terms: WorkerTerms, tell: Tell) -> Actor:
+    def start(self, terms: WorkerTerms, tell: Tell) -> RayWorker:
         """Ask for an actor. One that there is no room for waits, which is how a cluster knows that it shall grow."""
         asked: dict[str, Any] = {"num_cpus": 1, "max_concurrency": _CALLS_AT_ONCE, "runtime_env": _OF_ITS_PROCESS}
         if self._is_own:
@@ -166,7 +166,7 @@ class Actors:
                 tell(f"the database is {self._kept}, so all workers are on this machine; for others use {_REACHED}")
         carried = {name: value for name, value in os.environ.items() if name in terms.keys or _CARRIED.fullmatch(name)}
         setup = WorkerSetup(terms, price_table(terms.prices), carried, os.getcwd(), self._node)
-        return Actor(ray.remote(RedraftWorker).options(**asked).remote(), setup, tell)
+        return RayWorker(ray.remote(WorkerActor).options(**asked).remote(), setup, tell)
 
     def _join(self) -> None:
         if self._address != "local":
@@ -182,7 +182,7 @@ class Actors:
         self._is_own = True
 
 
-class Actor:
+class RayWorker:
     """The handle of a worker on the cluster."""
 
     def __init__(self, actor: Any, setup: WorkerSetup, tell: Tell) -> None:
@@ -200,16 +200,16 @@ class Actor:
                 self._place = WorkerPlace(pid, "" if node == self._home else address)
         return self._place
 
-    def ended(self) -> WorkerEnded | None:
+    def ended(self) -> WorkerExit | None:
         """Return how it ended, from its result or Ray's error."""
         self._listen(0)
         if not _is_ready(self._working):
             return None
         try:
-            ended: WorkerEnded = ray.get(self._working)
+            ended: WorkerExit = ray.get(self._working)
             self._listen(_LAST_WORDS)
         except RayError as error:
-            ended = WorkerEnded(f"its actor has died: {_in_short(error)}")
+            ended = WorkerExit(f"its actor has died: {_in_short(error)}")
         # A worker that could not be reached may still be working.
         ray.kill(self._actor)
         return ended

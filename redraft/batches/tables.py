@@ -27,7 +27,7 @@ from redraft.evaluators.metric_info import NOT_QUALITY, SELF_CHECK
 from redraft.report.dossier.comparison.sides import LEAST, interval_of_mean
 from redraft.report.tables import Cell, Report, Table, figure, plain, unmarked
 from redraft.sources import write
-from redraft.store.batches import Batch, Error, ItemStates
+from redraft.store.batches import Batch, Error, ItemCounts
 from redraft.store.store import Store
 from redraft.text.words import dollars
 
@@ -38,11 +38,11 @@ _LATELY = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class BatchStanding:
+class BatchSnapshot:
     """The status of a batch at one moment."""
 
     batch: Annotated[Batch, PlainSerializer(lambda it: it.name)]
-    counts: Annotated[ItemStates, Field(serialization_alias="items")]
+    counts: Annotated[ItemCounts, Field(serialization_alias="items")]
     calls: int
     cost_usd: float | None
     """What it has taken from its budget, calls in flight at their maximum; None where a price is unknown."""
@@ -84,16 +84,16 @@ class BatchStanding:
         return self.counts.done == self.counts.all and not self.counts.short
 
 
-def standing_of(store: Store, name: str) -> BatchStanding:
+def standing_of(store: Store, name: str) -> BatchSnapshot:
     """Return the current status of a batch."""
     batch = store.batches.get(name)
     calls, cost = store.reservations.used(budget_key_of(name))
     over = store.reservations.over(budget_key_of(name), batch.limits.get("max_cost"))
-    return BatchStanding(batch, store.batches.counts(name), calls, cost, over)
+    return BatchSnapshot(batch, store.batches.counts(name), calls, cost, over)
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class BatchPace:
     """The progress of a batch since it was first observed."""
 
     ended: int
@@ -111,13 +111,13 @@ class Pace:
         return self.seconds / self.ended * self.left if self.ended else None
 
 
-def pace_of(store: Store, standing: BatchStanding) -> Pace:
+def pace_of(store: Store, standing: BatchSnapshot) -> BatchPace:
     """Return the recent progress of a batch from its stored runs."""
     counts = standing.counts
-    return Pace(*store.batches.lately(standing.name, _LATELY), counts.all - counts.ended)
+    return BatchPace(*store.batches.lately(standing.name, _LATELY), counts.all - counts.ended)
 
 
-Watcher = Callable[[BatchStanding, Pace], object]
+Watcher = Callable[[BatchSnapshot, BatchPace], object]
 
 
 class BatchWatch:
@@ -129,14 +129,14 @@ class BatchWatch:
         self._began = time.monotonic()
         self._first = standing_of(store, name).counts.ended
 
-    def look(self) -> tuple[BatchStanding, Pace]:
+    def look(self) -> tuple[BatchSnapshot, BatchPace]:
         """Return the current status and the progress since creation."""
         now = standing_of(self._store, self._name)
         ended = now.counts.ended
-        return now, Pace(ended - self._first, time.monotonic() - self._began, now.counts.all - ended)
+        return now, BatchPace(ended - self._first, time.monotonic() - self._began, now.counts.all - ended)
 
 
-def drive(store: Store, engine: Engine, terms: WorkerTerms, tell: Tell, watch: Watcher) -> BatchStanding:
+def drive(store: Store, engine: Engine, terms: WorkerTerms, tell: Tell, watch: Watcher) -> BatchSnapshot:
     """Have an engine's workers process a batch until it is finished or no longer open."""
     watching = BatchWatch(store, terms.batch)
     with WorkerPool(store, engine, terms, tell) as worker_pool:
@@ -158,7 +158,7 @@ _OF_95 = 1.96
 
 
 @dataclass(slots=True)
-class _Figure:
+class _RunningMean:
     """A running mean and variance with a limited number of values."""
 
     n: int = 0
@@ -192,7 +192,7 @@ class _Figure:
 class BatchTotals:
     """Totals over all items of a batch, updated one item at a time."""
 
-    figures: dict[str, _Figure] = field(default_factory=dict)
+    figures: dict[str, _RunningMean] = field(default_factory=dict)
     unscored: Counter[str] = field(default_factory=Counter)
     goals: dict[str, Counter[str]] = field(default_factory=dict)
     self_checked: set[str] = field(default_factory=set)
@@ -221,7 +221,7 @@ class BatchTotals:
         told |= {"prompt tokens": item.prompt_tokens, "reply tokens": item.completion_tokens}
         for name, value in {**item.scores, **told, "seconds": item.seconds}.items():
             if value is not None:
-                self.figures.setdefault(name, _Figure()).add(value)
+                self.figures.setdefault(name, _RunningMean()).add(value)
             elif name in item.scores:
                 self.unscored[name] += 1
         self.self_checked |= set(item.scores) if item.self_check else set()
@@ -229,7 +229,7 @@ class BatchTotals:
             stands = "unsure" if met is None else "met" if met else "missed"
             self.goals.setdefault(name, Counter())[stands] += 1
 
-    def report(self, standing: BatchStanding) -> Report:
+    def report(self, standing: BatchSnapshot) -> Report:
         """Return the tables and notes."""
         tables = [_items(standing)]
         tables += [self._figures()] if self.figures else []
@@ -278,12 +278,12 @@ def _alike(same: Sequence[Sequence[str]]) -> Table:
     return Table("alike", "The same text", "Documents with the same text.", basis, ("items", "such as"), rows)
 
 
-def report_on(store: Store, standing: BatchStanding) -> Report:
+def report_on(store: Store, standing: BatchSnapshot) -> Report:
     """Return the tables of a batch in its current state."""
     return report_of(items_of(store, standing.name), standing)
 
 
-def report_of(items: Iterable[BatchItem], standing: BatchStanding) -> Report:
+def report_of(items: Iterable[BatchItem], standing: BatchSnapshot) -> Report:
     """Return the tables of the items of a batch."""
     tally = BatchTotals()
     for item in items:
@@ -291,7 +291,7 @@ def report_of(items: Iterable[BatchItem], standing: BatchStanding) -> Report:
     return tally.report(standing)
 
 
-def _items(standing: BatchStanding) -> Table:
+def _items(standing: BatchSnapshot) -> Table:
     counts = standing.counts
     rows: list[tuple[Cell, ...]] = [
         ("done", counts.done),
@@ -306,7 +306,7 @@ def _items(standing: BatchStanding) -> Table:
     return Table("items", "Items", "Documents by state.", "One item is one document.", ("state", "items"), kept)
 
 
-def _line(standing: BatchStanding) -> str:
+def _line(standing: BatchSnapshot) -> str:
     cost = "" if not standing.cost_usd else f", {dollars(standing.cost_usd)}"
     counts = standing.counts
     failed = f", {counts.failed + counts.aside:,} failed" if counts.failed + counts.aside else ""
@@ -316,7 +316,7 @@ def _line(standing: BatchStanding) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchResult(BatchStanding):
+class BatchResult(BatchSnapshot):
     """The state of a batch, the result of each document, and tables over all of them. An error of one document is
     stored in its item; an error that affects all of them is the `error` of a `stopped` batch."""
 
@@ -362,7 +362,7 @@ def folder_named(given: str | Path | None, *, dossiers: bool = False) -> str:
     return str(folder)
 
 
-def write_folder(store: Store, standing: BatchStanding, report: Report, told: OnWritten = ignore_count) -> None:
+def write_folder(store: Store, standing: BatchSnapshot, report: Report, told: OnWritten = ignore_count) -> None:
     """Put what came of a batch into its folder, if it has one: the summaries, the tables, and a line for each item."""
     if not standing.batch.folder:
         return
@@ -394,7 +394,7 @@ def add_dossiers(store: Store, name: str, beside: Path | None, told: OnWritten =
     return folder
 
 
-def listed(store: Store, standing: BatchStanding) -> str:
+def listed(store: Store, standing: BatchSnapshot) -> str:
     """Return the documents as a Markdown list with links to summaries and dossiers."""
     shown = [_entry(item) for item in islice(items_of(store, standing.name), _LISTED)]
     more = standing.counts.all - len(shown)

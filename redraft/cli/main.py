@@ -58,7 +58,7 @@ asked (budget used up, parts left out, goals missed), 130 interrupted."""
 _HOME = "redraft.cli.commands"
 
 
-class Listed(NamedTuple):
+class HelpEntry(NamedTuple):
     """A command's entry in the overview."""
 
     place: str
@@ -71,7 +71,7 @@ class Commands(UserDict[str, Any]):
     """Commands by name, loaded at first use because the overview needs none of them."""
 
     def __getitem__(self, name: str) -> click.Command:
-        if isinstance(listed := self.data[name], Listed):
+        if isinstance(listed := self.data[name], HelpEntry):
             self.data[name] = resolve_name(f"{_HOME}.{listed.place}")
             self.data[name].short_help = listed.does
         command: click.Command = self.data[name]
@@ -88,36 +88,36 @@ class Overview(NearestGroup):
 
 
 COMMANDS = {
-    "summarize": Listed("summarize:summarize", "Summarize a document."),
-    "evaluate": Listed("evaluate:evaluate", "Judge a summary of a document."),
-    "ask": Listed("read:ask", "Ask a question about a document; the answer has citations."),
-    "compare": Listed("compare:compare", "Ask which of two summaries is better."),
-    "refine": Listed("evaluate:refine", "Refine a summary until it meets its goals."),
-    "batch": Listed("batch:batch", "Summarize any number of documents, by several workers."),
-    "resume": Listed("resume:resume", "Resume a run that stopped; nothing is paid for twice."),
-    "fork": Listed("resume:fork", "Refine a draft of a run again, with other settings."),
-    "keyfacts": Listed("pack:keyfacts", "Find the key facts of a document, as trees."),
-    "pack": Listed("pack:pack", "Build, share and list questions and key facts."),
-    "experiment": Listed("experiment.group:experiment", "Compare models and settings; run the papers' experiments."),
-    "agree": Listed("agree:agree", "Measure how far judges agree with people."),
-    "data": Listed("data:data", "List, check and describe public data sets."),
-    "doctor": Listed("doctor:doctor", "Test a judge on summaries with known faults."),
-    "read": Listed("read:read", "Show what redraft reads of a file."),
-    "studio": Listed("studio:studio", "Start, watch and review runs in the browser."),
-    "mcp": Listed("mcp:mcp", "Let agents start and read runs, as an MCP server."),
-    "runs": Listed("runs:runs", "List the latest runs."),
-    "show": Listed("show:show", "Show the result of a run."),
-    "trace": Listed("trace:trace", "Show a run round by round."),
-    "diff": Listed("compare:diff", "Show what changed from one draft of a run to another."),
-    "lineage": Listed("trace:lineage", "Show where each sentence of a summary comes from."),
-    "export": Listed("show:export", "Export a run as one file: page, Markdown or JSON."),
-    "compare-runs": Listed("compare:compare_runs", "Compare runs side by side: scores, items, places."),
-    "models": Listed("models:models", "Show the models of all roles and the servers on this machine."),
-    "prompts": Listed("prompts:prompts", "List, show and export the prompts."),
-    "forget": Listed("store:forget", "Remove runs and documents for good."),
-    "store": Listed("store:store", "Copy a database to another place."),
-    "trust": Listed("trust:trust", "Trust the redraft.toml of this directory."),
-    "help": Listed("help:help_", "Show all options of a command, or of all commands."),
+    "summarize": HelpEntry("summarize:summarize", "Summarize a document."),
+    "evaluate": HelpEntry("evaluate:evaluate", "Judge a summary of a document."),
+    "ask": HelpEntry("read:ask", "Ask a question about a document; the answer has citations."),
+    "compare": HelpEntry("compare:compare", "Ask which of two summaries is better."),
+    "refine": HelpEntry("evaluate:refine", "Refine a summary until it meets its goals."),
+    "batch": HelpEntry("batch:batch", "Summarize any number of documents, by several workers."),
+    "resume": HelpEntry("resume:resume", "Resume a run that stopped; nothing is paid for twice."),
+    "fork": HelpEntry("resume:fork", "Refine a draft of a run again, with other settings."),
+    "keyfacts": HelpEntry("pack:keyfacts", "Find the key facts of a document, as trees."),
+    "pack": HelpEntry("pack:pack", "Build, share and list questions and key facts."),
+    "experiment": HelpEntry("experiment.group:experiment", "Compare models and settings; run the papers' experiments."),
+    "agree": HelpEntry("agree:agree", "Measure how far judges agree with people."),
+    "data": HelpEntry("data:data", "List, check and describe public data sets."),
+    "doctor": HelpEntry("doctor:doctor", "Test a judge on summaries with known faults."),
+    "read": HelpEntry("read:read", "Show what redraft reads of a file."),
+    "studio": HelpEntry("studio:studio", "Start, watch and review runs in the browser."),
+    "mcp": HelpEntry("mcp:mcp", "Let agents start and read runs, as an MCP server."),
+    "runs": HelpEntry("runs:runs", "List the latest runs."),
+    "show": HelpEntry("show:show", "Show the result of a run."),
+    "trace": HelpEntry("trace:trace", "Show a run round by round."),
+    "diff": HelpEntry("compare:diff", "Show what changed from one draft of a run to another."),
+    "lineage": HelpEntry("trace:lineage", "Show where each sentence of a summary comes from."),
+    "export": HelpEntry("show:export", "Export a run as one file: page, Markdown or JSON."),
+    "compare-runs": HelpEntry("compare:compare_runs", "Compare runs side by side: scores, items, places."),
+    "models": HelpEntry("models:models", "Show the models of all roles and the servers on this machine."),
+    "prompts": HelpEntry("prompts:prompts", "List, show and export the prompts."),
+    "forget": HelpEntry("store:forget", "Remove runs and documents for good."),
+    "store": HelpEntry("store:store", "Copy a database to another place."),
+    "trust": HelpEntry("trust:trust", "Trust the redraft.toml of this directory."),
+    "help": HelpEntry("help:help_", "Show all options of a command, or of all commands."),
 }
 
 

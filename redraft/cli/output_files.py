@@ -38,7 +38,7 @@ def check_output(output: str | None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class OutputTarget:
     """A file and its format, or stdout; with `as_json` stdout gets the JSON object, whatever the file gets."""
 
     output: str | None
@@ -53,21 +53,21 @@ class Target:
         return None if self.output else self.form
 
 
-def target(output: str | None, form: Format | None, *, as_json: bool) -> Target:
+def target(output: str | None, form: Format | None, *, as_json: bool) -> OutputTarget:
     """Return the output target; the file's suffix decides the format unless `--format` is given."""
     from redraft.report.outputs.formats import format_of
 
     check_output(output)
     if output is None:
         _check_stdout(form, as_json=as_json)
-        return Target(None, form or "text", as_json or form == "json")
+        return OutputTarget(None, form or "text", as_json or form == "json")
     suffix = Path(output).suffix.lower()
     if form is None and suffix in _OTHERS - {".docx"}:
         raise UsageError(
             f"{output}: {suffix[1:].upper()} files cannot be written",
             hint="name a .docx, .html, .md or .txt file, or choose with --format",
         )
-    return Target(output, form or format_of(output), as_json)
+    return OutputTarget(output, form or format_of(output), as_json)
 
 
 def _check_stdout(form: Format | None, *, as_json: bool) -> None:

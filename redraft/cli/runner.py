@@ -18,7 +18,7 @@ import click
 from redraft.builtin.facade import NOT_UNDERSTOOD
 from redraft.cli import given as asked
 from redraft.cli import hints
-from redraft.cli.output_files import Target
+from redraft.cli.output_files import OutputTarget
 from redraft.cli.terminal import DONE, FAILED, SHORT, echo_json, on_stderr, on_termination, say
 from redraft.cli.views import figures as looks
 from redraft.cli.views import render
@@ -209,7 +209,7 @@ def carry_out(
     order: RunSpec,
     given: Mapping[str, Any],
     *,
-    target: Target | None = None,
+    target: OutputTarget | None = None,
     pruned: bool = False,
 ) -> int:
     """Carry out an order and print the result, or show its plan; return the exit code."""
@@ -241,7 +241,7 @@ def fill_form(
     settings: DraftConfig,
     purpose: Purpose,
     given: Mapping[str, Any],
-    to: Target,
+    to: OutputTarget,
 ) -> int:
     """Draft every section of the template, then write and print the form; return the exit code."""
     wanted, prices, quiet = (document, settings, template, purpose), asked.prices(given), given["quiet"]

@@ -65,31 +65,31 @@ class RunArguments(_Arguments):
     run: str = Field(pattern=rf"^{_RUN.pattern}$", description="The id of the run, with all 8 characters.")
 
 
-class StatusOf(RunArguments):
+class StatusArguments(RunArguments):
     """A run, and how long to wait for it."""
 
     wait: float = Field(default=0, ge=0, le=_LONGEST_WAIT, description="Seconds to wait for it to end.")
 
 
-class ResultOf(RunArguments):
+class ResultArguments(RunArguments):
     """A run, and which of its findings to show."""
 
     first_finding: int = Field(default=1, ge=1, description="The number of the first finding to show.")
     findings: int = Field(default=20, ge=0, le=50, description="How many findings to show.")
 
 
-class _JudgingOrder(_Arguments):
+class _JudgingArguments(_Arguments):
     source: SourceName
     metrics: list[str] = Field(default=[], max_length=20, description="Such as coverage, consistency.")
 
 
-class _Revised(_JudgingOrder):
+class _RefinedArguments(_JudgingArguments):
     words: int | None = same(DraftConfig, "words")
     goals: dict[str, float] = Field(default={}, description='Revise until they are met, such as {"coverage": 0.8}.')
     rounds: int | None = Field(default=None, ge=1, le=20, description="Most revisions.")
 
 
-class SummaryOrder(_Revised):
+class SummarizeArguments(_RefinedArguments):
     """What to summarize, and how."""
 
     query: str | None = Field(default=None, max_length=2000, description="A question that the summary answers.")
@@ -97,19 +97,19 @@ class SummaryOrder(_Revised):
     by_chapter: bool = Field(default=False, description="Summarize each chapter separately.")
 
 
-class _OfSummary(BaseModel):
+class _SummaryArguments(BaseModel):
     summary: str = Field(min_length=1, max_length=_LONGEST_SUMMARY, description="The text of the summary.")
 
 
-class RefinementOrder(_Revised, _OfSummary):
+class RefineArguments(_RefinedArguments, _SummaryArguments):
     """Which summary to revise, and until when."""
 
 
-class EvaluationOrder(_JudgingOrder, _OfSummary):
+class EvaluateArguments(_JudgingArguments, _SummaryArguments):
     """Which summary to judge, and by what."""
 
 
-class PassageSearch(SearchRequest):
+class PassageArguments(SearchRequest):
     """What to search for, and in which document."""
 
     source: SourceName
@@ -124,7 +124,7 @@ class _Job:
 
 
 @dataclass
-class Desk:
+class McpTools:
     """Carries out the tools on a session. Paths are those of files in `root`; hidden files are never read."""
 
     session: Session
@@ -135,17 +135,17 @@ class Desk:
     _jobs: dict[str, _Job] = field(default_factory=dict)
     _indexes: dict[tuple[object, ...], tuple[Document, Passages]] = field(default_factory=dict)
 
-    async def start_summary(self, order: SummaryOrder) -> dict[str, Any]:
+    async def start_summary(self, order: SummarizeArguments) -> dict[str, Any]:
         """Start drafting a summary of a document; with goals it is judged and revised until it meets them."""
         options = self._options(order, order.goals)
         return await self._begin(lambda source: self.session.summarize(source, **options), order.source)
 
-    async def start_refinement(self, order: RefinementOrder) -> dict[str, Any]:
+    async def start_refinement(self, order: RefineArguments) -> dict[str, Any]:
         """Start revising a summary of a document until it meets its goals."""
         options = self._options(order, True)
         return await self._begin(lambda source: self.session.refine(source, order.summary, **options), order.source)
 
-    async def start_evaluation(self, order: EvaluationOrder) -> dict[str, Any]:
+    async def start_evaluation(self, order: EvaluateArguments) -> dict[str, Any]:
         """Start judging a summary against its document."""
         options = self._options(order, False)
         return await self._begin(lambda source: self.session.evaluate(source, order.summary, **options), order.source)
@@ -165,9 +165,9 @@ class Desk:
             raise RunError(f"run {of.run} is not running in this server", hint="call status")
         self._jobs[of.run].task.cancel()
         await asyncio.wait([self._jobs[of.run].task])
-        return await self.status(StatusOf(run=of.run))
+        return await self.status(StatusArguments(run=of.run))
 
-    async def status(self, of: StatusOf) -> dict[str, Any]:
+    async def status(self, of: StatusArguments) -> dict[str, Any]:
         """Tell how far a run is, what it has cost, and what to call next."""
         if job := self._jobs.get(of.run):
             await asyncio.wait([job.task], timeout=of.wait)
@@ -186,7 +186,7 @@ class Desk:
             "next": _next(found, at_work=at_work),
         }
 
-    async def result(self, of: ResultOf) -> dict[str, Any]:
+    async def result(self, of: ResultArguments) -> dict[str, Any]:
         """Return a run's summary with its scores, the goals it meets or misses, and the findings on it."""
         found = await self.session.result(of.run)
         listed = [one for each in found.evaluations.values() for one in each.findings]
@@ -207,7 +207,7 @@ class Desk:
             "findings_in_all": len(listed),
         }
 
-    async def find_passages(self, search: PassageSearch) -> dict[str, Any]:
+    async def find_passages(self, search: PassageArguments) -> dict[str, Any]:
         """Find the passages of a document that are nearest to a query, with their places."""
         document, index = await off_loop(self._index, search.source)
         asked = SearchRequest(query=search.query, count=search.count)
@@ -229,7 +229,7 @@ class Desk:
             job.task.cancel()
         await asyncio.gather(*(job.task for job in self._jobs.values()), return_exceptions=True)
 
-    def _options(self, order: _JudgingOrder, refined: object) -> dict[str, Any]:
+    def _options(self, order: _JudgingArguments, refined: object) -> dict[str, Any]:
         given = order.model_dump(exclude_none=True, exclude_defaults=True, exclude={"source", "summary"})
         return given | ({"allow_self_check": True} if refined and self.allow_self_check else {})
 
@@ -258,7 +258,7 @@ class Desk:
         elif (error := job.task.exception()) is not None:
             raise error
         self._jobs[run] = job
-        return await self.status(StatusOf(run=run))
+        return await self.status(StatusArguments(run=run))
 
     async def _follow(self, events: AsyncGenerator[Event, None], started: asyncio.Future[str]) -> None:
         async with aclosing(events):
@@ -345,8 +345,8 @@ def _bounded(value: Any) -> Any:
     return _short(value) if isinstance(value, str) else value
 
 
-class _Offer(NamedTuple):
-    work: Callable[[Desk, Any], Awaitable[dict[str, Any]]]
+class _ToolSpec(NamedTuple):
+    work: Callable[[McpTools, Any], Awaitable[dict[str, Any]]]
     takes: type[BaseModel]
     reads: bool
     """Whether it changes nothing."""
@@ -355,20 +355,20 @@ class _Offer(NamedTuple):
 _OFFERS = {
     offer.work.__name__: offer
     for offer in (
-        _Offer(Desk.start_summary, SummaryOrder, False),
-        _Offer(Desk.start_refinement, RefinementOrder, False),
-        _Offer(Desk.start_evaluation, EvaluationOrder, False),
-        _Offer(Desk.status, StatusOf, True),
-        _Offer(Desk.result, ResultOf, True),
-        _Offer(Desk.cite, RunArguments, True),
-        _Offer(Desk.find_passages, PassageSearch, True),
-        _Offer(Desk.stop, RunArguments, False),
-        _Offer(Desk.resume, RunArguments, False),
+        _ToolSpec(McpTools.start_summary, SummarizeArguments, False),
+        _ToolSpec(McpTools.start_refinement, RefineArguments, False),
+        _ToolSpec(McpTools.start_evaluation, EvaluateArguments, False),
+        _ToolSpec(McpTools.status, StatusArguments, True),
+        _ToolSpec(McpTools.result, ResultArguments, True),
+        _ToolSpec(McpTools.cite, RunArguments, True),
+        _ToolSpec(McpTools.find_passages, PassageArguments, True),
+        _ToolSpec(McpTools.stop, RunArguments, False),
+        _ToolSpec(McpTools.resume, RunArguments, False),
     )
 }
 
 
-def server(desk: Desk) -> Server[Any]:
+def server(desk: McpTools) -> Server[Any]:
     """Return the MCP server of a desk."""
     tools = [
         Tool(
@@ -405,7 +405,7 @@ def _for_agents(hint: str) -> str:
     return "" if re.search(r"`redraft |\bredraft [a-z-]+ [0-9a-fA-Z]", hint) else hint
 
 
-async def _answer(desk: Desk, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+async def _answer(desk: McpTools, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     if name not in _OFFERS:
         raise UsageError(f"there is no tool {one_line(name, 80)!r}", hint=f"there are: {', '.join(_OFFERS)}")
     offer = _OFFERS[name]
@@ -417,7 +417,7 @@ def _reply(told: dict[str, Any], *, is_error: bool = False) -> CallToolResult:
     return CallToolResult(content=[text], structured_content=told, is_error=is_error)
 
 
-async def serve(desk: Desk) -> None:
+async def serve(desk: McpTools) -> None:
     """Serve standard input and output until the client closes them. Whatever else is printed goes to stderr."""
     made = server(desk)
 

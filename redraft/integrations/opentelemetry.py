@@ -228,7 +228,7 @@ def _end_stage(run: _RunSpans) -> None:
         run.stage = None
 
 
-class _Tolerant(SpanExporter):
+class _CountingExporter(SpanExporter):
     """An exporter that counts failures instead of logging each one."""
 
     def __init__(self, inner: SpanExporter) -> None:
@@ -260,7 +260,7 @@ def sending(tell: Callable[[str], object]) -> Iterator[None]:
     log = logging.getLogger("opentelemetry")
     log.addHandler(logging.NullHandler())
     log.propagate = False
-    exporter = _Tolerant(OTLPSpanExporter(timeout=_EXPORT_SECONDS))
+    exporter = _CountingExporter(OTLPSpanExporter(timeout=_EXPORT_SECONDS))
     resource = Resource.create({"service.name": "redraft", "service.version": version("redraft")})
     provider = TracerProvider(resource=resource, shutdown_on_exit=False)
     provider.add_span_processor(BatchSpanProcessor(exporter))

@@ -21,7 +21,7 @@ from redraft.settings import Price
 from redraft.sources import MOST_OF_SETTINGS, read_file
 from redraft.store.calls import Call
 from redraft.store.connection import off_loop
-from redraft.store.reservations import NoRoomError, Reservation, Reservations, ReservationTerms
+from redraft.store.reservations import LimitReachedError, Reservation, Reservations, ReservationTerms
 from redraft.text.words import dollars
 
 # How often to check whether another process has settled a call.
@@ -58,7 +58,7 @@ class Budget:
                 await off_loop(reservations.book, reservation, call, self.terms)
                 self._runs.add(call.run or "")
                 yield reservation
-            except NoRoomError as error:
+            except LimitReachedError as error:
                 lack = error
             except StoreError as error:
                 self._unsettled |= {} if reservation.call is None else {reservation.call: error}
@@ -83,7 +83,7 @@ class Budget:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def _wait(self, call: Call, lack: NoRoomError) -> None:
+    async def _wait(self, call: Call, lack: LimitReachedError) -> None:
         """Wait for the room that other calls leave; raise `BudgetError` if there are no others."""
         if self.in_flight:
             await self._changed.wait()
@@ -94,7 +94,7 @@ class Budget:
         else:
             raise self._used_up(call, lack)
 
-    def _used_up(self, call: Call, lack: NoRoomError) -> BudgetError:
+    def _used_up(self, call: Call, lack: LimitReachedError) -> BudgetError:
         """Return the error of a call that exceeds a limit."""
         terms = self.terms
         if terms.max_calls is not None and lack.calls >= terms.max_calls:

@@ -27,7 +27,7 @@ from redraft.llm.provider_batch import BatchClient, JobTransport, shared_client
 from redraft.llm.reasoning_budget import THOUGHTS
 from redraft.llm.structured_output import modes_for
 from redraft.settings import ReplyForm
-from redraft.store.batches import ByJob
+from redraft.store.batches import JobTracker
 
 _PAGE = re.compile(r"\s*<(?:!doctype|html|head|body)\b", re.IGNORECASE)
 _VERSION = re.compile(r"/v\d")
@@ -77,7 +77,7 @@ def open_openai(
     closing: AsyncExitStack,
     replies: ReplyForm | None = None,
     reasoning: int | None = None,
-    by_job: ByJob | None = None,
+    by_job: JobTracker | None = None,
 ) -> ChatModel:
     """Return a model at `url`; its HTTP client belongs to the running event loop and is closed with `closing`. With
     `by_job` its requests are sent in provider batches."""

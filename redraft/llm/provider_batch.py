@@ -17,7 +17,7 @@ from openai.types import Batch
 
 from redraft.errors import ModelError, ProviderError, ServerUnreachable, StoreError
 from redraft.llm.base import ATTEMPT
-from redraft.store.batches import Jobs, SentJob
+from redraft.store.batches import ProviderJobs, StoredProviderJob
 from redraft.store.connection import off_loop
 from redraft.text.words import count
 
@@ -58,7 +58,7 @@ _NONE = BatchAnswer.error(503, "the provider's job ended without an answer to th
 class _PendingJob:
     """A job at the provider, and when to poll it next."""
 
-    job: SentJob
+    job: StoredProviderJob
     attempts: frozenset[str]
     pause: float = _FIRST_LOOK
     due: float = field(default_factory=lambda: time.monotonic() + _FIRST_LOOK)
@@ -70,7 +70,7 @@ class _PendingJob:
 class BatchClient:
     """The batch jobs of one model's server, in one event loop."""
 
-    def __init__(self, client: openai.AsyncOpenAI, address: str, jobs: Jobs) -> None:
+    def __init__(self, client: openai.AsyncOpenAI, address: str, jobs: ProviderJobs) -> None:
         self._client = client
         self._address = address
         self._jobs = jobs
@@ -143,7 +143,7 @@ class BatchClient:
             return False
         await off_loop(self._jobs.name, job.id, name)
         attempts = await off_loop(self._jobs.attempts, job.id)
-        self._mark_sent(_PendingJob(SentJob(job.id, name), frozenset(attempts)))
+        self._mark_sent(_PendingJob(StoredProviderJob(job.id, name), frozenset(attempts)))
         self._note(f"the provider has {count(len(attempts), 'request')} already, as the job {name}")
         return True
 
@@ -155,7 +155,7 @@ class BatchClient:
         self._ended[pending.job.id] = self._pending.pop(pending.job.id)
         self._sent -= pending.attempts
 
-    async def _name_of(self, job: SentJob) -> str | None:
+    async def _name_of(self, job: StoredProviderJob) -> str | None:
         """Return the provider's id of a job whose creation was not confirmed; None if it was not created."""
         seen = 0
         with suppress(openai.NotFoundError):
@@ -223,9 +223,9 @@ class BatchClient:
                 await self._delete(uploaded)
             raise
         await off_loop(self._jobs.name, job.id, name)
-        return _PendingJob(SentJob(job.id, name), frozenset(lines), files={uploaded})
+        return _PendingJob(StoredProviderJob(job.id, name), frozenset(lines), files={uploaded})
 
-    async def _created(self, job: SentJob, file: str) -> str:
+    async def _created(self, job: StoredProviderJob, file: str) -> str:
         """Create a job once: if the response is lost, look the job up before creating it again."""
         once = self._client.with_options(max_retries=0)
         for tries in range(_TRIES):

@@ -44,7 +44,7 @@ from redraft.store.batches import attempt_of
 from redraft.store.calls import GATHERED, OK, SENT, Call, Message, ModelCapabilities
 from redraft.store.connection import off_loop
 from redraft.store.documents import now
-from redraft.store.reservations import AskedElsewhereError, Reservation
+from redraft.store.reservations import DuplicateCallError, Reservation
 from redraft.store.store import Store
 from redraft.text.languages import is_foreign
 from redraft.text.tokens import Tokenizer
@@ -223,7 +223,7 @@ class RecordedModel:
                     except ModelError as error:
                         failure = error
                         failure.place = failure.place or request.label
-            except AskedElsewhereError:
+            except DuplicateCallError:
                 if (reply := await self._answered_elsewhere(request, key)) is not None:
                     return reply
                 continue

@@ -43,7 +43,7 @@ from redraft.runs.model_pool import (
     ModelPool,
     ModelRole,
     ModelRoles,
-    WorkingModel,
+    OpenModel,
     assign_models,
     books,
     team,
@@ -66,7 +66,7 @@ from redraft.settings import (
     reads_prompts,
 )
 from redraft.store.runs import Run
-from redraft.store.shelf import Shelf
+from redraft.store.shelf import QuestionSets
 from redraft.store.store import Store
 from redraft.text.words import count_words
 
@@ -107,7 +107,7 @@ _STAGES: Mapping[str, tuple[str, Role]] = {
 
 
 @dataclass(slots=True)
-class Tally:
+class UsageTally:
     """The counted usage of one run."""
 
     prepared: PreparedDocument
@@ -148,7 +148,7 @@ class Tally:
         return (METRIC.get(), "judge") if METRIC.get() else (DRAFTING, "writer")
 
 
-class _Unsatisfied(Evaluator):
+class _UnreachableGoal(Evaluator):
     """A metric whose goal is never met: each draft improves on the one before, and has findings to fix."""
 
     def __init__(self, metric: Evaluator, goal: float, drafts: int, judged: dict[str, int]) -> None:
@@ -232,7 +232,7 @@ class _DryJobFactory(JobFactory):
         if wanted is not None:
             drafts = wanted.rounds + self.run.settings.drafts
             known = [
-                _Unsatisfied(one, wanted.goals[one.name], drafts, self.judged) if one.name in wanted.goals else one
+                _UnreachableGoal(one, wanted.goals[one.name], drafts, self.judged) if one.name in wanted.goals else one
                 for one in known
             ]
         return replace(panel, evaluators=tuple(known))
@@ -243,7 +243,7 @@ class DryManager(RunManager):
     """Opens counting models."""
 
     factory: type[JobFactory] = _DryJobFactory
-    tallies: dict[str, Tally] = field(default_factory=dict)
+    tallies: dict[str, UsageTally] = field(default_factory=dict)
     counts: dict[str, TokenCounts] = field(default_factory=dict)
     """Token counts by the name of the tokenizer."""
     asked: dict[tuple[object, ...], dict[tuple[object, ...], object]] = field(default_factory=dict)
@@ -259,13 +259,13 @@ class DryManager(RunManager):
     ) -> AsyncIterator[ModelPool]:
         """Replace each model by a counting model."""
         voice = _letters(len(self.tallies))
-        tally = self.tallies.setdefault(run.id, Tally(prepared, run))
+        tally = self.tallies.setdefault(run.id, UsageTally(prepared, run))
         tokens = self.counts.setdefault(prepared.tokenizer.name, TokenCounts(prepared.tokenizer))
         for chunk in prepared.chunks:
             tokens.learn(prepared.document.text[slice(*chunk.span)], chunk.tokens)
         everybody = [*assigned, replace(assigned[0], settings=as_judge(assigned[0].settings))]
         made: dict[tuple[object, ...], CountingModel] = {}
-        working: list[WorkingModel] = []
+        working: list[OpenModel] = []
         for one, book in zip(everybody, books(everybody, prepared.book), strict=True):
             if one.asked_as not in made:
                 identity = one.settings.model if one.model is None else one.model.identity
@@ -281,7 +281,7 @@ class DryManager(RunManager):
                     voice,
                     self.asked.setdefault(one.asked_as, {}),
                 )
-            working.append(WorkingModel(made[one.asked_as], one.settings, book))
+            working.append(OpenModel(made[one.asked_as], one.settings, book))
         yield team([one.role for one in assigned], working)
 
 
@@ -340,14 +340,14 @@ class DryRuns:
         self.manager.prepared[run.id] = prepared
         await carry_out(self.manager, self.driver, run)
         # A run that needs no model, such as comparing a text with itself, has opened none.
-        self.manager.tallies.setdefault(run.id, Tally(prepared, run))
+        self.manager.tallies.setdefault(run.id, UsageTally(prepared, run))
         return run.id
 
     async def _with_packs(self, prepared: PreparedDocument, order: RunSpec) -> RunSpec:
         if (judged := order.judging) is None:
             return order
         update: dict[str, str | None] = {}
-        builds: tuple[tuple[str, Shelf[Any], type[BuildQuestions | BuildKeyfacts]], ...]
+        builds: tuple[tuple[str, QuestionSets[Any], type[BuildQuestions | BuildKeyfacts]], ...]
         builds = (("pack", self.store.packs, BuildQuestions), ("keyfacts", self.store.keyfacts, BuildKeyfacts))
         for name, shelf, build in builds:
             named = getattr(judged, name)

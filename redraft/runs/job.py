@@ -36,9 +36,9 @@ from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES
 from redraft.prompts.qa import ANSWER_FROM_DOCUMENT
-from redraft.report.history.lineage import KeptEncoder
+from redraft.report.history.lineage import CachingEncoder
 from redraft.runs.model_names import identity_of, least_window
-from redraft.runs.model_pool import ModelPool, WorkingModel
+from redraft.runs.model_pool import ModelPool, OpenModel
 from redraft.runs.prepare import PreparedDocument
 from redraft.settings import (
     FIGURES,
@@ -135,7 +135,7 @@ class JobFactory:
             outliner=self.outliner(self.pool.writer, self.run.settings.sample),
         )
 
-    def outliner(self, worker: WorkingModel, sample: int) -> Outliner | None:
+    def outliner(self, worker: OpenModel, sample: int) -> Outliner | None:
         """Return the outliner, with a model whose window suffices."""
         if not writes(worker.settings.model):
             return None
@@ -146,7 +146,7 @@ class JobFactory:
         """Return the encoder, if embeddings are wanted. Judges share it, and the document's vectors are stored."""
         if not judging.embeddings:
             return None
-        return KeptEncoder(load_encoder(judging.embeddings), self.store.ancestry, self.run.document)
+        return CachingEncoder(load_encoder(judging.embeddings), self.store.ancestry, self.run.document)
 
     def _yardsticks(self, known: Sequence[Evaluator]) -> dict[str, object]:
         """Return the ids of the pack and key facts that the run's first draft was judged by, to continue with these. A
@@ -203,7 +203,7 @@ class JobFactory:
         first = self.run.settings.sample * judging.repeat
         return range(first, first + judging.repeat)
 
-    def _judge(self, worker: WorkingModel, sample: int) -> Judge:
+    def _judge(self, worker: OpenModel, sample: int) -> Judge:
         settings = worker.settings
         room, judging = reply_tokens(settings.context_tokens), self.run.judging
         return Judge(
@@ -222,7 +222,7 @@ class JobFactory:
             probabilities=bool(judging and judging.probabilities and writes(settings.model)),
         )
 
-    def _calibrations(self, worker: WorkingModel) -> dict[str, Calibration]:
+    def _calibrations(self, worker: OpenModel) -> dict[str, Calibration]:
         """Return the calibrations of a judge by prompt, as they were when the run began."""
         judging = self.run.judging
         found = judging.calibrations.get(identity_of(worker.settings), {}) if judging else {}

@@ -17,7 +17,7 @@ from redraft.graphs.strategies import STRATEGIES
 from redraft.llm.langsmith import tracing
 from redraft.report.history.lineage import Lineage, Tracer, read_lineage
 from redraft.report.history.results import document_read
-from redraft.report.history.trace import Member
+from redraft.report.history.trace import TextNode
 from redraft.runs.job import JobFactory
 from redraft.runs.manager import RunManager, put_on_record
 from redraft.runs.prepare import PreparedDocument, RunSpec
@@ -45,7 +45,7 @@ _WAVES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class TraceQuery:
     """A sentence of an intermediate text to ask about, and its possible sources."""
 
     key: str
@@ -68,7 +68,7 @@ class DraftTracer:
     left: int = field(default=0, init=False)
     """How many sentences did not fit the budget."""
     said: dict[tuple[str, int], SentenceOrigin] = field(default_factory=dict, init=False)
-    asked: list[Open] = field(default_factory=list, init=False)
+    asked: list[TraceQuery] = field(default_factory=list, init=False)
 
     def lineage(self) -> Lineage:
         """Return the lineage of the draft as known so far."""
@@ -87,10 +87,10 @@ class DraftTracer:
             self._reach(member, own, reached)
         return [one.item for one in self.asked]
 
-    def _traced(self, member: Member) -> tuple[SentenceOrigin, ...]:
+    def _traced(self, member: TextNode) -> tuple[SentenceOrigin, ...]:
         return self.tracer.linked(member.text, member.parents, self.said)
 
-    def _reach(self, member: Member, sentences: Sequence[int], reached: dict[str, set[int]]) -> None:
+    def _reach(self, member: TextNode, sentences: Sequence[int], reached: dict[str, set[int]]) -> None:
         """Note which sentences of the texts below those of this one lead to."""
         parents = self.tracer.family.parents(member)
         for at in sentences:
@@ -100,7 +100,7 @@ class DraftTracer:
                     held = (n for n, one in enumerate(self._traced(below)) if one.span.meets(link.span))
                     reached.setdefault(below.key, set()).update(held)
 
-    def _open_of(self, member: Member, sentences: Sequence[int]) -> Iterator[Open]:
+    def _open_of(self, member: TextNode, sentences: Sequence[int]) -> Iterator[TraceQuery]:
         key = self.tracer.key(member.text, member.parents)
         traced = self._traced(member)
         wanted = [at for at in sentences if (key, at) not in self.said and _is_thin(traced[at])]
@@ -118,7 +118,9 @@ class DraftTracer:
             chosen = dict(list(reversed(places.items()))[:CANDIDATES])
             before = _cut(member.text, traced[at - 1]) if at and points_back(sentence, language) else ""
             if chosen:
-                yield Open(key, at, traced[at], TraceItem(sentence, before, tuple(chosen)), tuple(chosen.values()))
+                yield TraceQuery(
+                    key, at, traced[at], TraceItem(sentence, before, tuple(chosen)), tuple(chosen.values())
+                )
 
     def take(self, named: Mapping[int, Sequence[int]]) -> None:
         """Note what was said of some sentences."""

@@ -35,7 +35,7 @@ from redraft.settings import (
     Role,
     reads_prompts,
 )
-from redraft.store.batches import ByJob
+from redraft.store.batches import JobTracker
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -44,7 +44,7 @@ from redraft.text.tokens import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
-class WorkingModel:
+class OpenModel:
     """An open model with its settings and prompts for a role."""
 
     model: Model
@@ -61,11 +61,11 @@ class WorkingModel:
 class ModelPool:
     """The writer and the judges of a run; the first judge writes the questions."""
 
-    writer: WorkingModel
-    judges: tuple[WorkingModel, ...]
-    validator: WorkingModel
+    writer: OpenModel
+    judges: tuple[OpenModel, ...]
+    validator: OpenModel
     """The model that validates the key facts found by the first judge."""
-    decider: WorkingModel
+    decider: OpenModel
     """The model that decides what to revise, if the policy uses one."""
 
 
@@ -227,7 +227,7 @@ async def at_work(
     opened: dict[tuple[object, ...], Model] = {}
     asked: dict[tuple[object, ...], Model] = {}
     aside = replace(assigned[0], settings=as_judge(assigned[0].settings))
-    workers: list[WorkingModel] = []
+    workers: list[OpenModel] = []
     async with AsyncExitStack() as stack:
         everybody = [*assigned, aside]
         for one, its in zip(everybody, await off_loop(books, everybody, prepared.book), strict=True):
@@ -252,7 +252,7 @@ async def at_work(
                     observer=observer,
                     language="" if reads_prompts(one.settings.model) else language,
                 )
-            workers.append(WorkingModel(asked[one.asked_as], one.settings, its))
+            workers.append(OpenModel(asked[one.asked_as], one.settings, its))
         yield team([one.role for one in assigned], workers)
 
 
@@ -283,7 +283,7 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
 async def _opened(one: ModelRole, limits: Limits, stack: AsyncExitStack, store: Store, observer: Observer) -> Model:
     if one.model is not None:
         return one.model
-    by_job = ByJob(store.jobs, lambda said: observer(Notice(said))) if limits.provider_batch else None
+    by_job = JobTracker(store.jobs, lambda said: observer(Notice(said))) if limits.provider_batch else None
     opening = open_model(one.settings, seconds=limits.timeout, usual_key=one.usual_key, by_job=by_job)
     return await stack.enter_async_context(opening)
 
@@ -308,11 +308,11 @@ def _counting(one: ModelRole, limits: Limits) -> Tokenizer | None:
     return exact_tokenizer(one.settings) if limits.max_cost is not None and one.model is None else None
 
 
-def team(roles: Sequence[Role], workers: Sequence[WorkingModel]) -> ModelPool:
+def team(roles: Sequence[Role], workers: Sequence[OpenModel]) -> ModelPool:
     """Return the models by role. A role without a model uses another's, in the end the writer's, which then judges
     apart from writing."""
 
-    def of(role: Role) -> list[WorkingModel]:
+    def of(role: Role) -> list[OpenModel]:
         return [worker for its, worker in zip(roles, workers, strict=False) if its == role]
 
     writer, aside = workers[0], workers[-1]

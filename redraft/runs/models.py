@@ -31,7 +31,7 @@ from redraft.settings import (
     reads_prompts,
     writes,
 )
-from redraft.store.batches import ByJob
+from redraft.store.batches import JobTracker
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def reasoning_reserve(settings: DraftConfig) -> int:
 
 @asynccontextmanager
 async def open_model(
-    settings: DraftConfig, *, seconds: float, usual_key: bool = True, by_job: ByJob | None = None
+    settings: DraftConfig, *, seconds: float, usual_key: bool = True, by_job: JobTracker | None = None
 ) -> AsyncIterator[Model]:
     """Open the model that the settings name for the duration of the context. Slow imports wait for the first call.
     Without its own key, a model that speaks OpenAI's protocol gets OPENAI_API_KEY only if `usual_key` allows it. With
@@ -192,7 +192,7 @@ def load_openai() -> None:
 
 
 def _late_openai(
-    settings: DraftConfig, seconds: float, closing: AsyncExitStack, *, usual_key: bool, by_job: ByJob | None
+    settings: DraftConfig, seconds: float, closing: AsyncExitStack, *, usual_key: bool, by_job: JobTracker | None
 ) -> Model:
     name, url = name_of(settings.model), settings.base_url
     assert url is not None

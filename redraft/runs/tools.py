@@ -32,38 +32,38 @@ _MOST_FINDINGS = 50
 Run = Annotated[str, Field(description="The id of the run, as every tool returns it.")]
 
 
-class _RunGiven(BaseModel):
+class _RunArguments(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     run: Run
 
 
-class OfRun(_RunGiven):
+class RunInput(_RunArguments):
     """A run."""
 
 
-class SearchOf(_RunGiven, decider.SearchRequest):
+class SearchInput(_RunArguments, decider.SearchRequest):
     """What to search for in the run's document."""
 
 
-class PlaceOf(_RunGiven, decider.DocumentPlace):
+class PlaceInput(_RunArguments, decider.DocumentPlace):
     """A place in the run's document."""
 
 
-class FindingSelection(_RunGiven):
+class FindingsInput(_RunArguments):
     """Which findings to return."""
 
     metric: str | None = Field(default=None, description="Only findings of this metric.")
 
 
-class RevisionOrder(_RunGiven):
+class ReviseInput(_RunArguments):
     """What a revision fixes."""
 
     findings: list[str] = Field(min_length=1, max_length=_MOST_FINDINGS, description="The ids of the findings.")
     instruction: str = Field(default="", max_length=2000, description="Additional instructions for the reviser.")
 
 
-class FinishRequest(_RunGiven):
+class FinishInput(_RunArguments):
     """Why the run ends."""
 
     reason: str = Field(default="finished", max_length=100, description="The reason in a word or two.")
@@ -99,7 +99,7 @@ class MetricReport(BaseModel):
     """Whether the built-in model judged its own summary."""
 
 
-class DraftShown(BaseModel):
+class DraftReport(BaseModel):
     """The best draft so far."""
 
     run: str
@@ -137,24 +137,24 @@ def tools(session: Session) -> list[BaseTool]:
     with the run and count against its limits; cancelling a tool stops its work.
     """
     check_session(session)
-    runner = _Bench(session)
+    runner = _RunTools(session)
     made = [
-        _tool("find_passages", "Find the passages of the document that are nearest to a query.", SearchOf, runner.find),
-        _tool("read_span", "Read the document from one character to another.", PlaceOf, runner.read),
         _tool(
-            "list_findings", "List the findings of the metrics on the best draft.", FindingSelection, runner.findings
+            "find_passages", "Find the passages of the document that are nearest to a query.", SearchInput, runner.find
         ),
-        _tool("current_draft", "Show the best draft of the summary so far, with its scores.", OfRun, runner.draft),
+        _tool("read_span", "Read the document from one character to another.", PlaceInput, runner.read),
+        _tool("list_findings", "List the findings of the metrics on the best draft.", FindingsInput, runner.findings),
+        _tool("current_draft", "Show the best draft of the summary so far, with its scores.", RunInput, runner.draft),
         _tool(
             "revise",
             "Fix findings in a revision, which is accepted only if it improves the scores.",
-            RevisionOrder,
+            ReviseInput,
             runner.revise,
         ),
-        _tool("finish", "End the run with the best draft.", FinishRequest, runner.finish),
+        _tool("finish", "End the run with the best draft.", FinishInput, runner.finish),
     ]
     return made + [
-        _tool(f"judge_{name}", f"Judge the best draft by the metric {name}.", OfRun, runner.judging(name))
+        _tool(f"judge_{name}", f"Judge the best draft by the metric {name}.", RunInput, runner.judging(name))
         for name in session.metrics()
     ]
 
@@ -183,7 +183,7 @@ def _complaint(error: ValidationError | OldValidationError) -> str:
     return f"{'.'.join(str(part) for part in first['loc'])}: {in_words(first)}"
 
 
-class _Bench:
+class _RunTools:
     """The implementation of the tools."""
 
     def __init__(self, session: Session) -> None:
@@ -191,20 +191,20 @@ class _Bench:
         # An agent may make several calls at once: revisions of the best draft are made one after the other.
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def find(self, given: SearchOf) -> FoundPassages:
+    async def find(self, given: SearchInput) -> FoundPassages:
         run = await off_loop(self._session.store.runs.get, given.run)
         return await off_loop(self._found, run, given)
 
-    def _found(self, run: StoredRun, given: SearchOf) -> FoundPassages:
+    def _found(self, run: StoredRun, given: SearchInput) -> FoundPassages:
         document = document_read(self._session.store, run)
         index = DocumentPassages(document, tokenizer_named(run.tokenizer))
         return FoundPassages(run=run.id, passages=decider.find_passages(document, index, given))
 
-    async def read(self, given: PlaceOf) -> decider.FoundPassage:
+    async def read(self, given: PlaceInput) -> decider.FoundPassage:
         run = await off_loop(self._session.store.runs.get, given.run)
         return decider.read_span(await off_loop(self._session.store.documents.get, run.document), given)
 
-    async def findings(self, given: FindingSelection) -> Findings:
+    async def findings(self, given: FindingsInput) -> Findings:
         shown = await self._best(given.run)
         judged = await off_loop(self._session.store.judgments.of, shown.id)
         if given.metric is not None and given.metric not in judged:
@@ -218,7 +218,7 @@ class _Bench:
         more = max(0, len(found) - _MOST_FINDINGS)
         return Findings(run=shown.run, findings=found[:_MOST_FINDINGS], more=more)
 
-    async def draft(self, given: OfRun) -> DraftShown:
+    async def draft(self, given: RunInput) -> DraftReport:
         shown = await self._best(given.run)
         run, scores = (
             await off_loop(self._session.store.runs.get, shown.run),
@@ -226,14 +226,14 @@ class _Bench:
         )
         itself = _judges_itself(run, shown.round, scores)
         told = {"round": shown.round, "words": shown.words, "text": shown.text}
-        return DraftShown(run=shown.run, **told, scores=scores, self_check=itself)
+        return DraftReport(run=shown.run, **told, scores=scores, self_check=itself)
 
     async def _best(self, key: str) -> Draft:
         run = await off_loop(self._session.store.runs.get, key)
         return await off_loop(self._session.store.runs.draft, run.drafted())
 
-    def judging(self, metric: str) -> Callable[[OfRun], Awaitable[MetricReport]]:
-        async def judge(given: OfRun) -> MetricReport:
+    def judging(self, metric: str) -> Callable[[RunInput], Awaitable[MetricReport]]:
+        async def judge(given: RunInput) -> MetricReport:
             async with self._session.visiting(given.run) as job_factory:
                 said = await job.judge(job_factory, metric)
                 itself = _judges_itself(job_factory.run, (await self._best(given.run)).round, [metric])
@@ -244,7 +244,7 @@ class _Bench:
 
         return judge
 
-    async def revise(self, given: RevisionOrder) -> RevisionReport:
+    async def revise(self, given: ReviseInput) -> RevisionReport:
         run = (await self._best(given.run)).run
         async with self._turns[run], self._session.visiting(run) as job_factory:
             state = await job.revise(job_factory, given.findings, given.instruction)
@@ -258,7 +258,7 @@ class _Bench:
             self_check=itself,
         )
 
-    async def finish(self, given: FinishRequest) -> FinishReport:
+    async def finish(self, given: FinishInput) -> FinishReport:
         run = (await self._best(given.run)).run
         async with self._turns[run]:
             best = await self._best(run)

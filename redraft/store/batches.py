@@ -16,7 +16,7 @@ from pydantic.dataclasses import dataclass as record
 from redraft.domain import DEFERRED, computed
 from redraft.errors import RunError, UsageError
 from redraft.store.calls import GATHERED
-from redraft.store.connection import Connection, Raw, Repository, Row, json_text, record_in, storable
+from redraft.store.connection import Connection, Repository, Row, Transaction, json_text, record_in, storable
 from redraft.store.documents import now
 
 WINDOW = 60.0
@@ -82,7 +82,7 @@ def attempt_of(key: str, number: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class SentJob:
+class StoredProviderJob:
     """A stored provider job."""
 
     id: str
@@ -91,10 +91,10 @@ class SentJob:
     """The provider's id; None until the provider has answered."""
 
 
-class Jobs(Repository):
+class ProviderJobs(Repository):
     """The jobs in one database."""
 
-    def open(self, address: str, attempts: Sequence[str]) -> SentJob:
+    def open(self, address: str, attempts: Sequence[str]) -> StoredProviderJob:
         """Record a job that is about to be sent. From now on its calls may have been sent."""
         key = secrets.token_hex(8)
         with self._connection.writing() as raw:
@@ -106,21 +106,21 @@ class Jobs(Repository):
                 "INSERT INTO job_lines VALUES (?, ?, ?)", [(one, key, one.rpartition("-")[0]) for one in attempts]
             )
             raw.execute(_MARK, ("", key))
-        return SentJob(key, None)
+        return StoredProviderJob(key, None)
 
     def name(self, job: str, name: str) -> None:
         """Record the provider's id for a job, so that another process can fetch its results."""
         with self._connection.writing() as raw:
             raw.execute("UPDATE jobs SET name = ? WHERE id = ?", (name, job))
 
-    def holding(self, address: str, attempt: str) -> SentJob | None:
+    def holding(self, address: str, attempt: str) -> StoredProviderJob | None:
         """Return the last job at this address that contains an attempt."""
         row = self._connection.row(
             "SELECT jobs.id, name FROM job_lines JOIN jobs ON jobs.id = job"
             " WHERE attempt = ? AND address = ? AND begun >= ? ORDER BY begun DESC LIMIT 1",
             (attempt, address, _moment_before(_KEPT_FOR)),
         )
-        return SentJob(row["id"], row["name"]) if row else None
+        return StoredProviderJob(row["id"], row["name"]) if row else None
 
     def attempts(self, job: str) -> list[str]:
         """Return the names of the attempts in a job."""
@@ -144,10 +144,10 @@ class Jobs(Repository):
             raw.execute("DELETE FROM jobs WHERE id = ?", (job,))
 
 
-class ByJob(NamedTuple):
+class JobTracker(NamedTuple):
     """The store of a provider's jobs, and the observer to notify of them."""
 
-    jobs: Jobs
+    jobs: ProviderJobs
     note: Callable[[str], None]
 
 
@@ -238,7 +238,7 @@ class BatchItemRow:
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class ItemStates:
+class ItemCounts:
     """The number of items in each state."""
 
     waiting: int = 0
@@ -373,12 +373,12 @@ class Batches:
         assert ended is not None
         return int(ended["n"]), (moment - since).total_seconds()
 
-    def counts(self, name: str) -> ItemStates:
+    def counts(self, name: str) -> ItemCounts:
         """Count the items of a batch by state."""
         rows = self._connection.rows(
             "SELECT state, count(*) AS n, sum(short) AS short FROM items WHERE batch = ? GROUP BY state", (name,)
         )
-        return ItemStates(**{row["state"]: row["n"] for row in rows}, short=sum(row["short"] for row in rows))
+        return ItemCounts(**{row["state"]: row["n"] for row in rows}, short=sum(row["short"] for row in rows))
 
     def is_over(self, name: str) -> bool:
         """Return whether a batch has nothing left to do, or must not be worked on."""
@@ -456,7 +456,7 @@ class Batches:
             )
         return changed.rowcount == 1
 
-    def _reclaim(self, raw: Raw, name: str) -> None:
+    def _reclaim(self, raw: Transaction, name: str) -> None:
         """Release expired leases."""
         for row in raw.execute(_RUN_OUT + raw.skip_locked, (name, self._clock())).fetchall():
             _lose(raw, row, "it has not reported back since")
@@ -474,7 +474,7 @@ def _chosen(batch: str, state: str, words: str) -> tuple[str, tuple[object, ...]
     return " AND ".join(where), tuple(values)
 
 
-def _add(raw: Raw, batch: str, idx: int, one: NewItem) -> bool:
+def _add(raw: Transaction, batch: str, idx: int, one: NewItem) -> bool:
     """Add an item to a batch unless it exists; return whether it is new. A missing text is restored."""
     source = storable(one.source)
     known = raw.execute("SELECT idx, document FROM items WHERE batch = ? AND source = ?", (batch, source)).fetchone()
@@ -495,7 +495,7 @@ def _add(raw: Raw, batch: str, idx: int, one: NewItem) -> bool:
     return known is None
 
 
-def _lose(raw: Raw, row: Row, how: str) -> None:
+def _lose(raw: Transaction, row: Row, how: str) -> None:
     """Count a worker's death at an item. If the item has progressed since the last death, the count restarts."""
     answers = raw.execute(_ANSWERS, (row["run"],)).fetchone()["n"]
     deaths = 1 if answers > row["answers"] else row["deaths"] + 1
@@ -519,7 +519,7 @@ def _lose(raw: Raw, row: Row, how: str) -> None:
     )
 
 
-def _free_name(raw: Raw, batch: str, name: str, idx: int) -> str:
+def _free_name(raw: Transaction, batch: str, name: str, idx: int) -> str:
     """Return the name, with a number appended if another item has it; some file systems ignore case."""
     free = name
     for number in count(idx + 1):

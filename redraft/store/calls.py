@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 from redraft.domain import Span, Totals, Usage
 from redraft.errors import RefusedReply
-from redraft.store.connection import Cursor, Raw, Repository, Row, record_in, storable
+from redraft.store.connection import Cursor, Repository, Row, Transaction, record_in, storable
 from redraft.store.documents import now
 
 Role = Literal["user", "assistant", "schema"]
@@ -52,12 +52,12 @@ class PreparedMessages:
         self._texts[key] = body
         return key
 
-    def find(self, raw: Raw) -> Cursor:
+    def find(self, raw: Transaction) -> Cursor:
         """Look for the texts that are stored already."""
         ids = json.dumps(list(self._texts))
         return raw.execute("SELECT id FROM message_texts WHERE id IN (SELECT value FROM json_each(?))", (ids,))
 
-    def put(self, raw: Raw, call: int, known: Cursor) -> None:
+    def put(self, raw: Transaction, call: int, known: Cursor) -> None:
         """Store the messages of a call; new texts are sorted, so that no two transactions deadlock."""
         if new := sorted(self._texts.keys() - {row["id"] for row in known}):
             bodies = [(key, zlib.compress(self._texts[key])) for key in new]
@@ -90,7 +90,7 @@ def messages_in(rows: Sequence[Any], document: str) -> tuple[Message, ...]:
     return tuple(Message(role, "".join(map(part, group))) for role, group in groupby(rows, lambda row: row["role"]))
 
 
-def release(raw: Raw, document: str) -> None:
+def release(raw: Transaction, document: str) -> None:
     """Store the stretches of a document that remaining calls quote, so that its text can be deleted."""
     calls = raw.execute("SELECT call FROM messages WHERE text = ? AND role = ?", (document, _DOCUMENT)).fetchall()
     text = raw.execute("SELECT text FROM texts WHERE id = ?", (document,)).fetchone()["text"] if calls else ""
@@ -425,7 +425,7 @@ class PromptRecord:
     text: str
 
 
-class PromptShelf(Repository):
+class PromptRecords(Repository):
     """The prompts in one database."""
 
     def keep(self, records: Iterable[PromptRecord]) -> None:

@@ -51,7 +51,7 @@ class Cursor(Protocol):
     def __iter__(self) -> Iterator[Any]: ...
 
 
-class Raw(Protocol):
+class Transaction(Protocol):
     """A database connection within a transaction."""
 
     for_update: str = ""
@@ -80,11 +80,11 @@ class Connection(ABC):
     """Whether the database is read-only."""
 
     @abstractmethod
-    def writing(self) -> AbstractContextManager[Raw]:
+    def writing(self) -> AbstractContextManager[Transaction]:
         """Open an exclusive write transaction; nested calls join the outer one."""
 
     @abstractmethod
-    def writing_beside(self, *names: str) -> AbstractContextManager[Raw]:
+    def writing_beside(self, *names: str) -> AbstractContextManager[Transaction]:
         """Open a write transaction that excludes only those of the same names, if the database supports that.
 
         Use it if these names and row locks (`Raw.for_update` after a SELECT) suffice. Transactions that change the
@@ -92,11 +92,11 @@ class Connection(ABC):
         """
 
     @abstractmethod
-    def writing_rows(self) -> AbstractContextManager[Raw]:
+    def writing_rows(self) -> AbstractContextManager[Transaction]:
         """Open a write transaction that waits only for transactions on the same rows."""
 
     @abstractmethod
-    def rehearsing(self) -> AbstractContextManager[Raw]:
+    def rehearsing(self) -> AbstractContextManager[Transaction]:
         """Open a write transaction that is rolled back at the end, to see its effects."""
 
     @abstractmethod

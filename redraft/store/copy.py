@@ -9,7 +9,7 @@ from typing import Any
 
 from redraft.errors import RunError, StoreError
 from redraft.store.calls import release
-from redraft.store.connection import Checkpoints, Connection, Raw
+from redraft.store.connection import Checkpoints, Connection, Transaction
 
 _PAGE = 500
 # Tables without a run, after those they refer to, and the columns by which their rows are paged.
@@ -96,7 +96,7 @@ def _pages(source: Connection, table: str, key: Sequence[str]) -> Iterator[list[
         yield page
 
 
-def _put(raw: Raw, table: str, rows: Sequence[Row]) -> int:
+def _put(raw: Transaction, table: str, rows: Sequence[Row]) -> int:
     """Insert the rows that do not exist yet; return how many are new."""
     if not rows:
         return 0
@@ -109,7 +109,7 @@ def _put(raw: Raw, table: str, rows: Sequence[Row]) -> int:
 class _Runs:
     """Copies runs within one transaction of the target."""
 
-    def __init__(self, source: Connection, raw: Raw, copied: CopyReport) -> None:
+    def __init__(self, source: Connection, raw: Transaction, copied: CopyReport) -> None:
         self._source = source
         self._raw = raw
         self._copied = copied
@@ -269,7 +269,7 @@ class ForgetReport:
 
 
 @dataclass(slots=True)
-class _Gone:
+class _Deleted:
     """The data deleted so far."""
 
     documents: list[str] = field(default_factory=list)
@@ -291,7 +291,7 @@ class RunRemover:
     def forget(self, runs: Sequence[str], documents: Sequence[str]) -> ForgetReport:
         """Delete runs one by one, then what only they needed. An interrupted deletion is completed by repeating it."""
         runs, about = self._chosen(runs, documents)
-        before, gone = self._size(), _Gone()
+        before, gone = self._size(), _Deleted()
         for run in runs:
             with self.claim(run), self.connection.writing() as raw:
                 self._forget_run(raw, run, gone)
@@ -311,7 +311,7 @@ class RunRemover:
     def foresee(self, runs: Sequence[str], documents: Sequence[str]) -> ForgetReport:
         """Return what would be deleted, by deleting it and rolling back."""
         runs, about = self._chosen(runs, documents)
-        gone = _Gone()
+        gone = _Deleted()
         with self.connection.rehearsing() as raw:
             used = self.connection.used
             for run in runs:
@@ -339,7 +339,7 @@ class RunRemover:
             )
         return chosen, about
 
-    def _forget_run(self, raw: Raw, run: str, gone: _Gone) -> None:
+    def _forget_run(self, raw: Transaction, run: str, gone: _Deleted) -> None:
         named = {"run": run}
         for table in ("drafts", "pieces", "parents"):
             gone.texts |= {row[0] for row in raw.execute(f"SELECT text FROM {table} WHERE run = :run", named)}  # noqa: S608
@@ -358,7 +358,7 @@ class RunRemover:
         raw.execute("DELETE FROM runs WHERE id = :run", named)
 
     def _sweep(
-        self, raw: Raw, runs: Sequence[str], documents: Sequence[str], about: Mapping[str, str], gone: _Gone
+        self, raw: Transaction, runs: Sequence[str], documents: Sequence[str], about: Mapping[str, str], gone: _Deleted
     ) -> None:
         """Delete the documents, and those of which nothing is kept; then the texts without references."""
         for document in dict.fromkeys([*documents, *(about[run] for run in runs)]):
@@ -382,7 +382,7 @@ class RunRemover:
         for table, column in (("links", "child"), ("texts", "id")):
             raw.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(text,) for text in gone.texts])  # noqa: S608
 
-    def _documents_at_work(self, raw: Raw) -> set[str]:
+    def _documents_at_work(self, raw: Transaction) -> set[str]:
         """Return the documents of active runs."""
         running = raw.execute("SELECT id, document FROM runs").fetchall()
         return {row["document"] for row in running if self.is_claimed(row["id"])}
@@ -391,7 +391,7 @@ class RunRemover:
         return self.connection.size + self.checkpoints.size
 
 
-def _drop_call(raw: Raw, call: int, gone: _Gone) -> None:
+def _drop_call(raw: Transaction, call: int, gone: _Deleted) -> None:
     reply = raw.execute("SELECT reply FROM calls WHERE id = ?", (call,)).fetchone()["reply"]
     if reply is not None:
         gone.replies += 1

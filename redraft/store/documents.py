@@ -12,7 +12,7 @@ from redraft.document import Mark
 from redraft.domain import Chunk, Document, DocumentSection, Parent, Span, content_id
 from redraft.errors import StoreError
 from redraft.settings import Chunking
-from redraft.store.connection import Raw, Repository, insert, record_in, storable, upsert, values_of
+from redraft.store.connection import Repository, Transaction, insert, record_in, storable, upsert, values_of
 
 
 def now() -> str:
@@ -20,7 +20,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def put_text(raw: Raw, text: str) -> str:
+def put_text(raw: Transaction, text: str) -> str:
     """Store a text within a write transaction; return its id."""
     key = content_id(text)
     raw.execute("INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING", (key, storable(text)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from redraft.store.batches import attempt_of
 from redraft.store.calls import GATHERED, LOST, OK, SENT, Call, PreparedMessages
-from redraft.store.connection import Connection, Raw, Row, storable, values_of
+from redraft.store.connection import Connection, Row, Transaction, storable, values_of
 from redraft.store.documents import put_text
 
 TAKEN = """
@@ -74,7 +74,7 @@ class Reservation:
     sent: bool = False
 
 
-class NoRoomError(Exception):
+class LimitReachedError(Exception):
     """Raised if a call could exceed a limit, given the `calls` and `usd` already taken."""
 
     def __init__(self, calls: int, usd: float, in_flight: set[tuple[int, str]]) -> None:
@@ -85,11 +85,11 @@ class NoRoomError(Exception):
         """The calls in flight and their runs, as far as a process works on them."""
 
 
-class _NotInPotError(Exception):
+class _UncountedRunError(Exception):
     """The run is not yet counted against the budget of its call."""
 
 
-class AskedElsewhereError(Exception):
+class DuplicateCallError(Exception):
     """The same request was answered meanwhile, or a living process is waiting for it in another run."""
 
 
@@ -105,12 +105,12 @@ class Reservations:
     def book(self, reservation: Reservation, call: Call, terms: ReservationTerms) -> None:
         """Book a call; `settle` records its outcome.
 
-        Raises `NoRoomError` if its maximum cost exceeds the limits, and `AskedElsewhereError` if the same request
+        Raises `LimitReachedError` if its maximum cost exceeds the limits, and `DuplicateCallError` if the same request
         is already in flight.
         """
         try:
             self._book(reservation, call, terms)
-        except _NotInPotError:
+        except _UncountedRunError:
             self.share(terms.budget_key, call.run or "")
             self._book(reservation, call, terms)
 
@@ -134,12 +134,12 @@ class Reservations:
             )
             used = raw.execute(USED_WITH, {"budget": terms.budget_key, "run": call.run})
             if any(row["outcome"] == OK or self._is_at_work(row["run"]) for row in asked):
-                raise AskedElsewhereError
+                raise DuplicateCallError
             booked = made.fetchone()["id"]
             if call.run and not (terms.max_calls is None and terms.max_cost is None):
                 with_it = used.fetchone()
                 if with_it is None:
-                    raise _NotInPotError
+                    raise _UncountedRunError
                 self._check(raw, booked, call, terms, with_it)
             messages.put(raw, booked, known)
         reservation.call = booked
@@ -163,8 +163,8 @@ class Reservations:
             with self._connection.writing() as raw:
                 raw.execute("DELETE FROM calls WHERE id = ?", (reservation.call,))
 
-    def _check(self, raw: Raw, booked: int, call: Call, terms: ReservationTerms, with_it: Row) -> None:
-        """Raise `NoRoomError` if the budget including this call exceeds a limit."""
+    def _check(self, raw: Transaction, booked: int, call: Call, terms: ReservationTerms, with_it: Row) -> None:
+        """Raise `LimitReachedError` if the budget including this call exceeds a limit."""
         fits_calls = terms.max_calls is None or with_it["calls"] <= terms.max_calls
         if not fits_calls or (terms.max_cost is not None and with_it["usd"] > terms.max_cost + _ROUNDING):
             waiting = {
@@ -173,7 +173,7 @@ class Reservations:
             }
             alive = {run for run in {run for _, run in waiting} if self._is_alive(run)}
             before = with_it["calls"] - 1, with_it["usd"] - (call.booked_usd or 0.0)
-            raise NoRoomError(*before, {(one, run) for one, run in waiting if run in alive})
+            raise LimitReachedError(*before, {(one, run) for one, run in waiting if run in alive})
 
     def is_sent_elsewhere(self, key: str, run: str | None) -> bool:
         """Return whether a living process is sending this request in another run."""

@@ -18,9 +18,9 @@ from redraft.errors import RunError, UsageError
 from redraft.settings import SUMMARIZE, DraftConfig, JudgeConfig, Limits, Purpose, RefineConfig, purpose_of
 from redraft.store.connection import (
     Connection,
-    Raw,
     Repository,
     Row,
+    Transaction,
     insert,
     json_text,
     record_in,
@@ -356,7 +356,7 @@ class Runs(Repository):
         return [record_in(Gap, row) for row in rows]
 
 
-def _put_parents(raw: Raw, run: str, child: str, parents: Sequence[Parent]) -> None:
+def _put_parents(raw: Transaction, run: str, child: str, parents: Sequence[Parent]) -> None:
     """Store the parents of a piece or a draft, replacing earlier ones, within the transaction that stores it."""
     _drop_parents(raw, run, [child])
     raw.executemany(
@@ -365,7 +365,7 @@ def _put_parents(raw: Raw, run: str, child: str, parents: Sequence[Parent]) -> N
     )
 
 
-def _drop_parents(raw: Raw, run: str, children: Sequence[str]) -> None:
+def _drop_parents(raw: Transaction, run: str, children: Sequence[str]) -> None:
     """Delete the parents of texts that are about to be written again."""
     raw.executemany("DELETE FROM parents WHERE run = ? AND child = ?", [(run, child) for child in children])
 
@@ -376,7 +376,14 @@ def _piece_in(row: Row) -> Piece:
 
 
 def _put_draft(
-    raw: Raw, run: str, round_: int, node: str, text: str, words: int, notes: Sequence[str], parents: Sequence[Parent]
+    raw: Transaction,
+    run: str,
+    round_: int,
+    node: str,
+    text: str,
+    words: int,
+    notes: Sequence[str],
+    parents: Sequence[Parent],
 ) -> str:
     """Store a draft with its parents; return its id."""
     key = f"{run}-{round_}-{content_id(node + text)[:8]}"

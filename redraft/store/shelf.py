@@ -13,9 +13,9 @@ from typing_extensions import override
 from redraft.domain import KeyFact, KeyFacts, Objection, Pack, PackQuestion, Span, Tree, TypedQuestion, TypedQuestions
 from redraft.errors import StoreError
 from redraft.store.connection import (
-    Raw,
     Repository,
     Row,
+    Transaction,
     evidence_in,
     evidence_values,
     insert,
@@ -27,18 +27,18 @@ from redraft.store.connection import (
 from redraft.store.documents import now
 
 
-class _Built(Protocol):
+class _QuestionSet(Protocol):
     @property
     def id(self) -> str: ...
     @property
     def missing(self) -> tuple[str, ...]: ...
 
 
-Built = TypeVar("Built", bound=_Built)
+Built = TypeVar("Built", bound=_QuestionSet)
 
 
 @dataclass(frozen=True, slots=True)
-class ShelfEntry:
+class QuestionSetEntry:
     """A set in a list, without its parts."""
 
     id: str
@@ -52,7 +52,7 @@ class ShelfEntry:
     missing: int
 
 
-class Shelf(Repository, ABC, Generic[Built]):
+class QuestionSets(Repository, ABC, Generic[Built]):
     """The stored question sets of one kind. They never change once stored."""
 
     table: ClassVar[str]
@@ -111,7 +111,7 @@ class Shelf(Repository, ABC, Generic[Built]):
         rows = self._connection.rows(f"SELECT * FROM {self.table} ORDER BY created DESC, rowid DESC")  # noqa: S608
         return [(self._found(row), row["created"]) for row in rows]
 
-    def listed(self) -> list[ShelfEntry]:
+    def listed(self) -> list[QuestionSetEntry]:
         """Return what a list shows of all sets, newest first, without reading their parts."""
         model = next(iter(self.columns))
         rows = self._connection.rows(
@@ -119,14 +119,14 @@ class Shelf(Repository, ABC, Generic[Built]):
             f" json_array_length(missing) AS missing, (SELECT count(*) FROM {self.items}) AS items"
             f" FROM {self.table} s JOIN documents d ON d.id = document ORDER BY created DESC, s.rowid DESC"
         )
-        return [record_in(ShelfEntry, row, imported=bool(row["imported"])) for row in rows]
+        return [record_in(QuestionSetEntry, row, imported=bool(row["imported"])) for row in rows]
 
     def _first(self, where: str, *values: str) -> Built | None:
         row = self._connection.row(f"SELECT * FROM {self.table} WHERE {where} LIMIT 1", values)  # noqa: S608
         return self._found(row) if row else None
 
     @abstractmethod
-    def _fill(self, raw: Raw, found: Built) -> None:
+    def _fill(self, raw: Transaction, found: Built) -> None:
         """Store the parts of a set."""
 
     @abstractmethod
@@ -134,14 +134,14 @@ class Shelf(Repository, ABC, Generic[Built]):
         """Return the set in a row, with its parts."""
 
 
-class Packs(Shelf[Pack]):
+class Packs(QuestionSets[Pack]):
     """The question packs of documents."""
 
     table, columns, what = "packs", {"model": "model"}, "pack begins"
     items = "questions WHERE pack = s.id"
 
     @override
-    def _fill(self, raw: Raw, found: Pack) -> None:
+    def _fill(self, raw: Transaction, found: Pack) -> None:
         columns = ("pack", "rank", "question", "kind", "answer", "position", "evidence", "start", '"end"')
         rows = [
             (found.id, *values_of(one, ("id", "text", "kind", "answer", "position")), *evidence_values(one.evidence))
@@ -159,7 +159,7 @@ class Packs(Shelf[Pack]):
         return record_in(Pack, row, questions=questions, imported=bool(row["imported"]))
 
 
-class KeyFactShelf(Shelf[KeyFacts]):
+class KeyFactSets(QuestionSets[KeyFacts]):
     """The key facts of documents: trees of facts, including pruned ones."""
 
     table, columns, what = (
@@ -170,7 +170,7 @@ class KeyFactShelf(Shelf[KeyFacts]):
     items = "facts WHERE keyfacts = s.id AND objections = '[]'"
 
     @override
-    def _fill(self, raw: Raw, found: KeyFacts) -> None:
+    def _fill(self, raw: Transaction, found: KeyFacts) -> None:
         columns = ("keyfacts", "idx", "chunk", "perspective", "position", "query", "start", '"end"')
         of_fact = ("keyfacts", "tree", "id", "level", "parent", "fact", "objections", "evidence", "start", '"end"')
         for number, tree in enumerate(found.trees):
@@ -200,7 +200,7 @@ class KeyFactShelf(Shelf[KeyFacts]):
         return record_in(KeyFacts, row, trees=trees, imported=bool(row["imported"]))
 
 
-class TypedShelf(Shelf[TypedQuestions]):
+class TypedQuestionSets(QuestionSets[TypedQuestions]):
     """The typed questions of documents, which models are asked."""
 
     table, columns, what = (
@@ -211,7 +211,7 @@ class TypedShelf(Shelf[TypedQuestions]):
     items = "typed_questions WHERE pack = s.id"
 
     @override
-    def _fill(self, raw: Raw, found: TypedQuestions) -> None:
+    def _fill(self, raw: Transaction, found: TypedQuestions) -> None:
         columns = ("pack", "rank", "type", "question", "answer", "reason", "start", '"end"')
         rows = [
             (found.id, *values_of(one, ("id", "type", "text", "answer", "reason")), *one.paragraph)

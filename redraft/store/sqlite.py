@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from typing_extensions import override
 
 from redraft.errors import StoreError
-from redraft.store.connection import BUSY_SECONDS, Connection, Raw, Values
+from redraft.store.connection import BUSY_SECONDS, Connection, Transaction, Values
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -48,7 +48,7 @@ class SqliteResult:
         return self._rows
 
 
-class SqliteTransaction(Raw):
+class SqliteTransaction(Transaction):
     """A SQLite connection within a transaction."""
 
     def __init__(self, raw: sqlite3.Connection) -> None:
@@ -124,7 +124,7 @@ class SqliteConnection(Connection):
 
     @override
     @contextmanager
-    def writing(self) -> Iterator[Raw]:
+    def writing(self) -> Iterator[Transaction]:
         with self._lock, self.explained():
             if self.raw.in_transaction:
                 yield SqliteTransaction(self.raw)
@@ -138,16 +138,16 @@ class SqliteConnection(Connection):
                 raise
 
     @override
-    def writing_beside(self, *names: str) -> AbstractContextManager[Raw]:
+    def writing_beside(self, *names: str) -> AbstractContextManager[Transaction]:
         return self.writing()
 
     @override
-    def writing_rows(self) -> AbstractContextManager[Raw]:
+    def writing_rows(self) -> AbstractContextManager[Transaction]:
         return self.writing()
 
     @override
     @contextmanager
-    def rehearsing(self) -> Iterator[Raw]:
+    def rehearsing(self) -> Iterator[Transaction]:
         with self._lock, self.explained():
             try:
                 self.raw.execute("BEGIN IMMEDIATE")

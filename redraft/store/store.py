@@ -15,8 +15,8 @@ from redraft.domain import Chunk
 from redraft.errors import StoreError, UsageError
 from redraft.plugins import require
 from redraft.store.addresses import is_server
-from redraft.store.batches import Batches, Jobs, RateLimiterWindow
-from redraft.store.calls import Calls, CapabilityStore, PromptShelf
+from redraft.store.batches import Batches, ProviderJobs, RateLimiterWindow
+from redraft.store.calls import Calls, CapabilityStore, PromptRecords
 from redraft.store.checkpoints import SqliteCheckpoints
 from redraft.store.claims import Claims, FileClaims, MemoryClaims
 from redraft.store.connection import Checkpoints, Connection
@@ -25,7 +25,7 @@ from redraft.store.documents import Ancestry, ChapterRuns, Documents, DraftCandi
 from redraft.store.judgments import Agreements, HumanOpinions, Judgments, Rulings
 from redraft.store.reservations import Reservations
 from redraft.store.runs import Run, Runs
-from redraft.store.shelf import KeyFactShelf, Packs, TypedShelf
+from redraft.store.shelf import KeyFactSets, Packs, TypedQuestionSets
 from redraft.store.sqlite import IN_MEMORY, SqliteConnection, migrate
 
 FILE_NAME = "redraft.db"
@@ -138,17 +138,17 @@ class Store:
         self.calls = Calls(self._connection)
         self.reservations = Reservations(self._connection, self.is_claimed)
         self.packs = Packs(self._connection)
-        self.keyfacts = KeyFactShelf(self._connection)
-        self.typed = TypedShelf(self._connection)
+        self.keyfacts = KeyFactSets(self._connection)
+        self.typed = TypedQuestionSets(self._connection)
         self.judgments = Judgments(self._connection)
         self.rulings = Rulings(self._connection)
         self.capabilities = CapabilityStore(self._connection)
         self.agreements = Agreements(self._connection)
         self.opinions = HumanOpinions(self._connection)
-        self.prompts = PromptShelf(self._connection)
+        self.prompts = PromptRecords(self._connection)
         self.batches = Batches(self._connection)
         self.rate_limits = RateLimiterWindow(self._connection)
-        self.jobs = Jobs(self._connection)
+        self.jobs = ProviderJobs(self._connection)
 
     @property
     def connection(self) -> Connection:

@@ -29,24 +29,24 @@ from redraft.studio.context import context_of, read, run_of, streamed, work_of
 from redraft.studio.contracts import (
     AnswerList,
     AskedQuestion,
-    BatchStart,
     ChapterList,
-    Created,
     ExportedPack,
-    Offer,
+    NewId,
     OpinionInput,
     OpinionList,
     PackList,
     PendingReview,
-    Pieces,
-    Question,
+    PieceList,
+    QuestionBody,
     ResumeBody,
-    Review,
+    ReviewBody,
+    RunChoices,
+    RunStatus,
     SentenceEvidence,
-    Start,
-    Started,
-    Status,
-    Strike,
+    StartBatchBody,
+    StartBody,
+    StartedRun,
+    StrikeBody,
 )
 from redraft.studio.endpoints import Endpoint, described, query_of, typed
 from redraft.studio.experiment_api import EXPERIMENTS
@@ -83,21 +83,21 @@ async def runs(request: Request) -> RunList:
     return await off_loop(context_of(request).rows.listed, query_of(request, RunFilter))
 
 
-async def start(request: Request) -> Started | Response:
+async def start(request: Request) -> StartedRun | Response:
     """Start a run, or return its plan."""
     wanted, context = await asked_of(request), context_of(request)
-    if isinstance(wanted.asked, Start) and wanted.asked.dry_run:
+    if isinstance(wanted.asked, StartBody) and wanted.asked.dry_run:
         return typed(await off_loop(plan_of, context, wanted))
     run = await begun(context, wanted)
-    return Started(run=run, events=f"/api/runs/{run}/events")
+    return StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
 async def chapters(request: Request) -> ChapterList:
     """Return the chapters of a document, which is not stored."""
-    return await off_loop(chapters_of, await wanted_of(request, BatchStart))
+    return await off_loop(chapters_of, await wanted_of(request, StartBatchBody))
 
 
-async def status(request: Request) -> Status:
+async def status(request: Request) -> RunStatus:
     """Return the status of a run."""
     run, work = await run_of(request), context_of(request).work
     at_work = work is not None and work.is_at_work(run.id)
@@ -122,25 +122,25 @@ async def events(request: Request) -> Response:
     return streamed(request, feed.watch() if feed else elsewhere(context.reading, run.id))
 
 
-async def resume(request: Request) -> Status:
+async def resume(request: Request) -> RunStatus:
     """Resume a run."""
     run = await run_of(request)
     await work_of(request).resume(run.id, await limit_asked(request))
     return await status(request)
 
 
-async def stop(request: Request) -> Status:
+async def stop(request: Request) -> RunStatus:
     """Stop a run."""
     await work_of(request).stop((await run_of(request)).id)
     return await status(request)
 
 
-async def ask(request: Request) -> Started:
+async def ask(request: Request) -> StartedRun:
     """Start the run that answers a question."""
-    given = checked(Question, await json_of(request))
+    given = checked(QuestionBody, await json_of(request))
     order = await read(request, question_order, await run_of(request), given.question)
     run = await work_of(request).start(*order)
-    return Started(run=run, events=f"/api/runs/{run}/events")
+    return StartedRun(run=run, events=f"/api/runs/{run}/events")
 
 
 async def question(request: Request) -> PendingReview:
@@ -148,9 +148,9 @@ async def question(request: Request) -> PendingReview:
     return PendingReview(question=await work_of(request).session.question((await run_of(request)).id))
 
 
-async def review(request: Request) -> Status:
+async def review(request: Request) -> RunStatus:
     """Answer a waiting run."""
-    given = checked(Review, await json_of(request))
+    given = checked(ReviewBody, await json_of(request))
     run = await run_of(request)
     if problem := await work_of(request).answer(run.id, given.model_dump(mode="json")):
         raise UsageError(problem, hint=f"GET /api/runs/{run.id}/review shows the question again")
@@ -177,11 +177,11 @@ async def pack_list(request: Request) -> PackList:
     return await read(request, packs.listed)
 
 
-async def strike(request: Request) -> Created:
+async def strike(request: Request) -> NewId:
     """Create a new version of a pack without some questions."""
-    given = checked(Strike, await json_of(request))
+    given = checked(StrikeBody, await json_of(request))
     store = work_of(request).session.store
-    return Created(id=await off_loop(packs.strike, store, request.path_params["pack"], given.questions))
+    return NewId(id=await off_loop(packs.strike, store, request.path_params["pack"], given.questions))
 
 
 async def description(request: Request) -> dict[str, Any]:
@@ -229,12 +229,16 @@ _RUN = "/api/runs/{run}"
 _ABOUT_EVIDENCE = {"sentence": "The number of a sentence of the summary.", "finding": "The number or id of a finding."}
 ENDPOINTS = (
     Endpoint("GET", "/api/runs", "List runs.", runs, RunList, query=RunFilter),
-    Endpoint("POST", "/api/runs", "Start a run, or plan it.", start, Started, Start, 201, plans=RunPlan, forms=True),
-    Endpoint("GET", "/api/offer", "The documents, models, strategies and metrics that a run can use.", offer_of, Offer),
     Endpoint(
-        "POST", "/api/chapters", "List the chapters of a document.", chapters, ChapterList, BatchStart, forms=True
+        "POST", "/api/runs", "Start a run, or plan it.", start, StartedRun, StartBody, 201, plans=RunPlan, forms=True
     ),
-    Endpoint("GET", _RUN, "The status of a run.", status, Status),
+    Endpoint(
+        "GET", "/api/offer", "The documents, models, strategies and metrics that a run can use.", offer_of, RunChoices
+    ),
+    Endpoint(
+        "POST", "/api/chapters", "List the chapters of a document.", chapters, ChapterList, StartBatchBody, forms=True
+    ),
+    Endpoint("GET", _RUN, "The status of a run.", status, RunStatus),
     Endpoint("GET", f"{_RUN}/result", "The result of a run.", of_run(run_views.result_of), RunResult),
     Endpoint(
         "GET",
@@ -251,18 +255,16 @@ ENDPOINTS = (
         SentenceEvidence,
         query=_ABOUT_EVIDENCE,
     ),
-    Endpoint(
-        "GET", f"{_RUN}/pieces", "The parts of a summary that are written so far.", of_run(run_views.pieces_of), Pieces
-    ),
+    Endpoint("GET", f"{_RUN}/pieces", "The parts of a summary so far.", of_run(run_views.pieces_of), PieceList),
     Endpoint("GET", f"{_RUN}/events", "The events of a run, until it stops.", events, kind=EVENT_STREAM),
-    Endpoint("POST", f"{_RUN}/stop", "Stop a run. Finished work is kept.", stop, Status),
-    Endpoint("POST", f"{_RUN}/resume", "Resume a run.", resume, Status, ResumeBody),
-    Endpoint("POST", f"{_RUN}/ask", "Ask a question about the document of a run.", ask, Started, Question, 201),
+    Endpoint("POST", f"{_RUN}/stop", "Stop a run. Finished work is kept.", stop, RunStatus),
+    Endpoint("POST", f"{_RUN}/resume", "Resume a run.", resume, RunStatus, ResumeBody),
+    Endpoint("POST", f"{_RUN}/ask", "Ask a question about the document of a run.", ask, StartedRun, QuestionBody, 201),
     Endpoint("GET", f"{_RUN}/answers", "Questions and answers.", of_run(answers_of), AnswerList),
     Endpoint(
         "GET", f"{_RUN}/review", "The question of a run that waits for a review.", question, PendingReview, works=True
     ),
-    Endpoint("POST", f"{_RUN}/review", "Answer a run that waits for a review.", review, Status, Review, 202),
+    Endpoint("POST", f"{_RUN}/review", "Answer a run that waits for a review.", review, RunStatus, ReviewBody, 202),
     Endpoint("GET", f"{_RUN}/opinions", "The opinions on its findings.", of_run(run_views.opinions_of), OpinionList),
     Endpoint("POST", f"{_RUN}/opinions", "Agree or disagree with a finding.", say, OpinionList, OpinionInput),
     Endpoint(
@@ -277,7 +279,7 @@ ENDPOINTS = (
     Endpoint("GET", "/api/packs", "List packs of questions and key facts.", pack_list, PackList),
     Endpoint("GET", "/api/packs/{pack}", "A pack of questions.", named("pack", packs.contents), ExportedPack),
     Endpoint(
-        "POST", "/api/packs/{pack}/strike", "Make a new pack without some questions.", strike, Created, Strike, 201
+        "POST", "/api/packs/{pack}/strike", "Make a new pack without some questions.", strike, NewId, StrikeBody, 201
     ),
     Endpoint("GET", "/api/keyfacts/{keyfacts}", "Key facts.", named("keyfacts", packs.keyfacts_contents), ExportedPack),
     *RUN_ACTIONS,

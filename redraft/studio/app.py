@@ -24,12 +24,12 @@ from redraft.runs.session import Session
 from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio import api, batch_pages, experiment_pages, pages, sheets
-from redraft.studio.batches import Tables
-from redraft.studio.context import StudioConfig, StudioContext, Work
+from redraft.studio.batches import BatchTableCache
+from redraft.studio.context import StudioConfig, StudioContext, WorkManager
 from redraft.studio.endpoints import refused
-from redraft.studio.experiment_work import ExperimentWork
+from redraft.studio.experiment_work import ExperimentManager
 from redraft.studio.guard import Guard
-from redraft.studio.orders import Pending
+from redraft.studio.orders import ExpiringItems
 from redraft.studio.run_pages import WORKING as RUN_PAGES
 from redraft.studio.run_pages import run as run_page
 from redraft.studio.run_views import RunRows
@@ -133,14 +133,14 @@ def studio(config: StudioConfig) -> Starlette:
 
 async def _opened(config: StudioConfig, closing: AsyncExitStack) -> StudioContext:
     """Open the stores. Reading and writing have a store each, so that reading never waits."""
-    work: Work | None = None
+    work: WorkManager | None = None
     if not config.read_only:
         session = Session(await off_loop(Store, config.database), limits=config.limits, prices=config.prices)
         closing.push_async_callback(off_loop, session.store.close)
         await closing.enter_async_context(session)
-        experiments = ExperimentWork(session.store, config.results, config.limits, config.prices)
-        work = Work(session, experiments)
+        experiments = ExperimentManager(session.store, config.results, config.limits, config.prices)
+        work = WorkManager(session, experiments)
         closing.push_async_callback(work.aclose)
     reading = await off_loop(Store, config.database, to_read=True, only_read=config.read_only)
     closing.push_async_callback(off_loop, reading.close)
-    return StudioContext(config, reading, RunRows(reading), Tables(reading), work, Pending())
+    return StudioContext(config, reading, RunRows(reading), BatchTableCache(reading), work, ExpiringItems())

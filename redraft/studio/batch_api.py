@@ -21,17 +21,17 @@ from redraft.studio.context import context_of, read, streamed, work_of
 from redraft.studio.contracts import (
     BatchList,
     BatchOrder,
-    BatchStart,
     BatchStatus,
     BatchTables,
+    ItemFilter,
     ItemList,
     ResumeBody,
-    WantedItems,
+    StartBatchBody,
 )
-from redraft.studio.endpoints import Endpoint, NoSuchThing, is_by_page, query_of, typed
+from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, query_of, typed
 from redraft.studio.feeds import EVENT_STREAM
 from redraft.studio.form import on_page
-from redraft.studio.run_actions import KINDS, FileKind, file_of, saved_as
+from redraft.studio.run_actions import KINDS, DownloadFormat, file_of, saved_as
 from redraft.studio.start import begun_batch, limit_asked, plan_of_batch, wanted_of
 from redraft.text.sanitizer import scrubbed
 
@@ -62,8 +62,8 @@ async def listed(request: Request) -> BatchList:
 
 async def start(request: Request) -> BatchStatus | Response:
     """Start a batch, or return its plan."""
-    wanted, context = await wanted_of(request, BatchStart), context_of(request)
-    if isinstance(wanted.asked, BatchStart) and wanted.asked.dry_run:
+    wanted, context = await wanted_of(request, StartBatchBody), context_of(request)
+    if isinstance(wanted.asked, StartBatchBody) and wanted.asked.dry_run:
         return typed(await plan_of_batch(context, wanted))
     return await _status(request, await begun_batch(context, wanted))
 
@@ -80,7 +80,7 @@ async def _status(request: Request, name: str) -> BatchStatus:
 async def items(request: Request) -> ItemList:
     """Return a page of the documents of a batch."""
     shown = partial(batches.items, by_page=is_by_page(request))
-    return await read(request, shown, named(request), query_of(request, WantedItems))
+    return await read(request, shown, named(request), query_of(request, ItemFilter))
 
 
 async def ordered(request: Request, order: BatchOrder) -> None:
@@ -113,13 +113,13 @@ async def download(request: Request) -> Response:
     name, wanted = named(request), request.path_params["form"]
     kind = KINDS.get(wanted)
     if kind is None:
-        raise NoSuchThing(f"a batch is not written as {wanted!r:.40}", hint=f"choose one of {', '.join(KINDS)}")
+        raise NotFound(f"a batch is not written as {wanted!r:.40}", hint=f"choose one of {', '.join(KINDS)}")
     title = (await status(request)).title
     parts = _archive(context_of(request).reading, name, kind)
     return StreamingResponse(parts, media_type="application/zip", headers=saved_as(title, f"-{wanted}.zip"))
 
 
-class _Sent(bytearray):
+class _ArchiveBuffer(bytearray):
     """What an archive has written and nobody has taken yet. It cannot be read or sought."""
 
     def write(self, data: bytes) -> int:
@@ -137,9 +137,9 @@ class _Sent(bytearray):
         return found
 
 
-def _archive(store: Store, name: str, kind: FileKind) -> Iterator[bytes]:
+def _archive(store: Store, name: str, kind: DownloadFormat) -> Iterator[bytes]:
     """Yield an archive document by document: the file of each that is done, and in the end a list of the others."""
-    sent, missing = _Sent(), ""
+    sent, missing = _ArchiveBuffer(), ""
     with ZipFile(cast(IO[bytes], sent), "w", ZIP_DEFLATED) as archive:
         for item in store.batches.items(name):
             called = source_name(item.source)
@@ -175,12 +175,12 @@ BATCHES = (
         "Start a batch, or plan it.",
         start,
         BatchStatus,
-        BatchStart,
+        StartBatchBody,
         201,
         plans=BatchEstimate,
         forms=True,
     ),
-    Endpoint("GET", f"{_BATCH}/items", "A page of the documents of a batch.", items, ItemList, query=WantedItems),
+    Endpoint("GET", f"{_BATCH}/items", "A page of the documents of a batch.", items, ItemList, query=ItemFilter),
     Endpoint("GET", f"{_BATCH}/tables", "The results of a batch as tables.", tables, BatchTables),
     Endpoint("GET", f"{_BATCH}/download/{{form}}", "The summaries in a ZIP archive.", download, kind="application/zip"),
     Endpoint("GET", f"{_BATCH}/events", "The progress of a batch, until it stops.", events, kind=EVENT_STREAM),

@@ -14,7 +14,7 @@ from redraft.store.connection import off_loop
 from redraft.studio import batch_api, batches
 from redraft.studio.batches import SHOWN_AT_ONCE
 from redraft.studio.context import context_of, read
-from redraft.studio.contracts import BatchOrder, WantedItems
+from redraft.studio.contracts import BatchOrder, ItemFilter
 from redraft.studio.endpoints import query_of
 from redraft.studio.pages import ListPage, page
 
@@ -22,7 +22,7 @@ from redraft.studio.pages import ListPage, page
 class _BatchLinks:
     """Links to a batch, and to other pages of its documents."""
 
-    def __init__(self, name: str, wanted: WantedItems) -> None:
+    def __init__(self, name: str, wanted: ItemFilter) -> None:
         self.batch = f"/batches/{quote(name, safe='')}"
         self._said = wanted.model_dump(exclude_defaults=True)
 
@@ -39,7 +39,7 @@ async def listed(request: Request) -> Response:
 
 async def batch(request: Request) -> Response:
     """Show a batch: its progress, its documents, and its tables once it has stopped."""
-    status, wanted = await batch_api.status(request), query_of(request, WantedItems)
+    status, wanted = await batch_api.status(request), query_of(request, ItemFilter)
     moves = status.status in ("working", "idle") or bool(status.items.leased)
     ended = status.items.done + status.items.failed + status.items.aside
     at_once = ended and not moves and status.items.all <= SHOWN_AT_ONCE
@@ -56,7 +56,7 @@ async def batch(request: Request) -> Response:
 async def tables(request: Request) -> Response:
     """Show the tables of a batch of any size."""
     status = await batch_api.status(request)
-    lines, to = await _lines(request, status.batch), _BatchLinks(status.batch, WantedItems())
+    lines, to = await _lines(request, status.batch), _BatchLinks(status.batch, ItemFilter())
     return page(request, "batch_tables", "batches", batch=status, lines=lines, to=to)
 
 

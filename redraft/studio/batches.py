@@ -11,7 +11,7 @@ from math import ceil
 from pathlib import PurePath
 
 from redraft.batches.sources import source_name
-from redraft.batches.tables import BatchStanding, pace_of, report_on, standing_of
+from redraft.batches.tables import BatchSnapshot, pace_of, report_on, standing_of
 from redraft.domain import record_json
 from redraft.errors import RunError
 from redraft.llm.addresses import shown_name
@@ -28,12 +28,12 @@ from redraft.studio.contracts import (
     BatchOrder,
     BatchStatus,
     BatchTables,
+    ItemFilter,
     ItemList,
     ItemRow,
     TableEntry,
-    WantedItems,
 )
-from redraft.studio.endpoints import NoSuchThing
+from redraft.studio.endpoints import NotFound
 from redraft.studio.feeds import Message
 from redraft.studio.form import error_on_page, on_page, table_on_page
 from redraft.text.sanitizer import one_line, scrubbed
@@ -50,12 +50,12 @@ SHOWN_AT_ONCE = 1000
 """Larger batches have their tables on a separate page, because they require reading every run."""
 
 
-def known(store: Store, name: str) -> BatchStanding:
-    """Return the batch with this name; raise NoSuchThing if there is none."""
+def known(store: Store, name: str) -> BatchSnapshot:
+    """Return the batch with this name; raise NotFound if there is none."""
     try:
         return standing_of(store, name)
     except RunError as error:
-        raise NoSuchThing(f"there is no batch {name!r:.80}", hint="GET /api/batches lists them") from error
+        raise NotFound(f"there is no batch {name!r:.80}", hint="GET /api/batches lists them") from error
 
 
 def listed(store: Store, at_work: frozenset[str], *, by_page: bool = True) -> BatchList:
@@ -69,7 +69,7 @@ def status_of(store: Store, name: str, at_work: frozenset[str], *, by_page: bool
     return _status(store, known(store, name), at_work, by_page=by_page)
 
 
-def _status(store: Store, standing: BatchStanding, at_work: frozenset[str], *, by_page: bool) -> BatchStatus:
+def _status(store: Store, standing: BatchSnapshot, at_work: frozenset[str], *, by_page: bool) -> BatchStatus:
     batch = standing.batch
     # Settings from another version of redraft are shown as far as this version knows them.
     settings = {**_USUAL, **(batch.asked.get("settings") or {})}
@@ -96,7 +96,7 @@ def _status(store: Store, standing: BatchStanding, at_work: frozenset[str], *, b
     )
 
 
-def orders(standing: BatchStanding, at_work: frozenset[str]) -> tuple[BatchOrder, ...]:
+def orders(standing: BatchSnapshot, at_work: frozenset[str]) -> tuple[BatchOrder, ...]:
     """Return the orders that a batch accepts now."""
     counts, stage = standing.counts, standing.status
     found: list[BatchOrder] = []
@@ -110,7 +110,7 @@ def orders(standing: BatchStanding, at_work: frozenset[str]) -> tuple[BatchOrder
     return tuple(found)
 
 
-def items(store: Store, name: str, wanted: WantedItems, *, by_page: bool = True) -> ItemList:
+def items(store: Store, name: str, wanted: ItemFilter, *, by_page: bool = True) -> ItemList:
     """Return a page of the documents of a batch. Only these are read."""
     known(store, name)
     total = store.batches.how_many(name, wanted.state, wanted.q)
@@ -169,12 +169,12 @@ def _row(store: Store, item: BatchItemRow, *, is_named_alone: bool = True, by_pa
     )
 
 
-class Tables:
+class BatchTableCache:
     """The tables of batches. They are cached until the batch changes."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._kept: dict[str, tuple[BatchStanding, Report]] = {}
+        self._kept: dict[str, tuple[BatchSnapshot, Report]] = {}
         self._lock = threading.Lock()
 
     def of(self, name: str) -> Report:
@@ -213,6 +213,6 @@ async def progress_of(store: Store, name: str, pause: float = _PAUSE) -> AsyncIt
         await asyncio.sleep(pause)
 
 
-def is_moving(standing: BatchStanding) -> bool:
+def is_moving(standing: BatchSnapshot) -> bool:
     """Return whether a batch is running or waiting for a worker."""
     return standing.status in ("working", "idle") or bool(standing.counts.leased)

@@ -28,11 +28,11 @@ from redraft.store.batches import Batch, NewItem
 from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store, default_path
-from redraft.studio.batches import Tables
+from redraft.studio.batches import BatchTableCache
 from redraft.studio.experiment_orders import ExperimentPlan
-from redraft.studio.experiment_work import ExperimentWork
+from redraft.studio.experiment_work import ExperimentManager
 from redraft.studio.feeds import EVENT_STREAM, STREAMED, Feed, Message, sent
-from redraft.studio.orders import Pending, WantedRuns, limits_of
+from redraft.studio.orders import ExpiringItems, StartableRuns, limits_of
 from redraft.studio.run_views import RunRows
 from redraft.text.sanitizer import one_line
 from redraft.text.words import dollars
@@ -42,10 +42,10 @@ _log = logging.getLogger("redraft")
 _MOST_FEEDS = 200
 
 
-class Work:
+class WorkManager:
     """Starts, stops and resumes runs, batches and experiments."""
 
-    def __init__(self, session: Session, experiments: ExperimentWork) -> None:
+    def __init__(self, session: Session, experiments: ExperimentManager) -> None:
         self.session = session
         self.experiments = experiments
         self._feeds: dict[str, Feed] = {}
@@ -135,11 +135,11 @@ class Work:
         """Return the batches that this studio is running."""
         return frozenset(name for name, task in self._batches.items() if not task.done())
 
-    async def start_batch(self, wanted: WantedRuns, asked: BatchRequest, name: str) -> str:
+    async def start_batch(self, wanted: StartableRuns, asked: BatchRequest, name: str) -> str:
         """Start a batch, or continue the same one, and return its name."""
         return self._at_work_on(await off_loop(self._opened, wanted, asked, name))
 
-    def _opened(self, wanted: WantedRuns, asked: BatchRequest, name: str) -> Batch:
+    def _opened(self, wanted: StartableRuns, asked: BatchRequest, name: str) -> Batch:
         sources = []
         for one in wanted.documents:
             self.session.store.documents.add(one)
@@ -226,13 +226,13 @@ class StudioContext:
     config: StudioConfig
     reading: Store
     rows: RunRows
-    tables: Tables
+    tables: BatchTableCache
     """The tables of batches."""
-    work: Work | None
-    pending: Pending[WantedRuns]
-    planned: Pending[ExperimentPlan] = field(default_factory=Pending)
+    work: WorkManager | None
+    pending: ExpiringItems[StartableRuns]
+    planned: ExpiringItems[ExperimentPlan] = field(default_factory=ExpiringItems)
     """The experiments waiting for confirmation."""
-    notices: Pending[str] = field(default_factory=Pending)
+    notices: ExpiringItems[str] = field(default_factory=ExpiringItems)
     """What an action did, for the page that is shown after it."""
     local: dict[str, ModelSettings] = field(default_factory=dict)
     """The models found on this machine, by name."""
@@ -251,7 +251,7 @@ def context_of(request: Request) -> StudioContext:
     return found
 
 
-def work_of(request: Request) -> Work:
+def work_of(request: Request) -> WorkManager:
     """Return the work of this studio; a read-only studio has no route that needs it."""
     found = context_of(request).work
     assert found is not None, "a read-only studio has no route that leads here"

@@ -12,7 +12,7 @@ from redraft.report.dossier.contents import FindingHistory, SentenceEntry
 from redraft.report.entry import Entry, Line
 from redraft.report.history.answers import AnswerCitation, NumberedSentence
 from redraft.report.history.summaries import RunSummary
-from redraft.store.batches import ItemStates, State
+from redraft.store.batches import ItemCounts, State
 from redraft.store.judgments import HumanOpinion
 from redraft.studio.orders import BatchBody, RunBody
 
@@ -23,21 +23,21 @@ class RequestBody(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Start(RunBody):
+class StartBody(RunBody):
     """A run to start, or to plan."""
 
     dry_run: bool = False
     """Only return the plan: no model is called and nothing is stored."""
 
 
-class BatchStart(BatchBody):
+class StartBatchBody(BatchBody):
     """A batch to start, or to plan. Its documents are `documents`, or files of the request."""
 
     dry_run: bool = False
     """Only return the plan: no model is called and nothing is stored."""
 
 
-class Started(BaseModel):
+class StartedRun(BaseModel):
     """A run that has started."""
 
     run: str
@@ -45,7 +45,7 @@ class Started(BaseModel):
     """The address of its events."""
 
 
-class Status(RunSummary):
+class RunStatus(RunSummary):
     """The status of a run."""
 
     error: dict[str, str] | None
@@ -63,7 +63,7 @@ class SentenceEvidence(BaseModel):
     findings: tuple[FindingHistory, ...]
 
 
-class Pieces(BaseModel):
+class PieceList(BaseModel):
     """The parts of a summary that are written so far, the latest level first."""
 
     chunks: int
@@ -79,7 +79,7 @@ class ResumeBody(RequestBody):
     """Stop before it costs more US dollars in all; by default the limit that it has."""
 
 
-class Question(RequestBody):
+class QuestionBody(RequestBody):
     """A question about the document of a run."""
 
     question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
@@ -117,7 +117,7 @@ class PendingReview(BaseModel):
     question: ReviewQuestion | None
 
 
-class Review(RequestBody):
+class ReviewBody(RequestBody):
     """The answer to a review. All fields are optional; without any, the revision goes ahead as planned."""
 
     drop: tuple[StrictInt | str, ...] = ()
@@ -168,7 +168,7 @@ class PackList(BaseModel):
     packs: tuple[PackLine, ...]
 
 
-class Strike(RequestBody):
+class StrikeBody(RequestBody):
     """The questions to leave out of a new version of a pack."""
 
     questions: tuple[int, ...] = Field(min_length=1)
@@ -181,7 +181,7 @@ class ExportedPack(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class Created(BaseModel):
+class NewId(BaseModel):
     """The id of something new."""
 
     id: str
@@ -212,7 +212,7 @@ class DocumentLine(BaseModel):
     """Which chapters or pages were read, such as "chapters 2-3"; empty for all."""
 
 
-class Offer(BaseModel):
+class RunChoices(BaseModel):
     """The documents, models, strategies and metrics that a run can use."""
 
     documents: tuple[DocumentLine, ...]
@@ -285,7 +285,7 @@ class BatchStatus(Entry):
     """Its name, or its first documents if it was given none."""
     status: BatchStage
     created: str
-    items: ItemStates
+    items: ItemCounts
     calls: int
     cost_usd: float | None
     """None if a price is unknown."""
@@ -318,7 +318,7 @@ class BatchList(BaseModel):
     batches: tuple[BatchStatus, ...]
 
 
-class WantedItems(Entry):
+class ItemFilter(Entry):
     """Filters for the documents of a batch."""
 
     state: Which = ""

@@ -63,7 +63,7 @@ class ProblemReply(BaseModel):
     error: Problem
 
 
-class NoSuchThing(RedraftError):
+class NotFound(RedraftError):
     """Nothing has that name."""
 
     code = "no_thing"

@@ -26,20 +26,20 @@ from redraft.sources import MOST_BYTES, read_file
 from redraft.store.connection import off_loop
 from redraft.studio.context import context_of, work_of
 from redraft.studio.contracts import ExperimentDetails, ExperimentLine, ExperimentList, TableEntry
-from redraft.studio.endpoints import Endpoint, NoSuchThing, is_by_page, typed
+from redraft.studio.endpoints import Endpoint, NotFound, is_by_page, typed
 from redraft.studio.experiment_orders import ExperimentPlan, ExperimentStart, plan_asked, plan_table
 from redraft.studio.experiment_work import (
     ORDER,
+    ExperimentManager,
     ExperimentOrder,
     ExperimentProgress,
-    ExperimentWork,
     order_in,
     progress_of,
     status_in,
 )
 from redraft.studio.form import results_on_page, with_names
 from redraft.studio.run_views import RunFilter, RunRows
-from redraft.studio.start import Sent, is_form, json_of, sent_with
+from redraft.studio.start import SentRequest, is_form, json_of, sent_with
 
 
 class ExperimentStarted(BaseModel):
@@ -70,7 +70,7 @@ async def details(request: Request) -> ExperimentDetails:
     return await off_loop(experiment_details, context.rows, context.config.results, work, name)
 
 
-async def planned(request: Request, sent: Sent) -> ExperimentPlan:
+async def planned(request: Request, sent: SentRequest) -> ExperimentPlan:
     """Return the experiment that a request asks for, with its documents."""
     context, asked = context_of(request), checked(ExperimentStart, sent.fields)
     before = context.planned.look(sent.kept) if sent.kept else None
@@ -80,7 +80,7 @@ async def planned(request: Request, sent: Sent) -> ExperimentPlan:
 async def start(request: Request) -> ExperimentStarted | Response:
     """Start an experiment, or return its plan."""
     context = context_of(request)
-    plan = await planned(request, await sent_with(request) if is_form(request) else Sent(await json_of(request)))
+    plan = await planned(request, await sent_with(request) if is_form(request) else SentRequest(await json_of(request)))
     if isinstance(plan.asked, ExperimentStart) and plan.asked.dry_run:
         table = await off_loop(plan_table, plan, context.models, context.config.prices, context.config.limits)
         return typed(ExperimentPlanned(plan=TableEntry.of(table, rows=table.records)))
@@ -148,7 +148,7 @@ def name_of(row: RunSummary) -> str:
     return row.experiment or (row.kind if row.part else "")
 
 
-def experiment_list(rows: RunRows, folder: Path, work: ExperimentWork | None) -> ExperimentList:
+def experiment_list(rows: RunRows, folder: Path, work: ExperimentManager | None) -> ExperimentList:
     """Return the experiments in the store and in the folder: those started in a studio first, then latest first."""
     found: dict[str, list[RunSummary]] = {}
     for row in rows.all():
@@ -164,7 +164,7 @@ def experiment_list(rows: RunRows, folder: Path, work: ExperimentWork | None) ->
     return ExperimentList(experiments=tuple(lines))
 
 
-def _line(name: str, runs: list[RunSummary], folder: Path | None, work: ExperimentWork | None) -> ExperimentLine:
+def _line(name: str, runs: list[RunSummary], folder: Path | None, work: ExperimentManager | None) -> ExperimentLine:
     costs: list[float | None] = [row.cost_usd for row in runs]
     order, job = order_in(folder) if folder else None, work.job(name) if work else None
     return ExperimentLine(
@@ -179,14 +179,14 @@ def _line(name: str, runs: list[RunSummary], folder: Path | None, work: Experime
     )
 
 
-def experiment_details(rows: RunRows, folder: Path, work: ExperimentWork | None, name: str) -> ExperimentDetails:
+def experiment_details(rows: RunRows, folder: Path, work: ExperimentManager | None, name: str) -> ExperimentDetails:
     """Return an experiment with its tables, pictures and runs."""
     files = _folders(folder).get(name)
     known = {row.run: row for row in rows.all()} if files else {}
     runs = tuple(known[run] for run in (_runs_in(files) if files else ()) if run in known)[:_MOST_RUNS]
     runs = runs or rows.listed(RunFilter(experiment=name, per=_MOST_RUNS)).rows
     if not runs and files is None:
-        raise NoSuchThing(f"there is no experiment {name!r}", hint="GET /api/experiments lists them")
+        raise NotFound(f"there is no experiment {name!r}", hint="GET /api/experiments lists them")
     tables, settings = _tables(files) if files else ((), {})
     order, job = order_in(files) if files else None, work.job(name) if work else None
     return ExperimentDetails(
@@ -206,7 +206,7 @@ def ordered(folder: Path, name: str) -> ExperimentOrder:
     found = _folders(folder).get(name)
     order = order_in(found) if found else None
     if order is None:
-        raise NoSuchThing(f"no experiment {name!r} was started in a studio", hint="GET /api/experiments lists them")
+        raise NotFound(f"no experiment {name!r} was started in a studio", hint="GET /api/experiments lists them")
     return order
 
 
@@ -229,7 +229,7 @@ def picture(folder: Path, name: str, file: str) -> bytes:
     """Return a picture of an experiment. Only listed files are read."""
     found = _folders(folder).get(name)
     if found is None or file not in set(_pictures(found)):
-        raise NoSuchThing("there is no picture with this name")
+        raise NotFound("there is no picture with this name")
     return read_file(found / file, MOST_BYTES)
 
 

@@ -19,7 +19,7 @@ from redraft.evaluators.catalog import check_goals, metrics
 from redraft.lab.agreement.annotations import read_annotations, read_summaries
 from redraft.lab.experiments import chunk_size, longsumeval, thesis
 from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measured
-from redraft.lab.experiments.chunk_size import SIZES, SizeDesign
+from redraft.lab.experiments.chunk_size import SIZES, ChunkSizeDesign
 from redraft.lab.experiments.context import tables as context
 from redraft.lab.experiments.context.records import ContextDesign, read_steps
 from redraft.lab.experiments.data.read import SUFFIXES, form_suffix
@@ -376,14 +376,14 @@ def _thesis(asked: ExperimentBody, models: Models) -> ThesisDesign:
     return ThesisDesign(_context(both, models), _qa(both, models))
 
 
-def _chunk_size(asked: ExperimentBody, models: Models) -> SizeDesign:
+def _chunk_size(asked: ExperimentBody, models: Models) -> ChunkSizeDesign:
     sizes = tuple(sorted({*asked.chunk_sizes})) or SIZES
     if sizes[0] < _LEAST_CHUNK:
         raise UsageError(f"a chunk of {sizes[0]} tokens is too small", hint=f"use {_LEAST_CHUNK} tokens or more")
     names = tuple(one.name for one in _judges(asked, models))
     own = {name: known_model(name, models) for name in names if name != EXTRACTIVE}
     how = asked.said({"context_tokens", "temperature", "prompts", "replies"})
-    return SizeDesign(names, own=own, sizes=sizes, sample=asked.sample_size, **how)
+    return ChunkSizeDesign(names, own=own, sizes=sizes, sample=asked.sample_size, **how)
 
 
 def _booookscore(asked: ExperimentBody, models: Models) -> tuple[Experiment[Any, Any], Any]:

@@ -22,7 +22,7 @@ from redraft.studio.form import groups, on_page, with_names
 from redraft.studio.models import look
 from redraft.studio.orders import names_of, rubric_lines
 from redraft.studio.pages import ListPage, page
-from redraft.studio.start import KEPT, Sent, offer_of, sent_with
+from redraft.studio.start import KEPT, SentRequest, offer_of, sent_with
 
 _SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
 _MOST_COMPARED = 4
@@ -79,7 +79,7 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
 
 async def plan(request: Request) -> Response:
     """Show the plan of an experiment, to be confirmed."""
-    context, sent, key = context_of(request), Sent({}), ""
+    context, sent, key = context_of(request), SentRequest({}), ""
     try:
         sent = await sent_with(request)
         made = await experiment_api.planned(request, sent)

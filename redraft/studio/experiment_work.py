@@ -183,7 +183,7 @@ class ExperimentJob:
         )
 
 
-class ExperimentWork:
+class ExperimentManager:
     """The experiments of this studio."""
 
     def __init__(self, store: Store, folder: Path, limits: Limits, prices: PriceTable) -> None:

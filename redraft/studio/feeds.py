@@ -234,7 +234,7 @@ async def elsewhere(store: Store, run: str, pause: float = _PAUSE) -> AsyncItera
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _Snapshot:
     events: list[Message]
     pieces: set[tuple[int, int]]
     rounds: int
@@ -242,7 +242,7 @@ class _Look:
     end: Message | None
 
 
-def _look(store: Store, key: str, known: frozenset[tuple[int, int]], rounds_known: int) -> _Look:
+def _look(store: Store, key: str, known: frozenset[tuple[int, int]], rounds_known: int) -> _Snapshot:
     run = store.runs.get(key)
     status, used = store.status(run), store.calls.totals(key)
     found: list[Message] = [event_json(RunStarted(key))] if not known and not rounds_known else []
@@ -264,7 +264,7 @@ def _look(store: Store, key: str, known: frozenset[tuple[int, int]], rounds_know
         cost_usd=used.cost_usd,
     )
     end = _end(key, status, run.stop_reason or "", run.error)
-    return _Look(found, {(one.level, one.index) for one in pieces}, len(rounds), asdict(progress), end)
+    return _Snapshot(found, {(one.level, one.index) for one in pieces}, len(rounds), asdict(progress), end)
 
 
 def _end(key: str, status: str, reason: str, error: dict[str, str] | None) -> Message | None:

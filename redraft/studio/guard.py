@@ -53,7 +53,7 @@ _HEADERS: Mapping[str, str] = {
 }
 
 
-class TooLarge(RedraftError):
+class RequestTooLarge(RedraftError):
     """The request is too large."""
 
     code = "too_large"
@@ -193,7 +193,7 @@ def _limited(receive: Receive, limit: int) -> Receive:
         message = await receive()
         received += len(message.get("body", b""))
         if received > limit:
-            raise TooLarge(_more_than(limit), hint="use a smaller file")
+            raise RequestTooLarge(_more_than(limit), hint="use a smaller file")
         return message
 
     return limited

@@ -38,7 +38,7 @@ from redraft.settings import (
     with_draft,
 )
 from redraft.store.store import Store
-from redraft.studio.endpoints import NoSuchThing
+from redraft.studio.endpoints import NotFound
 from redraft.studio.form import named_fields, optional_fields
 from redraft.text.words import dollars
 
@@ -142,7 +142,7 @@ class BatchBody(RunBody):
     """What to call the batch. Default: made from its settings and documents."""
 
 
-class WantedRuns(NamedTuple):
+class StartableRuns(NamedTuple):
     """A run that can be started, or a batch of them, with the whole documents."""
 
     asked: RunBody
@@ -275,7 +275,7 @@ def document_named(store: Store, key: str) -> Document:
     """Return the document with this id, or with the only id that starts with it."""
     known = [one for one, *_ in store.documents.titles() if key and one.startswith(key)]
     if len(known) != 1:
-        raise NoSuchThing(f"{'more than one' if known else 'no'} document has an id that starts with {key!r}")
+        raise NotFound(f"{'more than one' if known else 'no'} document has an id that starts with {key!r}")
     return store.documents.get(known[0])
 
 
@@ -298,7 +298,7 @@ T = TypeVar("T")
 _MOST, _SECONDS = 16, 3600.0
 
 
-class Pending(Generic[T]):
+class ExpiringItems(Generic[T]):
     """Items under unguessable keys, for an hour. The oldest is dropped when there are too many."""
 
     def __init__(self) -> None:

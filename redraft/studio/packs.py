@@ -9,17 +9,17 @@ from typing import Any
 from redraft.domain import KeyFacts, Pack
 from redraft.errors import PackError, RunError, StoreError
 from redraft.evaluators.reference.pack_file import keyfacts_json, pack_id, pack_json
-from redraft.store.shelf import ShelfEntry
+from redraft.store.shelf import QuestionSetEntry
 from redraft.store.store import Store
 from redraft.studio.contracts import PackKind, PackLine, PackList
-from redraft.studio.endpoints import NoSuchThing
+from redraft.studio.endpoints import NotFound
 
 _STRUCK = "struck out of"
 
 
 def listed(store: Store) -> PackList:
     """Return all questions, key facts and typed questions, newest first."""
-    shelves: tuple[tuple[PackKind, Sequence[ShelfEntry]], ...] = (
+    shelves: tuple[tuple[PackKind, Sequence[QuestionSetEntry]], ...] = (
         ("questions", store.packs.listed()),
         ("typed", store.typed.listed()),
         ("keyfacts", store.keyfacts.listed()),
@@ -33,7 +33,7 @@ def pack_named(store: Store, key: str) -> Pack:
     try:
         return store.packs.get(key)
     except StoreError as error:
-        raise NoSuchThing(error.message, hint="GET /api/packs lists them") from error
+        raise NotFound(error.message, hint="GET /api/packs lists them") from error
 
 
 def keyfacts_named(store: Store, key: str) -> KeyFacts:
@@ -41,7 +41,7 @@ def keyfacts_named(store: Store, key: str) -> KeyFacts:
     try:
         return store.keyfacts.get(key)
     except (StoreError, RunError) as error:
-        raise NoSuchThing(error.message, hint="GET /api/packs lists them") from error
+        raise NotFound(error.message, hint="GET /api/packs lists them") from error
 
 
 def contents(store: Store, key: str) -> dict[str, Any]:

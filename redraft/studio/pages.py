@@ -17,7 +17,7 @@ from redraft.domain import DEFERRED, Finding
 from redraft.errors import RedraftError, UsageError
 from redraft.evaluators.metric_info import MEANINGS
 from redraft.fields import checked
-from redraft.report.dossier.comparison.build import read_beside
+from redraft.report.dossier.comparison.build import read_comparison
 from redraft.report.history.certificates import in_words, packaged, self_checked
 from redraft.report.history.requests import request_outcomes
 from redraft.report.history.results import document_read, placed
@@ -30,8 +30,8 @@ from redraft.store.store import Store
 from redraft.studio import api as studio_api
 from redraft.studio import models, packs
 from redraft.studio.context import context_of, found_run, read, run_of, work_of
-from redraft.studio.contracts import Review, Strike
-from redraft.studio.endpoints import NoSuchThing, query_of
+from redraft.studio.contracts import ReviewBody, StrikeBody
+from redraft.studio.endpoints import NotFound, query_of
 from redraft.studio.form import in_page_words
 from redraft.studio.run_views import RunFilter, RunList
 from redraft.text.places import part_read
@@ -126,14 +126,14 @@ async def review(request: Request) -> Response:
     return await _review(request)
 
 
-async def _review(request: Request, given: Review | None = None, problem: str = "") -> Response:
+async def _review(request: Request, given: ReviewBody | None = None, problem: str = "") -> Response:
     found = await run_of(request)
     question = await work_of(request).session.question(found.id)
     if question is None:
         return RedirectResponse(f"/runs/{found.id}", 303)
     document, earlier = await read(request, document_read, found), await read(request, _earlier, found.id)
     values: dict[str, Any] = {"run": found.id, "question": question, "title": document.title, "earlier": earlier}
-    values |= {"given": given or Review(), "part": part_read(document.notes), "characters": len(document.text)}
+    values |= {"given": given or ReviewBody(), "part": part_read(document.notes), "characters": len(document.text)}
     values["findings"] = [placed(one, document) for one in _FINDINGS.validate_python(question["findings"])]
     values["self_check"] = bool(self_checked(found))
     values["not_understood"] = NOT_UNDERSTOOD if found.settings.model == EXTRACTIVE else ""
@@ -162,7 +162,7 @@ async def answer(request: Request) -> Response:
     return RedirectResponse(f"/runs/{found.id}", 303)
 
 
-def _answer_of(form: FormData) -> Review:
+def _answer_of(form: FormData) -> ReviewBody:
     """Parse the answer in a form. Findings that were shown but not ticked are dropped."""
     shown, kept = form.getlist("shown"), form.getlist("fix")
     drop = [str(one) for one in shown if one not in kept]
@@ -170,7 +170,7 @@ def _answer_of(form: FormData) -> Review:
     add = tuple(line.strip() for line in str(form.get("add", "")).splitlines() if line.strip())
     edited = str(form.get("edited", "")).replace("\r\n", "\n") if act == "edited" else None
     given = {"drop": drop, "add": add, "edited": edited, "stop": act == "stop"}
-    answered: Review = checked(Review, given)
+    answered: ReviewBody = checked(ReviewBody, given)
     return answered
 
 
@@ -185,7 +185,7 @@ async def compare(request: Request) -> Response:
 def _comparison_page(store: Store, keys: list[str], read_only: bool) -> str:
     found = [found_run(store, key) for key in keys]
     names = {name: shown for one in found for name, shown in shown_names(one.settings, one.judging).items()}
-    shown = comparison.view(in_page_words(read_beside(store, [one.id for one in found]), names))
+    shown = comparison.view(in_page_words(read_comparison(store, [one.id for one in found]), names))
     return template("studio/comparison.html").render(**shown, assets=None, here="runs", read_only=read_only)
 
 
@@ -211,12 +211,12 @@ async def strike(request: Request) -> Response:
         ranks = [int(one) for one in form.getlist("strike") if isinstance(one, str) and one.isdecimal()]
     if not ranks:
         return await _pack(request, "no question is selected")
-    given = checked(Strike, {"questions": ranks})
+    given = checked(StrikeBody, {"questions": ranks})
     try:
         made = await off_loop(
             packs.strike, work_of(request).session.store, request.path_params["pack"], given.questions
         )
-    except NoSuchThing:
+    except NotFound:
         raise
     except RedraftError as error:
         return await _pack(request, str(error))

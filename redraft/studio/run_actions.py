@@ -41,14 +41,14 @@ from redraft.store.connection import off_loop
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio import run_views
-from redraft.studio.context import Work, context_of, read, run_of, work_of
-from redraft.studio.contracts import RequestBody, Started
-from redraft.studio.endpoints import Endpoint, NoSuchThing
+from redraft.studio.context import WorkManager, context_of, read, run_of, work_of
+from redraft.studio.contracts import RequestBody, StartedRun
+from redraft.studio.endpoints import Endpoint, NotFound
 from redraft.studio.orders import Models, RunBody, known_model, writer_settings
 from redraft.studio.start import json_of
 
 
-class FileKind(NamedTuple):
+class DownloadFormat(NamedTuple):
     """A format in which a summary or a dossier can be saved."""
 
     form: Format | None
@@ -59,12 +59,12 @@ class FileKind(NamedTuple):
 
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 KINDS = {
-    "docx": FileKind("docx", ".docx", _DOCX),
-    "md": FileKind("markdown", ".md", "text/markdown; charset=utf-8"),
-    "html": FileKind("html", ".html", "text/html; charset=utf-8"),
-    "txt": FileKind("text", ".txt", "text/plain; charset=utf-8"),
-    "dossier": FileKind(None, "-dossier.html", "text/html; charset=utf-8"),
-    "dossier.md": FileKind(None, "-dossier.md", "text/markdown; charset=utf-8"),
+    "docx": DownloadFormat("docx", ".docx", _DOCX),
+    "md": DownloadFormat("markdown", ".md", "text/markdown; charset=utf-8"),
+    "html": DownloadFormat("html", ".html", "text/html; charset=utf-8"),
+    "txt": DownloadFormat("text", ".txt", "text/plain; charset=utf-8"),
+    "dossier": DownloadFormat(None, "-dossier.html", "text/html; charset=utf-8"),
+    "dossier.md": DownloadFormat(None, "-dossier.md", "text/markdown; charset=utf-8"),
 }
 _NO_WORD = re.compile(r"[^A-Za-z0-9]+")
 
@@ -74,7 +74,7 @@ async def download(request: Request) -> Response:
     wanted, run = request.path_params["form"], await run_of(request)
     kind = KINDS.get(wanted)
     if kind is None:
-        raise NoSuchThing(f"a run is not written as {wanted!r:.40}", hint=f"choose one of {', '.join(KINDS)}")
+        raise NotFound(f"a run is not written as {wanted!r:.40}", hint=f"choose one of {', '.join(KINDS)}")
     title, content = await read(request, file_of, run, kind)
     return Response(content, media_type=kind.media, headers=saved_as(title, f"-{run.id}{kind.suffix}"))
 
@@ -85,7 +85,7 @@ def saved_as(title: str, suffix: str) -> dict[str, str]:
     return {"content-disposition": f'attachment; filename="{name}{suffix}"'}
 
 
-def file_of(store: Store, run: Run, kind: FileKind) -> tuple[str, str | bytes]:
+def file_of(store: Store, run: Run, kind: DownloadFormat) -> tuple[str, str | bytes]:
     """Return the title of a run's document, and its summary or dossier as a file."""
     if kind.form is None:
         dossier = read_dossier(store, run.id)
@@ -94,12 +94,12 @@ def file_of(store: Store, run: Run, kind: FileKind) -> tuple[str, str | bytes]:
         )
     result = read_result(store, run.id)
     if result.draft is None and not any(one.result and one.result.draft for one in result.chapters):
-        raise NoSuchThing(f"run {run.id} has no summary yet", hint="resume the run first")
+        raise NotFound(f"run {run.id} has no summary yet", hint="resume the run first")
     cite = partial(citations_of, store) if kind.form in WITH_NOTES else None
     return result.title, written(paper_of(result, cite), kind.form)
 
 
-class Fork(RequestBody):
+class ForkBody(RequestBody):
     """A draft of this run, to be refined in a new run."""
 
     round: int | None = Field(default=None, ge=0)
@@ -124,7 +124,7 @@ class Fork(RequestBody):
     """Stop before it costs more US dollars."""
 
 
-class Planned(NamedTuple):
+class PlannedStart(NamedTuple):
     """A run to start: its document, its settings, and its specification."""
 
     document: Document
@@ -132,7 +132,7 @@ class Planned(NamedTuple):
     spec: RunSpec
 
 
-def forked(store: Store, run: Run, asked: Fork, work: Work, models: Models) -> Planned:
+def forked(store: Store, run: Run, asked: ForkBody, work: WorkManager, models: Models) -> PlannedStart:
     """Return the run that a fork asks for. Raise RedraftError if it is not possible."""
     if run.draft is None or run.kind not in run_views.DRAFTED:
         raise RunError(f"run {run.id} has no summary to refine", hint="resume it, or choose another run")
@@ -156,15 +156,15 @@ def forked(store: Store, run: Run, asked: Fork, work: Work, models: Models) -> P
     wanted = RunRequest(drafting, judging, checked(RefineConfig, known | said)).judged_as_before(run.settings, roles)
     found = requests([one for one in asked.requests if one.strip()])
     settings, spec = wanted.order("refine", roles, given=given, parent=run.id, findings=found)
-    return Planned(store.documents.get(run.document), settings, spec)
+    return PlannedStart(store.documents.get(run.document), settings, spec)
 
 
-async def fork(request: Request) -> Started:
+async def fork(request: Request) -> StartedRun:
     """Refine a draft of a run in a new run."""
-    asked, run, work = checked(Fork, await json_of(request)), await run_of(request), work_of(request)
+    asked, run, work = checked(ForkBody, await json_of(request)), await run_of(request), work_of(request)
     planned = await read(request, forked, run, asked, work, context_of(request).models)
     made = await work.start(*planned, asked.max_cost)
-    return Started(run=made, events=f"/api/runs/{made}/events")
+    return StartedRun(run=made, events=f"/api/runs/{made}/events")
 
 
 def result_round(store: Store, run: Run) -> int:
@@ -215,14 +215,14 @@ async def call(request: Request) -> CallDetails:
     run, number = await run_of(request), request.path_params["number"]
     found = await read(request, call_of, run.id, number)
     if found is None:
-        raise NoSuchThing(f"run {run.id} has no call {number}")
+        raise NotFound(f"run {run.id} has no call {number}")
     return found
 
 
 _RUN = "/api/runs/{run}"
 ENDPOINTS = (
     Endpoint("DELETE", _RUN, "Delete a run for good.", delete),
-    Endpoint("POST", f"{_RUN}/fork", "Refine a draft of a run in a new run.", fork, Started, Fork, 201),
+    Endpoint("POST", f"{_RUN}/fork", "Refine a draft of a run in a new run.", fork, StartedRun, ForkBody, 201),
     Endpoint("GET", f"{_RUN}/calls/{{number:int}}", "A call with its prompt and its reply.", call, CallDetails),
     Endpoint(
         "GET", "/runs/{run}/download/{form}", "The summary or the dossier as a file.", download, kind="text/plain"

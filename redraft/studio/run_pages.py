@@ -31,13 +31,13 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio import run_views
 from redraft.studio.context import context_of, read, run_of, work_of
-from redraft.studio.contracts import BatchStart, Status
+from redraft.studio.contracts import RunStatus, StartBatchBody
 from redraft.studio.endpoints import problem_of
 from redraft.studio.form import error_on_page, groups, in_page_words, on_page
 from redraft.studio.models import look
 from redraft.studio.orders import (
     BatchBody,
-    WantedRuns,
+    StartableRuns,
     limits_of,
     names_of,
     other_settings,
@@ -45,10 +45,10 @@ from redraft.studio.orders import (
     rubric_lines,
 )
 from redraft.studio.pages import page
-from redraft.studio.run_actions import Fork, delete, forked, result_round, settings_given
+from redraft.studio.run_actions import ForkBody, delete, forked, result_round, settings_given
 from redraft.studio.start import (
     KEPT,
-    Sent,
+    SentRequest,
     begun,
     begun_batch,
     offer_of,
@@ -96,13 +96,13 @@ async def _form(request: Request, given: Mapping[str, Any], problem: Exception |
 
 async def plan(request: Request) -> Response:
     """Show the plan of a run or of a batch, to be confirmed."""
-    sent, context = Sent({}), context_of(request)
-    wanted: WantedRuns | None = None
+    sent, context = SentRequest({}), context_of(request)
+    wanted: StartableRuns | None = None
     try:
         sent = await sent_with(request)
         wanted = await wanted_from(request, sent)
         sent = await with_summary(sent)
-        wanted = wanted._replace(asked=checked(BatchStart, sent.fields))
+        wanted = wanted._replace(asked=checked(StartBatchBody, sent.fields))
         several = len(wanted.documents) > 1
         made = await (plan_of_batch(context, wanted) if several else off_loop(plan_of, context, wanted))
     except RedraftError as error:
@@ -158,14 +158,14 @@ async def run(request: Request) -> Response:
     return HTMLResponse(await read(request, _dossier_page, status, context.config.read_only, others))
 
 
-def _comparable(all_of: Callable[[], list[RunSummary]], run: Status) -> list[RunSummary]:
+def _comparable(all_of: Callable[[], list[RunSummary]], run: RunStatus) -> list[RunSummary]:
     """Return the other runs with a summary of the same document: the one it was started from, then the newest."""
     rows = (row for row in all_of() if row.document == run.document and row.run != run.run)
     summaries = [row for row in rows if row.words is not None and row.kind in run_views.DRAFTED - {"ask"}]
     return sorted(summaries, key=lambda row: row.run != run.parent)[:_MOST_OFFERED] if run.kind != "ask" else []
 
 
-def _dossier_page(store: Store, status: Status, read_only: bool, others: Sequence[RunSummary]) -> str:
+def _dossier_page(store: Store, status: RunStatus, read_only: bool, others: Sequence[RunSummary]) -> str:
     dossier = read_dossier(store, status.run)
     # Here each call shows its prompt and its reply.
     left_out = tuple(one for one in dossier.left_out if not one.startswith(PROMPTS_ELSEWHERE))
@@ -187,13 +187,13 @@ def _dossier_page(store: Store, status: Status, read_only: bool, others: Sequenc
 async def refine(request: Request) -> Response:
     """Show the form to refine a draft."""
     number = request.query_params.get("round", "")
-    return await _refine(request, Fork(round=int(number) if number.isdecimal() else None))
+    return await _refine(request, ForkBody(round=int(number) if number.isdecimal() else None))
 
 
 async def refine_answered(request: Request) -> Response:
     """Show the plan of a refinement, or start it."""
     run, work, context = await run_of(request), work_of(request), context_of(request)
-    asked = Fork()
+    asked = ForkBody()
     try:
         async with request.form() as form:
             asked, start = _fork_of(form), form.get("act") == "start"
@@ -207,7 +207,7 @@ async def refine_answered(request: Request) -> Response:
     return await _refine(request, asked, plan)
 
 
-def _fork_of(form: FormData) -> Fork:
+def _fork_of(form: FormData) -> ForkBody:
     """Parse a fork from the fields of the form. Empty goals are left out."""
     goals = {name.removeprefix("goal."): value for name, value in form.items() if name.startswith("goal.") and value}
     said: dict[str, Any] = {
@@ -216,12 +216,14 @@ def _fork_of(form: FormData) -> Fork:
         if form.get(name)
     }
     lines = str(form.get("requests", "")).splitlines()
-    asked: Fork = checked(Fork, {**said, "goals": goals, "requests": [one.strip() for one in lines if one.strip()]})
+    asked: ForkBody = checked(
+        ForkBody, {**said, "goals": goals, "requests": [one.strip() for one in lines if one.strip()]}
+    )
     return asked
 
 
 async def _refine(
-    request: Request, asked: Fork, plan: RunPlan | None = None, problem: RedraftError | None = None
+    request: Request, asked: ForkBody, plan: RunPlan | None = None, problem: RedraftError | None = None
 ) -> Response:
     run = await run_of(request)
     status, shown = problem_of(problem, on_page) if problem else (200, None)
@@ -253,7 +255,7 @@ def _drafts(store: Store, run: Run) -> Iterator[_Draft]:
         yield _Draft(number, clean(known.text), known.words, draft == run.draft)
 
 
-def _to_refine(store: Store, run: Run, asked: Fork) -> Mapping[str, Any]:
+def _to_refine(store: Store, run: Run, asked: ForkBody) -> Mapping[str, Any]:
     number = result_round(store, run) if asked.round is None else asked.round
     own = with_rubrics(run.judging, ())
     return {

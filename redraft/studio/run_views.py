@@ -24,8 +24,8 @@ from redraft.settings import ExperimentPart
 from redraft.store.judgments import HumanOpinion
 from redraft.store.runs import DAMAGE, Run
 from redraft.store.store import Store
-from redraft.studio.contracts import OpinionInput, OpinionList, Pieces, SentenceEvidence, Status
-from redraft.studio.endpoints import NoSuchThing
+from redraft.studio.contracts import OpinionInput, OpinionList, PieceList, RunStatus, SentenceEvidence
+from redraft.studio.endpoints import NotFound
 from redraft.text.sanitizer import scrubbed
 
 RUNNING = "running"
@@ -182,7 +182,7 @@ _RESUMABLE = frozenset({"stopped", "failed", "interrupted", "killed"})
 _MOST_PIECES = 40
 
 
-def status_of(store: Store, run: Run, *, at_work: bool) -> Status:
+def status_of(store: Store, run: Run, *, at_work: bool) -> RunStatus:
     """Return the status of a run."""
     row = summary_of(store, run)
     if at_work and row.status == "killed":
@@ -192,7 +192,7 @@ def status_of(store: Store, run: Run, *, at_work: bool) -> Status:
     at_work = at_work and row.status == RUNNING
     error = {name: scrubbed(str(value)) for name, value in run.error.items()} if run.error else None
     limit = run.limits.max_cost
-    return Status(**dict(row), error=error, at_work=at_work, resumable=resumable, max_cost=limit)
+    return RunStatus(**dict(row), error=error, at_work=at_work, resumable=resumable, max_cost=limit)
 
 
 def result_of(store: Store, run: str) -> RunResult:
@@ -200,14 +200,14 @@ def result_of(store: Store, run: str) -> RunResult:
     return read_result(store, run).record()
 
 
-def pieces_of(store: Store, run: str) -> Pieces:
+def pieces_of(store: Store, run: str) -> PieceList:
     """Return the parts of a summary written so far."""
     known = store.runs.get(run)
     chunks = store.chunks(known)
     found = store.runs.pieces(run)
     latest = {(one.level, one.index): one for one in found}
     order = sorted(latest, reverse=True)[:_MOST_PIECES]
-    return Pieces(
+    return PieceList(
         chunks=len(chunks),
         total=len(latest),
         pieces=tuple(latest[place] for place in order),
@@ -222,12 +222,12 @@ def evidence_of(dossier: Dossier, sentence: int | None, finding: str | None) -> 
     if sentence is not None:
         one = next((each for each in dossier.sentences if each.number == sentence), None)
         if one is None:
-            raise NoSuchThing(f"the summary has no sentence {sentence}", hint=f"it has {len(dossier.sentences)}")
+            raise NotFound(f"the summary has no sentence {sentence}", hint=f"it has {len(dossier.sentences)}")
         return SentenceEvidence(sentence=one, findings=tuple(f for f in dossier.findings if f.number in one.findings))
     wanted = (finding or "").removeprefix("f")
     found = [f for f in dossier.findings if finding == f.finding.id or wanted == str(f.number)]
     if not found:
-        raise NoSuchThing(f"there is no finding {finding!r}", hint=f"there are {len(dossier.findings)}")
+        raise NotFound(f"there is no finding {finding!r}", hint=f"there are {len(dossier.findings)}")
     about = next((each for each in dossier.sentences if each.number == found[0].sentence), None)
     return SentenceEvidence(sentence=about, findings=tuple(found[:1]))
 
@@ -246,7 +246,7 @@ def say(store: Store, run: str, given: OpinionInput) -> OpinionList:
         found = any(one.id == given.finding for each in result.evaluations.values() for one in each.findings)
         drafts = [result.draft.id] if found and result.draft else []
     if not drafts:
-        raise NoSuchThing(f"run {run} has no finding {given.finding!r}")
+        raise NotFound(f"run {run} has no finding {given.finding!r}")
     if given.agrees is None:
         store.opinions.withdraw(run, given.finding)
     else:
@@ -262,7 +262,7 @@ def opinions_sheet(store: Store, run: str, what: str | None) -> tuple[What, str]
     sheets = [(kind, _answered(store, run, kind)) for kind in ABOUT if what in (None, kind)]
     kind, (rows, said) = max(sheets, key=lambda one: len(one[1][1]))
     if not said:
-        raise NoSuchThing(
+        raise NotFound(
             "there are no opinions for this sheet yet",
             hint="agree or disagree with a finding of consistency, faithfulness or key-fact recall",
         )

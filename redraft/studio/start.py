@@ -29,13 +29,13 @@ from redraft.store.connection import off_loop
 from redraft.store.store import Store
 from redraft.studio.context import StudioContext, context_of, found_run, read
 from redraft.studio.contracts import (
-    BatchStart,
     ChapterLine,
     ChapterList,
     DocumentLine,
-    Offer,
     ResumeBody,
-    Start,
+    RunChoices,
+    StartBatchBody,
+    StartBody,
 )
 from redraft.studio.experiment_orders import UPLOADED, documents_in_file
 from redraft.studio.form import on_page
@@ -44,7 +44,7 @@ from redraft.studio.orders import (
     BatchBody,
     Models,
     RunBody,
-    WantedRuns,
+    StartableRuns,
     aims,
     batch_of,
     document_named,
@@ -67,7 +67,7 @@ _LISTS = frozenset({"metrics", "judges", "models", "strategies", "documents"})
 _FORMS = ("multipart/form-data", "application/x-www-form-urlencoded")
 
 
-class Sent(NamedTuple):
+class SentRequest(NamedTuple):
     """The parts of a request: fields, files with their names, and the key of an earlier plan."""
 
     fields: Any
@@ -77,17 +77,17 @@ class Sent(NamedTuple):
     """The file of an own summary, with its name."""
 
 
-async def asked_of(request: Request) -> WantedRuns:
+async def asked_of(request: Request) -> StartableRuns:
     """Return the run that a request asks for; raise UsageError for several documents."""
-    wanted = await wanted_of(request, Start)
+    wanted = await wanted_of(request, StartBody)
     if len(wanted.documents) > 1:
         raise _several()
     return wanted
 
 
-async def wanted_of(request: Request, model: type[RunBody]) -> WantedRuns:
+async def wanted_of(request: Request, model: type[RunBody]) -> StartableRuns:
     """Return the run or the batch that a form or a JSON body asks for."""
-    sent = await with_summary(await sent_with(request)) if is_form(request) else Sent(await json_of(request))
+    sent = await with_summary(await sent_with(request)) if is_form(request) else SentRequest(await json_of(request))
     return await wanted_from(request, sent, model)
 
 
@@ -96,7 +96,7 @@ def is_form(request: Request) -> bool:
     return request.headers.get("content-type", "").partition(";")[0].strip().lower() in _FORMS
 
 
-async def sent_with(request: Request) -> Sent:
+async def sent_with(request: Request) -> SentRequest:
     """Return the fields and files of a form."""
     # A field for a file counts even if it is empty.
     async with request.form(max_files=MOST_FILES + 1, max_fields=_MOST_FIELDS, max_part_size=MOST_BYTES) as form:
@@ -106,10 +106,10 @@ async def sent_with(request: Request) -> Sent:
         fields = {name: (await one.read()).decode("utf-8-sig", "replace") for name, one in texts.items()}
         own = form.get("summary_file")
         summary = (await own.read(), plain_name(own.filename)) if isinstance(own, UploadFile) and own.filename else None
-        return Sent(fields_of(form) | fields, given, str(form.get(KEPT, "")), summary)
+        return SentRequest(fields_of(form) | fields, given, str(form.get(KEPT, "")), summary)
 
 
-async def with_summary(sent: Sent) -> Sent:
+async def with_summary(sent: SentRequest) -> SentRequest:
     """Return a form with the text of its own summary's file, which replaces a text in its field."""
     if sent.summary is None:
         return sent
@@ -161,7 +161,7 @@ def fields_of(form: FormData) -> dict[str, Any]:
     return fields | ({"goals": goals} if goals else {})
 
 
-async def wanted_from(request: Request, sent: Sent, model: type[RunBody] = BatchStart) -> WantedRuns:
+async def wanted_from(request: Request, sent: SentRequest, model: type[RunBody] = StartBatchBody) -> StartableRuns:
     """Return the run or the batch that a parsed request asks for."""
     asked = checked(model, sent.fields)
     keys = [*([asked.document] if asked.document is not None else []), *getattr(asked, "documents", ())]
@@ -179,7 +179,7 @@ async def wanted_from(request: Request, sent: Sent, model: type[RunBody] = Batch
     if len(documents) > _MOST_DOCUMENTS:
         hint = "redraft batch takes larger sets"
         raise UsageError(f"{len(documents):,} documents are too many here: at most {_MOST_DOCUMENTS}", hint=hint)
-    return WantedRuns(asked, documents, left_out + same)
+    return StartableRuns(asked, documents, left_out + same)
 
 
 def _told_apart(found: Sequence[Document]) -> tuple[tuple[Document, ...], tuple[str, ...]]:
@@ -209,7 +209,7 @@ def _uploaded(files: Sequence[tuple[bytes, str]]) -> tuple[list[Document], tuple
     return found, tuple(map(str, troubles))
 
 
-def chapters_of(wanted: WantedRuns) -> ChapterList:
+def chapters_of(wanted: StartableRuns) -> ChapterList:
     """Return the chapters of the only document; none of several."""
     (document, *others) = wanted.documents
     known = [] if others else chapters(document)
@@ -228,7 +228,7 @@ def plain_name(name: str) -> str:
     return one_line(last)[-_LONGEST_NAME:] or "file"
 
 
-def plan_of(context: StudioContext, wanted: WantedRuns) -> RunPlan:
+def plan_of(context: StudioContext, wanted: StartableRuns) -> RunPlan:
     """Return the plan of a run. No model is called, and nothing is stored."""
     settings, order = order_of(wanted.asked, context.models)
     prepared, order, notes = prepare_plan(wanted.read()[0], settings, order)
@@ -241,19 +241,19 @@ def plan_of(context: StudioContext, wanted: WantedRuns) -> RunPlan:
     return plan.model_copy(update={"warnings": said, "seconds": seconds})
 
 
-async def plan_of_batch(context: StudioContext, wanted: WantedRuns) -> BatchEstimate:
+async def plan_of_batch(context: StudioContext, wanted: StartableRuns) -> BatchEstimate:
     """Return the plan of a batch. No model is called, and nothing is stored."""
     found = await off_loop(_estimated, context, wanted)
     return found.model_copy(update={"left_out": (*wanted.left_out, *found.troubles)})
 
 
-def _estimated(context: StudioContext, wanted: WantedRuns) -> BatchEstimate:
+def _estimated(context: StudioContext, wanted: StartableRuns) -> BatchEstimate:
     found = estimate(wanted.read(), batch_of(wanted.asked, context.models), context.config.prices)
     refuse_unpriced(found.unpriced, limits_of(context.config.limits, wanted.asked.max_cost))
     return found
 
 
-async def begun(context: StudioContext, wanted: WantedRuns) -> str:
+async def begun(context: StudioContext, wanted: StartableRuns) -> str:
     """Start the run, and return its id."""
     settings, order = await off_loop(order_of, wanted.asked, context.models)
     document = (await off_loop(wanted.read))[0]
@@ -271,7 +271,7 @@ def _parent(store: Store, asked: RunBody, document: Document) -> str | None:
     return run.id if known and run.document == document.id else None
 
 
-async def begun_batch(context: StudioContext, wanted: WantedRuns) -> str:
+async def begun_batch(context: StudioContext, wanted: StartableRuns) -> str:
     """Start the batch, and return its name."""
     asked, documents = await off_loop(batch_of, wanted.asked, context.models), await off_loop(wanted.read)
     assert context.work is not None, "a read-only studio has no route that leads here"
@@ -279,14 +279,14 @@ async def begun_batch(context: StudioContext, wanted: WantedRuns) -> str:
     return await context.work.start_batch(wanted._replace(documents=documents), asked, name)
 
 
-async def offer_of(request: Request) -> Offer:
+async def offer_of(request: Request) -> RunChoices:
     """Return the choices for a run."""
     return await read(request, _offer, context_of(request).models)
 
 
-def _offer(store: Store, models: Models) -> Offer:
+def _offer(store: Store, models: Models) -> RunChoices:
     documents = store.documents.titles(without=DOCTOR)[:_MOST_DOCUMENTS]
-    return Offer(
+    return RunChoices(
         documents=tuple(
             DocumentLine(id=key, title=title, characters=n, part=part_read(notes)) for key, title, n, notes in documents
         ),

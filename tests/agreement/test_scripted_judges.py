@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import scripted_judges
 from benchmarks.scripted_judges import SEPARATION, Scripted, cascades, coverage, recovery
-from redraft.lab.agreement.people import Dataset, Field, HumanItem
+from redraft.lab.agreement.people import Dataset, HumanField, HumanItem
 from redraft.lab.agreement.report import LabelledProbability
 
 
@@ -23,7 +23,7 @@ def invented(share: float) -> Dataset:
         source = " ".join(f"The ferry of Town {100 * n + at} sank in March." for at in range(100))
         people = {"consistency": sum(labels) / 100}
         items.append(HumanItem(str(n), f"d{n}", "", people, source, sentences=said, labels=labels))
-    return Dataset("towns", {"consistency": Field(1.0, ("faithfulness",))}, tuple(items))
+    return Dataset("towns", {"consistency": HumanField(1.0, ("faithfulness",))}, tuple(items))
 
 
 @pytest.mark.slow

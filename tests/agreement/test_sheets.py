@@ -13,7 +13,7 @@ import pytest
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.lab.agreement.sheets import (
-    Around,
+    PassageFinder,
     SheetRow,
     drawn,
     majority,
@@ -76,16 +76,16 @@ BOOK = Document("d", "The Ferry", f"=1+1 begins it. The ferry sank in March. {RA
 
 def test_the_passages_are_those_that_the_verdict_rests_on_and_those_nearest_to_the_words() -> None:
     end = BOOK.text.index("The mill")
-    both = Around(BOOK, "estimate").passages("When did the ferry sink?", (end, end + 8))
+    both = PassageFinder(BOOK, "estimate").passages("When did the ferry sink?", (end, end + 8))
     first, last = both.split("\n[...]\n")
     assert "The ferry sank in March." in first
     assert "The mill burned down in May." in last
-    assert "mill" not in Around(BOOK, "estimate").passages("When did the ferry sink?", None)
-    assert Around(BOOK, "estimate").passages("zebra", None) == ""
+    assert "mill" not in PassageFinder(BOOK, "estimate").passages("When did the ferry sink?", None)
+    assert PassageFinder(BOOK, "estimate").passages("zebra", None) == ""
 
 
 def test_a_passage_that_begins_like_a_formula_is_none() -> None:
-    passage = Around(BOOK, "estimate").passages("When did the ferry sink?", None)
+    passage = PassageFinder(BOOK, "estimate").passages("When did the ferry sink?", None)
     assert passage.startswith("=1+1")
     rows = list(csv.reader(io.StringIO(_sheet(passage).lstrip("\ufeff"), newline="")))
     assert rows[1][1] == f"'{passage}"

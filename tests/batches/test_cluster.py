@@ -86,6 +86,6 @@ def test_other_machines_need_nothing_of_that_of_the_command(made: Cluster) -> No
     assert set(head.run("ls", "/tmp/out").split()) == names
     assert [secrets_on(one) for one in (head, *others)] == [0, 0, 0]
     records = ray_records(head)
-    assert "RedraftWorker" in records
+    assert "WorkerActor" in records
     assert KEY not in records
     assert PASSWORD not in records

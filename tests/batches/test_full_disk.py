@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from redraft.batches.engine import Processes, WorkerEnded, WorkerPlace, WorkerPool
+from redraft.batches.engine import ProcessEngine, WorkerExit, WorkerPlace, WorkerPool
 from redraft.batches.worker import Tell, WorkerTerms
 from redraft.errors import RedraftError, StoreError
 from redraft.llm.budget import Budget
@@ -79,8 +79,8 @@ class Doomed:
     def place(self) -> WorkerPlace:
         return WorkerPlace(1)
 
-    def ended(self) -> WorkerEnded:
-        return WorkerEnded("disk is full", for_good=True)
+    def ended(self) -> WorkerExit:
+        return WorkerExit("disk is full", for_good=True)
 
     def stop(self) -> None: ...
 
@@ -91,14 +91,14 @@ def test_no_worker_is_put_in_the_place_of_one_that_ended_for_a_full_disk(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[Doomed] = []
-    monkeypatch.setattr(Processes, "start", lambda _, *given: started.append(Doomed(*given)) or started[-1])
+    monkeypatch.setattr(ProcessEngine, "start", lambda _, *given: started.append(Doomed(*given)) or started[-1])
     monkeypatch.setattr("redraft.store.batches.Batches.release", full)
     documents(folder, 3)
     opened(store, folder)
 
     with (
         pytest.raises(RedraftError, match="no worker can continue: disk is full"),
-        WorkerPool(store, Processes(), WorkerTerms(str(store.path), "b", "", 0, 2), str) as worker_pool,
+        WorkerPool(store, ProcessEngine(), WorkerTerms(str(store.path), "b", "", 0, 2), str) as worker_pool,
     ):
         worker_pool.repair()
 

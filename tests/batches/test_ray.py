@@ -215,7 +215,7 @@ def test_keys_are_in_nothing_that_ray_keeps(engine: Engine, store: Store, folder
     assert len(logs) > 3
     assert not [path for path in logs if KEY.encode() in path.read_bytes()]
     kept = repr(state.state.actor_table(None)) + repr(state.state.job_table())
-    assert "RedraftWorker" in kept
+    assert "WorkerActor" in kept
     assert KEY not in kept
 
 
@@ -265,7 +265,7 @@ def actors_of(pid: int) -> list[int]:
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in map(int, task.read_text().split()):
             name = Path(f"/proc/{child}/cmdline").read_text()
-            found += [child] if name.startswith("ray::RedraftWorker") else []
+            found += [child] if name.startswith("ray::WorkerActor") else []
             found += actors_of(child)
     return found
 

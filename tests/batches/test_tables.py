@@ -12,13 +12,13 @@ import pytest
 
 from redraft.batches.engine import engine_named
 from redraft.batches.sources import BatchItem, put_in
-from redraft.batches.tables import BatchStanding, BatchTotals, report_of
+from redraft.batches.tables import BatchSnapshot, BatchTotals, report_of
 from redraft.batches.worker import count_files, keep_texts, text_of
 from redraft.errors import UsageError
 from redraft.readers.documents import load
 from redraft.readers.parts import Choice
 from redraft.report.dossier.comparison.sides import interval_of_mean
-from redraft.store.batches import Batch, ItemStates
+from redraft.store.batches import Batch, ItemCounts
 from redraft.store.store import Store
 from tests.batches.test_work import documents, opened, states, worked
 from tests.batches.test_work import folder as folder
@@ -36,7 +36,7 @@ ITEM = BatchItem(
 
 
 def figures(scores: Sequence[float | None]) -> dict[str, Any]:
-    standing = BatchStanding(Batch("b", {}, {}), ItemStates(done=len(scores)), 1, 0.0)
+    standing = BatchSnapshot(Batch("b", {}, {}), ItemCounts(done=len(scores)), 1, 0.0)
     report = report_of([replace(ITEM, scores={"coverage": one}) for one in scores], standing)
     table = next(one for one in report.tables if one.name == "figures")
     return next(dict(zip(table.columns, row, strict=True)) for row in table.rows if row[0] == "coverage")
@@ -82,7 +82,7 @@ def test_failures_are_named_by_message_and_messages_are_bounded() -> None:
         }
         tally.add(replace(ITEM, source=f"{number}.txt", state="failed", error=error))
     assert len(tally.troubles) == 201
-    standing = BatchStanding(Batch("b", {}, {}), ItemStates(failed=900), 1, 0.0)
+    standing = BatchSnapshot(Batch("b", {}, {}), ItemCounts(failed=900), 1, 0.0)
     first, second = tally.report(standing).tables[1].rows[:2]
     assert first == ("failed", "document", 450, "0.txt, 2.txt, 4.txt", "it is empty; get it again")
     assert second[-1] == "various messages"
@@ -124,7 +124,7 @@ def test_it_is_read_as_its_worker_would_have_read_it_and_only_once(store: Store,
 
 _THREADS = '''
 import asyncio, os, threading
-from redraft.batches.engine import WorkerEnded, WorkerPlace
+from redraft.batches.engine import WorkerExit, WorkerPlace
 from redraft.batches.worker import open_worker, work
 from redraft.llm.budget import price_table
 
@@ -164,7 +164,7 @@ class Hand:
         return WorkerPlace(os.getpid())
 
     def ended(self):
-        return None if self.thread.is_alive() else WorkerEnded()
+        return None if self.thread.is_alive() else WorkerExit()
 
     def stop(self):
         self.told.set()

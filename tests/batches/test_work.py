@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from redraft.batches.engine import Processes, WorkerPool
+from redraft.batches.engine import ProcessEngine, WorkerPool
 from redraft.batches.request import BatchRequest, budget_key_of
 from redraft.batches.sources import items_of, put_in
 from redraft.batches.tables import standing_of
@@ -212,7 +212,7 @@ def test_workers_that_are_killed_lose_nothing_and_pay_nothing_twice(store: Store
     with ChatServer(script, latency=lambda *_: 0.2) as server:
         opened(store, folder, server.base_url, max_cost=50.0)
         terms = WorkerTerms(store.address, "b", "", 0, 2, prices=str(folder / "prices.toml"))
-        with WorkerPool(store, Processes(), terms, lambda note: None) as worker_pool:
+        with WorkerPool(store, ProcessEngine(), terms, lambda note: None) as worker_pool:
             began = time.monotonic()
             while worker_pool.repair():
                 assert time.monotonic() - began < 200
@@ -241,7 +241,7 @@ def test_a_batch_goes_on_through_a_restart_of_the_server(folder: Path) -> None:
     with restartable() as (address, restart), ChatServer(latency=lambda *_: 0.25) as server, Store(address) as store:
         opened(store, folder, server.base_url)
         with WorkerPool(
-            store, Processes(), WorkerTerms(address, "b", "", 0, 2, lease_seconds=5.0), lambda note: None
+            store, ProcessEngine(), WorkerTerms(address, "b", "", 0, 2, lease_seconds=5.0), lambda note: None
         ) as worker_pool:
             began = time.monotonic()
             restarted = False
@@ -275,7 +275,7 @@ def test_what_kills_its_worker_three_times_is_set_aside_and_the_rest_goes_on(
         store.batches.add("b", [])
         put_in(store, "b", [str(folder / "in" / "deadly.poison")])
         terms = WorkerTerms(store.address, "b", "", 0, 1)
-        with WorkerPool(store, Processes(), terms, lambda note: None) as worker_pool:
+        with WorkerPool(store, ProcessEngine(), terms, lambda note: None) as worker_pool:
             while worker_pool.repair():
                 time.sleep(0.1)
         assert limits.concurrency == 4
@@ -293,7 +293,7 @@ def test_workers_whose_driver_was_killed_hand_back_what_they_had(store: Store, f
     documents(folder, 2)
     with ChatServer(latency=lambda *_: 30.0) as server:
         opened(store, folder, server.base_url)
-        process = Processes().start(WorkerTerms(store.address, "b", "w", 0, 1), lambda note: None).process
+        process = ProcessEngine().start(WorkerTerms(store.address, "b", "w", 0, 1), lambda note: None).process
         while len(server.seen) < 2:
             time.sleep(0.05)
         assert process.stdin is not None

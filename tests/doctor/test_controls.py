@@ -12,7 +12,7 @@ from redraft.errors import UnreadableReply, UsageError
 from redraft.evaluators.base import Case, Evaluator, statements_of
 from redraft.evaluators.catalog import BUILT_IN
 from redraft.evaluators.metric_info import MetricAim
-from redraft.lab.doctor.checkup import Check, DoctorSubject, check_aims, examine
+from redraft.lab.doctor.checkup import ControlCheck, JudgeUnderTest, check_aims, examine
 from redraft.lab.doctor.expectations import (
     EMPTY,
     HOLLOW,
@@ -46,10 +46,10 @@ FAULTS = [
 
 async def checked(
     folder: Path, model: FunctionModel, *metrics: Evaluator, own: tuple[Evaluator, ...] = ()
-) -> list[Check]:
+) -> list[ControlCheck]:
     """What comes of the controls of some metrics."""
     with Store(folder / "redraft.db") as store:
-        subject = DoctorSubject(model.identity, (*metrics, *own), objects={model.identity: model}, own=own)
+        subject = JudgeUnderTest(model.identity, (*metrics, *own), objects={model.identity: model}, own=own)
         return list((await examine(subject, ExperimentRunner(store, Limits()))).controls)
 
 

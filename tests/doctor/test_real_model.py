@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from redraft.evaluators.catalog import BUILT_IN
-from redraft.lab.doctor.checkup import DoctorSubject, examine
+from redraft.lab.doctor.checkup import JudgeUnderTest, examine
 from redraft.lab.doctor.expectations import EMPTY, HOLLOW, controls, expected
 from redraft.runs.experiment_runner import ExperimentRunner
 from redraft.settings import DraftConfig, Limits
@@ -37,7 +37,7 @@ async def test_a_real_model_is_examined_by_coverage(url: str, tmp_path: Path, mo
     coverage = BUILT_IN["coverage"]
     settings = DraftConfig(context_tokens=4096, prompts="simple")
     with Store(tmp_path / "redraft.db") as store:
-        subject = DoctorSubject(NAME, (coverage,), settings, url)
+        subject = JudgeUnderTest(NAME, (coverage,), settings, url)
         runner = ExperimentRunner(store, Limits(concurrency=2, timeout=1800))
         found = await examine(subject, runner)
     verdicts = {one.control: one for one in found.controls}

@@ -6,8 +6,8 @@ import pytest
 
 from redraft.domain import Evaluation
 from redraft.errors import RunError, UsageError
-from redraft.report.dossier.comparison.build import fifth_of, read_beside, standing
-from redraft.report.dossier.comparison.contents import RunsBeside, RunVerdict
+from redraft.report.dossier.comparison.build import fifth_of, read_comparison, standing
+from redraft.report.dossier.comparison.contents import RunComparison, RunVerdict
 from redraft.report.dossier.comparison.sides import counted, interval_of_mean, letters
 from redraft.report.pages.comparison import comparison_page
 from redraft.store.store import Store
@@ -74,13 +74,13 @@ def test_only_what_a_score_is_the_mean_of_has_an_interval() -> None:
 
 
 @pytest.fixture(scope="module")
-def pair(keepers: Shelf) -> RunsBeside:
+def pair(keepers: Shelf) -> RunComparison:
     """Of ten keepers the first summary names 1, 3, 4 and wrongly 2, the second names 1, 2 and 5."""
     with Store(keepers.database) as store:
-        return read_beside(store, [keepers.first, keepers.second])
+        return read_comparison(store, [keepers.first, keepers.second])
 
 
-def test_items_and_titles_are_in_the_language_of_their_document(pair: RunsBeside) -> None:
+def test_items_and_titles_are_in_the_language_of_their_document(pair: RunComparison) -> None:
     def paged(document: str, summary: str) -> str:
         documents = tuple(one.model_copy(update={"language": document}) for one in pair.documents)
         runs = tuple(one.model_copy(update={"language": summary}) for one in pair.runs)
@@ -95,7 +95,7 @@ def test_items_and_titles_are_in_the_language_of_their_document(pair: RunsBeside
 
 
 @pytest.mark.slow
-def test_what_flipped_comes_first_then_what_is_told_otherwise(pair: RunsBeside) -> None:
+def test_what_flipped_comes_first_then_what_is_told_otherwise(pair: RunComparison) -> None:
     (document,) = pair.documents
     asked = [(one.text.rstrip("?").split()[4], one.standing) for one in document.items]
     assert asked[:4] == [("3", "flipped"), ("4", "flipped"), ("5", "flipped"), ("2", "changed")]
@@ -111,7 +111,7 @@ def test_what_flipped_comes_first_then_what_is_told_otherwise(pair: RunsBeside) 
     assert "keeper number 3 is called Tom3" in three.place.text
 
 
-def test_the_difference_is_paired_by_item(pair: RunsBeside) -> None:
+def test_the_difference_is_paired_by_item(pair: RunComparison) -> None:
     coverage, consistency = pair.differences
     # 4 of 10 against 3 of 10: two more, one less, seven alike.
     assert (coverage.metric, coverage.pairs, coverage.left_out, coverage.over) == ("coverage", 10, 0, "items")
@@ -125,7 +125,7 @@ def test_the_difference_is_paired_by_item(pair: RunsBeside) -> None:
     assert "cannot be paired" in consistency.says
 
 
-def test_scores_have_intervals_where_there_are_enough_items(pair: RunsBeside) -> None:
+def test_scores_have_intervals_where_there_are_enough_items(pair: RunComparison) -> None:
     first, second = ({one.metric: one for one in run.scores} for run in pair.runs)
     assert (first["coverage"].score, second["coverage"].score) == (0.4, 0.3)
     assert first["coverage"].interval == interval_of_mean([1.0] * 4 + [0.0] * 6)
@@ -133,7 +133,7 @@ def test_scores_have_intervals_where_there_are_enough_items(pair: RunsBeside) ->
     assert first["consistency"].interval is None
 
 
-def test_where_they_differ_is_told_by_fifth(pair: RunsBeside) -> None:
+def test_where_they_differ_is_told_by_fifth(pair: RunComparison) -> None:
     told = {one.fifth: one for one in pair.fifths if one.measure == "coverage"}
     # Two of ten keepers stand in each fifth: of the first both are named by both.
     assert (told[1].values, told[1].pairs, told[1].interval) == ((1.0, 1.0), 2, None)
@@ -142,14 +142,14 @@ def test_where_they_differ_is_told_by_fifth(pair: RunsBeside) -> None:
     assert all(sum(one.fifths) == pytest.approx(1) for one in pair.contestants)
 
 
-def test_runs_that_differ_in_nothing_are_told_apart_by_their_ids(pair: RunsBeside, keepers: Shelf) -> None:
+def test_runs_that_differ_in_nothing_are_told_apart_by_their_ids(pair: RunComparison, keepers: Shelf) -> None:
     assert [one.label for one in pair.contestants] == [
         f"your summary ({keepers.first})",
         f"your summary ({keepers.second})",
     ]
 
 
-def test_a_wrong_sentence_is_marked(pair: RunsBeside) -> None:
+def test_a_wrong_sentence_is_marked(pair: RunComparison) -> None:
     marked = [one.number for one in pair.runs[0].sentences if one.wrong]
     assert marked == [2]
     assert "coverage: contradicted" in pair.runs[0].sentences[1].wrong
@@ -157,7 +157,7 @@ def test_a_wrong_sentence_is_marked(pair: RunsBeside) -> None:
 
 def test_several_documents_are_paired(keepers: Shelf) -> None:
     with Store(keepers.database) as store:
-        found = read_beside(store, keepers.named)
+        found = read_comparison(store, keepers.named)
     assert [(one.letter, one.label, len(one.runs)) for one in found.contestants] == [
         ("A", "much", 7),
         ("B", "little", 6),
@@ -180,7 +180,7 @@ def test_several_documents_are_paired(keepers: Shelf) -> None:
 
 def test_the_same_comparison_is_the_same_to_the_byte(keepers: Shelf) -> None:
     with Store(keepers.database) as store:
-        one, other = (read_beside(store, keepers.named).model_dump_json() for _ in range(2))
+        one, other = (read_comparison(store, keepers.named).model_dump_json() for _ in range(2))
     assert one == other
 
 
@@ -188,7 +188,7 @@ def test_several_runs_of_a_contestant_on_a_document_count_with_their_mean(keeper
     runs = [one.split("=")[1] for one in keepers.named]
     # Of five keepers the first summary names four and the second one; of six keepers the third names five.
     with Store(keepers.database) as store:
-        found = read_beside(store, [f"both={runs[0]}", f"both={runs[1]}", f"both={runs[2]}", f"one={runs[3]}"])
+        found = read_comparison(store, [f"both={runs[0]}", f"both={runs[1]}", f"both={runs[2]}", f"one={runs[3]}"])
     both = found.contestants[0]
     assert (both.label, both.runs, both.scores[0].documents) == ("both", ("A1", "A2", "A3"), 2)
     assert both.scores[0].mean == pytest.approx(((0.8 + 0.2) / 2 + 5 / 6) / 2)
@@ -204,12 +204,12 @@ def test_runs_of_one_contestant_are_not_compared(keepers: Shelf) -> None:
         Store(keepers.database) as store,
         pytest.raises(UsageError, match="all of these runs belong to one system: one"),
     ):
-        read_beside(store, keys)
+        read_comparison(store, keys)
 
 
 def test_scores_by_other_judges_are_not_compared(keepers: Shelf) -> None:
     with Store(keepers.database) as store:
-        found = read_beside(store, [keepers.first, keepers.other_judge])
+        found = read_comparison(store, [keepers.first, keepers.other_judge])
     assert any("coverage are not comparable: the judges differ" in one for one in found.warnings)
     coverage = next(one for one in found.differences if one.metric == "coverage")
     assert coverage.difference is None
@@ -220,7 +220,7 @@ def test_scores_by_other_judges_are_not_compared(keepers: Shelf) -> None:
 
 def test_scores_by_other_questions_are_not_compared(keepers: Shelf) -> None:
     with Store(keepers.database) as store:
-        found = read_beside(store, [keepers.first, keepers.other_pack])
+        found = read_comparison(store, [keepers.first, keepers.other_pack])
     assert any("the questions or key facts differ" in one for one in found.warnings)
     assert all(item.standing == "open" for item in found.documents[0].items)
     assert {one.verdict for item in found.documents[0].items for one in item.verdicts if one.value is None} == {""}
@@ -228,7 +228,7 @@ def test_scores_by_other_questions_are_not_compared(keepers: Shelf) -> None:
 
 def test_what_has_no_verdict_in_one_run_counts_nowhere(keepers: Shelf) -> None:
     with Store(keepers.database) as store:
-        found = read_beside(store, [keepers.first, keepers.hole])
+        found = read_comparison(store, [keepers.first, keepers.hole])
     open_ = [item for item in found.documents[0].items if item.standing == "open"]
     assert len(open_) == 1
     assert [one.value for one in open_[0].verdicts][1] is None
@@ -248,7 +248,7 @@ def test_what_has_no_verdict_in_one_run_counts_nowhere(keepers: Shelf) -> None:
 )
 def test_what_cannot_be_compared_is_told(keepers: Shelf, keys: list[str], said: str) -> None:
     with Store(keepers.database) as store, pytest.raises((UsageError, RunError), match=said):
-        read_beside(store, [getattr(keepers, key) for key in keys])
+        read_comparison(store, [getattr(keepers, key) for key in keys])
 
 
 @pytest.mark.parametrize("keys", [("plain", "plainer"), ("first", "plain")])
@@ -256,14 +256,14 @@ def test_runs_that_no_metric_has_both_scored_are_compared_and_that_is_said(
     keepers: Shelf, keys: tuple[str, str]
 ) -> None:
     with Store(keepers.database) as store:
-        found = read_beside(store, [getattr(keepers, key) for key in keys])
+        found = read_comparison(store, [getattr(keepers, key) for key in keys])
     assert len(found.contestants) == 2
     assert found.warnings[0].startswith("No metric has scored two of these runs")
 
 
 def test_a_metric_without_a_score_is_named_with_its_reason(keepers: Shelf) -> None:
     with Store(keepers.database) as store:
-        found = read_beside(store, [keepers.first, keepers.second, keepers.coverage_only])
+        found = read_comparison(store, [keepers.first, keepers.second, keepers.coverage_only])
     assert any(one == "No consistency score for C: it was not judged by this metric." for one in found.warnings)
     assert {(one.first, one.second) for one in found.differences if one.metric == "consistency"} == {("A", "B")}
     assert {one.metric for one in found.contestants[2].scores} == {"coverage"}
@@ -271,7 +271,7 @@ def test_a_metric_without_a_score_is_named_with_its_reason(keepers: Shelf) -> No
 
 def test_a_metric_that_failed_is_named_with_its_reason(keepers: Shelf) -> None:
     with Store(keepers.database) as store:
-        found = read_beside(store, [keepers.first, keepers.second, keepers.failed])
+        found = read_comparison(store, [keepers.first, keepers.second, keepers.failed])
     (told,) = [one for one in found.warnings if "No consistency score" in one]
     assert told.startswith("No consistency score for C: ")
     assert "it was not judged by this metric" not in told

@@ -15,7 +15,7 @@ from redraft.evaluators.rubric import Rubric
 from redraft.llm.base import FunctionModel, Request
 from redraft.prompts.book import PromptBook
 from redraft.prompts.rubric import RubricInput, RubricVerdict
-from redraft.studio.run_actions import Fork
+from redraft.studio.run_actions import ForkBody
 from redraft.studio.run_actions import forked as studio_fork
 
 MINUTES = redraft.Document.from_text("The board met at seven. It was cold. " * 4, "Minutes")
@@ -183,7 +183,7 @@ def test_a_rubric_is_a_goal_also_of_a_run_that_goes_on_from_it(tmp_path: Path) -
         result = session.refine(MINUTES, TEXT, **goal)  # type: ignore[arg-type]
     with redraft.Session(tmp_path / "redraft.db", model=FunctionModel(writer)) as session:
         forked = session.fork(result.run.id, 0)
-        asked = Fork(goals={"plain_tone": 0.5})
+        asked = ForkBody(goals={"plain_tone": 0.5})
         work: Any = SimpleNamespace(session=session.session)
         planned = studio_fork(session.store, result.run, asked, work, {})
 

@@ -16,11 +16,11 @@ from redraft.lab.experiments.grid.experiment import (
     GridScore,
     GridSummary,
     GridSystem,
-    Lengths,
+    LengthStatistics,
     PreferredSide,
 )
+from redraft.lab.experiments.longsumeval import BestScores, RefinedOutcome, RefinedSummary, RefineSetting
 from redraft.lab.experiments.longsumeval import LongSumEvalDesign as RefiningDesign
-from redraft.lab.experiments.longsumeval import Refined, RefinedOutcome, RefineSetting, Stand
 from redraft.lab.experiments.plan import NamedModel
 from redraft.prompts.coherence import ASPECTS
 from redraft.settings import DraftConfig, JudgeConfig, PolicyName, RefineConfig
@@ -48,7 +48,7 @@ def design(
 
 def judged(document: str, name: str, scores: Scores, judge: str = "j", **more: Any) -> GridJudgment:
     """A summary of a document with its scores; None is a score that could not be had."""
-    lengths = more.pop("lengths", Lengths())
+    lengths = more.pop("lengths", LengthStatistics())
     title = more.pop("title", document.upper())
     summary = GridSummary(document, title, name, **{"text": "Some words here.", **more})
     found = {
@@ -85,15 +85,15 @@ def refining(*orders: PolicyName, thresholds: Sequence[Mapping[str, float]] = (P
     )
 
 
-def refined(document: str, *stands: Scores, order: PolicyName = "paper", **more: Any) -> Refined:
+def refined(document: str, *stands: Scores, order: PolicyName = "paper", **more: Any) -> RefinedSummary:
     """A draft that was refined, with its scores after each round; a round is refused that changes nothing."""
-    made = [Stand(n, scores, n > 0, n > 0 and scores != stands[n - 1]) for n, scores in enumerate(stands)]
+    made = [BestScores(n, scores, n > 0, n > 0 and scores != stands[n - 1]) for n, scores in enumerate(stands)]
     goals = more.pop("goals", PAPER)
     way = RefineSetting(goals, order, RefineConfig(goals={}, policy=order).told)
-    return Refined(document, document.upper(), "a", 1, "a", way, tuple(made), **more)
+    return RefinedSummary(document, document.upper(), "a", 1, "a", way, tuple(made), **more)
 
 
-def refined_outcome(made: RefiningDesign, *some: Refined) -> RefinedOutcome:
+def refined_outcome(made: RefiningDesign, *some: RefinedSummary) -> RefinedOutcome:
     """All that came of refining."""
     documents = dict.fromkeys((one.document, one.title) for one in some)
     return RefinedOutcome(made, tuple(documents), some)

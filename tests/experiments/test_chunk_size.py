@@ -15,7 +15,7 @@ import pytest
 from redraft import Limits, Session, Store
 from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, RunError, UsageError
-from redraft.lab.experiments.chunk_size import EXPERIMENT, MarkedChunk, SizeDesign, SizeOutcome, chunk_sizes
+from redraft.lab.experiments.chunk_size import EXPERIMENT, ChunkSizeDesign, ChunkSizeOutcome, MarkedChunk, chunk_sizes
 from redraft.llm.budget import PriceTable
 from redraft.prompts.factual import ChunkMarks
 from redraft.readers.documents import parse
@@ -26,7 +26,7 @@ from tests.experiments.made import LOST, rows
 from tests.experiments.world import answer, sent, serving
 from tests.judges import island, keepers_in, seen_on
 
-DESIGN = SizeDesign(("openai:x", "openai:y"), (128, 256), sample=3)
+DESIGN = ChunkSizeDesign(("openai:x", "openai:y"), (128, 256), sample=3)
 
 
 def marked(size: int, chunk: int, judge: str, *marks: int, tokens: int = 100, **other: Any) -> MarkedChunk:
@@ -47,7 +47,7 @@ def test_marks_are_means_over_chunks_of_means_over_judges() -> None:
     document = Document("d", "A Book", "")
     usage = ((128, Totals(calls=3, cost_usd=0.5)), (256, Totals(calls=1, cost_usd=None)))
     stopped = BudgetError("--max-calls 4 is used up")
-    report = EXPERIMENT.report(SizeOutcome(replace(DESIGN, judges=("x", "y")), (document,), found, usage, stopped))
+    report = EXPERIMENT.report(ChunkSizeOutcome(replace(DESIGN, judges=("x", "y")), (document,), found, usage, stopped))
     table, cost, failures = report.tables
     names = ("validity", "coherence", "cross content", "major facts", "tokens", "chunks", "of", "failed")
     assert rows(table, *names, size=128, judge="x") == [(3, 3.5, 2, 30, 100, 2, 2, 0)]
@@ -76,14 +76,14 @@ class Lab:
         self.design = replace(DESIGN, base_url=url)
         self.documents = [island(40)]
 
-    async def run(self, limits: Limits | None = None, **changes: Any) -> SizeOutcome:
+    async def run(self, limits: Limits | None = None, **changes: Any) -> ChunkSizeOutcome:
         with Store(self.folder / "redraft.db") as store:
             return await chunk_sizes(
                 self.documents, replace(self.design, **changes), ExperimentRunner(store, limits or Limits())
             )
 
 
-def places(outcome: SizeOutcome) -> list[tuple[int, int, str]]:
+def places(outcome: ChunkSizeOutcome) -> list[tuple[int, int, str]]:
     return [(one.size, one.chunk, one.judge) for one in outcome.marked]
 
 
@@ -199,7 +199,7 @@ async def test_a_window_that_is_too_small_is_refused(tmp_path: Path, server: Cha
     with pytest.raises(UsageError, match="chunks of 256 tokens need a larger window than 1,024") as error:
         await lab.run(context_tokens=1024)
     assert "context_tokens=2048" in error.value.hint
-    assert SizeDesign(("x",)).window == 10240
+    assert ChunkSizeDesign(("x",)).window == 10240
     assert server.seen == []
 
 
@@ -214,7 +214,7 @@ def test_a_model_that_thinks_is_expected_to_use_a_part_of_its_room() -> None:
     """One chunk before a model that may think 1,000 tokens, at a dollar for a million of either kind."""
     document = parse(b"The keeper kept the light all night. " * 40, name="x.txt")
     own = ModelSettings(model="openai:x", reasoning_tokens=1000, price=Price(prompt=0, completion=1))
-    design = SizeDesign(judges=("thinker",), sizes=(2048,), own={"thinker": own})
+    design = ChunkSizeDesign(judges=("thinker",), sizes=(2048,), own={"thinker": own})
     row, _ = EXPERIMENT.plan([document], design, PriceTable({}, {})).rows
     # A reply and 1,000 tokens of thinking at most; 60 % of these usually.
     reply = row[6]

@@ -12,16 +12,16 @@ import pytest
 from redraft import DraftConfig, Limits, Store
 from redraft.domain import Span, Totals
 from redraft.errors import UsageError
-from redraft.lab.experiments.context.experiment import Bureau, ContextOutcome, changes, expected_thirds
+from redraft.lab.experiments.context.experiment import ContextOutcome, FactJudge, changes, expected_thirds
 from redraft.lab.experiments.context.records import (
     AtomicFact,
     BaselineSummary,
     ContextContestant,
     ContextDesign,
     ContextItem,
-    Course,
     FactComparison,
     ReadingStep,
+    StepPlan,
     SummarySentencePlaces,
     read_steps,
     steps_of,
@@ -95,7 +95,7 @@ SECOND = item(
 )
 ITEMS = (FIRST, SECOND)
 REFERENCE = BaselineSummary(40, (told(1, (100, 1.0)), told(2, (1100, 1.0))), LENGTH)
-COURSES = (Course("d", "A Book", 200, (FIRST.step, SECOND.step), 50, reference=REFERENCE),)
+COURSES = (StepPlan("d", "A Book", 200, (FIRST.step, SECOND.step), 50, reference=REFERENCE),)
 THIRDS = ("1st", "2nd", "3rd")
 
 
@@ -342,7 +342,7 @@ def test_no_fact_is_lost_to_a_summary_that_was_not_taken_apart_as_a_whole(tmp_pa
     with Store(tmp_path / "redraft.db") as store:
         measure: Any = TermSimilarity("Ann slept. Ben rowed.")
         nobody: Any = None
-        bureau = Bureau(nobody, nobody, nobody, measure, 0.5, ExperimentRunner(store, Limits()))
+        bureau = FactJudge(nobody, nobody, nobody, measure, 0.5, ExperimentRunner(store, Limits()))
         slept, rowed = (replace(fact(100), text=text) for text in ("Ann slept.", "Ben rowed."))
         assert bureau.alike([slept, rowed], [slept], whole=True) == (True, False)
         assert bureau.alike([slept, rowed], [slept], whole=False) == (True, None)

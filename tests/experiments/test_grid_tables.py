@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from redraft.lab.experiments.grid.experiment import GridOutcome, Lengths
+from redraft.lab.experiments.grid.experiment import GridOutcome, LengthStatistics
 from redraft.lab.experiments.grid.tables import EXPERIMENT as GRID
 from redraft.lab.experiments.grid.tables import (
     agreement_table,
@@ -23,7 +23,7 @@ from redraft.lab.experiments.grid.tables import (
 from redraft.lab.experiments.longsumeval import EXPERIMENT as LONGSUMEVAL
 from redraft.lab.experiments.longsumeval import gain_table, initial_table, order_table, round_table, threshold_table
 from redraft.lab.experiments.pictures import drawn
-from redraft.lab.experiments.sources import Ready
+from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.report.tables import Table
 from redraft.runs.experiment_runner import Failure
 from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, Price
@@ -157,8 +157,8 @@ def test_a_configuration_has_its_settings_and_the_means_of_what_it_wrote() -> No
     set_up = contestant("a", strategy="hierarchical", chunk_tokens=512, words=100)
     made = type(made)((set_up,), made.judges, made.judging)
     some = [
-        judged("d1", "a", {"coverage": 0.5}, lengths=Lengths(10, 0.5, 0.0)),
-        judged("d2", "a", {"coverage": 1.0}, lengths=Lengths(20, 0.7, 0.1)),
+        judged("d1", "a", {"coverage": 0.5}, lengths=LengthStatistics(10, 0.5, 0.0)),
+        judged("d2", "a", {"coverage": 1.0}, lengths=LengthStatistics(20, 0.7, 0.1)),
     ]
     table = configuration_table(outcome(made, some))
     assert table.rows[0][:6] == ("a", "a", "hierarchical", 512, 100, pytest.approx(0.75))
@@ -185,7 +185,7 @@ def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None
     lost = Failure("summaries", "missing", "it has no summary of this document")
     hole = judged("d2", "people", {})
     hole = replace(hole, text=None, failure=lost)
-    made = design("a", prefers=True, ready=Ready({"people": {"d1": ("x",)}}))
+    made = design("a", prefers=True, ready=ExistingSummaries({"people": {"d1": ("x",)}}))
     made = type(made)((*made.contestants, type(made.contestants[0])("people")), made.judges, made.judging, prefers=True)
     some = [judged(one, "a", {"coverage": 0.5}, taken=totals(1, 9, 1)) for one in ("d1", "d2")]
     pairs = [replace(one, second="people") for one in (voted("d1", "a"), voted("d2", "", made=False))]
@@ -209,7 +209,9 @@ def test_the_report_has_a_hole_for_what_is_not_there_and_draws_what_is() -> None
 
 
 def test_items_and_settings_are_the_records_without_texts_servers_and_keys() -> None:
-    made = design("a", "b", judges=("j", "k"), prefers=True, ready=Ready({"people": {"d1": ("A secret text.",)}}))
+    made = design(
+        "a", "b", judges=("j", "k"), prefers=True, ready=ExistingSummaries({"people": {"d1": ("A secret text.",)}})
+    )
     place: dict[str, Any] = {
         "base_url": "http://secret/v1",
         "key_env": "SECRET",

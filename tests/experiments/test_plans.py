@@ -19,7 +19,7 @@ from redraft.lab.experiments import longsumeval
 from redraft.lab.experiments.booookscore import tables as booookscore
 from redraft.lab.experiments.booookscore.experiment import CoherenceDesign, measured
 from redraft.lab.experiments.chunk_size import EXPERIMENT as CHUNK_SIZE
-from redraft.lab.experiments.chunk_size import SizeDesign
+from redraft.lab.experiments.chunk_size import ChunkSizeDesign
 from redraft.lab.experiments.context import tables as context
 from redraft.lab.experiments.context.records import ContextDesign
 from redraft.lab.experiments.experiment import Experiment
@@ -31,7 +31,7 @@ from redraft.lab.experiments.longsumeval import LongSumEvalDesign
 from redraft.lab.experiments.plan import NamedModel, PlanStep, table_of
 from redraft.lab.experiments.qa import tables as qa
 from redraft.lab.experiments.qa.experiment import QaDesign
-from redraft.lab.experiments.sources import Ready
+from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.llm import structured_output
 from redraft.llm.base import FunctionModel, Line, Request
 from redraft.llm.budget import PriceTable
@@ -203,7 +203,7 @@ def test_a_grid_takes_about_what_its_plan_says() -> None:
 @pytest.mark.nightly
 def test_longsumeval_takes_about_what_its_plan_says() -> None:
     document, (judge,) = island(100), named(STRICT, strategy="given", words=None)
-    ready = Ready({"people": {document.id: (told(*range(1, 41)),)}})
+    ready = ExistingSummaries({"people": {document.id: (told(*range(1, 41)),)}})
     goals = ({"coverage": 1.0},)
     judging = JudgeConfig(judges=(STRICT,))
     design = LongSumEvalDesign(named(STRICT, words=500), judge, judging, goals, ("paper",), 2, ready=ready)
@@ -231,7 +231,7 @@ def test_the_qa_experiment_takes_about_what_its_plan_says(strategies: tuple[str,
 
 @pytest.mark.slow
 def test_chunk_sizes_take_about_what_their_plan_says() -> None:
-    check(CHUNK_SIZE, [island(60), island(40)], SizeDesign(JUDGES, sizes=(512, 1024), sample=4), least=0)
+    check(CHUNK_SIZE, [island(60), island(40)], ChunkSizeDesign(JUDGES, sizes=(512, 1024), sample=4), least=0)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from redraft.domain import Draft, Evaluation, Evidence, Finding, Round
 from redraft.report.history.changes import DraftDiff, changed_words, changes_between, difference
-from redraft.report.history.trace import Turn
+from redraft.report.history.trace import RoundTrace
 
 SENTENCES = st.lists(
     st.sampled_from(["He came home.", "She left.", "The bank broke.", "The bank broke at night.", "Rain fell."]),
@@ -104,7 +104,7 @@ def finding(metric: str, kind: str, **fields: str) -> Finding:
     return Finding(metric, kind, "add", "because", evidence=evidence, **fields)
 
 
-def turn(text: str, *found: Finding, failed: str = "", details: dict[str, object] | None = None) -> Turn:
+def turn(text: str, *found: Finding, failed: str = "", details: dict[str, object] | None = None) -> RoundTrace:
     evaluations = {
         name: Evaluation(
             name,
@@ -115,7 +115,7 @@ def turn(text: str, *found: Finding, failed: str = "", details: dict[str, object
         )
         for name in ("coverage", "consistency", "keyfact_recall", "faithfulness")
     }
-    return Turn(Round(0, "d"), Draft("d", "r", 0, "given", text, 1), evaluations, ())
+    return RoundTrace(Round(0, "d"), Draft("d", "r", 0, "given", text, 1), evaluations, ())
 
 
 UNANSWERED = finding("coverage", "unanswered", question="Who keeps it?", expected="Ruth Crane")

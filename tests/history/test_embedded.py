@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from redraft.report.history.lineage import KeptEncoder, read_lineage
+from redraft.report.history.lineage import CachingEncoder, read_lineage
 from redraft.store.store import Store
 from redraft.text.vectors import Embeddings
 from tests.history.test_lineage import drafted
@@ -31,10 +31,10 @@ class Counting:
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
 
 
-def kept(store: Store, encoder: Counting) -> KeptEncoder:
+def kept(store: Store, encoder: Counting) -> CachingEncoder:
     book = document()
     store.documents.add(book)
-    return KeptEncoder(encoder, store.ancestry, book.id)
+    return CachingEncoder(encoder, store.ancestry, book.id)
 
 
 @pytest.mark.parametrize("texts", [SENTENCES, SENTENCES[:1], []], ids=["many", "one", "none"])

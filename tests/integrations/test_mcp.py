@@ -20,7 +20,7 @@ from mcp.client.stdio import stdio_client
 
 import redraft
 from redraft.domain import Usage
-from redraft.integrations.mcp_server import Desk, _for_agents, server
+from redraft.integrations.mcp_server import McpTools, _for_agents, server
 from redraft.llm.base import FunctionModel, Reply, Request
 from redraft.llm.budget import Budget
 from tests.judges import Keepers, function_model, island, told
@@ -50,7 +50,7 @@ async def connected(folder: Path, **given: Any) -> AsyncIterator[Client]:
     root.mkdir(exist_ok=True)
     (root / "book.txt").write_text(BOOK, "utf-8")
     async with redraft.Session(folder / "redraft.db", **given) as session:
-        desk = Desk(session, root.resolve())
+        desk = McpTools(session, root.resolve())
         async with Client(server(desk)) as client:
             try:
                 yield client

@@ -19,10 +19,10 @@ from redraft.readers.formats import read as read_here
 from redraft.readers.markup import tag
 from redraft.report.history.citations import Citations, cited
 from redraft.report.history.lineage import Lineage, Origin, TracedSentence
-from redraft.report.history.trace import Member
+from redraft.report.history.trace import TextNode
 from redraft.report.outputs import formats
 from redraft.report.outputs.formats import FORMATS, TemplateSection, format_of, read_template, written
-from redraft.report.outputs.paper import Note, Paper, PaperPart
+from redraft.report.outputs.paper import Footnote, Paper, PaperPart
 from redraft.text.sentences import sentences
 from tests.browser import browser, need_browser
 
@@ -52,7 +52,7 @@ def citations(text: str, quote: str = "Ines kept the light", language: str = "")
         )
         for n, span in enumerate(sentences(text), 1)
     ]
-    member = Member("r", "d1", "the draft", None, text, ())
+    member = TextNode("r", "d1", "the draft", None, text, ())
     return cited(Lineage("r", "d1", document, tuple(found), (member,)))
 
 
@@ -136,7 +136,7 @@ def test_a_word_document_has_real_footnotes_and_is_read_back() -> None:
         "[1] Chapter 2, pages 7-8, 2%: “Ines kept the light”",
         "Chapter 2, pages 7-8, 90%: “Ines kept the light”",
     ]
-    cites = [one for block in paper().blocks for one in block.pieces if isinstance(one, Note)]
+    cites = [one for block in paper().blocks for one in block.pieces if isinstance(one, Footnote)]
     assert sum(note.startswith("[") for note in notes) == len(cites) == 6
     assert "- It was never found." in found.text
     # Lists with numbers begin at 1, as word processors count by themselves.

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from redraft.report.dossier.comparison.build import read_beside
-from redraft.report.dossier.comparison.contents import RunsBeside
+from redraft.report.dossier.comparison.build import read_comparison
+from redraft.report.dossier.comparison.contents import RunComparison
 from redraft.report.pages.comparison import comparison_page
 from redraft.store.store import Store
 from tests.browser import serious
@@ -34,19 +34,19 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
 
 
 @pytest.fixture(scope="module")
-def two(shelf: Shelf) -> RunsBeside:
+def two(shelf: Shelf) -> RunComparison:
     """Flipped are the items 1 to 3, changed is 4, and all others are the same."""
     with Store(shelf.database) as store:
-        return read_beside(store, [shelf.first, shelf.second])
+        return read_comparison(store, [shelf.first, shelf.second])
 
 
 @pytest.fixture(scope="module")
-def many(shelf: Shelf) -> RunsBeside:
+def many(shelf: Shelf) -> RunComparison:
     with Store(shelf.database) as store:
-        return read_beside(store, shelf.named)
+        return read_comparison(store, shelf.named)
 
 
-def opened(page: Any, beside: RunsBeside, folder: Path, hash_: str = "") -> Any:
+def opened(page: Any, beside: RunComparison, folder: Path, hash_: str = "") -> Any:
     path = folder / "compare.html"
     path.write_text(comparison_page(beside), "utf-8")
     page.goto(f"file://{path}{hash_}")
@@ -54,14 +54,14 @@ def opened(page: Any, beside: RunsBeside, folder: Path, hash_: str = "") -> Any:
     return page
 
 
-def test_it_opens_from_a_disk_without_any_request(page: Any, two: RunsBeside, tmp_path: Path) -> None:
+def test_it_opens_from_a_disk_without_any_request(page: Any, two: RunComparison, tmp_path: Path) -> None:
     opened(page, two, tmp_path)
     assert page.requests == [f"file://{tmp_path}/compare.html"]
     assert page.troubles == []
     assert page.evaluate(SHOWN) == ["i1", "i2", "i3", "i4"], "what is the same is folded away"
 
 
-def test_what_is_shown_can_be_chosen(page: Any, two: RunsBeside, tmp_path: Path) -> None:
+def test_what_is_shown_can_be_chosen(page: Any, two: RunComparison, tmp_path: Path) -> None:
     opened(page, two, tmp_path)
     page.get_by_label("flipped only").check()
     assert page.evaluate(SHOWN) == ["i1", "i2", "i3"]
@@ -77,7 +77,7 @@ def test_what_is_shown_can_be_chosen(page: Any, two: RunsBeside, tmp_path: Path)
     assert page.evaluate(SHOWN) == ["i3", "i4"], "the key shows all again that the second has"
 
 
-def test_a_metric_can_be_chosen(page: Any, two: RunsBeside, tmp_path: Path) -> None:
+def test_a_metric_can_be_chosen(page: Any, two: RunComparison, tmp_path: Path) -> None:
     (document,) = two.documents
     items = (document.items[0].model_copy(update={"metric": "keyfact_recall"}), *document.items[1:])
     opened(page, two.model_copy(update={"documents": (document.model_copy(update={"items": items}),)}), tmp_path)
@@ -85,7 +85,7 @@ def test_a_metric_can_be_chosen(page: Any, two: RunsBeside, tmp_path: Path) -> N
     assert page.evaluate(SHOWN) == ["i1"]
 
 
-def test_addresses_lead_to_what_is_folded_away_or_filtered_out(page: Any, two: RunsBeside, tmp_path: Path) -> None:
+def test_addresses_lead_to_what_is_folded_away_or_filtered_out(page: Any, two: RunComparison, tmp_path: Path) -> None:
     opened(page, two, tmp_path, "#i9")
     page.wait_for_selector("#i9:focus")
     assert page.locator("#i9").is_visible()
@@ -98,7 +98,7 @@ def test_addresses_lead_to_what_is_folded_away_or_filtered_out(page: Any, two: R
     page.wait_for_selector("#A-s3:focus")
 
 
-def test_keys_lead_from_one_to_the_next(page: Any, two: RunsBeside, tmp_path: Path) -> None:
+def test_keys_lead_from_one_to_the_next(page: Any, two: RunComparison, tmp_path: Path) -> None:
     opened(page, two, tmp_path)
     for key, expected in zip("jjkkfjjj", ["i1", "i2", "i1", "i1", "i1", "i2", "i3", "i3"], strict=True):
         page.keyboard.press(key)
@@ -108,7 +108,7 @@ def test_keys_lead_from_one_to_the_next(page: Any, two: RunsBeside, tmp_path: Pa
     assert page.locator("#keys").is_visible()
 
 
-def test_every_verdict_has_a_sign_and_a_word(page: Any, two: RunsBeside, tmp_path: Path) -> None:
+def test_every_verdict_has_a_sign_and_a_word(page: Any, two: RunComparison, tmp_path: Path) -> None:
     opened(page, two, tmp_path)
     assert page.locator("#i1 .verdicts .sign").all_inner_texts() == ["✓", "✗"]
     assert page.locator("#i1 .verdicts .word").all_inner_texts() == ["answered", "unanswered"]
@@ -126,7 +126,7 @@ def test_every_verdict_has_a_sign_and_a_word(page: Any, two: RunsBeside, tmp_pat
     ],
 )
 def test_nothing_serious_keeps_anybody_out(
-    chromium: Any, two: RunsBeside, many: RunsBeside, tmp_path: Path, scheme: str, several: bool
+    chromium: Any, two: RunComparison, many: RunComparison, tmp_path: Path, scheme: str, several: bool
 ) -> None:
     context = chromium.new_context(color_scheme=scheme, viewport={"width": 1200, "height": 900}, bypass_csp=True)
     page = opened(context.new_page(), many if several else two, tmp_path)
@@ -136,7 +136,7 @@ def test_nothing_serious_keeps_anybody_out(
 
 
 @pytest.mark.parametrize("width", [360, 390, 1440])
-def test_it_fits_the_screen(page: Any, two: RunsBeside, many: RunsBeside, tmp_path: Path, width: int) -> None:
+def test_it_fits_the_screen(page: Any, two: RunComparison, many: RunComparison, tmp_path: Path, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     for beside in (two, many):
         opened(page, beside, tmp_path)
@@ -144,10 +144,12 @@ def test_it_fits_the_screen(page: Any, two: RunsBeside, many: RunsBeside, tmp_pa
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_whatever_is_said_is_text(page: Any, two: RunsBeside, many: RunsBeside, tmp_path: Path, several: bool) -> None:
+def test_whatever_is_said_is_text(
+    page: Any, two: RunComparison, many: RunComparison, tmp_path: Path, several: bool
+) -> None:
     beside = many if several else two
     hostile = changed(beside.model_dump(), lambda text: f"{text} {PAYLOAD}", STRUCTURE)
-    opened(page, RunsBeside.model_validate(hostile), tmp_path)
+    opened(page, RunComparison.model_validate(hostile), tmp_path)
     assert page.troubles == []
     assert len(page.requests) == 1
     assert page.evaluate("window.harmed") is None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.report.plots.axes import Bands, Clock, Linear
+from redraft.report.plots.axes import BandScale, LinearScale, TimeScale
 from redraft.report.plots.picture import percent, shown, signed, written
 from redraft.report.plots.scores import Metric, RoundScores
 from tests.plots.reading import Read
@@ -34,20 +34,20 @@ FINITE = st.floats(allow_nan=False, allow_infinity=False)
     ],
 )
 def test_ticks_are_round(values: list[float | None], low: float, high: float, labels: str) -> None:
-    scale = Linear.over(values)
+    scale = LinearScale.over(values)
     assert (scale.low, scale.high) == pytest.approx((low, high))
     assert " ".join(map(scale.label, scale.ticks())) == labels
 
 
 def test_a_value_stands_at_its_share_of_the_scale() -> None:
-    scale = Linear.over([0, 10]).drawn(100, 300)
+    scale = LinearScale.over([0, 10]).drawn(100, 300)
     assert [scale.place(value) for value in (0, 2.5, 10, 11, -1)] == [100, 150, 300, 300, 100]
-    upright = Linear.over([0, 1]).drawn(200, 0)
+    upright = LinearScale.over([0, 1]).drawn(200, 0)
     assert upright.place(0.25) == 150
 
 
 def test_bands_have_a_gap_between_them() -> None:
-    bands = Bands(("a", "b"), gap=0.25).drawn(0, 80)
+    bands = BandScale(("a", "b"), gap=0.25).drawn(0, 80)
     assert (bands.step, bands.width, bands.begin(1), bands.place(1)) == (40, 30, 45, 60)
 
 
@@ -61,13 +61,13 @@ def test_bands_have_a_gap_between_them() -> None:
     ],
 )
 def test_time_has_ticks_at_round_times(seconds: float, labels: str, unit: str) -> None:
-    clock = Clock.until(seconds)
+    clock = TimeScale.until(seconds)
     assert (" ".join(map(clock.label, clock.ticks())), clock.unit) == (labels, unit)
 
 
 @given(st.lists(ANY, max_size=6), ANY)
 def test_every_value_stands_within_the_scale(values: list[float], other: float) -> None:
-    scale = Linear.over(values).drawn(10, 90)
+    scale = LinearScale.over(values).drawn(10, 90)
     known = [value for value in (*values, other) if math.isfinite(value)]
     assert all(10 <= scale.place(value) <= 90 for value in known)
     ticks = scale.ticks()
@@ -77,13 +77,13 @@ def test_every_value_stands_within_the_scale(values: list[float], other: float) 
 
 @given(FINITE, FINITE)
 def test_a_greater_value_never_stands_lower(one: float, other: float) -> None:
-    scale = Linear.over([one, other]).drawn(0, 100)
+    scale = LinearScale.over([one, other]).drawn(0, 100)
     assert scale.place(min(one, other)) <= scale.place(max(one, other))
 
 
 @given(st.floats(min_value=0, max_value=1e14))
 def test_the_clock_runs_to_the_end(seconds: float) -> None:
-    clock = Clock.until(seconds)
+    clock = TimeScale.until(seconds)
     assert clock.low == 0
     assert clock.high >= seconds * (1 - 1e-9)
     assert 2 <= len(clock.ticks()) <= 12
@@ -120,6 +120,6 @@ def test_an_axis_that_does_not_start_at_zero_says_so() -> None:
 
 
 def test_scores_start_at_zero_unless_that_leaves_more_than_half_empty() -> None:
-    assert Linear.of_scores([0.33, 1.0]).low == 0
-    assert Linear.of_scores([0.08, 0.33]).low == 0
-    assert Linear.of_scores([0.85, 0.95]).low > 0.5
+    assert LinearScale.of_scores([0.33, 1.0]).low == 0
+    assert LinearScale.of_scores([0.08, 0.33]).low == 0
+    assert LinearScale.of_scores([0.85, 0.95]).low > 0.5

@@ -68,7 +68,7 @@ async def watch(event: redraft.Event) -> None: ...
         (lambda: redraft.ReviewAnswer(drop="1"), "ReviewAnswer: drop: must be a list"),
         (lambda: redraft.Rubric("plain", "Plain words", levels=1), "levels: must be at least 2"),
         (lambda: redraft.tools(SyncSession(None)), "session is of the type SyncSession"),
-        (lambda: redraft.read_beside(None, "3fa2c1d0"), "runs is the text '3fa2c1d0'"),
+        (lambda: redraft.read_comparison(None, "3fa2c1d0"), "runs is the text '3fa2c1d0'"),
         (lambda: redraft.assert_summary(MINUTES, WRONG, metrics="coverage"), "metrics is the text 'coverage'"),
         (lambda: redraft.assert_summary(MINUTES, WRONG, session=object()), "session is of the type object"),
         (lambda: SyncSession(None).wait(5), "a int cannot be waited for"),

@@ -27,7 +27,7 @@ _CALLS = 12
 # is still in flight when its process ends.
 _CROWD = f"""
 import os, sys
-from redraft.store.reservations import AskedElsewhereError, NoRoomError, Reservation, ReservationTerms
+from redraft.store.reservations import DuplicateCallError, LimitReachedError, Reservation, ReservationTerms
 from redraft.store.store import Store
 from tests.store.support import call
 address, what = sys.argv[1:]
@@ -37,7 +37,7 @@ def budget(store, number):
         reservation, made = Reservation(), call(f"{{number}} {{n}}", run=f"r{{number}}", booked_usd=1.0, cost_usd=1.0)
         try:
             store.reservations.book(reservation, made, ReservationTerms("budget", max_cost={_LIMIT}.0))
-        except NoRoomError as error:
+        except LimitReachedError as error:
             assert (error.calls, error.usd) == ({_LIMIT}, {_LIMIT}.0)
             return
         if n % 2:
@@ -55,7 +55,7 @@ def same(store, number):
         for n in range({_CALLS}):
             try:
                 store.reservations.book(Reservation(), call(f"{{n}}", run=f"r{{number}}"), ReservationTerms("budget"))
-            except AskedElsewhereError:
+            except DuplicateCallError:
                 continue
             os.write(1, b"sent\\n")
         os.write(1, b"ready\\n")

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from redraft.store.calls import TURNED_AWAY
 from redraft.store.copy import copy as copied
-from redraft.store.reservations import AskedElsewhereError, NoRoomError, Reservation, ReservationTerms
+from redraft.store.reservations import DuplicateCallError, LimitReachedError, Reservation, ReservationTerms
 from redraft.store.store import Store
 from tests.postgres import database, needs_postgres
 from tests.store.support import call, document, fill, run
@@ -62,7 +62,7 @@ class Budgets(RuleBasedStateMachine):
         made = call(f"k{self.number}", run=name, booked_usd=dollars)
         try:
             self.other.reservations.book(reservation, made, terms)
-        except (NoRoomError, AskedElsewhereError):
+        except (LimitReachedError, DuplicateCallError):
             return
         self.booked.append((reservation, name, made.key))
 

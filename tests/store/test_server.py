@@ -362,7 +362,7 @@ def test_what_is_read_at_once_is_of_one_moment(address: str) -> None:
 
 @pytest.mark.slow
 def test_a_call_in_flight_is_known_to_others(address: str) -> None:
-    from redraft.store.reservations import AskedElsewhereError, Reservation, ReservationTerms
+    from redraft.store.reservations import DuplicateCallError, Reservation, ReservationTerms
 
     with Store(address) as store, Store(address) as other:
         for name in ("one", "two"):
@@ -370,7 +370,7 @@ def test_a_call_in_flight_is_known_to_others(address: str) -> None:
             store.runs.add(run(name))
         with store.claim("one"):
             store.reservations.book(Reservation(), call(run="one"), ReservationTerms("one"))
-            with pytest.raises(AskedElsewhereError):
+            with pytest.raises(DuplicateCallError):
                 other.reservations.book(Reservation(), call(run="two"), ReservationTerms("two"))
         other.reservations.book(Reservation(), call(run="two"), ReservationTerms("two"))
 

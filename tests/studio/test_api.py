@@ -18,7 +18,7 @@ from redraft.report.history.results import RunResult
 from redraft.runs.plans import RunPlan
 from redraft.settings import DraftConfig, JudgeConfig, ModelSettings, RefineConfig
 from redraft.store.store import Store
-from redraft.studio.contracts import PackList, SentenceEvidence, Status
+from redraft.studio.contracts import PackList, RunStatus, SentenceEvidence
 from redraft.studio.run_views import RunList
 from tests.chatserver import ChatServer
 from tests.store.support import typed as typed_questions
@@ -61,7 +61,7 @@ def events_of(client: httpx.Client, run: str) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 def test_a_run_is_begun_and_its_status_result_and_dossier_are_read(client: httpx.Client, refined: str) -> None:
-    status = Status.model_validate(client.get(f"/api/runs/{refined[:5]}").json())
+    status = RunStatus.model_validate(client.get(f"/api/runs/{refined[:5]}").json())
     assert (status.run, status.kind, status.at_work, status.resumable) == (refined, "refine", False, False)
     result = RunResult.model_validate(client.get(f"/api/runs/{refined}/result").json())
     dossier = Dossier.model_validate(client.get(f"/api/runs/{refined}/dossier").json())
@@ -266,7 +266,7 @@ def test_a_run_is_stopped_and_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
             assert client.post(f"/api/runs/{run}/resume").status_code == 409
             stopped = client.post(f"/api/runs/{run}/stop")
             assert stopped.status_code == 200, stopped.text
-            status = Status.model_validate(stopped.json())
+            status = RunStatus.model_validate(stopped.json())
             assert (status.status, status.at_work, status.resumable) == ("interrupted", False, True)
             assert client.post(f"/api/runs/{run}/stop").status_code == 409
             opened.append(True)
@@ -372,7 +372,7 @@ def test_the_api_describes_itself_and_every_reply_fits(client: httpx.Client) -> 
 
     collect(told)
     assert named <= defined
-    assert {"Dossier", "Start", "Status", "RunResult", "ProblemReply"} <= named
+    assert {"Dossier", "StartBody", "RunStatus", "RunResult", "ProblemReply"} <= named
     assert told["paths"]["/api/runs"]["post"]["security"] == [{"token": []}]
 
 

@@ -26,8 +26,8 @@ from redraft.report.tables import Table
 from redraft.store.batches import Batch, NewItem
 from redraft.store.store import Store
 from redraft.studio import batches
-from redraft.studio.batches import Tables
-from redraft.studio.contracts import BatchList, BatchStatus, BatchTables, ItemList, WantedItems
+from redraft.studio.batches import BatchTableCache
+from redraft.studio.contracts import BatchList, BatchStatus, BatchTables, ItemFilter, ItemList
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer, Seen, summarizer
 from tests.judges import KEY
@@ -161,7 +161,7 @@ def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path: Path) -> No
         store.batches.open(Batch("b", record_json(BatchRequest(DraftConfig())), {}))
         paths = ["/in/1901/alpha.txt", "/in/1902/alpha.txt", "/in/1902/beta.txt", "/in/lines.jsonl#a/1"]
         store.batches.add("b", (NewItem(one, "alpha") for one in paths))
-        shown = [(one.name, one.apart) for one in batches.items(store, "b", WantedItems()).rows]
+        shown = [(one.name, one.apart) for one in batches.items(store, "b", ItemFilter()).rows]
         assert shown == [("alpha.txt", "in 1901"), ("alpha.txt", "in 1902"), ("beta.txt", ""), ("a/1", "")]
 
 
@@ -242,7 +242,7 @@ def test_tables_are_read_anew_once_their_batch_has_moved(tmp_path: Path) -> None
     with Store(tmp_path / "redraft.db") as store:
         store.batches.open(Batch("b", record_json(BatchRequest(DraftConfig())), {}))
         store.batches.add("b", [NewItem("a", "a")])
-        tables = Tables(store)
+        tables = BatchTableCache(store)
         first = tables.of("b")
         assert tables.of("b") is first
         store.batches.lease("b", "w", 1)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from redraft.lab.experiments.experiment import AGAIN, table
-from redraft.report.dossier.comparison.contents import ComparedRuns
+from redraft.report.dossier.comparison.contents import ComparedContestant
 from redraft.report.history.summaries import shown_names
 from redraft.report.pages.assets import template
 from redraft.settings import DraftConfig, JudgeConfig
@@ -88,7 +88,7 @@ def test_the_built_in_judge_of_a_writer_on_this_machine_keeps_its_name() -> None
 def test_a_label_has_the_models_name_for_people_and_the_words_of_summaries_and_questions(
     label: str, shown: str
 ) -> None:
-    own = ComparedRuns(
+    own = ComparedContestant(
         letter="A", label=label, runs=(), scores=(), cost_usd=None, tokens=0, seconds=0, words=0, fifths=()
     )
     assert in_page_words(own, {"openai:q": "q (port 8000)"}).label == shown

@@ -19,7 +19,7 @@ from redraft.batches.sources import put_in
 from redraft.domain import Chunk, Document, Objection, Span, record_json
 from redraft.settings import Compare, DraftConfig, Evaluate, ExperimentPart, JudgeConfig, Refine, RefineConfig
 from redraft.store.batches import Batch
-from redraft.store.shelf import KeyFactShelf, Packs, TypedShelf
+from redraft.store.shelf import KeyFactSets, Packs, TypedQuestionSets
 from redraft.store.store import Store
 from redraft.studio.app import studio
 from redraft.studio.context import StudioConfig
@@ -151,7 +151,7 @@ def test_a_thousand_packs_are_listed_in_half_a_second_without_being_read(
         )
         store.keyfacts.add(keyfacts(f"keyfacts-{at}", trees=(facts,) * 5), "k")
         store.typed.add(typed(f"typed-{at}"), "k")
-    for kind in (Packs, KeyFactShelf, TypedShelf):
+    for kind in (Packs, KeyFactSets, TypedQuestionSets):
         monkeypatch.setattr(kind, "_found", None)
     with served(tmp_path) as at_it, at_it.client() as client:
         client.get("/packs")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.chatserver import Answer, Seen
 from tests.judges import told
-from tests.torture.processes import WorkerEnded
+from tests.torture.processes import WorkerExit
 from tests.torture.runner import Attack, Try, Violation
 from tests.torture.world import KINDS, World, identity, judged, right, told_by, undisturbed, world
 
@@ -38,7 +38,7 @@ def _slowly(seen: Seen) -> Answer:
     return Answer(answer.text, usage=answer.usage, latency=_LATENCY)
 
 
-def _together(here: World, commands: list[tuple[str, ...]]) -> list[WorkerEnded]:
+def _together(here: World, commands: list[tuple[str, ...]]) -> list[WorkerExit]:
     """Several processes at once, which count as one where it is asked what was sent twice."""
     running = [here.start(*command) for command in commands]
     ended = [one.end() for one in running]

@@ -20,7 +20,7 @@ from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 from tests.chatserver import Answer, Fault, Raw, Reply, Seen
-from tests.torture.processes import WorkerEnded
+from tests.torture.processes import WorkerExit
 from tests.torture.runner import Attack, Try, Violation
 from tests.torture.world import KEY, KINDS, World, right, world
 
@@ -163,7 +163,7 @@ def _answered(reply: Callable[[Spy, Seen], Reply], kind: str, folder: Path) -> I
         yield from _heard(other)
 
 
-def _in_a_fresh_process(here: World, command: tuple[str, ...]) -> WorkerEnded:
+def _in_a_fresh_process(here: World, command: tuple[str, ...]) -> WorkerExit:
     """What is read from the environment once, when a module is imported, is read here as well."""
     path = os.environ.get("PYTHONPATH", "")
     done = subprocess.run(
@@ -175,7 +175,7 @@ def _in_a_fresh_process(here: World, command: tuple[str, ...]) -> WorkerEnded:
         timeout=_PATIENCE,
         check=False,
     )
-    return WorkerEnded(done.returncode, done.stdout.decode(), done.stderr.decode())
+    return WorkerExit(done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def _heard(other: Spy) -> Iterator[Violation]:

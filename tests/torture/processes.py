@@ -59,7 +59,7 @@ class Fate:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerEnded:
+class WorkerExit:
     """What a process left behind. Its code is None where it hung, and negative where it was killed."""
 
     code: int | None
@@ -95,7 +95,7 @@ class Running:
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
 
-    def end(self, patience: float = PATIENCE) -> WorkerEnded:
+    def end(self, patience: float = PATIENCE) -> WorkerExit:
         """Wait until it is over; one that is not by then is killed."""
         self.process.join(patience)
         hung = self.process.is_alive()
@@ -104,7 +104,7 @@ class Running:
             self.process.join()
         code = None if hung else self.process.exitcode
         out, err = (_text(path) for path in (self.out, self.err))
-        return WorkerEnded(code, out, err)
+        return WorkerExit(code, out, err)
 
 
 def _text(path: Path) -> str:

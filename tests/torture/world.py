@@ -23,7 +23,7 @@ from tempfile import TemporaryDirectory
 from redraft.agents.structured_writer import MAX_TRIES
 from tests.chatserver import FORM, Answer, ChatServer, Reply, Seen, summarizer, text_of
 from tests.judges import Keepers, island, seen_on, told
-from tests.torture.processes import PATIENCE, Fate, Running, WorkerEnded, start
+from tests.torture.processes import PATIENCE, Fate, Running, WorkerExit, start
 from tests.torture.runner import Violation
 
 KEY = "sk-torture/0123456789+abcdef=XYZ"
@@ -136,7 +136,7 @@ class World:
         self.lives.append(Life(len(self.server.seen)))
         return start(arguments, self.folder, self.environment | more, streams, fate or self.fate)
 
-    def end(self, running: Running, patience: float = PATIENCE) -> WorkerEnded:
+    def end(self, running: Running, patience: float = PATIENCE) -> WorkerExit:
         """Wait until a process is over, and nothing that it has sent is under way."""
         ended = running.end(patience)
         self.settle()
@@ -144,11 +144,11 @@ class World:
         self.lives[-1].stored = self.stored()
         return ended
 
-    def run(self, *arguments: str, fate: Fate | None = None, patience: float = PATIENCE, **more: str) -> WorkerEnded:
+    def run(self, *arguments: str, fate: Fate | None = None, patience: float = PATIENCE, **more: str) -> WorkerExit:
         """Run the command to its end."""
         return self.end(self.start(*arguments, fate=fate, **more), patience)
 
-    def run_on(self, terminal: str, *arguments: str) -> WorkerEnded:
+    def run_on(self, terminal: str, *arguments: str) -> WorkerExit:
         """Run the command with stdout and stderr on a terminal, by its path. What reaches it is not in what it left."""
         nowhere = self.folder / ".nothing"
         running = start(
@@ -183,7 +183,7 @@ class World:
                 # It was killed before there was a table.
                 return []
 
-    def finished(self, kind: str, tries: int = 3, fate: Fate | None = None) -> WorkerEnded:
+    def finished(self, kind: str, tries: int = 3, fate: Fate | None = None) -> WorkerExit:
         """Go on with the run until it is done and says that nothing is lacking, as often as that may take.
 
         It begins anew if it is not on record.
@@ -263,7 +263,7 @@ def told_by(out: str) -> str:
     return _CHANGING.sub("…", out).strip()
 
 
-def judged(here: World, kind: str, done: WorkerEnded, *, same: bool = True) -> Iterator[Violation]:
+def judged(here: World, kind: str, done: WorkerExit, *, same: bool = True) -> Iterator[Violation]:
     """What a run that was disturbed, and has been brought to its end, has lost, repeated or changed."""
     expected = undisturbed(kind)
     if done.trouble or done.code not in ({0} if same else {0, 3}):

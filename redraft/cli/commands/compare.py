@@ -89,7 +89,7 @@ def compare_runs(
     """Compare two runs or more: scores with intervals, the questions and facts on which they differ, paired
     differences, score against cost, and where in the document they differ.
     """
-    from redraft.report.dossier.comparison.build import read_beside
+    from redraft.report.dossier.comparison.build import read_comparison
     from redraft.report.pages.comparison import comparison_page
 
     check_output(output)
@@ -98,7 +98,7 @@ def compare_runs(
         raise UsageError("a comparison is a page or JSON, not Markdown", hint="name a .html or .json file with -o")
     encoder = asked.encoder(embeddings)
     with asked.store_to_read(db) as store:
-        beside = read_beside(store, runs, encoder=encoder)
+        beside = read_comparison(store, runs, encoder=encoder)
     hand_over(in_form(beside, wanted, comparison_page), beside.holds, output, quiet=quiet)
     return 0
 

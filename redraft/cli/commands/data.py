@@ -15,7 +15,7 @@ from redraft.errors import UsageError
 from redraft.text.words import count
 
 if TYPE_CHECKING:
-    from redraft.lab.experiments.data.read import Contents
+    from redraft.lab.experiments.data.read import DataContents
     from redraft.report.tables import Report
 
 _EPILOG = """\b
@@ -148,7 +148,7 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str | None,
 
 def _report(
     files: Sequence[str],
-    describe: Callable[[list[Contents]], Report],
+    describe: Callable[[list[DataContents]], Report],
     output: str | None,
     *,
     as_json: bool,

@@ -13,7 +13,7 @@ from redraft.errors import UsageError
 from redraft.settings import EXTRACTIVE, JudgeConfig, is_decision, is_entailment
 
 if TYPE_CHECKING:
-    from redraft.lab.doctor.checkup import DoctorSubject
+    from redraft.lab.doctor.checkup import JudgeUnderTest
 
 _EPILOG = """\b
 Examples:
@@ -86,10 +86,10 @@ def doctor(as_json: bool, quiet: bool, **given: Any) -> int:
     return SHORT if any(one.failed for one in found.judges) else DONE
 
 
-def _patients(given: Mapping[str, Any]) -> list[DoctorSubject]:
+def _patients(given: Mapping[str, Any]) -> list[JudgeUnderTest]:
     """The judges that are named, each by itself."""
     from redraft.evaluators.catalog import BUILT_IN, metrics
-    from redraft.lab.doctor.checkup import DoctorSubject, check_aims
+    from redraft.lab.doctor.checkup import JudgeUnderTest, check_aims
     from redraft.llm.claim_judge import DECIDED
     from redraft.llm.nli import SERVES
 
@@ -106,5 +106,5 @@ def _patients(given: Mapping[str, Any]) -> list[DoctorSubject]:
         served = SERVES[:-1] if is_entailment(model) else DECIDED[:-1] if is_decision(model) else usual
         chosen = metrics(named or served)
         check_aims(chosen)
-        subjects.append(DoctorSubject(name, chosen, settings, given["judge_base_url"], own))
+        subjects.append(JudgeUnderTest(name, chosen, settings, given["judge_base_url"], own))
     return subjects

@@ -55,7 +55,7 @@ def mcp(root: str, db: str | None, allow_self_check: bool, **given: Any) -> int:
     if not folder.is_dir():
         raise UsageError(f"--root: there is no folder {root}", hint="check the path")
     from redraft.cli.runner import until_stopped
-    from redraft.integrations.mcp_server import Desk, serve
+    from redraft.integrations.mcp_server import McpTools, serve
     from redraft.llm.budget import Budget
     from redraft.runs.session import Session
 
@@ -69,7 +69,7 @@ def mcp(root: str, db: str | None, allow_self_check: bool, **given: Any) -> int:
         budget=Budget(max_calls=limits.max_calls, max_cost=limits.max_cost),
     )
 
-    desk = Desk(session, folder, bool(allow_self_check))
+    desk = McpTools(session, folder, bool(allow_self_check))
 
     async def served() -> None:
         try:

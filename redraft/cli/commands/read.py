@@ -9,7 +9,7 @@ import click
 
 from redraft.cli import given as asked
 from redraft.cli import options
-from redraft.cli.output_files import Target, check_output
+from redraft.cli.output_files import OutputTarget, check_output
 from redraft.cli.sections import command
 from redraft.cli.terminal import prose
 from redraft.errors import UsageError
@@ -96,7 +96,7 @@ def ask(sources: tuple[str, ...], question: str, output: str | None, allow_self_
     if output and Path(output).suffix.lower() not in _TEXTS:
         raise UsageError("an answer is written as text or JSON", place=output, hint="name a .txt, .md or .json file")
     form: Format = "json" if output and output.lower().endswith(".json") else "text"
-    target = Target(output, form, given["as_json"])
+    target = OutputTarget(output, form, given["as_json"])
     settings, order = asking(
         asked.settings(given), asked.judging_no_draft(given), question, allow_self_check=bool(allow_self_check)
     )

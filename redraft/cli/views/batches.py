@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import click
 
-from redraft.batches.tables import NAMED, WORDS, BatchStanding, Pace, Watcher, report_on, write_folder
+from redraft.batches.tables import NAMED, WORDS, BatchPace, BatchSnapshot, Watcher, report_on, write_folder
 from redraft.cli import hints, terminal
 from redraft.cli.terminal import DONE, FAILED, SHORT, echo_json, say
 from redraft.cli.views.progress import LineTimer, first_notes, live_line
@@ -52,7 +52,7 @@ def _live() -> Iterator[BatchProgressView]:
     with live_line(lambda: shown, refreshes=4) as (bar, note):
         task = bar.add_task("", total=None)
 
-        def see(standing: BatchStanding, pace: Pace) -> None:
+        def see(standing: BatchSnapshot, pace: BatchPace) -> None:
             nonlocal shown
             counts, shown = standing.counts, line(standing, pace)
             bar.update(task, completed=counts.ended, total=counts.all)
@@ -63,7 +63,7 @@ def _live() -> Iterator[BatchProgressView]:
 def _plain() -> BatchProgressView:
     interval, shown = LineTimer(), ""
 
-    def see(standing: BatchStanding, pace: Pace) -> None:
+    def see(standing: BatchSnapshot, pace: BatchPace) -> None:
         nonlocal shown
         now = line(standing, pace)
         if now != shown and interval.is_over():
@@ -84,7 +84,7 @@ def counting(*, quiet: bool) -> Callable[[int], None]:
     return tell
 
 
-def line(standing: BatchStanding, pace: Pace) -> str:
+def line(standing: BatchSnapshot, pace: BatchPace) -> str:
     """Return a batch's progress: documents, rate, calls, cost and the estimated time left."""
     counts = standing.counts
     parts = [f"{counts.ended:,} of {counts.all:,} documents"]
@@ -100,7 +100,7 @@ def line(standing: BatchStanding, pace: Pace) -> str:
     return " · ".join(parts)
 
 
-def show(store: Store, standing: BatchStanding, *, as_json: bool) -> Report:
+def show(store: Store, standing: BatchSnapshot, *, as_json: bool) -> Report:
     """Print the tables of a batch so far."""
     report = report_on(store, standing)
     if as_json:
@@ -110,7 +110,7 @@ def show(store: Store, standing: BatchStanding, *, as_json: bool) -> Report:
     return report
 
 
-def finish(store: Store, standing: BatchStanding, *, as_json: bool, quiet: bool) -> int:
+def finish(store: Store, standing: BatchSnapshot, *, as_json: bool, quiet: bool) -> int:
     """Print a batch's outcome and write its folder; return the exit code."""
     report = show(store, standing, as_json=True) if as_json else report_on(store, standing)
     for line in () if as_json else _outcome(standing, report):
@@ -121,7 +121,7 @@ def finish(store: Store, standing: BatchStanding, *, as_json: bool, quiet: bool)
     return _code(standing)
 
 
-def _outcome(standing: BatchStanding, report: Report) -> Iterator[str]:
+def _outcome(standing: BatchSnapshot, report: Report) -> Iterator[str]:
     """Yield a batch's documents, the mean of each score with its goal, its failures, and what has the same text."""
     yield report.about[0]
     rows = {table.name: table.records for table in report.tables}
@@ -143,7 +143,7 @@ def _mean(value: Cell) -> str:
     return score(value) if isinstance(value, float | int) else "-"
 
 
-def _close(standing: BatchStanding) -> None:
+def _close(standing: BatchSnapshot) -> None:
     """Say where the summaries are and what to do next."""
     batch, counts = standing.batch, standing.counts
     if batch.folder:
@@ -161,7 +161,7 @@ def _close(standing: BatchStanding) -> None:
         say(f"Details: {hints.about('batch status', batch.name)}")
 
 
-def _code(standing: BatchStanding) -> int:
+def _code(standing: BatchSnapshot) -> int:
     if standing.complete:
         return DONE
     return SHORT if standing.counts.done or standing.status in ("paused", "cancelled", "stopped") else FAILED
@@ -172,7 +172,7 @@ def going_on(name: str) -> str:
     return hints.about("batch resume", name)
 
 
-def batch_lines(batches: Sequence[BatchStanding]) -> list[str]:
+def batch_lines(batches: Sequence[BatchSnapshot]) -> list[str]:
     """Return the batches in aligned columns."""
     rows = [["BATCH", "WHEN (UTC)", "STATUS", "DONE", "FAILED", "CALLS", "COST", "FOLDER"]]
     for one in batches:

@@ -14,7 +14,7 @@ from redraft.evaluators.reference.keyfacts import ALL, LEVELS, pruning
 from redraft.report.history.changes import DraftDiff, SentenceChange, changes_between
 from redraft.report.history.requests import request_outcome
 from redraft.report.history.results import Result
-from redraft.report.history.trace import RunTrace, Turn
+from redraft.report.history.trace import RoundTrace, RunTrace
 from redraft.settings import GIVEN_STRATEGY
 from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_said
 from redraft.text.sanitizer import one_line
@@ -47,7 +47,7 @@ def trace_lines(trace: RunTrace, document: Document, *, show_all: bool) -> Itera
         yield f"Prompts and replies: {hints.about('trace', run.id, '--calls')}"
 
 
-def _heading(turn: Turn, by_draft: dict[str, Turn], *, forked: bool) -> str:
+def _heading(turn: RoundTrace, by_draft: dict[str, RoundTrace], *, forked: bool) -> str:
     made = turn.round
     words = render.count(turn.draft.words, "word")
     if made.base is None:
@@ -63,7 +63,9 @@ def _heading(turn: Turn, by_draft: dict[str, Turn], *, forked: bool) -> str:
     return f"round {made.number} · {origin}{aims} · {words} · {verdict}"
 
 
-def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *, show_all: bool) -> Iterator[str]:
+def _round(
+    turn: RoundTrace, base: RoundTrace | None, document: Document, result: Result, *, show_all: bool
+) -> Iterator[str]:
     few = None if show_all else _FEW
     yield from _looked_up(turn.lookups)
     for name, text in (("why", turn.round.why), ("instruction to the reviser", turn.round.instruction)):
@@ -94,7 +96,7 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
         yield from terminal.indented(render.certificate_lines(result.certificates))
 
 
-def _answered(turn: Turn) -> Iterator[str]:
+def _answered(turn: RoundTrace) -> Iterator[str]:
     """Yield the findings that were not simply fixed, with the reviser's reason."""
     known = {finding.id: finding for finding in turn.to_fix}
     for one in turn.round.answers:
@@ -121,7 +123,7 @@ def _request(finding: Finding, answer: PointAnswer, made: Round) -> Iterator[str
     yield from terminal.wrapped(f"request: {one_line(finding.explanation, _LONGEST)} · {said}", "    ")
 
 
-def _withdrawn(turn: Turn) -> Iterator[str]:
+def _withdrawn(turn: RoundTrace) -> Iterator[str]:
     """Yield the findings that a second look overruled."""
     for name, one in turn.evaluations.items():
         for gone in withdrawn(one):
@@ -145,7 +147,7 @@ def _looked_up(lookups: Sequence[Lookup]) -> Iterator[str]:
         yield from terminal.wrapped(f"{one_line(one.asked)} -> {became}", "    · ")
 
 
-def _found(turn: Turn) -> Iterator[str]:
+def _found(turn: RoundTrace) -> Iterator[str]:
     """Yield the number of findings by kind, and the figures that a revision may change."""
     for name, one in turn.evaluations.items():
         if one.outcome == "measured":
@@ -223,7 +225,7 @@ def _end(trace: RunTrace) -> Iterator[str]:
         yield f"Changes by sentence: {hints.about('diff', run.id)}"
 
 
-def diff_lines(found: DraftDiff, before: Turn, after: Turn, document: Document) -> Iterator[str]:
+def diff_lines(found: DraftDiff, before: RoundTrace, after: RoundTrace, document: Document) -> Iterator[str]:
     """Yield the differences of two drafts, sentence by sentence."""
     one, other = before.round.number, after.round.number
     yield f"round {one} ({render.count(before.draft.words, 'word')}) -> round {other} ({after.draft.words:,})"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from redraft.cli.terminal import wrapped
 from redraft.cli.views.render import aligned, count, show
-from redraft.report.history.lineage import DRIFTS, Lineage, Origin, Stop, TracedSentence, came_up
+from redraft.report.history.lineage import DRIFTS, Lineage, LineageStep, Origin, TracedSentence, came_up
 from redraft.report.history.lost import Loss, Losses, step_said
 from redraft.report.history.trace import GIVEN_SAID
 from redraft.text.places import on_pages, place_said
@@ -87,7 +87,7 @@ def _where(it: Origin | Loss) -> str:
     return place_said(one_line(it.document, 80), one_line(it.chapter, 80), on_pages(it.pages), it.percent)
 
 
-def _stop(stop: Stop) -> str:
+def _stop(stop: LineageStep) -> str:
     told = "" if stop.kind in ("piece", "running", "base") else f" ({stop.kind})"
     # "draft 2" takes no article.
     the = "" if stop.said.startswith(("the ", "draft ")) else "the "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import hints
-from redraft.cli.output_files import Target, citing
+from redraft.cli.output_files import OutputTarget, citing
 from redraft.cli.terminal import DONE, SHORT, echo_json, json_text, prose, say, wrapped
 from redraft.cli.views import figures, history, render
 from redraft.domain import Document, Pack, record_json
@@ -49,7 +49,7 @@ def run_json(store: Store, result: Result) -> dict[str, object]:
 def hand_over(
     store: Store,
     result: Result,
-    target: Target,
+    target: OutputTarget,
     *,
     encoder: Encoder | None = None,
     more: Mapping[str, object] | None = None,
@@ -62,7 +62,7 @@ def hand_over(
         deliver(lambda notes: paper_of(result, citing(store, encoder) if notes else None), content, target, _STORED)
 
 
-def deliver(paper: Callable[[bool], Paper], content: object, target: Target, hint: str) -> None:
+def deliver(paper: Callable[[bool], Paper], content: object, target: OutputTarget, hint: str) -> None:
     """Write and print a paper, built with or without notes as the format needs, or `content` as JSON."""
 
     def made(form: Format) -> str | bytes:
@@ -85,7 +85,7 @@ def finish(
     store: Store,
     result: Result,
     *,
-    target: Target | None = None,
+    target: OutputTarget | None = None,
     as_json: bool,
     quiet: bool,
     show_all: bool = False,
@@ -97,17 +97,17 @@ def finish(
     elif result.run.kind == "compare":
         _preference(store, result, as_json=as_json, quiet=quiet)
     elif result.run.kind == "ask":
-        _answer(store, result, target or Target(None, "text", as_json), quiet=quiet, show_all=show_all)
+        _answer(store, result, target or OutputTarget(None, "text", as_json), quiet=quiet, show_all=show_all)
     elif result.run.kind == "pack":
         return _questions(store, result, as_json=as_json, quiet=quiet)
     elif result.run.kind == "keyfacts":
         return _keyfacts(store, result, as_json=as_json, quiet=quiet, pruned=pruned)
     else:
-        _summary(store, result, target or Target(None, "text", as_json), quiet=quiet)
+        _summary(store, result, target or OutputTarget(None, "text", as_json), quiet=quiet)
     return DONE if result.complete else SHORT
 
 
-def _summary(store: Store, result: Result, target: Target, *, quiet: bool) -> None:
+def _summary(store: Store, result: Result, target: OutputTarget, *, quiet: bool) -> None:
     hand_over(store, result, target)
     if not quiet:
         render.closing(result, target.output)
@@ -115,7 +115,7 @@ def _summary(store: Store, result: Result, target: Target, *, quiet: bool) -> No
             say(line)
 
 
-def _answer(store: Store, result: Result, target: Target, *, quiet: bool, show_all: bool) -> None:
+def _answer(store: Store, result: Result, target: OutputTarget, *, quiet: bool, show_all: bool) -> None:
     from redraft.report.history.answers import read_answer
 
     answer = read_answer(store, result.run.id)

@@ -9,7 +9,7 @@ import click
 from redraft.cli.terminal import DONE, echo_json, indented, say, wrapped
 from redraft.cli.views.render import aligned, count, usage
 from redraft.domain import record_json
-from redraft.lab.doctor.checkup import Check, CheckUp, Examined
+from redraft.lab.doctor.checkup import ControlCheck, DoctorReport, JudgeCheckup
 from redraft.lab.doctor.expectations import controls
 from redraft.llm.addresses import DEFAULT_BASE_URL
 from redraft.llm.servers import LocalServer
@@ -268,7 +268,7 @@ def _levels(plan: RunPlan) -> list[tuple[str, str]]:
 _HEARD = 100
 
 
-def show(examined: Examined, *, as_json: bool) -> None:
+def show(examined: DoctorReport, *, as_json: bool) -> None:
     """Print the results of all judges to stdout."""
     if as_json:
         echo_json(record_json(examined))
@@ -276,7 +276,7 @@ def show(examined: Examined, *, as_json: bool) -> None:
         click.echo("\n\n".join("\n".join(_lines(one)) for one in examined.judges))
 
 
-def _lines(judge: CheckUp) -> Iterator[str]:
+def _lines(judge: JudgeCheckup) -> Iterator[str]:
     counts = [f"{count(judge.passed, 'control')} passed", f"{judge.failed} failed", f"{judge.cannot_tell} cannot tell"]
     counts += [f"{judge.not_made} not made"] if judge.not_made else []
     yield f"{one_line(judge.judge)}, on English texts: {', '.join(counts)} · {usage(judge.usage)}"
@@ -295,7 +295,7 @@ def _lines(judge: CheckUp) -> Iterator[str]:
             yield from aligned(told)
 
 
-def _said(check: Check) -> str:
+def _said(check: ControlCheck) -> str:
     """Return a judge's statement, with the runs that show more of it."""
     runs = f" ({', '.join(check.runs[:2])})" if check.runs else ""
     return f"said: {one_line(check.said, _HEARD)}{runs}"

@@ -329,7 +329,7 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class OfClass:
+class ClassScores:
     """The precision and recall of a class, and how many items are of it according to people."""
 
     precision: float | None
@@ -342,8 +342,8 @@ class ClassSeparation:
     """How well two classes are separated."""
 
     n: int
-    right: OfClass
-    wrong: OfClass
+    right: ClassScores
+    wrong: ClassScores
     balanced: float | None = None
     interval: Interval | None = None
 
@@ -363,15 +363,15 @@ def told(said: Sequence[bool], people: Sequence[bool], groups: Sequence[str]) ->
     )
 
 
-def of_class(said: Sequence[bool] | Flags, people: Sequence[bool] | Flags) -> OfClass:
+def of_class(said: Sequence[bool] | Flags, people: Sequence[bool] | Flags) -> ClassScores:
     """Return precision and recall of the positive class; None if the denominator is zero."""
     if not len(people):
-        return OfClass(None, None, 0)
+        return ClassScores(None, None, 0)
     precision, recall, _, _ = precision_recall_fscore_support(
         people, said, pos_label=True, average="binary", zero_division=0.0
     )
     there = int(np.sum(people))
-    return OfClass(float(precision) if np.any(said) else None, float(recall) if there else None, there)
+    return ClassScores(float(precision) if np.any(said) else None, float(recall) if there else None, there)
 
 
 def _interval_of_classes(said: Flags, people: Flags, groups: Sequence[str]) -> Interval | None:

@@ -16,9 +16,9 @@ from redraft.lab.agreement.annotations import MARKS, entries_of, lists_every_sen
 from redraft.lab.agreement.annotations import AnnotatedSentence as Annotated
 from redraft.lab.agreement.people import (
     Dataset,
-    Field,
     FileEntry,
     FileProblem,
+    HumanField,
     HumanItem,
     Library,
     UnreadableError,
@@ -125,7 +125,7 @@ class Format:
 
     name: str
     title: str
-    fields: Mapping[str, Field]
+    fields: Mapping[str, HumanField]
     items: Items
     parts: Parts | None = None
     beside: tuple[str, ...] = ()
@@ -186,25 +186,25 @@ class Format:
         return replace(item, id=place, source=source, document=item.document or content_id(source)[:12])
 
 
-def _fields(items: Sequence[HumanItem], known: Mapping[str, Field]) -> Mapping[str, Field]:
+def _fields(items: Sequence[HumanItem], known: Mapping[str, HumanField]) -> Mapping[str, HumanField]:
     """Return the fields of the items; one that only has 0 and 1 says whether a summary is right."""
     names = dict.fromkeys(name for item in items for name in item.people)
-    found: dict[str, Field] = {}
+    found: dict[str, HumanField] = {}
     for name in names:
         values = {item.people[name] for item in items if name in item.people}
-        found[name] = known.get(name) or Field(1.0 if values <= {0.0, 1.0} else None)
+        found[name] = known.get(name) or HumanField(1.0 if values <= {0.0, 1.0} else None)
     return found
 
 
-_TRUTH = Field(1.0, ("consistency", "faithfulness"))
+_TRUTH = HumanField(1.0, ("consistency", "faithfulness"))
 _COVERED = ("coverage", "keyfact_recall")
-_KOH = {"consistency": _TRUTH, "relevance": Field(None, _COVERED)}
+_KOH = {"consistency": _TRUTH, "relevance": HumanField(None, _COVERED)}
 
 
-def _likert(best: float, fields: Sequence[str]) -> Mapping[str, Field]:
+def _likert(best: float, fields: Sequence[str]) -> Mapping[str, HumanField]:
     """Return the fields of ratings up to `best`."""
     metrics = {"accuracy": _TRUTH.metrics, "coverage": _COVERED, "coherence": ("booookscore",)}
-    return {name: Field(best, metrics.get(name, ())) for name in fields}
+    return {name: HumanField(best, metrics.get(name, ())) for name in fields}
 
 
 _LIKERT_7, _LIKERT_5 = _likert(7.0, AXES), _likert(5.0, RATED)
@@ -375,10 +375,10 @@ def _items_of_summedits(entry: FileEntry, known: Library) -> list[HumanItem]:
 
 
 _FIELDS = {
-    "consistency": Field(5.0, _TRUTH.metrics),
-    "relevance": Field(5.0, _COVERED),
-    "coherence": Field(5.0, ("booookscore",)),
-    "fluency": Field(5.0),
+    "consistency": HumanField(5.0, _TRUTH.metrics),
+    "relevance": HumanField(5.0, _COVERED),
+    "coherence": HumanField(5.0, ("booookscore",)),
+    "fluency": HumanField(5.0),
 }
 
 
@@ -412,8 +412,8 @@ def _items_of_summeval(entry: FileEntry, _: Library) -> list[HumanItem]:
 
 _FIELDS_OF_UNISUMEVAL = {
     "faithfulness_score": _TRUTH,
-    "completeness": Field(None, _COVERED),
-    "conciseness": Field(None),
+    "completeness": HumanField(None, _COVERED),
+    "conciseness": HumanField(None),
 }
 
 
@@ -504,7 +504,7 @@ FORMATS: Mapping[str, Format] = {
     for one in (
         Format("qags", "QAGS", {"consistency": _TRUTH}, _items_of_qags),
         Format("summeval", "SummEval", _FIELDS, _items_of_summeval, beside=("documents.jsonl",)),
-        Format("realsumm", "REALSumm", {"recall": Field(None, _COVERED)}, _items_of_realsumm),
+        Format("realsumm", "REALSumm", {"recall": HumanField(None, _COVERED)}, _items_of_realsumm),
         Format(
             "summedits", "SummEdits", {"consistency": _TRUTH}, _items_of_summedits, beside=("{stem}.documents.jsonl",)
         ),
@@ -514,7 +514,7 @@ FORMATS: Mapping[str, Format] = {
         Format(
             "booookscore",
             "BooookScore",
-            {"coherence": Field(1.0, ("booookscore",))},
+            {"coherence": HumanField(1.0, ("booookscore",))},
             _items,
             parts=_parts,
             needs_documents=False,
@@ -529,7 +529,7 @@ FORMATS: Mapping[str, Format] = {
         Format(
             "jsonl",
             "own annotations",
-            {LABEL: Field(1.0)},
+            {LABEL: HumanField(1.0)},
             _items_of_catalog,
             beside=("documents.jsonl", "{stem}.documents.jsonl"),
             any_field=True,

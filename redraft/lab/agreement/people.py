@@ -105,7 +105,7 @@ def _distances(level: Level, kinds: Sequence[Rating], totals: np.ndarray) -> np.
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class HumanField:
     """A question that people answered about summaries."""
 
     best: float | None = None
@@ -157,7 +157,7 @@ class Dataset:
     """The contents of a file, as far as they could be read."""
 
     name: str
-    fields: Mapping[str, Field]
+    fields: Mapping[str, HumanField]
     items: tuple[HumanItem, ...]
     troubles: tuple[FileProblem, ...] = ()
 

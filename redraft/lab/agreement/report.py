@@ -83,7 +83,7 @@ class LabelledProbability:
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
+class FitQuality:
     """How well probabilities hold: the mean squared error, the distance of the shares that are right from what was
     said, and how often the verdicts beyond the cuts are wrong."""
 
@@ -146,7 +146,7 @@ def cross_fitted(pairs: Sequence[LabelledProbability]) -> list[LabelledProbabili
     return [one for one in found if one is not None] or None
 
 
-def quality(pairs: Sequence[LabelledProbability]) -> Quality | None:
+def quality(pairs: Sequence[LabelledProbability]) -> FitQuality | None:
     """Return how well the probabilities hold; None without any."""
     if not pairs:
         return None
@@ -157,7 +157,9 @@ def quality(pairs: Sequence[LabelledProbability]) -> Quality | None:
     error = sum(len(part) * abs(likely[part].mean() - right[part].mean()) for part in bins) / len(pairs)
     beyond = (likely <= LOW) | (likely >= HIGH)
     wrong = beyond & ((likely >= HIGH) != (right == 1))
-    return Quality(len(pairs), float(((likely - right) ** 2).mean()), float(error), int(beyond.sum()), int(wrong.sum()))
+    return FitQuality(
+        len(pairs), float(((likely - right) ** 2).mean()), float(error), int(beyond.sum()), int(wrong.sum())
+    )
 
 
 @table(
@@ -182,7 +184,7 @@ def calibration_table(outcome: AgreementOutcome) -> Iterator[Row]:
             yield (column.name, "calibrated", *_row(after), raw_cut(LOW, own), raw_cut(HIGH, own))
 
 
-def _row(found: Quality) -> Row:
+def _row(found: FitQuality) -> Row:
     return (found.n, found.brier, found.error, share(found.decided, found.n), share(found.wrong, found.decided))
 
 
@@ -362,7 +364,7 @@ def baselines(named: Sequence[str]) -> dict[str, Scorer]:
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class MethodKey:
     """What is correlated with people's figures: a judge under a setting or a baseline, by a metric, per summary or per
     system."""
 
@@ -378,7 +380,7 @@ class AgreementOverview:
 
     outcomes: tuple[AgreementOutcome, ...]
     sets: Mapping[str, Dataset]
-    found: Mapping[Method, Mapping[str, Correlation]]
+    found: Mapping[MethodKey, Mapping[str, Correlation]]
     """The correlations by method and set."""
 
     @property
@@ -414,14 +416,14 @@ async def compared(
 ) -> AgreementOverview:
     """Judge all sets, within the limits, and correlate the scores with people's."""
     done = [(name, await tried(dataset, design, runner)) for name, dataset, design in designs(sets, metrics, base)]
-    found: dict[Method, dict[str, Correlation]] = defaultdict(dict)
+    found: dict[MethodKey, dict[str, Correlation]] = defaultdict(dict)
     for name, outcome in done:
         metric = outcome.design.metric
         for method, setting, scores in await asyncio.to_thread(_scored, outcome, scorers, runner.store):
             one = series_of(outcome.dataset, outcome.design.human, method, scores)
-            found[Method(method, metric, setting, SUMMARIES)][name] = correlate(one.ours, one.people, one.documents)
+            found[MethodKey(method, metric, setting, SUMMARIES)][name] = correlate(one.ours, one.people, one.documents)
             if one.has_systems:
-                found[Method(method, metric, setting, SYSTEMS)][name] = systems_correlation(one)
+                found[MethodKey(method, metric, setting, SYSTEMS)][name] = systems_correlation(one)
     return AgreementOverview(tuple(one for _, one in done), sets, found)
 
 

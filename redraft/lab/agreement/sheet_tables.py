@@ -37,7 +37,7 @@ from redraft.lab.agreement.sheets import (
 from redraft.lab.agreement.tables import ends
 from redraft.lab.experiments.experiment import ENDS, Row
 from redraft.lab.experiments.hamlet.experiment import HamletItem
-from redraft.lab.experiments.longsumeval import Refined
+from redraft.lab.experiments.longsumeval import RefinedSummary
 from redraft.lab.experiments.plan import JUDGING
 from redraft.report.tables import Report, Table, mean
 from redraft.store.store import Store
@@ -69,7 +69,7 @@ def runs_of_experiment(folder: str, what: What, *, every: bool) -> list[str]:
     those that refine. About facts, queries and questions there is one run for each document."""
     text, found = content(str(Path(folder).expanduser() / "items.json")), dict[tuple[str, ...], str]()
     with suppress(ValidationError):
-        for one in TypeAdapter(list[Refined]).validate_json(text):
+        for one in TypeAdapter(list[RefinedSummary]).validate_json(text):
             if one.run:
                 found.setdefault((one.document,) if what == "questions" else (one.run,), one.run)
     with suppress(ValidationError):

@@ -248,7 +248,7 @@ def rows_of(store: Store, run: str, what: What) -> Iterator[SheetRow]:
     yield from _SOURCES[what].rows(store, result, document_read(store, result.run))
 
 
-class Around:
+class PassageFinder:
     """Finds the passages of a document that people need to see beside a claim about it."""
 
     def __init__(self, document: Document, tokenizer: str) -> None:
@@ -318,7 +318,7 @@ def _alignment(_: Store, result: Result, document: Document) -> Iterator[SheetRo
 def _verification(store: Store, result: Result, document: Document) -> Iterator[SheetRow]:
     """Yield the sentences with what the judge saw: the chunk of a query, else passages of the document."""
     statements = {one.id: one for one in statements_of(result.summary or "")}
-    around = Around(document, result.run.tokenizer)
+    around = PassageFinder(document, result.run.tokenizer)
     chunk = _chunk(store, result, document)
     for sentence in _judged(result, Faithfulness.name, "sentences"):
         one = statements[sentence["id"]]
@@ -331,7 +331,7 @@ def _verification(store: Store, result: Result, document: Document) -> Iterator[
 def _claims(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
     """Yield the claims of a summary, as questions with the summary's answers."""
     statements = {one.id: one for one in statements_of(result.summary or "")}
-    around = Around(document, result.run.tokenizer)
+    around = PassageFinder(document, result.run.tokenizer)
     for claim in _judged(result, Consistency.name, "claims"):
         sentence = statements[claim["sentence"]].sentence
         shown = {"document": document.title, "sentence": sentence}
@@ -343,7 +343,7 @@ def _claims(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
 
 def _questions(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
     """Yield the questions about a document by dimension, and all of them together."""
-    around, listed = Around(document, result.run.tokenizer), list(_judged(result, Coverage.name, "questions"))
+    around, listed = PassageFinder(document, result.run.tokenizer), list(_judged(result, Coverage.name, "questions"))
     for one in listed:
         passages = around.passages(f"{one['question']} {one['expected']}", None)
         for dimension in DIMENSIONS["questions"][:2]:
@@ -357,7 +357,7 @@ def _questions(_: Store, result: Result, document: Document) -> Iterator[SheetRo
 
 def _answers(_: Store, result: Result, document: Document) -> Iterator[SheetRow]:
     """Yield the judge's answers by dimension: from the summary, then from the document."""
-    around = Around(document, result.run.tokenizer)
+    around = PassageFinder(document, result.run.tokenizer)
     found = [
         ("the summary", one["question"], one["found"], result.summary or "")
         for one in _judged(result, Coverage.name, "questions")

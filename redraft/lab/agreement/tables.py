@@ -13,9 +13,9 @@ from redraft.evaluators.reference.keyfacts import share
 from redraft.lab.agreement.correlation import (
     BIGRAMS,
     PERMUTATIONS,
+    ClassScores,
     ClassSeparation,
     Correlation,
-    OfClass,
     ScoreSeries,
     area_of_risk,
     area_under_curve,
@@ -159,7 +159,7 @@ def _separated(found: ClassSeparation) -> Row:
     return (found.balanced, *ends(found.interval), *_shares(found.wrong), *_shares(found.right))
 
 
-def _shares(one: OfClass) -> tuple[float | None, float | None]:
+def _shares(one: ClassScores) -> tuple[float | None, float | None]:
     return one.precision, one.recall
 
 

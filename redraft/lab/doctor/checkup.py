@@ -55,7 +55,7 @@ _UNMADE = ControlResult("not made", "the budget was used up")
 
 
 @dataclass(frozen=True, slots=True)
-class DoctorSubject:
+class JudgeUnderTest:
     """A judge to be examined, and the metrics."""
 
     judge: str
@@ -93,7 +93,7 @@ class ProbeRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ControlCheck:
     """One control of one metric, and its result."""
 
     control: str
@@ -107,11 +107,11 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckUp:
+class JudgeCheckup:
     """The results of one judge."""
 
     judge: str
-    controls: tuple[Check, ...]
+    controls: tuple[ControlCheck, ...]
     usage: Totals
 
     @computed
@@ -139,10 +139,10 @@ class CheckUp:
 
 
 @dataclass(frozen=True, slots=True)
-class Examined:
+class DoctorReport:
     """The results of all judges, as `doctor --json` prints them."""
 
-    judges: tuple[CheckUp, ...]
+    judges: tuple[JudgeCheckup, ...]
     stopped: Annotated[InstanceOf[BudgetError] | None, PlainSerializer(lambda it: it and it.message)] = None
     """Why some controls were not run."""
 
@@ -190,16 +190,16 @@ def probe_names(store: Store, runs: Iterable[str]) -> dict[str, str]:
     return {run: name for run, name in names.items() if name}
 
 
-async def examine_all(subjects: Sequence[DoctorSubject], runner: ExperimentRunner) -> Examined:
+async def examine_all(subjects: Sequence[JudgeUnderTest], runner: ExperimentRunner) -> DoctorReport:
     """Examine judges in sequence, on one shared budget."""
     for subject in subjects:
         # Reject unknown names or prices before any request is made.
         order = subject.order(probe_runs(subject.metrics)[0])
         assign_models(resolve(subject.settings), order.judging, runner.limits, runner.prices, objects=subject.objects)
-    return Examined(tuple([await examine(subject, runner) for subject in subjects]), runner.stopped)
+    return DoctorReport(tuple([await examine(subject, runner) for subject in subjects]), runner.stopped)
 
 
-async def examine(subject: DoctorSubject, runner: ExperimentRunner) -> CheckUp:
+async def examine(subject: JudgeUnderTest, runner: ExperimentRunner) -> JudgeCheckup:
     """Have a judge judge all probes within the runner's limits, and compare its verdicts with the expected ones.
 
     Earlier replies are reused. Any error that ends a run, such as an unavailable provider, ends the examination.
@@ -219,7 +219,7 @@ async def examine(subject: DoctorSubject, runner: ExperimentRunner) -> CheckUp:
     done: list[_ProbeVerdicts] = []
     for turn in range(_TURNS):
         done += await gather_all(judge_in_turn(one) for one in planned if _turn(one.probe.name) == turn)
-    return CheckUp(subject.judge, tuple(_checks(subject, done)), await off_loop(_usage, runner, done))
+    return JudgeCheckup(subject.judge, tuple(_checks(subject, done)), await off_loop(_usage, runner, done))
 
 
 def _turn(probe: str) -> int:
@@ -240,7 +240,7 @@ class _ProbeVerdicts:
     said: Mapping[str, Evaluation]
 
 
-async def _judge_probe(subject: DoctorSubject, probe_run: ProbeRun, runner: ExperimentRunner) -> _ProbeVerdicts:
+async def _judge_probe(subject: JudgeUnderTest, probe_run: ProbeRun, runner: ExperimentRunner) -> _ProbeVerdicts:
     watch = RunWatch(probe_run.probe.name, runner.observer)
     said: Mapping[str, Evaluation] = {}
     if runner.stopped is None:
@@ -262,7 +262,7 @@ async def _judge_probe(subject: DoctorSubject, probe_run: ProbeRun, runner: Expe
     return _ProbeVerdicts(probe_run.probe.name, watch.run, said)
 
 
-def _checks(subject: DoctorSubject, done: Sequence[_ProbeVerdicts]) -> list[Check]:
+def _checks(subject: JudgeUnderTest, done: Sequence[_ProbeVerdicts]) -> list[ControlCheck]:
     checks = []
     for metric in subject.metrics:
         said = {one.probe: one.said[metric.name] for one in done if metric.name in one.said}
@@ -272,7 +272,7 @@ def _checks(subject: DoctorSubject, done: Sequence[_ProbeVerdicts]) -> list[Chec
             its = {name: said[name] for name in expectation.uses} if made else {}
             heard = expectation.heard(its) if made else _UNMADE
             where = tuple(runs[name] for name in expectation.uses if name in runs)
-            checks.append(Check(control, metric.name, expectation.should, heard.said, heard.verdict, where))
+            checks.append(ControlCheck(control, metric.name, expectation.should, heard.said, heard.verdict, where))
     return checks
 
 
@@ -284,13 +284,13 @@ def _usage(runner: ExperimentRunner, done: Sequence[_ProbeVerdicts]) -> Totals:
     return Totals(**sums)
 
 
-def plan_table(subjects: Sequence[DoctorSubject], prices: PriceTable) -> Table:
+def plan_table(subjects: Sequence[JudgeUnderTest], prices: PriceTable) -> Table:
     """Return the plan: the steps and their estimated cost."""
     about = "Each metric judges each summary once; questions and key facts are built once. Numbers are approximate."
     return table_of([step for subject in subjects for step in _steps(subject)], about, prices)
 
 
-def _steps(subject: DoctorSubject) -> Iterator[PlanStep]:
+def _steps(subject: JudgeUnderTest) -> Iterator[PlanStep]:
     """Yield each metric with all its summaries, and before it what it builds from the document once for all of them."""
     check_aims(subject.metrics)
     scoring = {one.name for one in subject.metrics}
@@ -309,7 +309,7 @@ def _steps(subject: DoctorSubject) -> Iterator[PlanStep]:
         yield PlanStep(texts().title, name, judge, len(some), sum(one.calls for one in some), used)
 
 
-def _stages(subject: DoctorSubject, probe_run: ProbeRun) -> tuple[DraftConfig, Sequence[Stage]]:
+def _stages(subject: JudgeUnderTest, probe_run: ProbeRun) -> tuple[DraftConfig, Sequence[Stage]]:
     """Return the judge's settings and the stages of a dry run, without any request, not even for a server's window."""
     order = subject.order(probe_run)
     settings, order, _ = with_windows(order.settled(subject.settings), order, known_window, subject.objects)

@@ -30,7 +30,7 @@ HALVES = (0, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Planted:
+class LabelledSummary:
     """A summary for which it is known whether the document supports each sentence."""
 
     right: tuple[str, ...]
@@ -40,7 +40,7 @@ class Planted:
 
 
 @dataclass(frozen=True, slots=True)
-class Texts:
+class ProbeTexts:
     """All texts that a judge is given."""
 
     title: str
@@ -51,7 +51,7 @@ class Texts:
     hollow: str
     refusal: str
     order: str
-    planted: dict[tuple[Wording, int], Planted]
+    planted: dict[tuple[Wording, int], LabelledSummary]
     kept: dict[str, tuple[str, ...]]
     """By the kind of change, sentences of the document that were changed and mean the same."""
 
@@ -67,7 +67,7 @@ class Texts:
 
 
 @cache
-def texts() -> Texts:
+def texts() -> ProbeTexts:
     """Return the texts of the package."""
     written = tomllib.loads(resources.files("redraft.lab.doctor").joinpath("texts.toml").read_text("utf-8"))
     pairs, invented = written.pop("pairs"), written.pop("invented")
@@ -82,15 +82,15 @@ def texts() -> Texts:
         for half in HALVES
     }
     texts = {name: text.strip() for name, text in written.items()}
-    return Texts(**texts, summary=summary, shuffled=shuffled, planted=planted, kept=kept)
+    return ProbeTexts(**texts, summary=summary, shuffled=shuffled, planted=planted, kept=kept)
 
 
-def _planted(pairs: list[tuple[str, str, str]], invented: str, half: int) -> Planted:
+def _planted(pairs: list[tuple[str, str, str]], invented: str, half: int) -> LabelledSummary:
     """Plant the errors of one half of the pairs, each of a kind, a right sentence, and the same with one error."""
     right = tuple(right for at, (_, right, _) in enumerate(pairs) if at % 2 != half)
     planted = tuple((kind, wrong) for at, (kind, _, wrong) in enumerate(pairs) if at % 2 == half)
     sentences = [wrong if at % 2 == half else right for at, (_, right, wrong) in enumerate(pairs)]
-    return Planted(right, (*planted, (INVENTED, invented)), " ".join([*sentences, invented]))
+    return LabelledSummary(right, (*planted, (INVENTED, invented)), " ".join([*sentences, invented]))
 
 
 def _cut(text: str, between: str) -> tuple[str, str]:

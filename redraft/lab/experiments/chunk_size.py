@@ -48,7 +48,7 @@ _BESIDE = 1536
 
 
 @dataclass(frozen=True, slots=True)
-class SizeDesign(JudgesDesign):
+class ChunkSizeDesign(JudgesDesign):
     """The sizes to compare, the number of chunks and the judges."""
 
     sizes: tuple[int, ...] = SIZES
@@ -98,10 +98,10 @@ class MarkedChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class SizeOutcome:
+class ChunkSizeOutcome:
     """The outcome of the experiment."""
 
-    design: SizeDesign
+    design: ChunkSizeDesign
     documents: tuple[Document, ...]
     marked: tuple[MarkedChunk, ...]
     usage: tuple[tuple[int, Totals], ...]
@@ -125,7 +125,9 @@ class ChunkSample:
     chunks: tuple[Chunk, ...]
 
 
-async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, runner: ExperimentRunner) -> SizeOutcome:
+async def chunk_sizes(
+    documents: Sequence[Document], design: ChunkSizeDesign, runner: ExperimentRunner
+) -> ChunkSizeOutcome:
     """Have all sampled chunks marked within the limits. A failure is recorded and does not stop the rest."""
     if design.context_tokens is not None and design.context_tokens < design.window:
         raise UsageError(
@@ -151,11 +153,11 @@ async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, runner:
     usage = tuple((batch.size, used) for batch, (_, used) in zip(batches, done, strict=True))
     found = tuple(one for some, _ in done for one in some)
     behind = await asyncio.to_thread(_certificates, found, design, runner)
-    return SizeOutcome(design, tuple(documents), found, usage, runner.stopped, behind)
+    return ChunkSizeOutcome(design, tuple(documents), found, usage, runner.stopped, behind)
 
 
 def _certificates(
-    marked: Sequence[MarkedChunk], design: SizeDesign, runner: ExperimentRunner
+    marked: Sequence[MarkedChunk], design: ChunkSizeDesign, runner: ExperimentRunner
 ) -> tuple[Certificate, ...]:
     """Return a certificate for the marks of each judge; all runs have the same judges and prompts."""
     found: list[Certificate] = []
@@ -171,7 +173,7 @@ def _certificates(
     return tuple(found)
 
 
-def batches_of(documents: Sequence[Document], design: SizeDesign) -> list[ChunkSample]:
+def batches_of(documents: Sequence[Document], design: ChunkSizeDesign) -> list[ChunkSample]:
     """Return the sampled chunks: for each size a random sample over all documents, the same for the same seed."""
     batches: list[ChunkSample] = []
     for size in design.sizes:
@@ -192,7 +194,7 @@ def _whole(prepared: PreparedDocument, size: int) -> list[Chunk]:
 
 
 async def _marked(
-    batch: ChunkSample, order: RunSpec, design: SizeDesign, runner: ExperimentRunner
+    batch: ChunkSample, order: RunSpec, design: ChunkSizeDesign, runner: ExperimentRunner
 ) -> tuple[list[MarkedChunk], str]:
     run = await runner.opened(batch.prepared, order)
     done: list[MarkedChunk] = []
@@ -231,7 +233,7 @@ _MARKS_OF_TABLES = tuple(name.replace("_", " ") for name in _DIMENSIONS)
 _MOST_SIZES = 8
 
 
-def _basis(outcome: SizeOutcome) -> str:
+def _basis(outcome: ChunkSizeOutcome) -> str:
     status = [one.status for one in outcome.marked]
     return (
         f"Based on {status.count('done')} of {len(status)} items (one chunk and one judge each);"
@@ -247,7 +249,7 @@ def _basis(outcome: SizeOutcome) -> str:
     ("size", "judge", *_MARKS_OF_TABLES, "tokens", "chunks", "of", "failed"),
     _basis,
 )
-def mark_table(outcome: SizeOutcome) -> Iterator[Row]:
+def mark_table(outcome: ChunkSizeOutcome) -> Iterator[Row]:
     judges = {judge: judge for judge in distinct(outcome.marked, "judge")}
     for size in outcome.design.sizes:
         for name, judge in (judges | ({"all judges": ALL} if len(judges) > 1 else {})).items():
@@ -277,20 +279,20 @@ def _rests(marked: Sequence[MarkedChunk]) -> Row:
     ("size", "marked", "calls", "cached", "prompt tokens", "reply tokens", "USD"),
     _basis,
 )
-def cost_table(outcome: SizeOutcome) -> Iterator[Row]:
+def cost_table(outcome: ChunkSizeOutcome) -> Iterator[Row]:
     for size in outcome.design.sizes:
         marked = sum(one.marks is not None for one in where(outcome.marked, size=size))
         yield (size, marked, *summed(one for own, one in outcome.usage if own == size))
 
 
 @table("failures", "What failed", AGAIN, ("document", "size", "chunk", "judge", "code", "message"), _basis)
-def failure_table(outcome: SizeOutcome) -> Iterator[Row]:
+def failure_table(outcome: ChunkSizeOutcome) -> Iterator[Row]:
     for one in outcome.marked:
         if one.failure:
             yield (one.title, one.size, one.chunk, one.judge, *failed(one.failure)[1:])
 
 
-def _settings(outcome: SizeOutcome) -> Mapping[str, object]:
+def _settings(outcome: ChunkSizeOutcome) -> Mapping[str, object]:
     return {
         **record_json(outcome.design),
         "documents": [{"id": document.id, "title": document.title} for document in outcome.documents],
@@ -298,11 +300,11 @@ def _settings(outcome: SizeOutcome) -> Mapping[str, object]:
     }
 
 
-def _counted(outcome: SizeOutcome) -> str:
+def _counted(outcome: ChunkSizeOutcome) -> str:
     return f"items: {len(outcome.marked)} (chunks × judges): {by_status(outcome.marked)}"
 
 
-def _headline(outcome: SizeOutcome, _: Sequence[Table]) -> Iterator[str]:
+def _headline(outcome: ChunkSizeOutcome, _: Sequence[Table]) -> Iterator[str]:
     for size in outcome.design.sizes[:_MOST_SIZES]:
         found = _means(where(outcome.marked, size=size))
         marks = zip(_MARKS_OF_TABLES, found, strict=True)
@@ -310,7 +312,7 @@ def _headline(outcome: SizeOutcome, _: Sequence[Table]) -> Iterator[str]:
     yield _counted(outcome)
 
 
-def _about(outcome: SizeOutcome) -> Iterator[str]:
+def _about(outcome: ChunkSizeOutcome) -> Iterator[str]:
     design = outcome.design
     yield f"judges: {', '.join(plain(judge) for judge in design.judges)}"
     yield from (f"marks are by {unmarked(one.line())}" for one in outcome.certificates)
@@ -319,7 +321,7 @@ def _about(outcome: SizeOutcome) -> Iterator[str]:
     yield _counted(outcome)
 
 
-EXPERIMENT: Experiment[SizeDesign, SizeOutcome] = Experiment(
+EXPERIMENT: Experiment[ChunkSizeDesign, ChunkSizeOutcome] = Experiment(
     CHUNK_SIZE,
     "Chunk size for extracting key facts",
     run=chunk_sizes,

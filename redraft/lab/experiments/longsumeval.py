@@ -44,7 +44,7 @@ from redraft.lab.experiments.runner import (
     untimed,
     yardstick,
 )
-from redraft.lab.experiments.sources import Ready
+from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.report.history.results import Result
 from redraft.report.tables import Table, figure, mean, number, plain
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
@@ -88,7 +88,7 @@ class LongSumEvalDesign:
     rounds: int | None = None
     low: Goals = field(default_factory=dict)
     """The scores below which a first draft is low, by metric; if empty, the first thresholds."""
-    ready: Annotated[Ready, Field(exclude=True)] = field(default_factory=Ready)
+    ready: Annotated[ExistingSummaries, Field(exclude=True)] = field(default_factory=ExistingSummaries)
     feedbacks: tuple[FeedbackName, ...] = ()
     """What the reviser is told; by default what the order's policy says."""
     free_length: bool = False
@@ -152,7 +152,7 @@ class LongSumEvalDesign:
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class BestScores:
     """The scores of the best draft after a round."""
 
     round: int
@@ -163,7 +163,7 @@ class Stand:
 
 
 @dataclass(frozen=True, slots=True)
-class Refined:
+class RefinedSummary:
     """One summary refined in one way, or why it was not."""
 
     document: str
@@ -174,7 +174,7 @@ class Refined:
     writer: str
     """The model that refines it."""
     way: RefineSetting
-    rounds: tuple[Stand, ...] = ()
+    rounds: tuple[BestScores, ...] = ()
     """The stands from the first draft on; empty if it is not done."""
     stop: str | None = None
     words: tuple[int, int] | None = None
@@ -221,7 +221,7 @@ class RefinedOutcome:
 
     design: LongSumEvalDesign
     documents: tuple[tuple[str, str], ...]
-    refined: tuple[Refined, ...]
+    refined: tuple[RefinedSummary, ...]
     troubles: tuple[tuple[str, Failure], ...] = ()
     """The failures to build what summaries are judged by, each with the document's title."""
     whole: Totals = field(default_factory=Totals)
@@ -238,7 +238,7 @@ class RefinedOutcome:
         """The pairs of a drafting system and a refining writer."""
         return list(group_by(self.refined, "system", "writer"))
 
-    def of(self, group: tuple[str, str], way: RefineSetting) -> list[Refined]:
+    def of(self, group: tuple[str, str], way: RefineSetting) -> list[RefinedSummary]:
         """Return one writer's refinements of one system's drafts in one way."""
         system, writer = group
         return where(self.refined, system=system, writer=writer, way=way)
@@ -269,7 +269,7 @@ async def longsumeval(
 
 
 @dataclass(frozen=True, slots=True)
-class _RefineWork:
+class _DocumentRefinements:
     """The work on one document. Refinements run in turn, since they start from the same drafts."""
 
     document: Document
@@ -277,7 +277,7 @@ class _RefineWork:
     batch: RunBatch
     by: JudgingPack
 
-    async def done(self) -> list[Refined]:
+    async def done(self) -> list[RefinedSummary]:
         """Return the refinements of all drafts by all writers in all ways."""
         return [
             await self._refined(writer, start, way)
@@ -299,10 +299,10 @@ class _RefineWork:
         self.by.runs += [draft.made_in] if draft.made_in else []
         return [draft]
 
-    async def _refined(self, writer: NamedModel, start: GridSummary, way: RefineSetting) -> Refined:
+    async def _refined(self, writer: NamedModel, start: GridSummary, way: RefineSetting) -> RefinedSummary:
         document, design, batch = self.document, self.design, self.batch
         system = start.system
-        one = Refined(document.id, document.title, system, start.number, writer.name, way, failure=start.failure)
+        one = RefinedSummary(document.id, document.title, system, start.number, writer.name, way, failure=start.failure)
         if start.text is None:
             return one
         settings = design.configured(writer).model_copy(update={"strategy": "given", "words": start.limit})
@@ -321,15 +321,15 @@ class _RefineWork:
 
 async def _on_document(
     document: Document, design: LongSumEvalDesign, batch: RunBatch
-) -> tuple[JudgingPack, list[Refined]]:
+) -> tuple[JudgingPack, list[RefinedSummary]]:
     judge = design.configured(design.judge)
     by = await yardstick(document, design.needs, design.judging, judge, design.building, batch)
-    return by, await _RefineWork(document, design, batch, by).done()
+    return by, await _DocumentRefinements(document, design, batch, by).done()
 
 
-def _stands(store: Store, result: Result) -> list[Stand]:
+def _stands(store: Store, result: Result) -> list[BestScores]:
     """Return the stand after each round; a rejected revision leaves the scores as they were."""
-    stands: list[Stand] = []
+    stands: list[BestScores] = []
     assert result.run.judging is not None
     for made in result.rounds:
         if made.number == 0 or made.accepted:
@@ -337,7 +337,7 @@ def _stands(store: Store, result: Result) -> list[Stand]:
             scores = {name: judged[name].score if name in judged else None for name in result.run.judging.metrics}
         else:
             scores = dict(stands[-1].scores) if stands else {}
-        stands.append(Stand(made.number, scores, made.number > 0, bool(made.accepted) and made.number > 0))
+        stands.append(BestScores(made.number, scores, made.number > 0, bool(made.accepted) and made.number > 0))
     return stands
 
 
@@ -366,14 +366,14 @@ def basis(outcome: RefinedOutcome) -> str:
     )
 
 
-def _cells(outcome: RefinedOutcome) -> Iterator[tuple[Row, list[Refined]]]:
+def _cells(outcome: RefinedOutcome) -> Iterator[tuple[Row, list[RefinedSummary]]]:
     """Yield the refinements of each system's drafts by each writer in each way, with the cells of `_HEAD`."""
     for group in outcome.groups:
         for way in outcome.design.ways:
             yield (*group, way.thresholds, way.policy, way.feedback), outcome.of(group, way)
 
 
-def _pairs(refined: Sequence[Refined], metric: str, after: int | None = None) -> Pairs:
+def _pairs(refined: Sequence[RefinedSummary], metric: str, after: int | None = None) -> Pairs:
     """Return each summary's document, its first score, and its score after a round or at the end."""
     return [
         (one.document, before, then)
@@ -416,7 +416,7 @@ def gain_table(outcome: RefinedOutcome) -> Iterator[Row]:
                 yield (*head, subset, metric, *cells, len(gains), len(pairs), len(some))
 
 
-def _subsets(refined: Sequence[Refined], lows: Goals) -> Iterator[tuple[str, Sequence[Refined]]]:
+def _subsets(refined: Sequence[RefinedSummary], lows: Goals) -> Iterator[tuple[str, Sequence[RefinedSummary]]]:
     yield ALL, refined
     for metric, least in lows.items():
         low = [one for one in refined if (score := one.score(metric, 0)) is not None and score < least]
@@ -460,7 +460,7 @@ def round_table(outcome: RefinedOutcome) -> Iterator[Row]:
                 yield (*head, metric, done, *_after(refined, metric, done))
 
 
-def _after(refined: Sequence[Refined], metric: str, after: int) -> Row:
+def _after(refined: Sequence[RefinedSummary], metric: str, after: int) -> Row:
     pairs = _pairs(refined, metric, after)
     before = _pairs(refined, metric, after - 1) if after else []
     scores = list(by_document((document, then) for document, _, then in pairs).values())

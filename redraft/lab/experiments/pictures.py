@@ -37,7 +37,7 @@ _COUNTED = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Heat:
+class HeatMap:
     """A heat map with a panel per value of one column, rows and columns by two more, and numbers from a fourth."""
 
     name: str
@@ -200,7 +200,7 @@ def _systems(table: Table) -> dict[str, Plot]:
 def _recall(table: Table) -> dict[str, Plot]:
     """Draw each model's recall of each fifth of the documents by perspective, and as lines by level (figure 3)."""
     about = ("model", "place in the document", "recall of key facts", "Recall by place")
-    drawn = Heat("recall_by_place", "perspective", "model", "position", WHOLE, about)(table)
+    drawn = HeatMap("recall_by_place", "perspective", "model", "position", WHOLE, about)(table)
     records = table.records
     # Points are drawn in the middle of each fifth.
     middles = {fifth: 100 * (n + 0.5) / len(FIFTHS) for n, fifth in enumerate(FIFTHS)}
@@ -220,7 +220,7 @@ def _errors(table: Table) -> dict[str, Plot]:
     said = "kind of error, intrinsic ones by what they are about"
     about = ("model", said, "the share of a model's unfaithful sentences", "Kinds of unfaithful sentences")
     every = "of all unfaithful sentences"
-    return {"errors": Heat("errors", "", "model", "error", "of all errors", about, one_panel=every).of(records)}
+    return {"errors": HeatMap("errors", "", "model", "error", "of all errors", about, one_panel=every).of(records)}
 
 
 def _model_costs(table: Table) -> dict[str, Plot]:
@@ -231,7 +231,7 @@ def _model_costs(table: Table) -> dict[str, Plot]:
 def _grid_scores(table: Table) -> dict[str, Plot]:
     """Draw all scores in one picture, and each metric against the cost of a summary."""
     records, about = table.records, ("system", "metric", "mean score", "Scores by system")
-    drawn = Heat("scores", "judge", "system", "metric", "score", about, panels="judged by {}")(table)
+    drawn = HeatMap("scores", "judge", "system", "metric", "score", about, panels="judged by {}")(table)
     for (metric,), own in grouped(_of_judge(records), "metric").items():
         if plot := against_cost(own, "system", "score", str(metric)):
             drawn[f"cost_{_file(str(metric))}"] = plot
@@ -245,7 +245,7 @@ def _summaries(table: Table) -> dict[str, Plot]:
     metrics = table.columns[table.columns.index("words") + 1 :]
     long = [{**one, "metric": metric, "score": one[metric]} for metric in metrics for one in records]
     about = ("document", "system", "score", judged)
-    return {"documents": Heat("documents", "metric", "document", "system", "score", about).of(long)}
+    return {"documents": HeatMap("documents", "metric", "document", "system", "score", about).of(long)}
 
 
 def _rounds(table: Table) -> dict[str, Plot]:
@@ -280,7 +280,7 @@ def _with_ways(table: Table) -> Records:
 def _by_length(name: str, row: str, third: str) -> Draw:
     """Return a function that draws each model's accuracy by third of something and by how much was read."""
     title = f"Accuracy by third of {third} and length"
-    heat = Heat(name, "model", row, "tokens", "accuracy", ("third", "tokens read", _RIGHT, title))
+    heat = HeatMap(name, "model", row, "tokens", "accuracy", ("third", "tokens read", _RIGHT, title))
 
     def draw(table: Table) -> dict[str, Plot]:
         known = [one for one in table.records if one["tokens"] is not None]
@@ -382,7 +382,7 @@ def _fact_steps(table: Table) -> dict[str, Plot]:
     for at, ((who, measure), own) in enumerate(grouped(table.records, "system", "measure").items(), 1):
         placed = [one for section in (*THIRDS, ADDED) for one in only(own, section=section)]
         title, about = f"Facts by {measure}: {who}", ("section", "tokens read", "share of the facts of a section")
-        heat = Heat("", "column", "section", "until", "value", (*about, title))
+        heat = HeatMap("", "column", "section", "until", "value", (*about, title))
         drawn[f"fact_steps_{at}"] = heat.of(
             [{**one, "column": fate, "value": one[fate]} for fate in FATES for one in placed]
         )
@@ -442,18 +442,18 @@ DRAWN: Mapping[tuple[str, str], Draw] = {
     ("agree", "risk"): _risk,
     ("booookscore", "by_length"): _scores_by_length,
     ("booookscore", "scores"): _systems,
-    ("booookscore", "types"): Heat(
+    ("booookscore", "types"): HeatMap(
         *("types", "", "type", "system", "% of sentences"),
         ("type", "system", "occurrences per 100 sentences", "Types of confusion"),
         one_panel="of 100 sentences that were judged",
     ),
     ("chunk-size", "chunk_sizes"): _several(
-        Heat(
+        HeatMap(
             *("marks_by_size", "judge", "size", "column", "value"),
             ("tokens of a chunk", "mark", "a mean mark from 1 to 5", "Marks by size"),
             _marks,
         ),
-        Heat(
+        HeatMap(
             *("counts_by_size", "judge", "size", "column", "value"),
             ("tokens of a chunk", "what is counted", "a mean number in a chunk", "Facts and connections by size"),
             _counts,
@@ -479,12 +479,12 @@ DRAWN: Mapping[tuple[str, str], Draw] = {
         "differences", ["metric", "level"], "difference", "queries", "share"
     ),
     ("hamlet", "errors"): _errors,
-    ("hamlet", "faithfulness"): Heat(
+    ("hamlet", "faithfulness"): HeatMap(
         *("faithfulness", "perspective", "model", "column", "value"),
         ("model", "level of the facts that sentences carry", "the share of faithful sentences", "Faithfulness"),
         _carried,
     ),
-    ("hamlet", "gaps"): Heat(
+    ("hamlet", "gaps"): HeatMap(
         *("gaps", "perspective", "model", "column", "value"),
         ("model", "level of the facts", "recall of the best fifth minus that of the worst", "Position gaps"),
         lambda _: LEVEL_COLUMNS,
@@ -496,7 +496,7 @@ DRAWN: Mapping[tuple[str, str], Draw] = {
     ("qa", "differences"): _between_models,
     ("qa", "place_and_length"): _by_length("accuracy_by_place_and_length", "third read", "what was read"),
     ("qa", "third_and_length"): _by_length("accuracy_by_third_and_length", "third", "the document"),
-    ("qa", "type_and_third"): Heat(
+    ("qa", "type_and_third"): HeatMap(
         *("accuracy_by_type_and_third", "model", "type", "third", "accuracy"),
         ("type of question", "third of the document", _RIGHT, "Accuracy by type and third of the document"),
     ),

@@ -25,7 +25,7 @@ FEWEST = 5
 COLUMNS = ("of first", "of second", "difference", "95% from", "95% to")
 
 
-class Both(NamedTuple):
+class SharePair(NamedTuple):
     """The share of each of two contestants in one thing, as part and whole."""
 
     document: str
@@ -41,7 +41,7 @@ def how(pairs: str) -> str:
     )
 
 
-def difference(found: Sequence[Both], pairs: str) -> Iterator[Cell]:
+def difference(found: Sequence[SharePair], pairs: str) -> Iterator[Cell]:
     """Yield the cells of `COLUMNS`, the numbers of pairs and documents, and which of the two is resampled."""
     documents = list(dict.fromkeys(one.document for one in found))
     over_documents = len(documents) >= FEWEST

@@ -22,14 +22,14 @@ from redraft.report.history.results import Result
 from redraft.runs.experiment_runner import ExperimentRunner, Failure, RunWatch, failure
 from redraft.runs.job import wording
 from redraft.runs.manager import on_record
-from redraft.runs.model_pool import ModelPool, WorkingModel, assign_models
+from redraft.runs.model_pool import ModelPool, OpenModel, assign_models
 from redraft.runs.prepare import PreparedDocument, RunSpec
 from redraft.settings import YARDSTICKS, DraftConfig, JudgeConfig, PackPart
 from redraft.store.runs import Run
 from redraft.text.languages import reading
 
 
-class HasStatus(Protocol):
+class StatusRecord(Protocol):
     """A record with the status `done`, `failed` or `not made`."""
 
     @property
@@ -37,7 +37,7 @@ class HasStatus(Protocol):
         """The status."""
 
 
-S = TypeVar("S", bound=HasStatus)
+S = TypeVar("S", bound=StatusRecord)
 
 
 def status_of(failure: Failure | None, *, done: bool) -> str:
@@ -45,7 +45,7 @@ def status_of(failure: Failure | None, *, done: bool) -> str:
     return "failed" if failure is not None else "done" if done else "not made"
 
 
-def by_status(records: Iterable[HasStatus]) -> str:
+def by_status(records: Iterable[StatusRecord]) -> str:
     """Return how many records are done, failed and not made."""
     found = Counter(one.status for one in records)
     return ", ".join(f"{found[status]} {status}" for status in ("done", "failed", "not made"))
@@ -93,7 +93,7 @@ class GuardedStage:
 
 
 @dataclass(frozen=True, slots=True)
-class MadeRun:
+class RunOutcome:
     """The result of a run, or its failure; neither if the budget ran out first."""
 
     result: Result | None = None
@@ -120,7 +120,7 @@ class RunBatch:
         self.places = asyncio.Semaphore(self.runner.limits.concurrency)
 
     async def made(self, stage: str, step: str, document: Document, settings: DraftConfig, order: RunSpec,
-                   which: str = "") -> MadeRun:  # fmt: skip
+                   which: str = "") -> RunOutcome:  # fmt: skip
         """Make a run as soon as the limits allow, and report its status. `step` is its name in a plan; `which` tells it
         from others of that step."""
         name = f"{document.title}: {which or step}"
@@ -135,12 +135,12 @@ class RunBatch:
 
     async def quietly(
         self, stage: str, step: str, name: str, document: Document, settings: DraftConfig, order: RunSpec
-    ) -> MadeRun:
+    ) -> RunOutcome:
         """Make a run as part of a larger piece of work, and return its result or failure without reporting it."""
         watch, result = RunWatch(name, self.runner.observer, step=step), None
         with GuardedStage(stage) as tried:
             result = await self.runner.made(document, settings, order, watch)
-        return MadeRun(result, result.run.id if result else watch.run, tried.failure)
+        return RunOutcome(result, result.run.id if result else watch.run, tried.failure)
 
     def tell(self, what: str) -> None:
         """Report that one more part has finished."""
@@ -192,7 +192,7 @@ async def part_at_work(
                 raise
 
 
-def judge_of(worker: WorkingModel, prepared: PreparedDocument, runner: ExperimentRunner) -> Judge:
+def judge_of(worker: OpenModel, prepared: PreparedDocument, runner: ExperimentRunner) -> Judge:
     """Return a worker as a judge of one document."""
     settings = worker.settings
     room = reply_tokens(settings.context_tokens)

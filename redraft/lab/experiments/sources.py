@@ -22,7 +22,7 @@ DATASET = "dataset"
 """In place of a file with references: the first summary that the dataset has of each document."""
 
 
-class _Found(NamedTuple):
+class _SourceDocument(NamedTuple):
     """A document of a source, with the first summary that the source has of it, if any."""
 
     document: Document
@@ -55,7 +55,7 @@ def corpus(
     a known form, such as one with `id`, `title` and `text` on each line.
     `reference` is a file with the summary of the only document, a folder or JSON lines with one for each, or `DATASET`.
     """
-    found: dict[str, tuple[str, _Found]] = {}
+    found: dict[str, tuple[str, _SourceDocument]] = {}
     for source in sources:
         for one in _documents(source):
             found.setdefault(one.document.id, (source, one))
@@ -102,9 +102,9 @@ def references_of(place: str, documents: Sequence[Document]) -> dict[str, str]:
     return found
 
 
-def _documents(source: str) -> Iterator[_Found]:
+def _documents(source: str) -> Iterator[_SourceDocument]:
     if source == STDIN or is_no_path(source):
-        yield _Found(load(source))
+        yield _SourceDocument(load(source))
         return
     path = Path(source).expanduser()
     if path.is_dir():
@@ -119,7 +119,7 @@ def _documents(source: str) -> Iterator[_Found]:
             yield from _folder(one) if one.is_dir() else _file(one)
 
 
-def _folder(folder: Path) -> Iterator[_Found]:
+def _folder(folder: Path) -> Iterator[_SourceDocument]:
     """Yield the documents of the readable files in a folder, without hidden files and subfolders.
 
     A dataset with one file per document is such a folder. Files in the other dataset formats are read only if nothing
@@ -134,13 +134,13 @@ def _folder(folder: Path) -> Iterator[_Found]:
         yield from _file(one)
 
 
-def _file(path: Path) -> Iterator[_Found]:
+def _file(path: Path) -> Iterator[_SourceDocument]:
     if form_suffix(path) not in SUFFIXES or installed_for(path):
-        yield _Found(load(path))
+        yield _SourceDocument(load(path))
         return
     for one in examples_of(path):
         document = replace(finished(Document.from_text(one.text, one.title), one.title), source=path.name)
-        yield _Found(document, next((each.text for each in one.summaries), ""))
+        yield _SourceDocument(document, next((each.text for each in one.summaries), ""))
 
 
 _SHAPE_OF_REFERENCE = 'name files by their documents, or write lines such as {"document": "book", "summary": "..."}'
@@ -156,7 +156,7 @@ class FoundSummary(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ExistingSummaries:
     """The existing summaries by system and document id. A document may have several by one system."""
 
     systems: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
@@ -164,7 +164,7 @@ class Ready:
     """The number of summaries of documents outside the experiment."""
 
 
-def read_ready(places: Sequence[str], documents: Sequence[Document]) -> Ready:
+def read_ready(places: Sequence[str], documents: Sequence[Document]) -> ExistingSummaries:
     """Return the existing summaries of some documents, read from DIR/SYSTEM/DOCUMENT.txt or from JSON lines."""
     names = _names(documents)
     systems: dict[str, dict[str, list[str]]] = {}
@@ -182,7 +182,7 @@ def read_ready(places: Sequence[str], documents: Sequence[Document]) -> Ready:
             hint=f"name them by the documents' files, such as {next(iter(names), 'book')}",
         )
     kept = {name: {key: tuple(texts) for key, texts in of_one.items()} for name, of_one in systems.items()}
-    return Ready(kept, strangers)
+    return ExistingSummaries(kept, strangers)
 
 
 def _names(documents: Sequence[Document]) -> dict[str, str]:

@@ -39,7 +39,7 @@ from redraft.report.history.changes import DraftDiff, SentenceChange, difference
 from redraft.report.history.lineage import DRIFTS, Lineage, TracedSentence, read_lineage
 from redraft.report.history.quotes import Details, listed, span_of, yardstick_of
 from redraft.report.history.results import Result, document_read
-from redraft.report.history.trace import RunTrace, Turn, piece_said, read_trace
+from redraft.report.history.trace import RoundTrace, RunTrace, piece_said, read_trace
 from redraft.settings import FIGURES
 from redraft.store.runs import WITHOUT_SUMMARY
 from redraft.store.store import Store
@@ -90,7 +90,7 @@ class FindingRecord:
         """Return the numbers of findings."""
         return tuple(sorted({self.numbers[one.id] for one in findings if one.id in self.numbers}))
 
-    def _outcomes(self, turn: Turn) -> Iterator[tuple[Finding, FindingOutcome]]:
+    def _outcomes(self, turn: RoundTrace) -> Iterator[tuple[Finding, FindingOutcome]]:
         """Yield the findings that a round was to fix, and what became of them."""
         base = next((one for one in self._trace.rounds if one.draft.id == turn.round.base), None)
         if base is None:
@@ -122,7 +122,7 @@ class FindingRecord:
         return "fixed" if came_up else "set aside"
 
 
-def _line_of_descent(trace: RunTrace, result: Turn | None) -> set[int]:
+def _line_of_descent(trace: RunTrace, result: RoundTrace | None) -> set[int]:
     """Return the round of the result and those of its ancestors."""
     by_draft = {turn.draft.id: turn for turn in trace.rounds}
     line: set[int] = set()

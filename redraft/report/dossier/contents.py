@@ -15,7 +15,7 @@ from pydantic import AfterValidator, ConfigDict
 from redraft.domain import Document, Finding, Lookup, Span
 from redraft.evaluators.metric_info import WithdrawnFinding
 from redraft.report.entry import Clean, Entry, Line, Scrubbed, ScrubbedDict, ScrubbedLine
-from redraft.report.history.lineage import Stop
+from redraft.report.history.lineage import LineageStep
 from redraft.report.history.requests import RequestOutcome, count_unmet
 from redraft.settings import FIGURES
 from redraft.text.places import chapter_of, document_of, pages_of, percent_of
@@ -56,7 +56,7 @@ class SourceEntry(DossierModel):
     place: PlaceEntry
     weight: float
     """The confidence, from 0 to 1."""
-    way: tuple[Stop, ...]
+    way: tuple[LineageStep, ...]
     """The intermediate texts, from the summary down to the document."""
     by: Literal["judge", "words"]
     """Whether a judge quoted it for the sentence, or it was matched by wording."""

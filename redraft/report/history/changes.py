@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from redraft.domain import REVIEW, Finding, computed
 from redraft.evaluators.metric_info import aim_of
-from redraft.report.history.trace import Turn
+from redraft.report.history.trace import RoundTrace
 from redraft.text.sentences import worded
 
 Kind = Literal["added", "removed", "changed"]
@@ -60,7 +60,7 @@ class DraftDiff:
     new: tuple[Finding, ...] = ()
 
 
-def difference(before: Turn, after: Turn) -> DraftDiff:
+def difference(before: RoundTrace, after: RoundTrace) -> DraftDiff:
     """Return what changed between the drafts of two rounds, and what became of the findings on the first.
 
     The turns belong to one `redraft.Trace`, in either order of rounds. A finding counts as answered only if its metric
@@ -97,7 +97,7 @@ def _complaint(finding: Finding, sentence: str) -> tuple[str, ...]:
     return finding.metric, sentence, finding.question, finding.explanation
 
 
-def _judged(turn: Turn) -> list[str]:
+def _judged(turn: RoundTrace) -> list[str]:
     """Return the metrics that judged the draft. Without a verdict, nothing is known of a metric's earlier findings."""
     said = turn.evaluations.items()
     return [name for name, one in said if (one.outcome != "failed" or one.judged) and name != REVIEW]
@@ -106,7 +106,7 @@ def _judged(turn: Turn) -> list[str]:
 class _Credits:
     """Credits changes with the findings that are gone."""
 
-    def __init__(self, changes: Sequence[SentenceChange], after: Turn) -> None:
+    def __init__(self, changes: Sequence[SentenceChange], after: RoundTrace) -> None:
         self._changes = changes
         self._by_old = {change.before: n for n, change in reversed(list(enumerate(changes))) if change.before}
         self._by_new = {change.after: n for n, change in reversed(list(enumerate(changes))) if change.after}
@@ -135,7 +135,7 @@ class _Credits:
         return _NOBODY
 
 
-def _resting_on(turn: Turn) -> dict[str, list[str]]:
+def _resting_on(turn: RoundTrace) -> dict[str, list[str]]:
     """Return the sentences that answer the document's questions or state its key facts, according to the judges."""
     texts = dict(enumerate(worded(turn.draft.text), 1))
     resting: dict[str, list[str]] = {}

@@ -37,7 +37,7 @@ _LINKS = re.compile(r"([\\`\[\]<>&])")
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
+class NumberedPlace:
     """A place of the document, with the number by which the summary cites it."""
 
     number: int
@@ -86,7 +86,7 @@ class Citations:
     document: DocumentRead
     summary: str
     sentences: tuple[SentenceCitations, ...]
-    places: tuple[Cited, ...]
+    places: tuple[NumberedPlace, ...]
 
     def text(self, form: CitationForm) -> str:
         """Return the summary with its citations in one of the text forms."""
@@ -124,7 +124,7 @@ def citations_of(
 
 def cited(lineage: Lineage, link: str = "") -> Citations:
     """Return the citations of a draft. `link` is a template for the URL of a place, such as "book.html#c{start}"."""
-    places: dict[tuple[Span, By], Cited] = {}
+    places: dict[tuple[Span, By], NumberedPlace] = {}
     sentences = []
     address, tongues = _Template(link), language_spans_of(lineage.document)
     for sentence in lineage.sentences:
@@ -134,7 +134,7 @@ def cited(lineage: Lineage, link: str = "") -> Citations:
             if key not in places:
                 its = next(language for span, language in tongues if origin.span.start < span.end)
                 language = lineage.document.language or its
-                places[key] = Cited(len(places) + 1, origin, address.of(lineage, origin), language, key[1])
+                places[key] = NumberedPlace(len(places) + 1, origin, address.of(lineage, origin), language, key[1])
             cites.append(places[key].number)
         sentences.append(SentenceCitations(sentence.number, sentence.text, sentence.span, tuple(dict.fromkeys(cites))))
     made = (lineage.run, lineage.draft, lineage.document, lineage.text)
@@ -201,7 +201,7 @@ def _inline(found: Citations) -> str:
     return f"{text}\n\n{told}" if told else text
 
 
-def _named(one: Cited, *, mixed: bool) -> str:
+def _named(one: NumberedPlace, *, mixed: bool) -> str:
     place = f"{one.place}, judged" if mixed and one.by == "judge" else one.place
     return f"{place} <{one.url}>" if one.url else place
 
@@ -215,7 +215,7 @@ def _markdown(found: Citations) -> str:
     return "\n\n".join([text.strip(), *notes, *([found.basis] if notes else [])])
 
 
-def _note(one: Cited) -> str:
+def _note(one: NumberedPlace) -> str:
     place, said = (_MARKS.sub(r"\\\1", text) for text in (one.place, one.quote))
     where = f"[{place}](<{quote(one.url, safe=_IN_ADDRESS)}>)" if one.url else place
     return f"[^{one.number}]: {where}: “{said}”"
@@ -238,7 +238,7 @@ def _html(found: Citations) -> str:
     return "\n".join(['<article dir="auto">', *paragraphs, *listed, "</article>"])
 
 
-def _item(one: Cited) -> str:
+def _item(one: NumberedPlace) -> str:
     place = escape(one.place)
     where = f'<a href="{escape(one.url)}">{place}</a>' if one.url else place
     return f"{where}: <q>{escape(one.quote)}</q>"

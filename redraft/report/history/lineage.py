@@ -20,7 +20,7 @@ from pydantic.dataclasses import dataclass as record
 from redraft.domain import DEFERRED, Document, Parent, Rounded, Span, computed
 from redraft.report.history.quotes import By, absent_in, quotes_of
 from redraft.report.history.results import document_read
-from redraft.report.history.trace import GIVEN_SAID, Family, Member
+from redraft.report.history.trace import GIVEN_SAID, AncestryReader, TextNode
 from redraft.store.documents import Ancestry
 from redraft.store.store import Store
 from redraft.text.languages import is_foreign, language_spans_of, reading
@@ -36,7 +36,7 @@ from redraft.text.words import has_words
 _KEPT_AS = np.float16
 
 
-class KeptEncoder:
+class CachingEncoder:
     """An encoder that stores the vectors of each list of texts per document, by the model's weights.
 
     Short lists such as a summary's sentences or a question are stored too: a lookup takes a hundredth of the time of
@@ -92,7 +92,7 @@ DRIFTS: dict[Drift, str] = {
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
-class Stop:
+class LineageStep:
     """A step from a sentence down to the document: a place in one of the texts that another was made from."""
 
     kind: str
@@ -120,7 +120,7 @@ class Origin:
     weight: Rounded
     """The confidence: the lowest weight on the path."""
     text: str
-    way: tuple[Stop, ...] = ()
+    way: tuple[LineageStep, ...] = ()
 
 
 @record(frozen=True, slots=True, config=DEFERRED)
@@ -196,7 +196,7 @@ class Lineage:
     draft: str
     document: DocumentRead
     sentences: tuple[TracedSentence, ...]
-    members: Annotated[tuple[Member, ...], Field(exclude=True)]
+    members: Annotated[tuple[TextNode, ...], Field(exclude=True)]
     """All intermediate texts, each after its sources; the draft is the last."""
     embedded: Annotated[bool, Field(exclude=True)] = False
     """Whether embeddings were compared, not only words."""
@@ -238,8 +238,8 @@ class Tracer:
     def __init__(self, store: Store, document: Document, encoder: Encoder | None = None) -> None:
         self._store = store
         self.document = document
-        self._encoder = KeptEncoder(encoder, store.ancestry, document.id) if encoder else None
-        self.family = Family(store)
+        self._encoder = CachingEncoder(encoder, store.ancestry, document.id) if encoder else None
+        self.family = AncestryReader(store)
         self._texts: dict[str, DerivedText] = {}
         self._known: Known = {}
         self._languages = sorted({one.language for one in language_spans_of(document)})
@@ -261,14 +261,14 @@ class Tracer:
         sentences = tuple(self._with_quotes(draft, sentences))
         return Lineage(last.run, draft, self.document, sentences, members, self._encoder is not None)
 
-    def composed(self, member: Member, said: Said = NOTHING_SAID) -> tuple[ComposedOrigin, ...]:
+    def composed(self, member: TextNode, said: Said = NOTHING_SAID) -> tuple[ComposedOrigin, ...]:
         """Return the sentences of a text with their places in the document."""
         for one in self.family.in_order(member):
             if one.key not in self._texts:
                 self._texts[one.key] = DerivedText(self.linked(one.text, one.parents, said), tuple(self._below(one)))
         return compose(self._texts[member.key], self._known)
 
-    def whole(self, member: Member | None = None) -> Parent:
+    def whole(self, member: TextNode | None = None) -> Parent:
         """Return the whole document as a source, or the part of it that was read for a text."""
         read = self.family.read(member.run) if member else None
         return Parent("excerpt", self.document.id, read or Span(0, len(self.document.text)))
@@ -302,7 +302,7 @@ class Tracer:
         material += self._languages if any(map(is_foreign, self._languages)) else []
         return hashlib.sha256(json.dumps(material).encode()).hexdigest()
 
-    def _below(self, member: Member) -> list[DerivedText | Excerpt]:
+    def _below(self, member: TextNode) -> list[DerivedText | Excerpt]:
         below: list[DerivedText | Excerpt] = []
         for parent, other in zip(member.parents, self.family.parents(member), strict=True):
             if other is not None:
@@ -315,7 +315,7 @@ class Tracer:
         return below
 
     def _sentence(
-        self, number: int, last: Member, composed: ComposedOrigin, traced: SentenceOrigin, direct: SentenceOrigin
+        self, number: int, last: TextNode, composed: ComposedOrigin, traced: SentenceOrigin, direct: SentenceOrigin
     ) -> TracedSentence:
         origins = tuple(
             self._at(place.span, place.weight, tuple(self._stops(last, place.way))) for place in composed.places
@@ -351,25 +351,25 @@ class Tracer:
         """Return a place of the document, reached directly."""
         return self._at(link.span, link.weight, (self._stop(self.whole(), None, link),))
 
-    def _at(self, span: Span, weight: float, way: tuple[Stop, ...]) -> Origin:
+    def _at(self, span: Span, weight: float, way: tuple[LineageStep, ...]) -> Origin:
         document = self.document
         said = one_line(document.text[span.start : span.end])
         where = document_of(document, span), chapter_of(document, span), pages_of(document, span)
         return Origin(span, *where, percent_of(document, span.start), weight, said, way)
 
-    def _stops(self, member: Member | None, way: Sequence[Link]) -> list[Stop]:
-        stops: list[Stop] = []
+    def _stops(self, member: TextNode | None, way: Sequence[Link]) -> list[LineageStep]:
+        stops: list[LineageStep] = []
         for link in way:
             assert member is not None, "below the document there is nothing"
             parent, member = member.parents[link.text], self.family.parents(member)[link.text]
             stops.append(self._stop(parent, member, link))
         return stops
 
-    def _stop(self, parent: Parent, member: Member | None, link: Link) -> Stop:
+    def _stop(self, parent: Parent, member: TextNode | None, link: Link) -> LineageStep:
         span = Span(parent.span.start + link.span.start, parent.span.start + link.span.end)
         text = self.shown(parent)[link.span.start : link.span.end]
         said = member.said if member else ""
-        return Stop(parent.kind, said, parent.node, span, one_line(text), link.weight, link.method)
+        return LineageStep(parent.kind, said, parent.node, span, one_line(text), link.weight, link.method)
 
 
 def _drift(composed: ComposedOrigin, direct: SentenceOrigin) -> Drift:

@@ -13,7 +13,7 @@ from redraft.errors import RunError
 from redraft.report.history.lineage import NEAR, Lineage, Tracer, came_up
 from redraft.report.history.quotes import FactKey, StatedFact, held_of, yardstick_of
 from redraft.report.history.results import document_read
-from redraft.report.history.trace import GIVEN_SAID, Member
+from redraft.report.history.trace import GIVEN_SAID, TextNode
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.languages import reading
@@ -37,7 +37,7 @@ class DocumentFact:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class FactSet:
     """The facts to look for, and the metric that judges by them."""
 
     metric: str
@@ -57,7 +57,7 @@ class Facts:
         }
 
 
-def facts_of(store: Store, run: Run, tracer: Tracer, draft: str) -> Facts:
+def facts_of(store: Store, run: Run, tracer: Tracer, draft: str) -> FactSet:
     """Return the facts that a summary of the run's document may state: those a draft was judged by, or else the
     document's own."""
     judged = store.judgments.of(draft)
@@ -83,7 +83,7 @@ def facts_of(store: Store, run: Run, tracer: Tracer, draft: str) -> Facts:
         facts = [
             fact(text, some[-1][1].level, some[-1][1].evidence, [key for key, _ in some]) for text, some in kept.items()
         ]
-        return Facts("keyfact_recall", "key facts", keyfacts.id, facts)
+        return FactSet("keyfact_recall", "key facts", keyfacts.id, facts)
     pack = _pack(store, run, judged)
     if pack is None:
         raise RunError(
@@ -96,7 +96,7 @@ def facts_of(store: Store, run: Run, tracer: Tracer, draft: str) -> Facts:
     facts = [
         fact(text, some[-1].kind, some[-1].evidence, [(one.id,) for one in some]) for text, some in questions.items()
     ]
-    return Facts("coverage", "questions", pack.id, facts)
+    return FactSet("coverage", "questions", pack.id, facts)
 
 
 def _keyfacts(store: Store, run: Run, judged: Mapping[str, Evaluation]) -> KeyFacts | None:
@@ -261,12 +261,12 @@ class FactSearch:
         by = f"{self._sought.what} {self._sought.id}"
         return Losses(self._lineage, by, tuple(kept), tuple(lost), self._said_of(members[-1]))
 
-    def _origins_of(self, member: Member) -> OriginTracer:
+    def _origins_of(self, member: TextNode) -> OriginTracer:
         if member.key not in self._origins:
             self._origins[member.key] = self._tracer.origins([member.text])
         return self._origins[member.key]
 
-    def _refused(self, draft: str) -> list[tuple[Member, Member]]:
+    def _refused(self, draft: str) -> list[tuple[TextNode, TextNode]]:
         """Return the rejected revisions, each with its base."""
         rounds = self._store.judgments.rounds(self._run.id)
         member = self._tracer.family.draft
@@ -276,7 +276,9 @@ class FactSearch:
             if made.accepted is False and made.base and made.draft != draft
         ]
 
-    def _loss(self, members: Sequence[Member], refused: Sequence[tuple[Member, Member]], fact: DocumentFact) -> Loss:
+    def _loss(
+        self, members: Sequence[TextNode], refused: Sequence[tuple[TextNode, TextNode]], fact: DocumentFact
+    ) -> Loss:
         document = self._tracer.document
         place = fact.places[0] if fact.places else Span(0, 0)
         named = document_of(document, place), chapter_of(document, place), pages_of(document, place)
@@ -289,13 +291,13 @@ class FactSearch:
             return Loss(fact, "gap", None, "a chunk that was left out", "", *where)
         return Loss(fact, self._step(at, fact), at.level, at.said, at.name, *where)
 
-    def _last_without(self, members: Sequence[Member], fact: DocumentFact) -> Member | None:
+    def _last_without(self, members: Sequence[TextNode], fact: DocumentFact) -> TextNode | None:
         """Return the last text on the fact's path that lacks it although one of its sources has it.
 
         Returns None if the place of the fact was never read.
         """
         on_path: set[str] = set()
-        found: Member | None = None
+        found: TextNode | None = None
         for member in members:
             had = False
             for parent, other in zip(member.parents, self._tracer.family.parents(member), strict=True):
@@ -314,7 +316,7 @@ class FactSearch:
                 found = member
         return found
 
-    def _step(self, at: Member, fact: DocumentFact) -> Step:
+    def _step(self, at: TextNode, fact: DocumentFact) -> Step:
         kinds = {parent.kind for parent in at.parents}
         if at.level is None:
             return "revision" if "base" in kinds else "extraction" if "excerpt" in kinds else "tidying"
@@ -324,7 +326,7 @@ class FactSearch:
             return "extraction" if any(_reads(parent, fact) for parent in at.parents) else "update"
         return "extraction" if "excerpt" in kinds else "merge"
 
-    def _said_of(self, member: Member) -> dict[str, StatedFact]:
+    def _said_of(self, member: TextNode) -> dict[str, StatedFact]:
         """Return what judges say about the facts in a text; empty if it was not judged, as for partial summaries."""
         if member.level is not None:
             return {}
@@ -332,7 +334,7 @@ class FactSearch:
             self._judged[member.name] = self._sought.held(self._store, member.name)
         return self._judged[member.name]
 
-    def _holds(self, member: Member, fact: DocumentFact) -> bool:
+    def _holds(self, member: TextNode, fact: DocumentFact) -> bool:
         """Return whether a text states a fact: its judges say so, or it has nearly the same words, or similar words
         that come from the fact's place."""
         if (said := self._said_of(member).get(fact.text)) is not None:
@@ -343,7 +345,7 @@ class FactSearch:
             self._holding[key] = any(link.weight >= _SURE or self._comes_from(member, link, fact) for link in links)
         return self._holding[key]
 
-    def _comes_from(self, member: Member, link: Link, fact: DocumentFact) -> bool:
+    def _comes_from(self, member: TextNode, link: Link, fact: DocumentFact) -> bool:
         composed = [one for one in self._tracer.composed(member) if one.span.meets(link.span)]
         spans = [place.span for one in composed for place in one.places]
         near = [Span(span.start - NEAR - 1, span.end + NEAR + 1) for span in spans]

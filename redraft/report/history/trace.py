@@ -37,7 +37,7 @@ GIVEN_SAID = "your summary"
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class TextNode:
     """A draft or a partial summary, and what it was made from."""
 
     run: str
@@ -56,26 +56,26 @@ class Member:
         return f"{self.run}:{self.name}"
 
 
-class Family:
+class AncestryReader:
     """Finds the texts that drafts were made from, reading each once."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._runs: dict[str, _Relatives] = {}
-        self._members: dict[tuple[str, str], Member] = {}
+        self._runs: dict[str, _RunTexts] = {}
+        self._members: dict[tuple[str, str], TextNode] = {}
 
-    def draft(self, key: str) -> Member:
+    def draft(self, key: str) -> TextNode:
         """Return a draft with its sources."""
         made = self._store.runs.draft(key)
         found = self._members.get((made.run, key))
         if found is None:
             relatives = self._relatives(made.run)
             parents = relatives.recorded.get(key) or (self._origin(made, relatives),)
-            found = Member(made.run, key, _draft_said(made), None, made.text, parents)
+            found = TextNode(made.run, key, _draft_said(made), None, made.text, parents)
             self._members[made.run, key] = found
         return found
 
-    def above(self, parent: Parent, run: str) -> Member | None:
+    def above(self, parent: Parent, run: str) -> TextNode | None:
         """Return the member that has the text of a parent; None for the document, and for a text that was rewritten
         since."""
         if not parent.node:
@@ -88,7 +88,7 @@ class Family:
             piece = self._store.runs.piece_of(run, parent.text)
         return None if piece is None else self._piece(piece, relatives)
 
-    def in_order(self, last: Member) -> Iterator[Member]:
+    def in_order(self, last: TextNode) -> Iterator[TextNode]:
         """Yield all ancestors of a draft, each after all of its own parents; the draft itself is the last."""
         done: set[str] = set()
         waiting = [last]
@@ -108,29 +108,29 @@ class Family:
         relatives = self._relatives(run)
         return relatives.document if relatives.chunks else None
 
-    def parents(self, member: Member) -> list[Member | None]:
+    def parents(self, member: TextNode) -> list[TextNode | None]:
         """Return the members that have the texts a member was made from, in order."""
         return [self.above(parent, member.run) for parent in member.parents]
 
-    def _piece(self, piece: Piece, relatives: _Relatives) -> Member:
+    def _piece(self, piece: Piece, relatives: _RunTexts) -> TextNode:
         place = (relatives.run.id, piece.name)
         if place not in self._members:
             parents = relatives.recorded.get(piece.name) or (relatives.whole,)
             said = piece_said(piece, relatives.chapters)
-            self._members[place] = Member(*place, said, piece.level, piece.text, parents)
+            self._members[place] = TextNode(*place, said, piece.level, piece.text, parents)
         return self._members[place]
 
-    def _relatives(self, run: str) -> _Relatives:
+    def _relatives(self, run: str) -> _RunTexts:
         if run not in self._runs:
             known = self._store.runs.get(run)
             pieces = {piece.name: piece for piece in self._store.runs.pieces(run)}
             chunks = self._store.chunks(known)
             ends = [chunk.span for chunk in chunks]
             chapters = [one.title for one in self._store.chapters.of(run)]
-            self._runs[run] = _Relatives(known, pieces, self._store.ancestry.of(run), ends, chapters)
+            self._runs[run] = _RunTexts(known, pieces, self._store.ancestry.of(run), ends, chapters)
         return self._runs[run]
 
-    def _origin(self, draft: Draft, relatives: _Relatives) -> Parent:
+    def _origin(self, draft: Draft, relatives: _RunTexts) -> Parent:
         """Return the source of a draft without a record, like a given one: the forked draft, or the document."""
         origin = self._forked_from(draft, relatives.run)
         return Parent.of_draft(origin) if origin else relatives.whole
@@ -148,7 +148,7 @@ class Family:
 
 
 @dataclass(frozen=True, slots=True)
-class _Relatives:
+class _RunTexts:
     """What is recorded about the texts of one run."""
 
     run: Run
@@ -190,7 +190,7 @@ _UNSCORED = {REVIEW, *FIGURES}
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class RoundTrace:
     """One round: its draft, the evaluations of it, and the findings on its base that it was to fix."""
 
     round: Round
@@ -224,7 +224,7 @@ class RunTrace:
     has none."""
 
     result: Result
-    rounds: tuple[Turn, ...]
+    rounds: tuple[RoundTrace, ...]
     lookups: tuple[Lookup, ...] = ()
     """What a model looked up after the last round, for example before it stopped."""
 
@@ -238,7 +238,7 @@ class RunTrace:
         """The policy that chose what each round was to fix; None without refinement."""
         return self.run.refinement.policy if self.run.refinement else None
 
-    def turn(self, number: int) -> Turn:
+    def turn(self, number: int) -> RoundTrace:
         """Return the round with this number. Raises a `RunError` that lists the rounds if there is none."""
         for turn in self.rounds:
             if turn.round.number == number:
@@ -260,7 +260,7 @@ def read_trace(store: Store, key: str) -> RunTrace:
     judged = {made.draft: evaluations_of(store, made.draft, result.outline) for made in rounds}
     looked_up = store.judgments.lookups(run.id)
     turns = tuple(
-        Turn(
+        RoundTrace(
             made,
             store.runs.draft(made.draft),
             _in_order(run, judged[made.draft]),

@@ -19,7 +19,7 @@ from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY
 from redraft.text.sanitizer import clean, one_line
 
 if TYPE_CHECKING:  # lineage imports NumPy, which a summary without notes does not need
-    from redraft.report.history.citations import Citations, Cited
+    from redraft.report.history.citations import Citations, NumberedPlace
     from redraft.report.history.quotes import By
 
 _HEADING = re.compile(r"(#{1,6})[^\S\n]+(?=\S)")
@@ -31,7 +31,7 @@ _LEVEL_OF_CHAPTERS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class StyledText:
     """A piece of text, bold or not."""
 
     text: str
@@ -39,11 +39,11 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class Footnote:
     """A note after a sentence: its number, and the places of the document that the sentence cites."""
 
     number: int
-    places: tuple[Cited, ...]
+    places: tuple[NumberedPlace, ...]
 
     @property
     def by(self) -> By:
@@ -51,7 +51,7 @@ class Note:
         return self.places[0].by
 
 
-Piece = Words | Note
+Piece = StyledText | Footnote
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Block:
     @property
     def text(self) -> str:
         """The text without notes."""
-        return "".join(one.text for one in self.pieces if isinstance(one, Words)).strip()
+        return "".join(one.text for one in self.pieces if isinstance(one, StyledText)).strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +103,9 @@ class Paper:
         return is_rtl("\n".join(part.text for part in self.parts) or self.title)
 
 
-def notes_of(blocks: Sequence[Block]) -> list[Note]:
+def notes_of(blocks: Sequence[Block]) -> list[Footnote]:
     """Return the notes of some blocks, in the order of their numbers."""
-    return [one for block in blocks for one in block.pieces if isinstance(one, Note)]
+    return [one for block in blocks for one in block.pieces if isinstance(one, Footnote)]
 
 
 def paper_of(result: Result, cite: Callable[[str], Citations] | None) -> Paper:
@@ -172,7 +172,7 @@ def is_rtl(text: str) -> bool:
 
 def _part_blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:
     if part.heading:
-        yield Block("heading", (Words(part.heading),), part.level)
+        yield Block("heading", (StyledText(part.heading),), part.level)
     body = list(_blocks(part, numbers))
     # Headings in a text are below the heading of the part.
     top = min((one.level for one in body if one.kind == "heading"), default=1)
@@ -203,7 +203,7 @@ def _blocks(part: PaperPart, numbers: Iterator[int]) -> Iterator[Block]:
         yield _made("paragraph", paragraph)
 
 
-def _marks(citations: Citations | None) -> list[tuple[int, tuple[Cited, ...]]]:
+def _marks(citations: Citations | None) -> list[tuple[int, tuple[NumberedPlace, ...]]]:
     """Return the end of each sentence with citations, in order, and its citations."""
     if citations is None:
         return []
@@ -214,33 +214,33 @@ def _marks(citations: Citations | None) -> list[tuple[int, tuple[Cited, ...]]]:
 
 
 def _pieces(
-    text: str, start: int, end: int, marks: Sequence[tuple[int, tuple[Cited, ...]]], numbers: Iterator[int]
+    text: str, start: int, end: int, marks: Sequence[tuple[int, tuple[NumberedPlace, ...]]], numbers: Iterator[int]
 ) -> Iterator[Piece]:
     for stop, places in marks:
         if start < stop <= end:
-            yield Words(text[start:stop])
-            yield Note(next(numbers), places)
+            yield StyledText(text[start:stop])
+            yield Footnote(next(numbers), places)
             start = stop
-    yield Words(text[start:end])
+    yield StyledText(text[start:end])
 
 
 def _made(
     kind: Literal["heading", "paragraph", "item"], pieces: list[Piece], level: int = 0, number: str = ""
 ) -> Block:
     """Return a block of these pieces, sanitized, with white space collapsed and none at the end."""
-    while pieces and isinstance(last := pieces[-1], Words):
+    while pieces and isinstance(last := pieces[-1], StyledText):
         pieces = pieces[:-1]
         if last.text.strip():
-            pieces.append(Words(last.text.rstrip()))
+            pieces.append(StyledText(last.text.rstrip()))
             break
-    shown = [words for one in pieces for words in ([one] if isinstance(one, Note) else _styled(one))]
+    shown = [words for one in pieces for words in ([one] if isinstance(one, Footnote) else _styled(one))]
     return Block(kind, tuple(shown), level, number)
 
 
-def _styled(words: Words) -> Iterator[Words]:
+def _styled(words: StyledText) -> Iterator[StyledText]:
     text, at = _SPACES.sub(" ", clean(words.text)), 0
     for found in _STRONG.finditer(text):
-        yield Words(text[at : found.start()])
-        yield Words(found[2], strong=True)
+        yield StyledText(text[at : found.start()])
+        yield StyledText(found[2], strong=True)
         at = found.end()
-    yield Words(text[at:])
+    yield StyledText(text[at:])

@@ -11,12 +11,12 @@ from markupsafe import Markup
 from redraft.evaluators.metric_info import SELF_CHECK
 from redraft.report.dossier.comparison.build import SHARE, signed
 from redraft.report.dossier.comparison.contents import (
-    ComparedRuns,
-    DocumentBeside,
+    ComparedContestant,
+    ComparedDocument,
+    ComparedItem,
+    ComparedRun,
     FifthDifference,
-    ItemBeside,
-    RunBeside,
-    RunsBeside,
+    RunComparison,
     RunVerdict,
     ScoreDifference,
     Standing,
@@ -36,7 +36,7 @@ from redraft.text.places import on_pages, place_said
 from redraft.text.words import count, dollars, spaced
 
 
-def used(beside: RunsBeside) -> HtmlTable:
+def used(beside: RunComparison) -> HtmlTable:
     """Return the contestants, and what each used."""
     several = len(beside.documents) > 1
     runs = {run.name: run for run in beside.runs}
@@ -59,12 +59,12 @@ def used(beside: RunsBeside) -> HtmlTable:
     return HtmlTable(("", named, run, "words", "judged by", "cost", "tokens", "seconds"), tuple(rows))
 
 
-def metrics(beside: RunsBeside) -> tuple[str, ...]:
+def metrics(beside: RunComparison) -> tuple[str, ...]:
     """Return the metrics of the contestants."""
     return tuple(dict.fromkeys(one.metric for contestant in beside.contestants for one in contestant.scores))
 
 
-def scores(beside: RunsBeside) -> HtmlTable:
+def scores(beside: RunComparison) -> HtmlTable:
     """Return a row per metric with the score of each contestant, its interval, and the number of documents or items."""
     rows = tuple(
         (spaced(metric), *(_score(beside, contestant, metric) for contestant in beside.contestants))
@@ -73,7 +73,7 @@ def scores(beside: RunsBeside) -> HtmlTable:
     return HtmlTable(("metric", *(one.letter for one in beside.contestants)), rows)
 
 
-def _score(beside: RunsBeside, contestant: ComparedRuns, metric: str) -> str:
+def _score(beside: RunComparison, contestant: ComparedContestant, metric: str) -> str:
     found = next((one for one in contestant.scores if one.metric == metric), None)
     if found is None:
         return "–"
@@ -107,12 +107,12 @@ class SignedDifference(NamedTuple):
 class DifferenceTables(NamedTuple):
     """The differences between two contestants."""
 
-    first: ComparedRuns
-    second: ComparedRuns
+    first: ComparedContestant
+    second: ComparedContestant
     said: tuple[SignedDifference, ...]
 
 
-def differences(beside: RunsBeside) -> tuple[DifferenceTables, ...]:
+def differences(beside: RunComparison) -> tuple[DifferenceTables, ...]:
     """Return the differences for each pair of contestants."""
     by_letter = {one.letter: one for one in beside.contestants}
     pairs = dict.fromkeys((one.first, one.second) for one in beside.differences)
@@ -139,7 +139,7 @@ def _said(one: ScoreDifference) -> SignedDifference:
     return SignedDifference(kind, sign, means, spaced(one.metric), one.says)
 
 
-def by_document(beside: RunsBeside) -> tuple[HtmlTable, ...]:
+def by_document(beside: RunComparison) -> tuple[HtmlTable, ...]:
     """Return a table per metric, with the scores of the contestants on each document."""
     return tuple(
         HtmlTable(
@@ -150,7 +150,7 @@ def by_document(beside: RunsBeside) -> tuple[HtmlTable, ...]:
     )
 
 
-def _rows(beside: RunsBeside, metric: str) -> Iterator[tuple[str | int | float | None, ...]]:
+def _rows(beside: RunComparison, metric: str) -> Iterator[tuple[str | int | float | None, ...]]:
     for document in beside.documents:
         runs = [run for run in beside.runs if run.document == document.id]
         flipped = sum(item.standing == "flipped" and item.metric == metric for item in document.items)
@@ -174,7 +174,7 @@ class Fifths(NamedTuple):
     rows: HtmlTable
 
 
-def by_fifth(beside: RunsBeside) -> tuple[Fifths, ...]:
+def by_fifth(beside: RunComparison) -> tuple[Fifths, ...]:
     """Return a table per pair and measure, with the values in each fifth and their difference."""
     found = []
     for first, second, measure in dict.fromkeys((one.first, one.second, one.measure) for one in beside.fifths):
@@ -204,7 +204,7 @@ def measure_said(measure: str) -> str:
 _MOST_PAIRS = 6
 
 
-def pictures(beside: RunsBeside) -> dict[str, list[Markup]]:
+def pictures(beside: RunComparison) -> dict[str, list[Markup]]:
     """Return figures by part of the page."""
     return {
         "scores": [figure(plot, f"score-{at}") for at, plot in enumerate(_of_scores(beside))],
@@ -213,7 +213,7 @@ def pictures(beside: RunsBeside) -> dict[str, list[Markup]]:
     }
 
 
-def _of_scores(beside: RunsBeside) -> Iterator[Plot]:
+def _of_scores(beside: RunComparison) -> Iterator[Plot]:
     names = {one.letter: _named(one) for one in beside.contestants}
     drawn = [one for one in beside.differences if one.interval is not None]
     for first, second in list(dict.fromkeys((one.first, one.second) for one in drawn))[:_MOST_PAIRS]:
@@ -225,11 +225,11 @@ def _of_scores(beside: RunsBeside) -> Iterator[Plot]:
         yield Differences(rows, names[first], names[second], "score", f"Paired differences, {first} minus {second}")
 
 
-def _named(one: ComparedRuns) -> str:
+def _named(one: ComparedContestant) -> str:
     return f"{one.letter}: {one.label}"
 
 
-def _of_costs(beside: RunsBeside) -> Iterator[Plot]:
+def _of_costs(beside: RunComparison) -> Iterator[Plot]:
     """Yield a plot per metric of the score against money, or against tokens if no price is known."""
     priced = any(one.cost_usd for one in beside.contestants)
     said = "cost per run, in US dollars" if priced else "tokens per run (no prices known)"
@@ -245,11 +245,11 @@ def _of_costs(beside: RunsBeside) -> Iterator[Plot]:
         yield ScoreAgainstCost(told, spaced(metric), said, f"{capitalized(spaced(metric))} against cost")
 
 
-def _cost(one: ComparedRuns, *, priced: bool) -> float | None:
+def _cost(one: ComparedContestant, *, priced: bool) -> float | None:
     return one.cost_usd if priced else one.tokens
 
 
-def _of_places(beside: RunsBeside) -> Iterator[Plot]:
+def _of_places(beside: RunComparison) -> Iterator[Plot]:
     traced = [run for run in beside.runs if run.positions]
     if len(beside.documents) == 1 and traced:
         names = {one.letter: _named(one) for one in beside.contestants}
@@ -262,7 +262,7 @@ def _of_places(beside: RunsBeside) -> Iterator[Plot]:
         yield from _fifths(beside)
 
 
-def _fifths(beside: RunsBeside) -> Iterator[Plot]:
+def _fifths(beside: RunComparison) -> Iterator[Plot]:
     names = {one.letter: _named(one) for one in beside.contestants}
     keys = list(dict.fromkeys((one.first, one.second, one.measure) for one in beside.fifths))
     for first, second, measure in keys[: 2 * _MOST_PAIRS]:
@@ -294,12 +294,12 @@ _GROUPS: dict[Standing, str] = {
 }
 
 
-def comparison_page(beside: RunsBeside) -> str:
+def comparison_page(beside: RunComparison) -> str:
     """Return the page as a standalone file, with its styles and its script."""
     return template("comparison.html").render(**view(beside), assets=assets(STYLES, SCRIPT))
 
 
-def view(beside: RunsBeside) -> dict[str, Any]:
+def view(beside: RunComparison) -> dict[str, Any]:
     """Return the variables for the templates of a comparison."""
     runs = {run.name: run for run in beside.runs}
     several = len(beside.documents) > 1
@@ -326,7 +326,7 @@ def view(beside: RunsBeside) -> dict[str, Any]:
     }
 
 
-class Had(NamedTuple):
+class ItemPresence(NamedTuple):
     """Whether a summary has an item: as a class, a sign and a word."""
 
     kind: str
@@ -334,36 +334,36 @@ class Had(NamedTuple):
     word: str
 
 
-def had(verdict: RunVerdict) -> Had:
+def had(verdict: RunVerdict) -> ItemPresence:
     """Return the verdict on an item in a run, in a form that does not depend on colour."""
     if not verdict.verdict:
-        return Had("none", "·", "not asked")
+        return ItemPresence("none", "·", "not asked")
     word = verdict.verdict.replace("_", " ")
     if verdict.value is None:
-        return Had("none", "–", "no verdict")
+        return ItemPresence("none", "–", "no verdict")
     if verdict.verdict == "contradicted":
-        return Had("odd", "!", word)
+        return ItemPresence("odd", "!", word)
     if 0 < verdict.value < 1:
-        return Had("odd", "±", f"{word}, {score(verdict.value)}")
-    return Had("yes", "✓", word) if verdict.value >= _HALF else Had("no", "✗", word)
+        return ItemPresence("odd", "±", f"{word}, {score(verdict.value)}")
+    return ItemPresence("yes", "✓", word) if verdict.value >= _HALF else ItemPresence("no", "✗", word)
 
 
 class ShownDocument(NamedTuple):
     """A document as the page shows it."""
 
-    document: DocumentBeside
-    runs: tuple[RunBeside, ...]
-    groups: tuple[tuple[Standing, str, tuple[ItemBeside, ...]], ...]
+    document: ComparedDocument
+    runs: tuple[ComparedRun, ...]
+    groups: tuple[tuple[Standing, str, tuple[ComparedItem, ...]], ...]
 
 
-def _documents(beside: RunsBeside, runs: dict[str, RunBeside]) -> Iterator[ShownDocument]:
+def _documents(beside: RunComparison, runs: dict[str, ComparedRun]) -> Iterator[ShownDocument]:
     for one in beside.documents:
         of_standing = {name: tuple(item for item in one.items if item.standing == name) for name in _GROUPS}
         groups = tuple((name, title, of_standing[name]) for name, title in _GROUPS.items())
         yield ShownDocument(one, tuple(runs[name] for name in one.runs), tuple(group for group in groups if group[2]))
 
 
-def _line(beside: RunsBeside) -> str:
+def _line(beside: RunComparison) -> str:
     runs = count(len(beside.runs), "run")
     if len(beside.documents) > 1:
         return f"{runs} on {count(len(beside.documents), 'document')}"

@@ -74,7 +74,7 @@ class ReportRow(NamedTuple):
     panels: tuple[ReportPanel, ...]
 
 
-class Set(NamedTuple):
+class ResultSet(NamedTuple):
     """A set of results."""
 
     letter: str
@@ -86,7 +86,7 @@ class ReportSection(NamedTuple):
 
     anchor: str
     title: str
-    sets: tuple[Set, ...]
+    sets: tuple[ResultSet, ...]
     lines: tuple[ReportRow, ...]
 
 
@@ -105,9 +105,9 @@ def report_page(results: Sequence[Results]) -> str:
 
 def sections(results: Sequence[Results]) -> tuple[ReportSection, ...]:
     """Group the results by experiment; tables of the same name are side by side."""
-    by_name: dict[str, list[Set]] = {}
+    by_name: dict[str, list[ResultSet]] = {}
     for at, one in enumerate(results):
-        by_name.setdefault(one.experiment, []).append(Set(_letter(at), one))
+        by_name.setdefault(one.experiment, []).append(ResultSet(_letter(at), one))
     return tuple(_section(f"e{at}", sets) for at, sets in enumerate(by_name.values(), 1))
 
 
@@ -117,19 +117,19 @@ def _letter(at: int) -> str:
     return f"{ascii_uppercase[place]}{turn + 1 if turn else ''}"
 
 
-def _section(anchor: str, sets: Sequence[Set]) -> ReportSection:
+def _section(anchor: str, sets: Sequence[ResultSet]) -> ReportSection:
     names = dict.fromkeys(shown.table.name for one in sets for shown in one.results.tables)
     lines = tuple(_line(f"{anchor}-t{at}", name, sets) for at, name in enumerate(names, 1))
     return ReportSection(anchor, one_line(sets[0].results.title, _TITLE), tuple(sets), lines)
 
 
-def _line(anchor: str, name: str, sets: Sequence[Set]) -> ReportRow:
+def _line(anchor: str, name: str, sets: Sequence[ResultSet]) -> ReportRow:
     found = [(one, shown) for one in sets for shown in one.results.tables if shown.table.name == name]
     panels = tuple(_panel(f"{anchor}-{at}", one, shown) for at, (one, shown) in enumerate(found, 1))
     return ReportRow(anchor, one_line(found[0][1].table.title), panels)
 
 
-def _panel(anchor: str, one: Set, shown: ShownTable) -> ReportPanel:
+def _panel(anchor: str, one: ResultSet, shown: ShownTable) -> ReportPanel:
     table = shown.table
     rows = table.rows[:_MOST_ROWS]
     left = len(table.rows) - len(rows)

@@ -198,7 +198,7 @@ _SHORT = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
+class LinearScale:
     """A linear scale from `low` to `high`, both round numbers, drawn from `start` to `end`."""
 
     low: float
@@ -208,7 +208,7 @@ class Linear:
     end: float = 1.0
 
     @classmethod
-    def over(cls, values: Iterable[Number], *, ticks: int = 5, least: float = 0.0) -> Linear:
+    def over(cls, values: Iterable[Number], *, ticks: int = 5, least: float = 0.0) -> LinearScale:
         """Return a scale that covers all values, with about `ticks` ticks that are at least `least` apart. Unknown
         values are ignored."""
         low, high = _bounds(values)
@@ -219,7 +219,7 @@ class Linear:
         return cls(math.floor(low / step + _NEAR) * step, math.ceil(high / step - _NEAR) * step, step)
 
     @classmethod
-    def of_scores(cls, values: Iterable[Number]) -> Linear:
+    def of_scores(cls, values: Iterable[Number]) -> LinearScale:
         """Return a scale for scores: wide enough not to exaggerate small differences, and within 0 and 1 if the scores
         are. It starts at zero unless that would leave more than half of it empty."""
         low, high = _bounds(values)
@@ -256,7 +256,7 @@ class Linear:
 
 
 @dataclass(frozen=True, slots=True)
-class Bands:
+class BandScale:
     """A categorical scale: one band of equal width per name, in order, with gaps between them."""
 
     names: tuple[str, ...]
@@ -296,7 +296,7 @@ class Bands:
         return self.names[int(value)]
 
 
-Scale = Linear | Bands
+Scale = LinearScale | BandScale
 
 
 def _bounds(values: Iterable[Number]) -> tuple[float, float]:
@@ -315,13 +315,13 @@ _ROUND = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 
 _MINUTE, _HOUR = 60, 3600
 
 
-class Clock(Linear):
+class TimeScale(LinearScale):
     """A scale of seconds."""
 
     @classmethod
-    def until(cls, seconds: float, *, ticks: int = 6) -> Clock:
+    def until(cls, seconds: float, *, ticks: int = 6) -> TimeScale:
         """Return a scale from zero to at least this number of seconds."""
-        wide = Linear.over([0, seconds], ticks=ticks)
+        wide = LinearScale.over([0, seconds], ticks=ticks)
         step = next((step for step in _ROUND if step * ticks >= seconds), wide.step)
         if seconds <= ticks or step == wide.step:
             return cls(0.0, max(wide.high, wide.step), wide.step)
@@ -349,7 +349,7 @@ _BELOW = 2 * SMALL + 24
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class Axes:
     """The plot area and its scales."""
 
     left: float
@@ -364,15 +364,15 @@ class Frame:
 
 def frame(
     canvas: Canvas, top: float, height: float, x: Scale, y: Scale, *, x_name: str, y_name: str, right: float = 0
-) -> Frame:
+) -> Axes:
     """Draw both axes, with the y axis named above it and a note if it does not start at 0; `right` is kept free."""
     top += SMALL + 14
     left = MARGIN + max(text_width(y.label(tick)) for tick in y.ticks()) + _TICK + 3
     # Half of the last label extends beyond the axis.
     edge = canvas.width - MARGIN - max(right, text_width(x.label(x.ticks()[-1])) / 2)
     bottom = top + height
-    made = Frame(left, top, edge, bottom, x.drawn(left, edge), y.drawn(bottom, top), bottom + _BELOW)
-    if isinstance(y, Linear) and y.low > 0:
+    made = Axes(left, top, edge, bottom, x.drawn(left, edge), y.drawn(bottom, top), bottom + _BELOW)
+    if isinstance(y, LinearScale) and y.low > 0:
         y_name = f"{y_name} (axis starts at {y.label(y.low)})"
     canvas.text(MARGIN, top - 12, y_name, ink="muted", room=canvas.width - 2 * MARGIN)
     for tick in y.ticks():

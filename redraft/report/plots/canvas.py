@@ -12,10 +12,10 @@ from typing import Literal, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from redraft.report.plots.picture import (
-    Data,
     Hatch,
     Picture,
     PictureStyle,
+    PlotData,
     SeriesStyle,
     apart,
     composed,
@@ -44,7 +44,7 @@ Ink = Literal["ink", "muted"]
 class Canvas:
     """A picture being drawn. `y` grows downwards; the height is known at the end."""
 
-    def __init__(self, kind: str, title: str, look: PictureStyle, shown: Data) -> None:
+    def __init__(self, kind: str, title: str, look: PictureStyle, shown: PlotData) -> None:
         self.width = float(look.width)
         self.narrow = look.width < _NARROW
         self.title = plain(title)

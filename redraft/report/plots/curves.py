@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from redraft.report.plots.axes import Frame, Linear, frame
+from redraft.report.plots.axes import Axes, LinearScale, frame
 from redraft.report.plots.canvas import Canvas, legend, line_entry, path, rule_entry
 from redraft.report.plots.picture import (
     GOAL,
     WIDE,
-    Data,
     Number,
     Picture,
     PictureStyle,
+    PlotData,
     SeriesStyle,
     data,
     ends,
@@ -43,7 +43,7 @@ class CurvePoint(NamedTuple):
 
 
 def draw(
-    canvas: Canvas, made: Frame, look: SeriesStyle, name: str, readings: Sequence[CurvePoint], *, marked: Sequence[int]
+    canvas: Canvas, made: Axes, look: SeriesStyle, name: str, readings: Sequence[CurvePoint], *, marked: Sequence[int]
 ) -> None:
     """Draw a series: its band, its line, and markers at the readings with these indexes."""
     known = [reading.known() for reading in readings]
@@ -60,7 +60,7 @@ def draw(
             canvas.marker(look, (made.x.place(one.at), made.y.place(one.value)), tip=tip)
 
 
-def _band(canvas: Canvas, made: Frame, look: SeriesStyle, stretch: Sequence[CurvePoint]) -> None:
+def _band(canvas: Canvas, made: Axes, look: SeriesStyle, stretch: Sequence[CurvePoint]) -> None:
     high = [(made.x.place(one.at), made.y.place(one.high or 0.0)) for one in stretch]
     low = [(made.x.place(one.at), made.y.place(one.low or 0.0)) for one in stretch]
     if len(stretch) == 1:
@@ -117,10 +117,9 @@ class Trends:
         steps = [at for one in readings if (at := finite(one.at)) is not None]
         # Ticks between whole rounds make no sense.
         least = 1.0 if all(at.is_integer() for at in steps) else 0.0
-        x = Linear.over(steps, ticks=4 if canvas.narrow else 7, least=least)
-        made = frame(
-            canvas, top, _HEIGHT, x, Linear.of_scores([*values, *self.ends]), x_name=self.x_name, y_name=self.y_name
-        )
+        x = LinearScale.over(steps, ticks=4 if canvas.narrow else 7, least=least)
+        y = LinearScale.of_scores([*values, *self.ends])
+        made = frame(canvas, top, _HEIGHT, x, y, x_name=self.x_name, y_name=self.y_name)
         for at, trend in enumerate(self.trends):
             every = range(len(trend.readings))
             draw(canvas, made, series(at), trend.name, trend.readings, marked=every)
@@ -136,7 +135,7 @@ class Trends:
         told = f"{isolated(trend.name)}: {interval(first.value, first.low, first.high)} at {shown(first.at)}"
         return f"{told}, {interval(last.value, last.low, last.high)} at {shown(last.at)}."
 
-    def _data(self) -> Data:
+    def _data(self) -> PlotData:
         columns = ("series", self.x_name, self.y_name, "from", "to")
         known = ((trend.name, one.known()) for trend in self.trends for one in trend.readings)
         return data(columns, ([name, finite(one.at), one.value, one.low, one.high] for name, one in known))
@@ -188,8 +187,8 @@ class Densities:
             canvas,
             top,
             _HEIGHT_OF_DENSITIES,
-            Linear.over([0, 100]),
-            Linear.over([0, _EVEN, *heights]),
+            LinearScale.over([0, 100]),
+            LinearScale.over([0, _EVEN, *heights]),
             x_name=f"place in {self.of}, in % of its length",
             y_name="density (1 is an even spread)",
         )
@@ -224,7 +223,7 @@ def _peak(curve: Curve) -> str:
     return f"{isolated(curve.name)}: beginning, middle and end {split}; {highest}."
 
 
-def _data(curves: Sequence[Curve]) -> Data:
+def _data(curves: Sequence[Curve]) -> PlotData:
     """Return a table with one row per place; curves with another number of points add rows."""
     places = sorted({one.at for curve in curves for one in curve.readings()})
     known = [{one.at: one.value for one in curve.readings()} for curve in curves]

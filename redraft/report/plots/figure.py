@@ -9,17 +9,17 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from redraft.report.plots.axes import Bands, Linear
+from redraft.report.plots.axes import BandScale, LinearScale
 from redraft.report.plots.canvas import BOLD, MARGIN, NORMAL, SMALL, Canvas, text_width
 from redraft.report.plots.picture import (
     NARROW,
     WIDE,
     Cell,
-    Data,
     Number,
     Picture,
     PictureStyle,
     Plot,
+    PlotData,
     apart,
     data,
     finite,
@@ -48,7 +48,7 @@ class _Panel(NamedTuple):
     grid: Grid
     columns: range
     left: float
-    bands: Bands
+    bands: BandScale
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Grids:
         values = [value for grid in self.grids for row in grid.values for value in map(finite, row)]
         if not any(value is not None for value in values) or not self.rows or not self.columns:
             return canvas.nothing(top, "No data.")
-        shades = Linear.over([0, *values]).drawn(0, _DARKEST)
+        shades = LinearScale.over([0, *values]).drawn(0, _DARKEST)
         canvas.text(MARGIN, top + SMALL, self.measure, ink="muted", room=canvas.width - 2 * MARGIN)
         top += SMALL + 6
         height = _HEAD + _ROW * len(self.rows[:_MOST_ROWS]) + 12
@@ -103,17 +103,19 @@ class Grids:
         each = -(-len(columns) // -(-len(columns) // most))
         parts = [(grid, columns[at : at + each]) for grid in self.grids for at in range(0, len(columns), each)]
         across = min(len(parts), int((canvas.width - MARGIN) // (names + each * cell + 8 + MARGIN)) or 1)
-        places = Bands(("",) * across).drawn(MARGIN / 2, canvas.width - MARGIN / 2)
+        places = BandScale(("",) * across).drawn(MARGIN / 2, canvas.width - MARGIN / 2)
         panels = []
         for number, (grid, some) in enumerate(parts):
             left = places.begin(number % across) + MARGIN / 2
             start, end = left + names + 8, left + places.width - MARGIN
             # The last panel can be narrower, so that cells have the same width in all.
-            bands = Bands(tuple(self.columns[at] for at in some)).drawn(start, start + (end - start) * len(some) / each)
+            bands = BandScale(tuple(self.columns[at] for at in some)).drawn(
+                start, start + (end - start) * len(some) / each
+            )
             panels.append(_Panel(grid, some, left, bands))
         return panels, across
 
-    def _draw(self, canvas: Canvas, top: float, panel: _Panel, shades: Linear) -> None:
+    def _draw(self, canvas: Canvas, top: float, panel: _Panel, shades: LinearScale) -> None:
         """Draw a panel from its name to its last row."""
         left, bands = panel.left, panel.bands
         y, room = top + SMALL + 10, bands.start - 8 - left
@@ -148,7 +150,7 @@ class Grids:
         return f"{isolated(grid.name)}: {'; '.join(rows)}."
 
 
-def _cell(canvas: Canvas, corner: tuple[float, float], width: float, value: Number, shades: Linear) -> None:
+def _cell(canvas: Canvas, corner: tuple[float, float], width: float, value: Number, shades: LinearScale) -> None:
     (x, y), height = corner, _ROW - 2
     box = {"x": x, "y": y, "width": width, "height": height}
     if value is not None:
@@ -181,7 +183,7 @@ def figure(plot: Plot, prefix: str = "", *, numbers: bool = True) -> Markup:
     )
 
 
-def table(data: Data) -> str:
+def table(data: PlotData) -> str:
     """Return the HTML of the table behind a picture, with rounded numbers and a dash for what was not measured."""
     head = "".join(f'<th scope="col">{escape(column)}</th>' for column in data.columns)
     rows = "".join(f"<tr>{''.join(map(_cell_of_figure, row))}</tr>" for row in data.rows)

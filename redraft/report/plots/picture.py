@@ -312,16 +312,16 @@ _NARROWEST, _WIDEST = 60, 4000
 _SIZE = re.compile(r'width="([\d.]+)" height="([\d.]+)"')
 
 
-class Data(NamedTuple):
+class PlotData(NamedTuple):
     """The table behind a picture. Its texts are single lines of untrusted text: escape them when showing them."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
 
-def data(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> Data:
+def data(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> PlotData:
     """Return a table of sanitized lines and finite numbers."""
-    return Data(tuple(map(plain, columns)), tuple(tuple(map(_cell, row)) for row in rows))
+    return PlotData(tuple(map(plain, columns)), tuple(tuple(map(_cell, row)) for row in rows))
 
 
 def _cell(cell: Cell) -> Cell:
@@ -362,7 +362,7 @@ class Picture:
     alt: str
     """A text alternative."""
     svg: str
-    data: Data
+    data: PlotData
 
     def file(self) -> str:
         """Return the picture as a standalone SVG file, light or dark as the reader prefers."""

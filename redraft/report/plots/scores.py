@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from redraft.report.plots.axes import (
     MOST,
-    Bands,
+    Axes,
+    BandScale,
     Box,
-    Frame,
     LabelRows,
-    Linear,
+    LinearScale,
     beside,
     frame,
     left_out,
@@ -35,10 +35,10 @@ from redraft.report.plots.canvas import (
 from redraft.report.plots.picture import (
     GOAL,
     WIDE,
-    Data,
     Number,
     Picture,
     PictureStyle,
+    PlotData,
     SeriesStyle,
     apart,
     data,
@@ -106,7 +106,7 @@ class Differences:
         below = 18 + (SMALL + 4) * canvas.narrow
         made = rows(canvas, top + below, [one.name for one in drawn], aside=max(map(text_width, words)) + 12)
         values = [value for one in drawn for value in (one.value, one.low, one.high)]
-        x = Linear.over([0, *values], ticks=4).drawn(made.left + 6, made.right - 6)
+        x = LinearScale.over([0, *values], ticks=4).drawn(made.left + 6, made.right - 6)
         self._sides(canvas, made, x, top + below - 18)
         for at, (one, told) in enumerate(zip(drawn, words, strict=True)):
             canvas.text(canvas.width - MARGIN, made.aside(at), told, anchor="end")
@@ -122,7 +122,7 @@ class Differences:
         of = f"{isolated(self.first)} minus {isolated(self.second)}"
         return canvas.picture(end, caption, f"Difference in {self.measure}, {of}. {told}")
 
-    def _sides(self, canvas: Canvas, made: LabelRows, x: Linear, top: float) -> None:
+    def _sides(self, canvas: Canvas, made: LabelRows, x: LinearScale, top: float) -> None:
         """Draw the line at zero, and above it the name for each side."""
         zero = x.place(0)
         for tick in x.ticks():
@@ -143,7 +143,7 @@ class Differences:
         canvas.text(MARGIN, top + 12 - above, left, ink="muted", room=room, halo=True)
         canvas.text(canvas.width - MARGIN, top + 12, right, anchor="end", ink="muted", room=room, halo=True)
 
-    def _data(self) -> Data:
+    def _data(self) -> PlotData:
         columns = (self.title, f"difference in {self.measure}", "from", "to", "pairs")
         return data(columns, ([one.name, one.value, one.low, one.high, one.pairs] for one in self.differences))
 
@@ -191,8 +191,8 @@ class RoundScores:
             canvas,
             top,
             _HEIGHT,
-            Bands(names),
-            Linear.of_scores([*known, *goals]),
+            BandScale(names),
+            LinearScale.of_scores([*known, *goals]),
             x_name="round",
             y_name="score",
             right=_GOALS if goals else 0,
@@ -206,7 +206,7 @@ class RoundScores:
         )
         return canvas.picture(made.end, caption, self._told())
 
-    def _line(self, canvas: Canvas, made: Frame, look: SeriesStyle, metric: Metric) -> None:
+    def _line(self, canvas: Canvas, made: Axes, look: SeriesStyle, metric: Metric) -> None:
         before: tuple[float, float] | None = None
         marks: list[tuple[tuple[float, float], int, float]] = []
         for at, score in enumerate(map(finite, metric.scores[: len(self.taken)])):
@@ -227,7 +227,7 @@ class RoundScores:
             tip = f"{isolated(metric.name)}, {'draft' if not at else f'round {at}'}: {shown(score)}{refused}"
             canvas.marker(look, here, hollow=not self.taken[at], tip=tip)
 
-    def _goals(self, canvas: Canvas, made: Frame) -> None:
+    def _goals(self, canvas: Canvas, made: Axes) -> None:
         """Draw a line for each goal, with the markers of its metrics at the end."""
         goals: dict[float, list[int]] = {}
         for at, metric in enumerate(self.metrics):
@@ -261,7 +261,7 @@ class RoundScores:
         left = f"Rejected: {', '.join(refused)}." if refused else "None was rejected."
         return f"Scores of the draft and of {rounds}. {' '.join(lines)} {left}"
 
-    def _data(self) -> Data:
+    def _data(self) -> PlotData:
         def score(metric: Metric, at: int) -> Number:
             return metric.scores[at] if at < len(metric.scores) else None
 
@@ -312,8 +312,8 @@ class ScoreAgainstCost:
         if not drawn:
             told = "No system has both a cost and a score."
             return canvas.nothing(top, told, told)
-        x = Linear.over([0, *(one.cost for one in drawn)])
-        y = Linear.of_scores(value for one in drawn for value in (one.score, one.low, one.high))
+        x = LinearScale.over([0, *(one.cost for one in drawn)])
+        y = LinearScale.of_scores(value for one in drawn for value in (one.score, one.low, one.high))
         made = frame(canvas, top, _HEIGHT_OF_COSTS, x, y, x_name=self.cost, y_name=self.score)
         self._marks(canvas, made, drawn)
         out = [isolated(one.name) for one in self.contestants if one not in drawn]
@@ -321,7 +321,7 @@ class ScoreAgainstCost:
         caption = f"Higher is better; further left is cheaper. A line through a mark is its interval.{left}"
         return canvas.picture(made.end, caption, " ".join(map(_told, drawn)))
 
-    def _marks(self, canvas: Canvas, made: Frame, drawn: Sequence[CostPoint]) -> None:
+    def _marks(self, canvas: Canvas, made: Axes, drawn: Sequence[CostPoint]) -> None:
         places = [(made.x.place(finite(one.cost) or 0.0), made.y.place(finite(one.score) or 0.0)) for one in drawn]
         taken = []
         for one, (x, y) in zip(drawn, places, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.report.plots.axes import MOST, LabelRows, Linear, left_out, level_axis, rows, whisker
+from redraft.report.plots.axes import MOST, LabelRows, LinearScale, left_out, level_axis, rows, whisker
 from redraft.report.plots.canvas import (
     MARGIN,
     Canvas,
@@ -19,10 +19,10 @@ from redraft.report.plots.canvas import (
 from redraft.report.plots.picture import (
     GOAL,
     WIDE,
-    Data,
     Number,
     Picture,
     PictureStyle,
+    PlotData,
     SeriesStyle,
     data,
     finite,
@@ -79,7 +79,7 @@ class Shares:
         top = legend(canvas, top, [*entries, *rule]) + 6
         drawn = self.splits[:MOST]
         made = rows(canvas, top, [split.name for split in drawn])
-        x = Linear.over([0, 100]).drawn(made.left, made.right - 12)
+        x = LinearScale.over([0, 100]).drawn(made.left, made.right - 12)
         for at, split in enumerate(drawn):
             self._bar(canvas, made, x, at, split)
         for border in range(1, len(self.parts) if self.even else 0):
@@ -92,7 +92,7 @@ class Shares:
         caption = self.about + borders
         return canvas.picture(end, caption, " ".join(map(self._told, drawn)))
 
-    def _bar(self, canvas: Canvas, made: LabelRows, x: Linear, at: int, split: ShareBar) -> None:
+    def _bar(self, canvas: Canvas, made: LabelRows, x: LinearScale, at: int, split: ShareBar) -> None:
         middle, known = made.middle(at), self._drawn(split)
         if not known:
             canvas.text(made.left + 6, middle + 4, "unknown", ink="muted", room=made.right - made.left)
@@ -106,7 +106,7 @@ class Shares:
             tip = f"{isolated(split.name)}, {isolated(part)}: {percent(share)}"
             canvas.box((left, middle - _BAR / 2), (right - left, _BAR), look=series(number), tip=tip)
 
-    def _numbers(self, canvas: Canvas, middle: float, x: Linear, split: ShareBar) -> None:
+    def _numbers(self, canvas: Canvas, middle: float, x: LinearScale, split: ShareBar) -> None:
         """Draw the shares on a background that keeps hatching and lines off the numbers."""
         begin = 0.0
         for share in self._drawn(split):
@@ -186,7 +186,7 @@ class Parts:
             canvas, top, [part.name for part in drawn], aside=max(text_width(_judged(part)) for part in drawn) + 12
         )
         values = [value for part in drawn for value in (part.score, part.low, part.high)]
-        x = Linear.over([0, 1, *values]).drawn(made.left, made.right)
+        x = LinearScale.over([0, 1, *values]).drawn(made.left, made.right)
         for tick in x.ticks():
             made.cross(canvas, x.place(tick), "grid")
         for at, part in enumerate(drawn):
@@ -208,7 +208,7 @@ class Parts:
             entries.append(box_entry("not judged", _INK, "rising"))
         return entries
 
-    def _data(self) -> Data:
+    def _data(self) -> PlotData:
         columns = ("part", self.measure, "from", "to", "judged", "not judged")
         return data(
             columns, ([part.name, part.score, part.low, part.high, part.judged, part.unjudged] for part in self.parts)
@@ -218,7 +218,7 @@ class Parts:
 _MARK = SeriesStyle(6, "", "diamond", "plain")
 
 
-def _bar(canvas: Canvas, made: LabelRows, x: Linear, at: int, part: DocumentPart) -> None:
+def _bar(canvas: Canvas, made: LabelRows, x: LinearScale, at: int, part: DocumentPart) -> None:
     middle, score = made.middle(at), finite(part.score)
     zero, least, most = x.place(0), x.place(part.least), x.place(part.most)
     canvas.text(canvas.width - MARGIN, made.aside(at), _judged(part), anchor="end", ink="muted")

@@ -9,14 +9,14 @@ from functools import partial
 from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
 
-from redraft.report.plots.axes import Clock, Linear, level_axis
+from redraft.report.plots.axes import LinearScale, TimeScale, level_axis
 from redraft.report.plots.canvas import MARGIN, SMALL, Canvas, LegendEntry, box_entry, legend, path, text_width
 from redraft.report.plots.picture import (
     WIDE,
     Cell,
-    Data,
     Picture,
     PictureStyle,
+    PlotData,
     apart,
     data,
     finite,
@@ -113,7 +113,7 @@ class Waterfall:
         top = legend(canvas, top, _entries(kinds)) + 6
         left = MARGIN + min(canvas.width * _NAMES, max(text_width(row.name) for row in rows)) + 8
         right = canvas.width - MARGIN - 18
-        clock = Clock.until(max(call.end for call in calls), ticks=4 if canvas.narrow else 6).drawn(left, right)
+        clock = TimeScale.until(max(call.end for call in calls), ticks=4 if canvas.narrow else 6).drawn(left, right)
         calls_at_once = under_way(((call.start, call.end) for call in calls), partial(_step, clock), STEPS)
         top = _strip(canvas, top, clock, calls_at_once) + 8
         step = _SINGLE if len(rows) == len(calls) else _MANY
@@ -132,7 +132,7 @@ class Waterfall:
         canvas: Canvas,
         place: tuple[float, float, float],
         row: _Row,
-        clock: Clock,
+        clock: TimeScale,
         kinds: dict[str, int],
         brief: str,
     ) -> None:
@@ -181,9 +181,9 @@ class Waterfall:
         )
 
 
-def _strip(canvas: Canvas, top: float, clock: Clock, most: Sequence[int]) -> float:
+def _strip(canvas: Canvas, top: float, clock: TimeScale, most: Sequence[int]) -> float:
     """Draw the number of concurrent calls over time, and return the y below it."""
-    scale = Linear(0, max(most), max(most))
+    scale = LinearScale(0, max(most), max(most))
     upper, lower = top + SMALL + 12, top + SMALL + 12 + _STRIP
     canvas.text(MARGIN, top + SMALL, "calls running", ink="muted")
     y = scale.drawn(lower, upper)
@@ -224,7 +224,7 @@ def _entries(kinds: dict[str, int]) -> list[LegendEntry]:
     return [*named, *([box_entry(f"{others:,} other kinds", series(KINDS))] if others else [])]
 
 
-def _bars(calls: Sequence[WaterfallCall], clock: Clock, kinds: dict[str, int]) -> list[tuple[int, float, float]]:
+def _bars(calls: Sequence[WaterfallCall], clock: TimeScale, kinds: dict[str, int]) -> list[tuple[int, float, float]]:
     """Return the bars of a row: the index of a kind, and where the bar starts and ends."""
     if len(calls) == 1:
         start, end = clock.place(calls[0].start), clock.place(calls[0].end)
@@ -249,7 +249,7 @@ def _bars(calls: Sequence[WaterfallCall], clock: Clock, kinds: dict[str, int]) -
     return found
 
 
-def _step(clock: Clock, seconds: float) -> int:
+def _step(clock: TimeScale, seconds: float) -> int:
     return min(STEPS - 1, int(STEPS * (seconds - clock.low) / (clock.high - clock.low)))
 
 
@@ -262,7 +262,7 @@ def _told(calls: Sequence[WaterfallCall], most: int) -> str:
     return f"{done} At most {most:,} ran at the same time."
 
 
-def _data(rows: Sequence[_Row]) -> Data:
+def _data(rows: Sequence[_Row]) -> PlotData:
     """Return a table with one row per row of the picture."""
     kinds = Counter(call.kind for row in rows for call in row.calls)
     order = sorted(kinds, key=lambda kind: (-kinds[kind], kind))[: 2 * KINDS]

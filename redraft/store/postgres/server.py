@@ -25,7 +25,7 @@ from typing_extensions import override
 from redraft.errors import StoreError, StoreLost, UsageError
 from redraft.store.addresses import shown
 from redraft.store.claims import CLAIM_SECONDS, Claims, taken
-from redraft.store.connection import BUSY_SECONDS, Raw, Values
+from redraft.store.connection import BUSY_SECONDS, Transaction, Values
 
 _NAMED = re.compile(r"(?<!:):([a-z]\w*)")
 # PostgreSQL stores every character except NUL. This unassigned one, with a digit, encodes NUL and itself.
@@ -59,7 +59,7 @@ def row_of(cursor: Cursor[Any]) -> RowMaker[PostgresRow]:
     return made
 
 
-class _TextDumper(StrDumper):
+class _StrDumper(StrDumper):
     @override
     def dump(self, obj: str) -> Buffer | None:
         if "\x00" in obj or _ESCAPE in obj:
@@ -67,7 +67,7 @@ class _TextDumper(StrDumper):
         return super().dump(obj)
 
 
-class _TextLoader(TextLoader):
+class _StrLoader(TextLoader):
     @override
     def load(self, data: Buffer) -> Any:
         text = super().load(data)
@@ -76,7 +76,7 @@ class _TextLoader(TextLoader):
         return text
 
 
-class _Truth(Dumper):
+class _BoolDumper(Dumper):
     """Dumps a bool as the integer that the columns hold."""
 
     @override
@@ -84,7 +84,7 @@ class _Truth(Dumper):
         return b"1" if obj else b"0"
 
 
-class _Sum(Loader):
+class _SumLoader(Loader):
     """Loads a sum of integers, which PostgreSQL returns as numeric."""
 
     @override
@@ -97,11 +97,11 @@ def adapt(context: AdaptContext) -> None:
     """Make a connection read and write values as SQLite does."""
     assert context.adapters is not None
     known = context.adapters
-    _Truth.oid = known.types["int8"].oid
-    known.register_dumper(str, _TextDumper)
-    known.register_dumper(bool, _Truth)
-    known.register_loader("text", _TextLoader)
-    known.register_loader("numeric", _Sum)
+    _BoolDumper.oid = known.types["int8"].oid
+    known.register_dumper(str, _StrDumper)
+    known.register_dumper(bool, _BoolDumper)
+    known.register_loader("text", _StrLoader)
+    known.register_loader("numeric", _SumLoader)
 
 
 class PostgresResult:
@@ -129,7 +129,7 @@ class PostgresResult:
         return iter(self._cursor)
 
 
-class PostgresTransaction(Raw):
+class PostgresTransaction(Transaction):
     """A PostgreSQL connection that executes the store's statements, one by one or pipelined (`under_way`)."""
 
     for_update = " FOR UPDATE"

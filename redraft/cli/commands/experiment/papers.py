@@ -17,7 +17,7 @@ from redraft.errors import UsageError
 from redraft.settings import JudgeConfig, RefineConfig
 
 if TYPE_CHECKING:
-    from redraft.lab.experiments.chunk_size import SizeDesign
+    from redraft.lab.experiments.chunk_size import ChunkSizeDesign
     from redraft.lab.experiments.context.records import ContextDesign
     from redraft.lab.experiments.grid.experiment import GridDesign
     from redraft.lab.experiments.hamlet.experiment import HamletDesign
@@ -488,12 +488,12 @@ thesis = _experiment(
 )
 
 
-def _chunk_size(given: Given, _: Corpus) -> SizeDesign:
+def _chunk_size(given: Given, _: Corpus) -> ChunkSizeDesign:
     """Ask judges how suitable chunks of SOURCEs of several sizes are for finding key facts."""
-    from redraft.lab.experiments.chunk_size import SizeDesign
+    from redraft.lab.experiments.chunk_size import ChunkSizeDesign
 
     how = common.reading_of(given, given["judge"])
-    return SizeDesign(sizes=_sizes(given["sizes"]), sample=given["chunks"], seed=given["seed"], **how)
+    return ChunkSizeDesign(sizes=_sizes(given["sizes"]), sample=given["chunks"], seed=given["seed"], **how)
 
 
 def _sizes(words: str) -> tuple[int, ...]:

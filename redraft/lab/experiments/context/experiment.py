@@ -28,9 +28,9 @@ from redraft.lab.experiments.context.records import (
     ContextContestant,
     ContextDesign,
     ContextItem,
-    Course,
     FactComparison,
     ReadingStep,
+    StepPlan,
     SummarySentencePlaces,
     series,
 )
@@ -61,7 +61,7 @@ _BESIDE = 1
 
 
 @dataclass(slots=True)
-class Bureau:
+class FactJudge:
     """Splits and compares the facts of one document's summaries, and records what failed."""
 
     document: Document
@@ -149,8 +149,8 @@ def _statements(told: Sequence[SummarySentencePlaces]) -> list[Statement]:
 
 
 async def judge_facts(
-    document: Document, course: Course, items: Sequence[ContextItem], design: ContextDesign, runner: ExperimentRunner
-) -> tuple[Course, list[ContextItem]]:
+    document: Document, course: StepPlan, items: Sequence[ContextItem], design: ContextDesign, runner: ExperimentRunner
+) -> tuple[StepPlan, list[ContextItem]]:
     """Return a document's items with their facts, judged in one run of its own. Earlier verdicts are reused."""
     order = design.order()
     prepared = await asyncio.to_thread(prepare, document, design.judging())
@@ -164,7 +164,7 @@ async def judge_facts(
             judge = judge_of(replace(worker, book=prepared.book, settings=prepared.settings), prepared, runner)
             reader = reader_of(prepared, [worker.settings], design.encoder())
             likeness = design.likeness(document)
-            bureau = Bureau(document, Splitter(judge), reader, likeness, design.least(likeness), runner, failures)
+            bureau = FactJudge(document, Splitter(judge), reader, likeness, design.least(likeness), runner, failures)
             course = await _with_reference(course, bureau)
             judged = await _all(judged, course, bureau)
             if runner.stopped is not None:
@@ -172,7 +172,7 @@ async def judge_facts(
     return replace(course, run=run.id, usage=used_by(runner, run.id), failures=failures), judged
 
 
-async def _with_reference(course: Course, bureau: Bureau) -> Course:
+async def _with_reference(course: StepPlan, bureau: FactJudge) -> StepPlan:
     if course.reference is None:
         return course
     reference: BaselineSummary = course.reference
@@ -181,7 +181,7 @@ async def _with_reference(course: Course, bureau: Bureau) -> Course:
     return replace(course, reference=replace(reference, facts=found[0][0] if found else None))
 
 
-async def _all(items: Sequence[ContextItem], course: Course, bureau: Bureau) -> list[ContextItem]:
+async def _all(items: Sequence[ContextItem], course: StepPlan, bureau: FactJudge) -> list[ContextItem]:
     """Judge one contestant after the other, as far as the budget goes."""
     done: list[ContextItem] = []
     for group in series(items):
@@ -197,19 +197,19 @@ async def _all(items: Sequence[ContextItem], course: Course, bureau: Bureau) -> 
     return done
 
 
-async def _split(items: Sequence[ContextItem], bureau: Bureau, name: str) -> list[ContextItem]:
+async def _split(items: Sequence[ContextItem], bureau: FactJudge, name: str) -> list[ContextItem]:
     found = await bureau.split([item.sentences or () for item in items], name)
     return [replace(item, facts=facts, unsplit=left) for item, (facts, left) in zip(items, found, strict=True)]
 
 
-async def _verified(items: Sequence[ContextItem], bureau: Bureau) -> list[ContextItem]:
+async def _verified(items: Sequence[ContextItem], bureau: FactJudge) -> list[ContextItem]:
     found = iter(await bureau.verified([one for item in items for one in item.facts or ()]))
     return [
         item if item.facts is None else replace(item, facts=tuple(next(found) for _ in item.facts)) for item in items
     ]
 
 
-async def _held(item: ContextItem, before: ContextItem | None, course: Course, bureau: Bureau) -> ContextItem:
+async def _held(item: ContextItem, before: ContextItem | None, course: StepPlan, bureau: FactJudge) -> ContextItem:
     """Return the item with its facts compared with those of the reference and of the step before."""
     if item.facts is None or bureau.runner.stopped is not None:
         return item
@@ -222,13 +222,15 @@ async def _held(item: ContextItem, before: ContextItem | None, course: Course, b
     return item
 
 
-async def _beside(facts: tuple[AtomicFact, ...], reference: BaselineSummary, bureau: Bureau) -> tuple[AtomicFact, ...]:
+async def _beside(
+    facts: tuple[AtomicFact, ...], reference: BaselineSummary, bureau: FactJudge
+) -> tuple[AtomicFact, ...]:
     likes, stated = bureau.best(facts, reference.facts or ()), await bureau.stated(facts, reference.sentences)
     both = zip(facts, likes, stated, strict=True)
     return tuple(replace(one, likeness=like, in_reference=said) for one, like, said in both)
 
 
-async def _compared(item: ContextItem, before: ContextItem, bureau: Bureau) -> tuple[FactComparison, ...]:
+async def _compared(item: ContextItem, before: ContextItem, bureau: FactJudge) -> tuple[FactComparison, ...]:
     """Return the comparisons in both directions, by likeness and by alignment."""
     now, then = item.facts or (), before.facts or ()
     kept = bureau.alike(then, now, whole=not item.unsplit)
@@ -374,7 +376,7 @@ class ContextOutcome:
     """The outcome of the experiment."""
 
     design: ContextDesign
-    courses: tuple[Course, ...]
+    courses: tuple[StepPlan, ...]
     items: tuple[ContextItem, ...]
     measure: str = ""
     """The measure that compares facts without a judge, and the threshold above which they are the same."""
@@ -428,7 +430,7 @@ async def context(documents: Sequence[Document], design: ContextDesign, runner: 
 
 
 def _certificates(
-    courses: Sequence[Course], items: Sequence[ContextItem], runner: ExperimentRunner
+    courses: Sequence[StepPlan], items: Sequence[ContextItem], runner: ExperimentRunner
 ) -> tuple[Certificate, ...]:
     """Return the certificates of two metrics: one judge judges all facts, with the prompts of these metrics."""
     run = next((runner.store.runs.get(course.run) for course in courses if course.run), None)
@@ -446,7 +448,7 @@ def _certificates(
     )
 
 
-def _course(document: Document, placing: SentenceSimilarity | None, design: ContextDesign) -> Course:
+def _course(document: Document, placing: SentenceSimilarity | None, design: ContextDesign) -> StepPlan:
     course = design.course(document)
     if not (text := design.references.get(document.id)):
         return course
@@ -499,7 +501,7 @@ def _told(
 
 
 def _planned(
-    todo: Sequence[tuple[Document, Course, ContextContestant, ReadingStep]], design: ContextDesign
+    todo: Sequence[tuple[Document, StepPlan, ContextContestant, ReadingStep]], design: ContextDesign
 ) -> list[ContextItem]:
     """Return the items before any work is done. Raise, before anything is paid for, if none of them can be planned."""
     items: list[ContextItem] = []
@@ -519,7 +521,7 @@ def _planned(
 
 async def _drafted(
     document: Document,
-    course: Course,
+    course: StepPlan,
     item: ContextItem,
     design: ContextDesign,
     placing: SentenceSimilarity | None,

@@ -223,7 +223,7 @@ class BaselineSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class StepPlan:
     """A document with its steps, the length of its summaries, and notes on them."""
 
     document: str
@@ -301,7 +301,7 @@ class ContextDesign(ModelsDesign):
         """Each model with each strategy."""
         return tuple(ContextContestant(model.name, strategy) for model in self.models for strategy in self.strategies)
 
-    def course(self, document: Document) -> Course:
+    def course(self, document: Document) -> StepPlan:
         """Return the steps of a document and the length of its summaries, which is the same at all steps."""
         tokenizer, _ = tokenizer_of(resolve(self.drafting(self.contestants[0])))
         tokens, limit = tokenizer.count(document.text), self.words
@@ -312,10 +312,10 @@ class ContextDesign(ModelsDesign):
             until = steps[0].until
             end = None if until is None else beginning(document.text, tokenizer, until)
             limit = fitting_words(None, count_words(document.text[:end]))
-        return Course(document.id, document.title, tokens, steps, limit, note)
+        return StepPlan(document.id, document.title, tokens, steps, limit, note)
 
     def drafting(
-        self, contestant: ContextContestant, course: Course | None = None, step: ReadingStep | None = None
+        self, contestant: ContextContestant, course: StepPlan | None = None, step: ReadingStep | None = None
     ) -> DraftConfig:
         """Return a contestant's settings for a document as far as a step reads it."""
         words, until = course.words if course else self.words, step.until if step else None

@@ -38,7 +38,7 @@ from redraft.lab.experiments.context.records import (
     ContextContestant,
     ContextDesign,
     ContextItem,
-    Course,
+    StepPlan,
     half_of,
     phase_of,
     series,
@@ -60,7 +60,7 @@ from redraft.lab.experiments.experiment import (
     table,
     where,
 )
-from redraft.lab.experiments.published import COLUMNS, Both, difference, how
+from redraft.lab.experiments.published import COLUMNS, SharePair, difference, how
 from redraft.lab.experiments.runner import by_status, failed
 from redraft.report.tables import Cell, Record, Table, mean, number, plain, unmarked
 from redraft.text.positions import POINTS, OriginMass, bins, density, shares, spread, spread_by_chance
@@ -215,7 +215,7 @@ def difference_table(items: Sequence[ContextItem], measure: str) -> Iterator[Row
     for first, second in combinations(known, 2):
         for kind, of_first in known[first].items():
             shares = paired(of_first, known[second].get(kind, {}))
-            pairs = [Both(document, one, other) for (document, _), one, other in shares]
+            pairs = [SharePair(document, one, other) for (document, _), one, other in shares]
             yield (first.name, second.name, *kind, *difference(pairs, "steps"))
 
 
@@ -257,7 +257,7 @@ _LIKE = {
 }
 
 
-def _basis(courses: Sequence[Course], items: Sequence[ContextItem]) -> str:  # noqa: ARG001 - as its tables
+def _basis(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -> str:  # noqa: ARG001 - as its tables
     done = [item for item in items if item.sentences is not None]
     lost = sum(item.failure is not None for item in items)
     told, located = sum(len(item.sentences or ()) for item in done), sum(len(item.located) for item in done)
@@ -271,7 +271,7 @@ def _shares_of_tables(found: Sequence[OriginMass]) -> list[float | None]:
     return list(shares(found, bins(3))) if found else [None] * 3
 
 
-def _of_references(courses: Sequence[Course]) -> list[OriginMass]:
+def _of_references(courses: Sequence[StepPlan]) -> list[OriginMass]:
     known = [course.reference for course in courses if course.reference]
     return [mass for reference in known for one in reference.sentences for mass in one.masses(reference.length)]
 
@@ -295,7 +295,7 @@ def _masses(items: Sequence[ContextItem], contestant: ContextContestant, part: s
     ),
     _basis,
 )
-def halves_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
+def halves_table(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -> Iterator[Row]:
     for contestant in distinct(items, "contestant"):
         whole, lower, upper = (
             _shares_of_tables(_masses(items, contestant, part)) for part in (ALL_STEPS, LOWER, UPPER)
@@ -324,7 +324,7 @@ def halves_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Ite
     ),
     _basis,
 )
-def positions_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
+def positions_table(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -> Iterator[Row]:
     for item in items:
         head = (item.title, item.contestant.name, item.step.number, item.step.tokens, item.read, item.words)
         if item.sentences is None:
@@ -348,7 +348,7 @@ def positions_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> 
     ("system", "sentences", "located", "by lineage", "both", "same third"),
     _basis,
 )
-def places_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
+def places_table(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -> Iterator[Row]:
     known = {name.name: [(one, item.end) for item in own for one in item.sentences or ()]
              for name, own in group_by(items, "contestant").items()}  # fmt: skip
     told = [(one, it.length) for course in courses if (it := course.reference) for one in it.sentences]
@@ -378,7 +378,7 @@ def _placed(count: int, of_read: Sequence[OriginMass], of_whole: Sequence[Origin
     ("system", "steps", "place (%)", "density"),
     _basis,
 )
-def densities_table(courses: Sequence[Course], items: Sequence[ContextItem]) -> Iterator[Row]:
+def densities_table(courses: Sequence[StepPlan], items: Sequence[ContextItem]) -> Iterator[Row]:
     curves = {
         (contestant.name, part): _masses(items, contestant, part)
         for contestant in distinct(items, "contestant")

@@ -8,7 +8,7 @@ from typing import Any
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.reference.questions import evenly
 from redraft.evaluators.statistics import measures
-from redraft.lab.experiments.data.read import Contents, sets_of_form
+from redraft.lab.experiments.data.read import DataContents, sets_of_form
 from redraft.lab.experiments.experiment import Row, table
 from redraft.report.tables import Report, Table, figure, mean, number, plain
 from redraft.text.tokens import Tokenizer, tokenizer_named
@@ -44,14 +44,14 @@ _MOST_SHOWN = 100
         f" {sum(len(one.examples) for one in found)} documents. Tokens are counted by {tokenizer.name}."
     ),
 )
-def _statistics(found: Sequence[Contents], items: Sequence[dict[str, Any]], _: Tokenizer) -> Iterator[Row]:
+def _statistics(found: Sequence[DataContents], items: Sequence[dict[str, Any]], _: Tokenizer) -> Iterator[Row]:
     for one in found:
         own = [item for item in items if item["file"] == one.path]
         documents = len({item["place"] for item in own})
         yield (one.path, one.form, documents, len(own), *(mean([item[name] for item in own]) for name in _NAMES))
 
 
-def description(found: Sequence[Contents], sample: int | None) -> Report:
+def description(found: Sequence[DataContents], sample: int | None) -> Report:
     """Return table 4.1 of some files, over all their documents or an evenly spread sample of each file."""
     tokenizer = tokenizer_named(VOCABULARY)
     items = [item for one in found for item in _measured(one, sample, tokenizer)]
@@ -66,7 +66,7 @@ def description(found: Sequence[Contents], sample: int | None) -> Report:
     return Report("data", "Statistics of sets", tuple(about), settings, (statistics,), items, tuple(lines))
 
 
-def _measured(one: Contents, sample: int | None, tokenizer: Tokenizer) -> Iterator[dict[str, Any]]:
+def _measured(one: DataContents, sample: int | None, tokenizer: Tokenizer) -> Iterator[dict[str, Any]]:
     for example in evenly(one.examples, sample or len(one.examples)):
         if not has_words(example.text):
             continue
@@ -88,7 +88,7 @@ def _measured(one: Contents, sample: int | None, tokenizer: Tokenizer) -> Iterat
     ("file", "form", "sets", "documents", "summaries", "unreadable", "odd", "bytes", "known", "SHA-256"),
     lambda found: f"Based on {sum(len(one.examples) + len(one.troubles) for one in found)} entries.",
 )
-def _files(found: Sequence[Contents]) -> Iterator[Row]:
+def _files(found: Sequence[DataContents]) -> Iterator[Row]:
     for one in found:
         sets = sets_of_form(one.form)
         known = [name for each in sets for name, told in each.checksums.items() if told == one.sha256]
@@ -98,7 +98,7 @@ def _files(found: Sequence[Contents]) -> Iterator[Row]:
         yield (one.path, one.form or None, ", ".join(each.name for each in sets) or None, *counts, said, one.sha256)
 
 
-def check(found: Sequence[Contents]) -> Report:
+def check(found: Sequence[DataContents]) -> Report:
     """Return a report of what the files hold, what cannot be read, and what is odd."""
     unreadable = _list_of("unreadable", "Unreadable entries", found, [one.troubles for one in found])
     odd = _list_of("oddities", "Oddities, which may be intended", found, [one.oddities for one in found])
@@ -109,7 +109,7 @@ def check(found: Sequence[Contents]) -> Report:
     return Report("data-check", "File check", tuple(about), settings, tables, [], tuple(lines))
 
 
-def _line(one: Contents) -> str:
+def _line(one: DataContents) -> str:
     summaries = len(list(one.summaries()))
     return (
         f"{count(len(one.examples), 'document')}, {count(summaries, 'summary')},"
@@ -118,7 +118,7 @@ def _line(one: Contents) -> str:
     )
 
 
-def _list_of(name: str, title: str, found: Sequence[Contents], lists: Sequence[Sequence[Any]]) -> Table:
+def _list_of(name: str, title: str, found: Sequence[DataContents], lists: Sequence[Sequence[Any]]) -> Table:
     rows = [(one.path, each.place, each.message) for one, some in zip(found, lists, strict=True) for each in some]
     left = len(rows) - _MOST_SHOWN
     basis = f"Based on {len(rows)} of them" + (f"; the first {_MOST_SHOWN} are shown." if left > 0 else ".")

@@ -53,7 +53,7 @@ class Example:
     summaries: tuple[ReferenceSummary, ...] = ()
 
 
-class FileForm(NamedTuple):
+class EntryForm(NamedTuple):
     """A form of file entries: its fields, and the function that makes an example of an entry."""
 
     name: str
@@ -64,7 +64,7 @@ class FileForm(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class DataContents:
     """The contents of a file."""
 
     path: str
@@ -109,7 +109,7 @@ def as_line(example: Example) -> str:
     return json.dumps(content, ensure_ascii=False) + "\n"
 
 
-class PublicSet(BaseModel):
+class PublicDataset(BaseModel):
     """A public dataset. The licence is what its publishers state, as far as is known; check it there."""
 
     name: str
@@ -125,12 +125,12 @@ class PublicSet(BaseModel):
     """The SHA-256 of known files, by file name."""
 
 
-SETS: Mapping[str, PublicSet] = TypeAdapter(dict[str, PublicSet]).validate_python(
+SETS: Mapping[str, PublicDataset] = TypeAdapter(dict[str, PublicDataset]).validate_python(
     tomllib.loads((files("redraft") / "lab" / "experiments" / "data" / "sets.toml").read_text("utf-8"))
 )
 
 
-def sets_of_form(form: str) -> list[PublicSet]:
+def sets_of_form(form: str) -> list[PublicDataset]:
     """Return the datasets that are published in a form."""
     return [one for one in SETS.values() if form in one.forms]
 
@@ -278,24 +278,24 @@ def extract(place: str, text: str) -> Example | None:
     return Example(place, name, one_line(found.get(_HEAD, "")) or name, found[_REST], (ReferenceSummary(first),))
 
 
-FORMS: tuple[FileForm, ...] = (
-    FileForm("squality", frozenset({"document", "questions"}), _squality),
-    FileForm("qmsum", frozenset({"meeting_transcripts", "general_query_list"}), _qmsum),
-    FileForm("infinitebench", frozenset({"context", "answer"}), _infinitebench),
-    FileForm("booksum, paths", frozenset({"bid", "summary_path", "book_path"}), _booksum_paths),
-    FileForm("booksum", frozenset({"chapter", "summary_text"}), _booksum),
-    FileForm("booksum, paths", frozenset({"summary_path", "chapter_path"}), _booksum_paths),
-    FileForm("report and summary", frozenset({"report", "summary"}), _report),
-    FileForm("govreport, crs", frozenset({"reports", "summary"}), _report),
-    FileForm("govreport, gao", frozenset({"report", "highlight"}), _report),
-    FileForm("govreport, structure", frozenset({"document_sections", "summary_sections"}), _structure),
-    FileForm("document and summary", frozenset({"document", "summary"}), _pair),
-    FileForm("documents", frozenset({"text"}), _documents),
+FORMS: tuple[EntryForm, ...] = (
+    EntryForm("squality", frozenset({"document", "questions"}), _squality),
+    EntryForm("qmsum", frozenset({"meeting_transcripts", "general_query_list"}), _qmsum),
+    EntryForm("infinitebench", frozenset({"context", "answer"}), _infinitebench),
+    EntryForm("booksum, paths", frozenset({"bid", "summary_path", "book_path"}), _booksum_paths),
+    EntryForm("booksum", frozenset({"chapter", "summary_text"}), _booksum),
+    EntryForm("booksum, paths", frozenset({"summary_path", "chapter_path"}), _booksum_paths),
+    EntryForm("report and summary", frozenset({"report", "summary"}), _report),
+    EntryForm("govreport, crs", frozenset({"reports", "summary"}), _report),
+    EntryForm("govreport, gao", frozenset({"report", "highlight"}), _report),
+    EntryForm("govreport, structure", frozenset({"document_sections", "summary_sections"}), _structure),
+    EntryForm("document and summary", frozenset({"document", "summary"}), _pair),
+    EntryForm("documents", frozenset({"text"}), _documents),
 )
 """The forms, in the order in which they are tried."""
 
 
-def form_of(entry: Mapping[str, Any]) -> FileForm | None:
+def form_of(entry: Mapping[str, Any]) -> EntryForm | None:
     """Return the form of an entry; None if it is unknown."""
     return next((one for one in FORMS if one.fields <= entry.keys()), None)
 
@@ -313,7 +313,7 @@ _OF_SUMMARIES = ("booksum",)
 """The forms whose entries are summaries: a chapter occurs once for each of its summaries."""
 
 
-def read_contents(source: str | Path) -> Contents:
+def read_contents(source: str | Path) -> DataContents:
     """Return what a file holds: its examples, and the entries that do not fit the form, with their places."""
     path = Path(source).expanduser()
     try:
@@ -329,7 +329,7 @@ def read_contents(source: str | Path) -> Contents:
     form, examples, troubles = _read(path, text)
     odd = [FileProblem("the file", "it is not valid UTF-8")] if "\ufffd" in text else []
     odd += _oddities(examples, form)
-    return Contents(str(source), form, tuple(examples), tuple(troubles), len(data), checksum, tuple(odd))
+    return DataContents(str(source), form, tuple(examples), tuple(troubles), len(data), checksum, tuple(odd))
 
 
 def form_suffix(path: Path) -> str:
@@ -360,7 +360,7 @@ def _read(path: Path, text: str) -> tuple[str, list[Example], list[FileProblem]]
         if made is None:
             return "xsum, extracts", [], [FileProblem(path.name, "it is not an XSum extract")]
         return "xsum, extracts", [made], []
-    form: FileForm | None = None
+    form: EntryForm | None = None
     examples: list[Example] = []
     troubles: list[FileProblem] = []
     entries = list(_rows_of_read(text) if form_suffix(path) == ".csv" else entries_in(text))

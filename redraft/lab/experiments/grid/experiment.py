@@ -44,7 +44,7 @@ from redraft.lab.experiments.runner import (
     taken_by,
     yardstick,
 )
-from redraft.lab.experiments.sources import Ready
+from redraft.lab.experiments.sources import ExistingSummaries
 from redraft.prompts.coherence import ASPECTS, Aspect
 from redraft.runs.experiment_runner import ExperimentRunner, Failure
 from redraft.runs.prepare import RunSpec, check_judging, prepare
@@ -75,7 +75,7 @@ class GridDesign:
     contestants: tuple[GridSystem, ...]
     judges: tuple[NamedModel, ...]
     judging: PublicJudging
-    ready: Annotated[Ready, Field(exclude=True)] = field(default_factory=Ready)
+    ready: Annotated[ExistingSummaries, Field(exclude=True)] = field(default_factory=ExistingSummaries)
     prefers: bool = False
     """True if the judges also compare summaries in pairs."""
 
@@ -216,7 +216,7 @@ class GridSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Lengths:
+class LengthStatistics:
     """The length of a summary, and how much it copies and repeats."""
 
     tokens: int | None = None
@@ -224,7 +224,7 @@ class Lengths:
     repeated_trigrams: float | None = None
 
     @classmethod
-    def of(cls, found: Evaluation | None) -> Lengths:
+    def of(cls, found: Evaluation | None) -> LengthStatistics:
         """Return what the statistics of a summary say, if there are any."""
         if found is None or found.outcome != "measured":
             return cls()
@@ -239,7 +239,7 @@ class GridJudgment(GridSummary):
 
     judge: str = ""
     scores: Mapping[str, GridScore] = field(default_factory=dict)
-    lengths: Lengths = field(default_factory=Lengths)
+    lengths: LengthStatistics = field(default_factory=LengthStatistics)
     judged_in: str | None = None
     """The run that judged it."""
 
@@ -412,7 +412,7 @@ def _check_plans(documents: Sequence[Document], design: GridDesign, store: Store
 
 
 @dataclass(frozen=True, slots=True)
-class _GridWork:
+class _DocumentGrid:
     """The work on one document."""
 
     document: Document
@@ -457,7 +457,7 @@ class _GridWork:
         found = made.result.evaluations
         scores = {**unmeasured, **{one: GridScore.of(found[one]) for one in scored if one in found}}
         scores = {one: scores[one] for one in design.metrics if one in scores}
-        return replace(empty, judged_in=made.run, scores=scores, lengths=Lengths.of(found.get(STATISTICS)))
+        return replace(empty, judged_in=made.run, scores=scores, lengths=LengthStatistics.of(found.get(STATISTICS)))
 
     async def preferred(self, summaries: Sequence[GridSummary], judge: NamedModel) -> list[GridPreference]:
         """Return a judge's preferences for each pair of contestants; of several summaries by one, the first counts."""
@@ -482,7 +482,7 @@ async def _on_document(
     document: Document, design: GridDesign, batch: RunBatch
 ) -> tuple[JudgingPack, list[GridJudgment], list[GridPreference]]:
     by = await yardstick(document, design.needs, design.judging, design.builder, design.building, batch)
-    work = _GridWork(document, design, batch, by)
+    work = _DocumentGrid(document, design, batch, by)
     summaries = await work.summaries()
     judged = await gather_all(work.judged(summaries, judge) for judge in design.judges)
     judges = design.judges if design.prefers else ()

@@ -31,8 +31,8 @@ from redraft.lab.experiments.plan import (
     judged_by,
 )
 from redraft.lab.experiments.runner import (
-    MadeRun,
     RunBatch,
+    RunOutcome,
     Used,
     certified,
     refuse_if_none_fits,
@@ -435,7 +435,7 @@ async def _done(subject: HamletSubject, item: HamletItem, design: HamletDesign, 
     return item
 
 
-def _noted(item: HamletItem, stage: str, made: MadeRun, runner: ExperimentRunner) -> HamletItem:
+def _noted(item: HamletItem, stage: str, made: RunOutcome, runner: ExperimentRunner) -> HamletItem:
     """Return the item with the run of a stage, its usage, and its failure, if any."""
     item, used = replace(item, failure=made.failure or item.failure), used_by(runner, made.run)
     if made.run is None or used is None:

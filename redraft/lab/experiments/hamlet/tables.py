@@ -45,7 +45,7 @@ from redraft.lab.experiments.hamlet.experiment import (
     hamlet,
 )
 from redraft.lab.experiments.plan import DRAFTING, JUDGING
-from redraft.lab.experiments.published import COLUMNS, Both, difference, how
+from redraft.lab.experiments.published import COLUMNS, SharePair, difference, how
 from redraft.lab.experiments.runner import by_status, failed
 from redraft.report.tables import Table, figure, mean, number, plain, unmarked
 
@@ -316,7 +316,9 @@ def difference_table(items: Sequence[HamletItem]) -> Iterator[Row]:
         for metric, levels in metrics:
             pairs = paired(*(_by_query(where(items, model=model), metric) for model in (first, second)))
             for level in levels:
-                found = [Both(str(query[0]), _part(one, level), _part(other, level)) for query, one, other in pairs]
+                found = [
+                    SharePair(str(query[0]), _part(one, level), _part(other, level)) for query, one, other in pairs
+                ]
                 yield (first, second, metric, level, *difference(found, "queries"))
 
 

@@ -56,14 +56,14 @@ _HOW = (
 _LONG = f"{_HOW} Tokens are the mean over steps of about that length."
 
 
-class Length(NamedTuple):
+class ReadLength(NamedTuple):
     """A rounded mean of tokens read, and the steps of about that length, each with its document."""
 
     tokens: int
     steps: frozenset[tuple[str, int]]
 
 
-def lengths(read: Mapping[tuple[str, int], int]) -> list[Length]:
+def lengths(read: Mapping[tuple[str, int], int]) -> list[ReadLength]:
     """Return the steps of documents grouped by the tokens they read. Short documents have other steps than long ones,
     so the nearest groups are merged until there are at most as many lengths as the thesis has steps."""
     groups = [[step for step, own in read.items() if own == tokens] for tokens in sorted({*read.values()})]
@@ -71,7 +71,7 @@ def lengths(read: Mapping[tuple[str, int], int]) -> list[Length]:
         spans = [read[after[-1]] - read[before[0]] for before, after in pairwise(groups)]
         at = spans.index(min(spans))
         groups[at : at + 2] = [groups[at] + groups[at + 1]]
-    return [Length(round(fmean(read[step] for step in group)), frozenset(group)) for group in groups]
+    return [ReadLength(round(fmean(read[step] for step in group)), frozenset(group)) for group in groups]
 
 
 def _counts(items: Sequence[QaItem]) -> Row:

@@ -13,13 +13,13 @@ from redraft.errors import UsageError
 from redraft.evaluators.consensus import RESAMPLES
 from redraft.fields import several
 from redraft.report.dossier.comparison.contents import (
-    ComparedRuns,
+    ComparedContestant,
+    ComparedDocument,
+    ComparedItem,
+    ComparedRun,
     ContestantScore,
-    DocumentBeside,
     FifthDifference,
-    ItemBeside,
-    RunBeside,
-    RunsBeside,
+    RunComparison,
     RunVerdict,
     ScoreDifference,
     Standing,
@@ -52,7 +52,7 @@ Over = Literal["items", "documents", "summaries"]
 _ORDER: tuple[Standing, ...] = ("flipped", "changed", "open", "same")
 
 
-def aligned(sides: Mapping[str, Side], first: int) -> tuple[ItemBeside, ...]:
+def aligned(sides: Mapping[str, Side], first: int) -> tuple[ComparedItem, ...]:
     """Return the items of the runs on one document, given by name. Items are numbered from `first`: flipped ones come
     first, then by metric and place."""
     known = {name: {item.key: item for item in side.items if item.key} for name, side in sides.items()}
@@ -64,7 +64,7 @@ def aligned(sides: Mapping[str, Side], first: int) -> tuple[ItemBeside, ...]:
         _compared_item(item, {name: of_one.get(key) for name, of_one in known.items()}) for key, item in every.items()
     ]
 
-    def rank(item: ItemBeside) -> tuple[int, int, int, str]:
+    def rank(item: ComparedItem) -> tuple[int, int, int, str]:
         start = item.place.start if item.place else -1
         return (_ORDER.index(item.standing), ALIGNED.index(item.metric), start, item.key)
 
@@ -72,11 +72,11 @@ def aligned(sides: Mapping[str, Side], first: int) -> tuple[ItemBeside, ...]:
     return tuple(one.model_copy(update={"number": number}) for number, one in enumerate(found, first))
 
 
-def _compared_item(item: JudgedItem, told: Mapping[str, JudgedItem | None]) -> ItemBeside:
+def _compared_item(item: JudgedItem, told: Mapping[str, JudgedItem | None]) -> ComparedItem:
     none = RunVerdict(run="", verdict="", value=None, found="", sentences=())
     verdicts = tuple(RunVerdict.of(one or none, run=name) for name, one in told.items())
     expected = next((one.expected for one in told.values() if one and one.expected), item.expected)
-    return ItemBeside.of(item, number=0, expected=expected, verdicts=verdicts, standing=standing(verdicts))
+    return ComparedItem.of(item, number=0, expected=expected, verdicts=verdicts, standing=standing(verdicts))
 
 
 def standing(verdicts: Sequence[RunVerdict]) -> Standing:
@@ -383,7 +383,7 @@ _HOLDS = (
 _NAMES = "give at least two runs: `redraft compare-runs RUN RUN`"
 
 
-def read_beside(store: Store, keys: Sequence[str], *, encoder: Encoder | None = None) -> RunsBeside:
+def read_comparison(store: Store, keys: Sequence[str], *, encoder: Encoder | None = None) -> RunComparison:
     """Return the comparison of runs, given their ids or prefixes of them; `NAME=RUN` names a contestant.
 
     Raises a `UsageError` if there is nothing to compare: a single run, the same run twice, or runs of different
@@ -403,7 +403,7 @@ def _parted(key: str) -> tuple[str, str]:
     return named.strip(), run.strip()
 
 
-def _beside(sides: Sequence[Side]) -> RunsBeside:
+def _beside(sides: Sequence[Side]) -> RunComparison:
     documents = tuple(dict.fromkeys(side.run.document for side in sides))
     if len(documents) == len(sides):
         titles = [one_line(side.document.title, 60) or "Untitled" for side in sides]
@@ -417,7 +417,7 @@ def _beside(sides: Sequence[Side]) -> RunsBeside:
     found = tuple(pairs(groups, documents))
     if not found:
         raise UsageError("no document has summaries by two systems", hint="compare runs on the same documents")
-    return RunsBeside(
+    return RunComparison(
         title=_title(sides, groups, documents),
         holds=_HOLDS,
         warnings=tuple(_warnings(metrics, groups, documents)),
@@ -463,10 +463,10 @@ def _warnings(metrics: Sequence[str], groups: Sequence[RunGroup], documents: Seq
         yield "Some answers were cached from earlier runs, so those runs cost less here than they would alone."
 
 
-def _contestant(group: RunGroup, metrics: Sequence[str], documents: Sequence[str]) -> ComparedRuns:
+def _contestant(group: RunGroup, metrics: Sequence[str], documents: Sequence[str]) -> ComparedContestant:
     used = [side.used for side in group.sides]
     costs = [one.cost_usd for one in used]
-    return ComparedRuns(
+    return ComparedContestant(
         letter=group.letter,
         label=scrubbed(group.label),
         runs=group.names,
@@ -489,9 +489,9 @@ def _score(group: RunGroup, metric: str, documents: Sequence[str]) -> Contestant
     return ContestantScore(metric=metric, mean=fmean(means), interval=interval, documents=len(means))
 
 
-def _run(name: str, group: RunGroup, side: Side) -> RunBeside:
+def _run(name: str, group: RunGroup, side: Side) -> ComparedRun:
     run, draft = side.run, side.result.draft
-    return RunBeside.of(
+    return ComparedRun.of(
         run,
         name=name,
         run=run.id,
@@ -511,14 +511,14 @@ def _run(name: str, group: RunGroup, side: Side) -> RunBeside:
     )
 
 
-def _documents(named: Mapping[str, Side], documents: Sequence[str]) -> Iterator[DocumentBeside]:
+def _documents(named: Mapping[str, Side], documents: Sequence[str]) -> Iterator[ComparedDocument]:
     first = 1
     for document in documents:
         sides = {name: side for name, side in named.items() if side.run.document == document}
         items = aligned(sides, first)
         first += len(items)
         side = next(iter(sides.values()))
-        yield DocumentBeside(
+        yield ComparedDocument(
             id=document,
             title=one_line(side.document.title) or "Untitled",
             language=primary(side.document.language),

@@ -15,7 +15,7 @@ different verdicts; `open`: some run has no verdict on it, so that it is not cou
 """
 
 
-class SentenceBeside(DossierModel):
+class ComparedSentence(DossierModel):
     """A sentence of a summary, and where in the document it comes from."""
 
     number: int
@@ -26,7 +26,7 @@ class SentenceBeside(DossierModel):
     """The findings on it, by metric and kind."""
 
 
-class RunBeside(DossierModel):
+class ComparedRun(DossierModel):
     """A run with its summary."""
 
     name: str
@@ -46,7 +46,7 @@ class RunBeside(DossierModel):
     used: Totals
     """The usage totals. Cached replies were reused from earlier runs at no cost."""
     summary: str
-    sentences: tuple[SentenceBeside, ...]
+    sentences: tuple[ComparedSentence, ...]
     scores: tuple[MetricScore, ...]
     positions: Positions | None
     left_out: tuple[str, ...]
@@ -68,7 +68,7 @@ class RunVerdict(DossierModel):
     sentences: tuple[int, ...]
 
 
-class ItemBeside(DossierModel):
+class ComparedItem(DossierModel):
     """A question or a key fact, with the verdict in each run."""
 
     number: int
@@ -82,7 +82,7 @@ class ItemBeside(DossierModel):
     standing: Standing
 
 
-class DocumentBeside(DossierModel):
+class ComparedDocument(DossierModel):
     """A document with its runs."""
 
     id: str
@@ -90,7 +90,7 @@ class DocumentBeside(DossierModel):
     words: int
     runs: tuple[str, ...]
     """The names of the runs."""
-    items: tuple[ItemBeside, ...]
+    items: tuple[ComparedItem, ...]
     """The items, flipped ones first."""
     language: str = ""
     """The language of the document, such as `de`; empty if unknown."""
@@ -106,7 +106,7 @@ class ContestantScore(DossierModel):
     documents: int
 
 
-class ComparedRuns(DossierModel):
+class ComparedContestant(DossierModel):
     """A contestant: one run, or all runs on several documents that share model, strategy and settings."""
 
     letter: str
@@ -166,7 +166,7 @@ class Setting(DossierModel):
     """For each contestant, all values that its runs have."""
 
 
-class RunsBeside(DossierModel):
+class RunComparison(DossierModel):
     """A comparison of two or more runs."""
 
     format: int = FORMAT
@@ -175,9 +175,9 @@ class RunsBeside(DossierModel):
     """A sentence on how much of the documents it contains."""
     warnings: tuple[str, ...]
     """Why scores are not comparable, and what else to know before reading them."""
-    contestants: tuple[ComparedRuns, ...]
-    runs: tuple[RunBeside, ...]
-    documents: tuple[DocumentBeside, ...]
+    contestants: tuple[ComparedContestant, ...]
+    runs: tuple[ComparedRun, ...]
+    documents: tuple[ComparedDocument, ...]
     differences: tuple[ScoreDifference, ...]
     fifths: tuple[FifthDifference, ...]
     settings: tuple[Setting, ...]

@@ -15,7 +15,7 @@ from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import UsageError
 from redraft.evaluators.consensus import draws, interval
 from redraft.report.dossier.build import items, positions, scores, sentence_numbers
-from redraft.report.dossier.comparison.contents import SentenceBeside, Setting
+from redraft.report.dossier.comparison.contents import ComparedSentence, Setting
 from redraft.report.dossier.contents import JudgedItem, MetricScore, Places, Positions, Range
 from redraft.report.history.certificates import standing_of
 from redraft.report.history.lineage import Lineage, read_lineage
@@ -56,7 +56,7 @@ class Side:
     document_words: int
     named: str
     """The name that the user gave it; empty without one."""
-    sentences: tuple[SentenceBeside, ...]
+    sentences: tuple[ComparedSentence, ...]
     positions: Positions | None
     items: tuple[JudgedItem, ...]
     scores: tuple[MetricScore, ...]
@@ -105,7 +105,7 @@ def read_side(store: Store, key: str, named: str, encoder: Encoder | None) -> Si
     )
 
 
-def _sentences(lineage: Lineage, result: Result) -> Iterator[SentenceBeside]:
+def _sentences(lineage: Lineage, result: Result) -> Iterator[ComparedSentence]:
     numbers, wrong = sentence_numbers(lineage), dict[int, list[str]]()
     for evaluation in result.evaluations.values():
         for finding in evaluation.findings:
@@ -113,7 +113,7 @@ def _sentences(lineage: Lineage, result: Result) -> Iterator[SentenceBeside]:
                 wrong.setdefault(number, []).append(f"{finding.metric}: {finding.kind}")
     for one in lineage.sentences:
         best = max(one.places, key=lambda origin: origin.weight, default=None)
-        yield SentenceBeside(
+        yield ComparedSentence(
             number=one.number,
             text=clean(lineage.text[one.span.start : one.span.end]).strip(),
             percent=percent_of(lineage.document, best.span.start) if best else None,
