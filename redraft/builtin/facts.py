@@ -66,7 +66,7 @@ def facts_faithful(given: factual.VetInput) -> factual.Supports:
 def _support(ground: SourceChecker, one: factual.TreeFact) -> factual.Support:
     held = ground.hold(one.fact)
     verdict: factual.Pass | Unsure = "fail" if held.is_accused else "pass" if held.verdict == "borne out" else UNSURE
-    return factual.Support(id=one.id, reason=reason(held), quote=ground.text_of(held), verdict=verdict)
+    return factual.Support(id=one.id, reason=reason(held), quote=ground.text_of(held.line), verdict=verdict)
 
 
 def facts_objective(given: factual.VetInput) -> factual.Opinions:
@@ -112,9 +112,9 @@ def align_facts(given: factual.AlignInput) -> factual.Alignments:
     found: list[factual.Alignment] = []
     for one in given.facts:
         held = ground.hold(one.fact)
-        stated = held.verdict == "borne out" and held.line is not None
-        said: factual.YesNo | Unsure = "yes" if stated else "no" if held.is_accused else UNSURE
-        on = [given.sentences[ground.source.lines[held.line].of].id] if stated and held.line is not None else []
+        line = held.line if held.verdict == "borne out" else None
+        said: factual.YesNo | Unsure = "no" if held.is_accused else UNSURE if line is None else "yes"
+        on = [] if line is None else [given.sentences[ground.lines[line].of].id]
         found.append(factual.Alignment(id=one.id, stated=said, sentences=on))
     return factual.Alignments(facts=found)
 
@@ -125,8 +125,8 @@ def verify_sentences(given: factual.VerifyInput) -> factual.Verifications:
     held = {one.id: ground.hold(one.sentence) for one in given.sentences}
     return factual.Verifications(
         sentences=[
-            factual.Verification(id=number, reason=reason(one), quote=ground.text_of(one), category=_category(one))
-            for number, one in held.items()
+            factual.Verification(id=at, reason=reason(one), quote=ground.text_of(one.line), category=_category(one))
+            for at, one in held.items()
         ]
     )
 

@@ -18,8 +18,7 @@ from redraft.errors import ModelError
 from redraft.llm.base import Reply, Request, Sampling
 from redraft.prompts import coherence as reading
 from redraft.prompts import decision, factual, qa, summarization
-from redraft.prompts import summarization as writing
-from redraft.prompts.coherence import Choice, Confusion, ConfusionInput, Confusions, ErrorType, PreferInput, Preferred
+from redraft.prompts.coherence import Choice, Confusion, ConfusionInput, Confusions, PreferInput, Preferred
 from redraft.prompts.contract import UNSURE, InputT, Prompt, Unsure, ValueT
 from redraft.prompts.decision import DecideInput, Decision, MetricStatus
 from redraft.prompts.factual import SPLIT_FACTS, RuledPoint, RuledPoints, RuleInput
@@ -87,22 +86,18 @@ _NOT_READ = "The built-in judge cannot tell without the document; a language mod
 def find_confusion(given: ConfusionInput) -> Confusions:
     """Return a verdict on each sentence that is certainly confusing; the others are left open."""
     said = [words_key(text) for text in worded(given.summary)]
-    found = {one.id: _doubt(one.id, one_line(one.sentence), said) for one in given.sentences}
-    return Confusions(
-        sentences=[
-            Confusion(id=number, questions=[doubt[1]] if doubt else [], types=[doubt[0] if doubt else UNSURE])
-            for number, doubt in found.items()
-        ]
-    )
+    return Confusions(sentences=[_confusion(one.id, one_line(one.sentence), said) for one in given.sentences])
 
 
-def _doubt(number: int, sentence: str, said: Sequence[str]) -> tuple[ErrorType, str] | None:
+def _confusion(number: int, sentence: str, said: Sequence[str]) -> Confusion:
     key = words_key(sentence)
     # Parts of a long summary are numbered as in the whole, so the first of two equal sentences may be meant.
     if len(key.split()) >= _FEWEST_SAID and key in said[: number - 1] and said.count(key) > 1:
-        return "duplication", "Why is this said twice?"
-    opening = _POINTS_BACK.match(sentence) if number == 1 and [key] == said[:1] else None
-    return ("entity omission", f'Who or what is meant by "{opening.group().lower()}"?') if opening else None
+        return Confusion(id=number, questions=["Why is this said twice?"], types=["duplication"])
+    if number == 1 and [key] == said[:1] and (opening := _POINTS_BACK.match(sentence)):
+        asked = f'Who or what is meant by "{opening.group().lower()}"?'
+        return Confusion(id=number, questions=[asked], types=["entity omission"])
+    return Confusion(id=number, questions=[], types=[UNSURE])
 
 
 def prefer_summary(given: PreferInput) -> Preferred:
@@ -133,14 +128,14 @@ def _bound(prompt: Prompt[InputT, ValueT], handler: Callable[[InputT], ValueT]) 
 
 HANDLERS: Mapping[str, Handler] = dict(
     (
-        _bound(writing.BEGIN, draft.summarize_part),
-        _bound(writing.SUMMARIZE_CHUNK, draft.summarize_part),
-        _bound(writing.SUMMARIZE_WHOLE, draft.summarize_whole),
-        _bound(writing.MERGE, draft.merge),
-        _bound(writing.MERGE_ONWARD, draft.merge_onward),
-        _bound(writing.UPDATE, draft.update),
-        _bound(writing.COMPRESS, draft.compress),
-        _bound(writing.TIDY, draft.tidy),
+        _bound(summarization.BEGIN, draft.summarize_part),
+        _bound(summarization.SUMMARIZE_CHUNK, draft.summarize_part),
+        _bound(summarization.SUMMARIZE_WHOLE, draft.summarize_whole),
+        _bound(summarization.MERGE, draft.merge),
+        _bound(summarization.MERGE_ONWARD, draft.merge_onward),
+        _bound(summarization.UPDATE, draft.update),
+        _bound(summarization.COMPRESS, draft.compress),
+        _bound(summarization.TIDY, draft.tidy),
         _bound(summarization.OUTLINE, outline),
         _bound(CRITICIZE, revise.criticize),
         _bound(REVISE, revise.revise),
@@ -193,7 +188,7 @@ class ExtractiveModel:
     identity = IDENTITY
 
     def most_tokens(self, sampling: Sampling) -> int:  # noqa: ARG002  (as the protocol has it)
-        """Return None: replies of this model are free."""
+        """Return 0: replies of this model are free."""
         return 0
 
     async def ask(self, request: Request[InputT, ValueT]) -> Reply[ValueT]:

@@ -197,9 +197,8 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[ProseSentence
 def _is_note(paragraph: str, referred: set[str]) -> bool:
     """Return whether a paragraph is a footnote or a note of the editor's; `referred` are the numbers in the text."""
     found = _FOOTNOTE.match(paragraph)
-    if found and (found["number"] is None or found["number"] in referred):
-        return True
-    return bool(_EDITORIAL.search(paragraph[-_LONGEST_DANGLING:]))
+    numbered = found and (found["number"] is None or found["number"] in referred)
+    return bool(numbered or _EDITORIAL.search(paragraph[-_LONGEST_DANGLING:]))
 
 
 def _says_nothing(line: str) -> bool:

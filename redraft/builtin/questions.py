@@ -249,7 +249,7 @@ def answer_from_summary(given: qa.AnswerFromSummaryInput) -> qa.SummaryAnswers:
         claim = read_claim(asked.question)
         found = _answer(ground, asked.question)
         on = [] if found.line is None else [kept[found.line].id]
-        said = ground.source.lines[found.line].text if claim and found.line is not None else found.answer
+        said = ground.text_of(found.line) if claim else found.answer
         silent = False if claim else found.answered
         there = found.answered is True or (silent if readable else UNSURE)
         answered.append(qa.SummaryAnswer(id=asked.id, sentences=on, answered=there, answer=said))
@@ -263,7 +263,7 @@ def answer_from_document(given: qa.AnswerFromDocumentInput) -> qa.DocumentAnswer
     answered: list[qa.DocumentAnswer] = []
     for asked in given.questions:
         found = _answer(ground, asked.question)
-        quote = "" if found.line is None else ground.source.lines[found.line].text
+        quote = ground.text_of(found.line)
         answered.append(qa.DocumentAnswer(id=asked.id, quote=quote, answered=found.answered, answer=found.answer))
     return qa.DocumentAnswers(answers=answered)
 
@@ -273,7 +273,7 @@ def write_answer(given: qa.AnswerInput) -> qa.WrittenAnswer:
     most of them."""
     ground = checker_for(tuple(given.texts))
     wanted = dict.fromkeys(filter(carries, _read(given.question).keys))
-    lines = [ground.source.lines[number] for number in ground.source.places(list(wanted))]
+    lines = [ground.lines[number] for number in ground.places(list(wanted))]
     shares = {line.text: len(wanted.keys() & line.keys) / len(wanted) for line in lines}
     most = max(shares.values(), default=0.0)
     best = [text for text, share in shares.items() if share >= max(_BEARS, most)][:_SENTENCES]
@@ -290,7 +290,7 @@ def answer_questions(given: qa.AnswerQuestionsInput) -> qa.GivenAnswers:
         found, claim = _answer(ground, asked.question), read_claim(asked.question)
         said, why = found.answer, ""
         if claim and found.line is not None:
-            said, why = "yes" if said == claim else "no", ground.source.lines[found.line].text
+            said, why = "yes" if said == claim else "no", ground.text_of(found.line)
         answered.append(qa.GivenAnswer(id=asked.id, answered=found.answered, answer=said, reason=why))
     return qa.GivenAnswers(answers=answered)
 
@@ -365,14 +365,14 @@ def _look_up(ground: SourceChecker, sought: _QuestionTerms) -> _Answer:
         return _Answer(UNSURE)
     numbers = set(filter(is_number, sought.keys))
     best, most = _Answer(False), 0.0
-    for number in ground.source.places(sought.keys):
-        line = set(ground.source.lines[number].keys)
+    for number in ground.places(sought.keys):
+        line = set(ground.lines[number].keys)
         support = len(wanted & line) / len(wanted)
         if support < _SUPPORT or support <= most or not sought.names | numbers <= line:
             continue
         if support < 1 and sought.asks.startswith("who"):  # part of it may be about somebody else
             best, most = _Answer(UNSURE), support
-        elif answer := _rest(ground.source.lines[number], sought):
+        elif answer := _rest(ground.lines[number], sought):
             best, most = _Answer(True, " ".join(answer.split(" ")[:_LONGEST_ANSWER]), number), support
     return best
 
@@ -382,9 +382,8 @@ def _read(question: str) -> _QuestionTerms:
     """Parse a question; unusual beginnings leave open what it asks for."""
     opening = _OPENING.match(question)
     said = question[opening.end() :] if opening else question
-    found = words(said)
-    names = {key for one in details(said, found) if one.kind == "name" for key in _of(one, found)}
-    return _QuestionTerms([word.key for word in found], frozenset(names), opening["asks"].lower() if opening else "")
+    names = frozenset(_keys_of(said, "name"))
+    return _QuestionTerms(keys(said), names, opening["asks"].lower() if opening else "")
 
 
 def _rest(line: SourceLine, sought: _QuestionTerms) -> str:

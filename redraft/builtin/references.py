@@ -43,20 +43,14 @@ def details(text: str, of: Sequence[Word]) -> list[Detail]:
     found: list[Detail] = []
     at = 0
     while at < len(of):
-        kind = kinds[at]
-        if kind is None:
-            at += 1
-            continue
-        last = at
-        while last + 1 < len(of) and kinds[last + 1] == kind and _joined(text, kind, of[last], of[last + 1]):
+        kind, last = kinds[at], at
+        while kind and last + 1 < len(of) and kinds[last + 1] == kind and _joined(text, kind, of[last], of[last + 1]):
             last += 1
-        sure = kind == "number" or last > at or not _opens_as_common_word(text, of[at])
-        if last == at and of[at].key in TITLES:
-            at += 1
-            continue
-        possessive = _POSSESSIVE.search(text, of[last].start, of[last].end)
-        end = possessive.start() if possessive else of[last].end
-        found.append(Detail(kind, of[at].start, end, at, last, sure))
+        if kind and (last > at or of[at].key not in TITLES):
+            sure = kind == "number" or last > at or not _opens_as_common_word(text, of[at])
+            possessive = _POSSESSIVE.search(text, of[last].start, of[last].end)
+            end = possessive.start() if possessive else of[last].end
+            found.append(Detail(kind, of[at].start, end, at, last, sure))
         at = last + 1
     return found
 
@@ -89,13 +83,10 @@ def _kinds(text: str, of: Sequence[Word]) -> list[DetailKind | None]:
         capital = surface[0].isupper()
         beside_figure = any(near.key[0].isdigit() for near in of[max(0, at - 1) : at + 2])
         no_name = surface in ("I", "O", "Vol") or is_negation(word.key) or is_number(word.key)
+        named = capital and (carries(word.key) or word.key in TITLES) and not no_name
         dated = surface.lower() in MONTHS | DAYS and (capital or beside_figure)
-        if dated or (is_number(word.key) and surface.lower() not in _LOOSE):
-            kinds.append("number")
-        elif capital and (carries(word.key) or word.key in TITLES) and not no_name:
-            kinds.append("name")
-        else:
-            kinds.append(None)
+        counted = is_number(word.key) and surface.lower() not in _LOOSE
+        kinds.append("number" if dated or counted else "name" if named else None)
     return kinds
 
 
@@ -177,7 +168,6 @@ class Mention(NamedTuple):
     """A name in a sentence, and the person's gender, if known."""
 
     name: str
-    start: int
     end: int
     gender: Gender | None
 
@@ -202,7 +192,7 @@ class NamedPeople:
     def mentions(self, text: str) -> list[Mention]:
         """Return the names in a sentence that are not places."""
         return [
-            Mention(name, start, end, self.gender(name))
+            Mention(name, end, self.gender(name))
             for name, start, end in self._named(text)
             if not _PLACED.search(text, 0, start)
         ]

@@ -96,16 +96,14 @@ class _Reviser:
     def apply(self, point: Point) -> None:
         """Do what a point asks for, where that can be had within the limit."""
         at = self._where(point.sentence, last=point.task == "drop")
+        before = point.task in ("clarify", "connect")
         units: list[_DraftSentence] | None = None
-        if point.task == "drop":
-            units = None if at is None or self._units[at].fixed else _without(self._units, at)
-        elif point.task in ("correct", "remove") or (point.task == "change" and point.sentence):
-            units = None if at is None or self._units[at].fixed else self._corrected(at, point)
-        elif point.task not in ("clarify", "connect") or at is not None:
-            needed = self._needed(point)
-            units = self._with(needed, at if point.task in ("clarify", "connect") else None) if needed else None
-        fitting = self._fitted(units) if units else None
-        self._units = fitting or self._units
+        if point.task in ("drop", "correct", "remove") or (point.task == "change" and point.sentence):
+            if at is not None and not self._units[at].fixed:
+                units = _without(self._units, at) if point.task == "drop" else self._corrected(at, point)
+        elif (at is not None or not before) and (needed := self._needed(point)):
+            units = self._with(needed, at if before else None)
+        self._units = (self._fitted(units) if units else None) or self._units
 
     def within(self) -> str:
         """Return the draft within the limit: sentences to keep are dropped last, and the remainder is cut."""

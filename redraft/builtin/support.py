@@ -69,8 +69,26 @@ class Match(NamedTuple):
     shared: int
 
 
-class SourceTexts:
-    """An index of some texts. A lookup takes time proportional to the number of lines that share a word."""
+class SentenceSupport(NamedTuple):
+    """What a text says about a sentence."""
+
+    verdict: Verdict
+    line: int | None = None
+    """The line closest to it."""
+    wrong: Wrong | None = None
+    own: str = ""
+    """What the sentence has in place of the text's words."""
+    its: str = ""
+
+    @property
+    def is_accused(self) -> bool:
+        """Return whether the sentence is wrong."""
+        return self.verdict in ("contradicted", "absent")
+
+
+class SourceChecker:
+    """An index of some texts, to compare sentences with. A lookup takes time proportional to the lines that share a
+    word."""
 
     def __init__(self, texts: Sequence[str], *, whole: bool = False) -> None:
         """Read `texts`; with `whole`, each of them is one line."""
@@ -115,43 +133,18 @@ class SourceTexts:
                 best = Match(number, steps, shared)
         return best
 
-
-class SentenceSupport(NamedTuple):
-    """What a text says about a sentence."""
-
-    verdict: Verdict
-    line: int | None = None
-    """The line closest to it."""
-    wrong: Wrong | None = None
-    own: str = ""
-    """What the sentence has in place of the text's words."""
-    its: str = ""
-
-    @property
-    def is_accused(self) -> bool:
-        """Return whether the sentence is wrong."""
-        return self.verdict in ("contradicted", "absent")
-
-
-class SourceChecker:
-    """Compares sentences with some texts."""
-
-    def __init__(self, texts: Sequence[str], *, whole: bool = False) -> None:
-        """Read `texts`; with `whole`, each of them is one line."""
-        self.source = SourceTexts(texts, whole=whole)
-
-    def text_of(self, held: SentenceSupport) -> str:
-        """Return the line that was found, or an empty string."""
-        return "" if held.line is None else self.source.lines[held.line].text
+    def text_of(self, line: int | None) -> str:
+        """Return a line that was found, or an empty string."""
+        return "" if line is None else self.lines[line].text
 
     def hold(self, sentence: str) -> SentenceSupport:
         """Return what the texts say about a sentence."""
         found = words(sentence)
         keys = [word.key for word in found]
-        if (line := self.source.find(keys)) is not None:
+        if (line := self.find(keys)) is not None:
             return SentenceSupport("borne out", line)
         known = [detail for detail in details(sentence, found) if detail.sure]
-        laid = self.source.match(keys)
+        laid = self.match(keys)
         if laid and laid.shared >= _SAME * len(keys) and (wrong := self._contradicted(sentence, keys, known, laid)):
             return wrong
         line = laid.line if laid else None
@@ -163,7 +156,7 @@ class SourceChecker:
         self, sentence: str, keys: Sequence[str], known: Sequence[Detail], laid: Match
     ) -> SentenceSupport | None:
         """Return how a line that otherwise says the same contradicts the sentence."""
-        line = self.source.lines[laid.line]
+        line = self.lines[laid.line]
         for here, there in _replaced(laid, len(keys)):
             for own in known:
                 if its := self._instead(own, keys, here, line, there):
@@ -207,7 +200,7 @@ class SourceChecker:
         """Return the multi-word names in the texts."""
         return [
             line.keys[one.first : one.last + 1]
-            for line in self.source.lines
+            for line in self.lines
             for one in line.details
             if one.kind == "name" and one.last > one.first
         ]
@@ -216,7 +209,7 @@ class SourceChecker:
         """Return a name or figure of the sentence that the texts lack; the whole sentence where they have none of its
         words."""
         telling = [word.key for word in found if carries(word.key) and not is_negation(word.key)]
-        if len(telling) >= _FEWEST_STRANGE and not self.source.known.intersection(telling):
+        if len(telling) >= _FEWEST_STRANGE and not self.known.intersection(telling):
             return sentence
         for one in known:
             for at in range(one.first, one.last + 1):
@@ -232,12 +225,12 @@ class SourceChecker:
     def _lacks_name(self, spelt: str) -> bool:
         """Return whether no word starts like a name, so that it is not a different spelling."""
         start = spelt.casefold()[: max(_ALIKE_FROM, len(spelt) // 2)]
-        return start not in self.source.folded and spelt.casefold() not in TITLES
+        return start not in self.folded and spelt.casefold() not in TITLES
 
     @cached_property
     def _figures(self) -> str:
         """Return the figures in the texts, including numbers written as words."""
-        return f"{self.source.folded} {' '.join(amounts(self.source.keys))}"
+        return f"{self.folded} {' '.join(amounts(self.keys))}"
 
 
 @lru_cache(maxsize=4)

@@ -259,12 +259,12 @@ asyncio.run(main())
 # Lines whose words weigh the same in any order, apart from rounding.
 _PLACES = """
 import random
-from redraft.builtin.support import SourceTexts
+from redraft.builtin.support import SourceChecker
 draw = random.Random(1)
 words = ["".join(draw.sample("bcdfghklmnprt", 7)) for _ in range(72)]
 groups = [words[at : at + 6] for at in range(0, 72, 6)]
 rest = [word for group in groups for times, word in zip((1, 2, 3, 5, 8, 13), group) for _ in range(times)]
-source = SourceTexts([*map(" ".join, groups), *rest], whole=True)
+source = SourceChecker([*map(" ".join, groups), *rest], whole=True)
 print([source.places(draw.sample(words, 72)) for _ in range(20)])
 """
 
