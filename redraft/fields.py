@@ -192,7 +192,7 @@ _KEYFACT_CHUNKS = re.compile(r"(?:25[6-9]|2[6-9]\d|[3-9]\d\d|[1-9]\d{3,6})\+?")
 def _chunks_of(given: object) -> object:
     if not _KEYFACT_CHUNKS.fullmatch(str(given)):
         raise ValueError(
-            "must be a number of tokens, 256 or more, such as 4096, or 4000+ for 4000 and the sentence begun"
+            "must be a number of tokens, 256 or more, such as 4096, or 4000+ for 4000 and the rest of the last sentence"
         )
     return str(given)
 

@@ -38,7 +38,7 @@ def preset(name: str) -> Preset:
     """Return the preset of this name; raises `UsageError` for an unknown one, listing the known."""
     known = _known()
     if name not in known:
-        raise UsageError(f"there is no preset {name!r}", hint=f"there are: {', '.join(known)}")
+        raise UsageError(f"there is no preset {name!r}", hint=f"choose from: {', '.join(known)}")
     return known[name]
 
 

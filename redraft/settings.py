@@ -125,7 +125,7 @@ class DraftConfig(Settings):
     )  # fmt: skip
     query: str | None = setting(
         None,
-        "Question that the summary answers. If a tree of `redraft keyfacts` has it, its facts are what is judged.",
+        "Question that the summary answers. If it is the query of a key-fact tree, that tree's facts are judged.",
         "summary",
         "TEXT",
     )
@@ -168,8 +168,8 @@ class DraftConfig(Settings):
     )
     merge: Merging = setting(
         "summaries",
-        "What a merge reads: summaries only, or with each the paragraphs of the document that it rests on, in a third"
-        " of the window.",
+        "What a merge reads: only summaries, or also the paragraphs of the document behind them, in a third of the"
+        " window.",
         "summary",
     )
     drafts: int = setting(
@@ -253,7 +253,7 @@ class JudgeConfig(Settings):
     rubrics: dict[str, RubricSettings] = Field(default={})
     """Metrics that are stated in a sentence, by name."""
     base_url: str | None = setting(
-        None, "Address of the judges' server, if another.", "judging", "URL", "--judge-base-url"
+        None, "Address of the judges' server, if it is another one.", "judging", "URL", "--judge-base-url"
     )
     """By default, judges of the writer's provider use the writer's address."""
     repeat: int = setting(1, "Number of times that each judge judges.", "judging", "K", ge=1, le=50)
@@ -270,7 +270,7 @@ class JudgeConfig(Settings):
         "N|A-B",
     )
     stretch_tokens: int = setting(
-        6144, "Maximum tokens of a part that questions are written about at once.", "judging", "N", ge=256
+        6144, "Maximum tokens of the document that questions are written about at once.", "judging", "N", ge=256
     )
     claims: Questions = setting(
         120,
@@ -328,12 +328,12 @@ class JudgeConfig(Settings):
     )
     keyfact_chunks: KeyfactChunks = setting(
         "4096",
-        "Tokens of a chunk for key facts; N+ ends with the sentence begun, as in HAMLET (4000+).",
+        "Tokens of a chunk for key facts; N+ also completes the last sentence, as in HAMLET (4000+).",
         "judging",
         "N|N+",
     )
     keyfact_overlap: int = setting(
-        0, "Tokens before it that a chunk for key facts also has.", "judging", "N", ge=0, le=8192
+        0, "Tokens of the text before it that a chunk for key facts repeats.", "judging", "N", ge=0, le=8192
     )
     verify_against: Literal["chunk", "document"] = setting(
         "chunk", "What an answer to a key-fact query is verified against; FineSurE uses the document.", "judging"
@@ -395,7 +395,7 @@ class RefineConfig(Settings):
     )
     judged_share: float = setting(
         0.8,
-        "Least share of a metric's items that must have a verdict for its goal to count as met.",
+        "Minimum share of a metric's items that must have a verdict for its goal to count as met.",
         "refining",
         "X",
         ge=0.5,

@@ -55,7 +55,7 @@ def path_of(source: str, instead: str) -> Path:
     """Return a path; raise for a text in its place, without quoting it, as it may be long or private. `instead` says
     what takes a text."""
     if not source:
-        raise UsageError("the name of a file is empty", hint="check the path, or use - for stdin")
+        raise UsageError("the file name is empty", hint="check the path, or use - for stdin")
     if is_no_path(source):
         raise UsageError(
             f"a text of {len(source):,} characters was given where a path was expected",

@@ -166,7 +166,7 @@ def strategies(folder: Path, name: str = "wordy", **points: str) -> Path:
         (
             {"ends": "wordy:FIRST_AND_LAST"},
             "middle",
-            "there is no strategy 'middle'; there are hierarchical, incremental, direct and ends",
+            "there is no strategy 'middle'; choose from hierarchical, incremental, direct and ends",
         ),
         (
             {"direct": "wordy:FIRST_AND_LAST"},

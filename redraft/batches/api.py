@@ -204,7 +204,7 @@ def _check_workers(session: Session, workers: int | None, strategy: str = "") ->
         return
     if workers < 1:
         raise UsageError("there must be at least 1 worker", hint="give 1 or more, or leave workers out")
-    terms, hint = session.terms, "leave workers out, and the batch is worked on in this process"
+    terms, hint = session.terms, "leave workers out to run the batch in this process"
     # Rubrics are part of the settings.
     own = [name for name, metric in terms.own.items() if not isinstance(metric, Rubric)]
     if objects := [*terms.model_roles.objects, *own, *([strategy] if is_object(strategy) else ())]:

@@ -94,7 +94,7 @@ def engine_named(name: str, address: str | None, db: str) -> Engine:
         return _own(name)(address, db)
     if name not in (installed := plugins.names(_KIND)):
         *others, last = (*OWN, *installed)
-        raise UsageError(f"there is no engine {name!r}; there are {', '.join(others)} and {last}")
+        raise UsageError(f"there is no engine {name!r}; choose from {', '.join(others)} and {last}")
     make: Make = plugins.load(_KIND, name)
     return make(address, db)
 
@@ -204,7 +204,7 @@ def _signal(number: int) -> str:
 _TO_END = 20.0
 """Seconds that a stopping worker gets to clean up."""
 _LOOK_AGAIN = 0.05
-_RESUME = "fix that, then run `redraft batch resume`: what was stored is safe"
+_RESUME = "fix that, then run `redraft batch resume`: stored results are safe"
 _VAIN_STARTS = 3
 """Give up after this many consecutive workers that died early without leasing an item."""
 _SOON = 30.0
@@ -278,7 +278,7 @@ class WorkerPool:
         if late == len(self._running) and waited and min(waited) > _NO_ROOM:
             raise RedraftError(
                 f"in {_NO_ROOM / 60:.0f} minutes there were no resources for a single worker",
-                hint="repeat the command when there are",
+                hint="repeat the command when some are free",
             )
 
     def _lost(self, worker: _RunningWorker, how: str) -> None:

@@ -250,12 +250,12 @@ def _not_joined(address: str, error: BaseException) -> RedraftError:
     said = f"no Ray cluster can be joined at {address}: {_in_short(error)}"
     allowed = "its token is here (RAY_AUTH_MODE=token)"
     if address.startswith(_CLIENT):
-        hint = f'see that Ray runs there with pip install "ray[client]", and that {allowed}'
+        hint = f'check that Ray runs there with pip install "ray[client]", and that {allowed}'
     elif ":" in address and type(error) is ConnectionError:
         # Ray's message where a socket gives more detail: a cluster is there, but does not know this machine.
-        hint = f"is this one of the cluster's machines? From another take ray://HOST:10001; and see that {allowed}"
+        hint = f"is this machine in the cluster? From outside use ray://HOST:10001; and check that {allowed}"
     else:
-        hint = f"see that Ray runs there, and that {allowed}; or take --address local"
+        hint = f"check that Ray runs there, and that {allowed}; or use --address local"
     return RedraftError(said, hint=hint)
 
 

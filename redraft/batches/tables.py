@@ -274,7 +274,7 @@ class BatchTotals:
 
 def _alike(same: Sequence[Sequence[str]]) -> Table:
     rows = tuple((len(names), ", ".join(names[:NAMED])) for names in same[:_EXAMPLES])
-    basis = "What was answered for one of them is not asked again for another."
+    basis = "An answer for one of them is reused for the others."
     return Table("alike", "The same text", "Documents with the same text.", basis, ("items", "such as"), rows)
 
 
@@ -295,7 +295,7 @@ def _items(standing: BatchSnapshot) -> Table:
     counts = standing.counts
     rows: list[tuple[Cell, ...]] = [
         ("done", counts.done),
-        ("done, short of what was asked", counts.short),
+        ("done, but incomplete or below a goal", counts.short),
         ("failed", counts.failed),
         ("set aside", counts.aside),
         ("running", counts.leased),
@@ -310,7 +310,7 @@ def _line(standing: BatchSnapshot) -> str:
     cost = "" if not standing.cost_usd else f", {dollars(standing.cost_usd)}"
     counts = standing.counts
     failed = f", {counts.failed + counts.aside:,} failed" if counts.failed + counts.aside else ""
-    short = f", {counts.short:,} of them short of what was asked" if counts.short else ""
+    short = f", {counts.short:,} of them incomplete or below a goal" if counts.short else ""
     calls = f"{standing.calls:,} call{'s' * (standing.calls != 1)}{cost}"
     return f"{standing.status}: {counts.done:,} of {counts.all:,} documents done{short}{failed}; {calls}"
 
@@ -341,8 +341,8 @@ def read_batch(store: Store, name: str) -> BatchResult:
 _LISTED = 1000
 _ELSEWHERE = "name another folder with -o, and repeat the command"
 _HOW = (
-    "`redraft export RUN -o FILE.html` writes the dossier of a run: its summary beside the document, with where each"
-    " sentence comes from and what was found wrong; `redraft batch results NAME --dossiers` those of all that are done."
+    "`redraft export RUN -o FILE.html` writes the dossier of a run: the summary beside the document, the source of each"
+    " sentence, and the findings; `redraft batch results NAME --dossiers` writes those of all finished documents."
     " `redraft studio` shows the same."
 )
 

@@ -49,7 +49,7 @@ from redraft.text.sanitizer import one_line
 
 _AT_ONCE = 50
 """How many texts are read into memory and stored in one transaction."""
-_LOST_TEXT = "its text is not in the database any more"
+_LOST_TEXT = "its text is no longer in the database"
 
 
 def text_of(store: Store, item: BatchItemRow, reading: Choice) -> Document:

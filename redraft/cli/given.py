@@ -120,7 +120,7 @@ def judging(given: Given, refinement: RefineConfig | None = None) -> JudgeConfig
     named = {**_named(given, JUDGING), "models": models_named(given)}
     stated = rubrics_given(given.get("rubric", ()))
     if missing := [name for name in stated if refinement and name not in refinement.goals]:
-        raise UsageError(f"--rubric: {missing[0]} is no goal", hint=f"add --goal {missing[0]}=0.75")
+        raise UsageError(f"--rubric: {missing[0]} is not a goal", hint=f"add --goal {missing[0]}=0.75")
     metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *stated, *(refinement.goals if refinement else ())]))
     named["rubrics"] = {name: one for name, one in {**rubric_tables(), **stated}.items() if name in metrics}
     made = _checked(JudgeConfig, {**named, "metrics": metrics or USUAL_METRICS}, JUDGING)

@@ -53,8 +53,8 @@ Examples:
 Results go to stdout, everything else to stderr. Options can also be set as
 REDRAFT_<OPTION> in the environment, or in a file redraft.toml.
 
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 finished short of what was
-asked (budget used up, parts left out, goals missed), 130 interrupted."""
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 incomplete (a goal missed, a part
+left out, the budget used up), 130 interrupted."""
 _HOME = "redraft.cli.commands"
 
 

@@ -229,7 +229,9 @@ _server = grouped(*(of_field(DraftConfig, name) for name in ("base_url", "key_en
 model = grouped(of_field(DraftConfig, "model"), _server)
 """A model, its server and its context window."""
 other_model = grouped(
-    of_field(DraftConfig, "model", help="Model that revises; who judged RUN still judges, unless there is a --judge."),
+    of_field(
+        DraftConfig, "model", help="Model that revises; the judges of RUN still judge, unless there is a --judge."
+    ),
     _server,
 )
 model_options = grouped(of_field(DraftConfig, "model"), setup_options)

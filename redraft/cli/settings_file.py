@@ -56,8 +56,8 @@ def content_of(path: Path) -> dict[str, Any]:
 
 _NAME = re.compile(r"[\w.-]+")
 _PRICE = "write price = { prompt = 0.25, completion = 2.0 }: US dollars for a million tokens"
-_TABLES = 'write tables with names, such as\n[models.strong]\nmodel = "openai:gpt-5"'
-_RUBRICS = 'write such as\n[rubrics.plain_tone]\nrequirement = "Written for a reader without legal training"'
+_TABLES = 'write named tables, such as\n[models.strong]\nmodel = "openai:gpt-5"'
+_RUBRICS = 'write, for example,\n[rubrics.plain_tone]\nrequirement = "Written for a reader without legal training"'
 
 
 def model_tables() -> dict[str, ModelSettings]:

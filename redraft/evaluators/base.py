@@ -187,7 +187,7 @@ class Evaluator(ABC):
 def _problem(given: object, name: str) -> str:
     """Return why this is not a valid evaluation by the metric of this name, or an empty string."""
     if not isinstance(given, Evaluation):
-        return f"gave no Evaluation, but {given!r:.80}"
+        return f"returned {given!r:.80} instead of an Evaluation"
     if given.metric != name:
         return f"gave an evaluation of the metric {given.metric}"
     if (given.outcome == "scored") != (given.score is not None):
@@ -301,7 +301,7 @@ class FunctionMetric(Evaluator):
         if score is None:
             return self.not_applicable(f"{self.name} returned None")
         if not isinstance(score, Real):
-            raise TypeError(f"{self.name} returned {score!r:.80}, which is no number from 0 to 1, no bool and not None")
+            raise TypeError(f"{self.name} returned {score!r:.80}, which is not a number from 0 to 1, a bool or None")
         wanted = " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
         finding = Finding(self.name, self.name, "change", f"Change the summary so that this is true: {wanted}")
         return self.scored(float(score), findings=[finding] if score < 1 and wanted else [], details={UNASKED: True})

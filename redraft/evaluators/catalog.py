@@ -80,7 +80,7 @@ def check_goals(goals: Iterable[str], evaluators: Sequence[Evaluator]) -> None:
 def no_metric(name: str, there: Sequence[str]) -> str:
     """Return the error message for an unknown name."""
     *others, last = there
-    return f"there is no metric {name!r}; there are {', '.join(others)} and {last}"
+    return f"there is no metric {name!r}; choose from {', '.join(others)} and {last}"
 
 
 def _installed(name: str) -> Evaluator:
@@ -91,13 +91,13 @@ def _installed(name: str) -> Evaluator:
     except Exception as error:
         raise UsageError(
             f"the installed metric {name} cannot be made: {type(error).__name__}: {error}",
-            hint="its entry point is to be called without arguments; update its package, or remove it",
+            hint="its entry point must be callable without arguments; update its package, or remove it",
         ) from error
     if not isinstance(made, Evaluator) or named(made) != name:
         what = f"calls itself {made.name}" if isinstance(made, Evaluator) else f"is not an Evaluator but {made!r:.80}"
         raise UsageError(
             f"the installed metric {name} {what}",
-            hint="an entry point of redraft.metrics has the name of its metric, and returns an Evaluator when called",
+            hint="an entry point of redraft.metrics must have its metric's name, and return an Evaluator when called",
         )
     return made
 
@@ -130,7 +130,7 @@ def _check_prompts(found: Sequence[Evaluator]) -> None:
         for prompt in one.prompts:
             if known.setdefault(prompt.name, prompt) != prompt:
                 raise UsageError(
-                    f"the metric {one.name} has a prompt named {prompt.name}, and so has another",
+                    f"the metric {one.name} has a prompt named {prompt.name}, but another prompt has that name",
                     hint="give the prompt another name, such as that of the metric",
                 )
             if prompt.name not in PROMPTS and not prompt.template:

@@ -134,7 +134,7 @@ def refuse_self_check(settings: DraftConfig, judging: JudgeConfig | None, refine
     goals = sorted(self_checks(settings, judging, refinement) & refinement.goals.keys())
     if goals:
         raise UsageError(
-            f"the built-in model would judge its own text: that is a {SELF_CHECK} and tells nothing of"
+            f"the built-in model would judge its own text: that is a {SELF_CHECK} and says nothing about"
             f" quality, so {' and '.join(goals)} cannot be {'a goal' if len(goals) == 1 else 'goals'}",
             hint="name another judge (--judge openai:gpt-5-mini), or allow it (--allow-self-check)",
         )

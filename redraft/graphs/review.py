@@ -68,7 +68,7 @@ def answered(given: Any, asked: ReviewQuestion) -> ReviewAnswer | str:
         where = str(first["loc"][0]) if first["loc"] else ""
         wanted = "give an object such as {'drop': [1, 3], 'add': ['...'], 'edited': 'text', 'stop': false}"
         if not where:
-            return f"an answer is no {type(given).__name__}; {wanted}"
+            return f"an answer cannot be of the type {type(given).__name__}; {wanted}"
         return f"{where}: {in_words(first)}; {wanted}"
     ids = {key: one["id"] for number, one in enumerate(asked["findings"], 1) for key in (number, one["id"])}
     if unknown := [one for one in answer.drop if one not in ids or isinstance(one, bool)]:

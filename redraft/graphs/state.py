@@ -228,7 +228,7 @@ def session_of(runtime: Runtime[Any], session: SessionProtocol | None) -> Sessio
     if within := getattr(found, "session", None):
         return session_of(runtime, within)
     raise UsageError(
-        f"the graph was run with a context of the type {type(found).__name__}, which is no session",
+        f"the graph was run with a context of the type {type(found).__name__}, which is not a session",
         hint="pass a session, a context with one as its attribute `session`, or build the graph with session=",
     )
 
@@ -260,8 +260,8 @@ def check_unchanged(state: Any) -> None:
     now = asked_for(state)
     if changed := next((name for name in (*now, *begun) if now.get(name) != begun.get(name)), None):
         raise UsageError(
-            f"{changed} was changed in the state of run {state['run']}, which goes on with what it began with",
-            hint=f"put it back, and use `await session.fork({state['run']!r}, round, {changed}=...)`",
+            f"{changed} was changed in the state of run {state['run']}, which keeps the value it began with",
+            hint=f"restore the value, and use `await session.fork({state['run']!r}, round, {changed}=...)`",
         )
 
 

@@ -246,7 +246,7 @@ def strategy_named(strategy: str | NamedStrategy) -> Strategy:
     if name not in installed:
         *others, last = [*STRATEGIES, *installed]
         raise UsageError(
-            f"there is no strategy {name!r}; there are {', '.join(others)} and {last}",
+            f"there is no strategy {name!r}; choose from {', '.join(others)} and {last}",
             hint="a strategy of another package is available once that package is installed",
         )
     found = plugins.load(_KIND, name)
@@ -255,7 +255,7 @@ def strategy_named(strategy: str | NamedStrategy) -> Strategy:
         package = plugins.package_of(_KIND, name)
         raise UsageError(
             f"the strategy {name} of the package {package} {what}",
-            hint="an entry point of redraft.strategies bears the name of its redraft.graphs.Strategy",
+            hint="an entry point of redraft.strategies must have the name of its redraft.graphs.Strategy",
         )
     return found
 

@@ -245,7 +245,9 @@ class McpTools:
     def _check_room(self) -> None:
         self._jobs = {key: one for key, one in self._jobs.items() if not one.task.done()}
         if len(self._jobs) >= _AT_WORK:
-            raise RunError(f"{_AT_WORK} runs are at work: {', '.join(self._jobs)}", hint="wait for one, or stop one")
+            raise RunError(
+                f"{_AT_WORK} runs are in progress: {', '.join(self._jobs)}", hint="wait for one, or stop one"
+            )
 
     async def _begun(self, events: AsyncGenerator[Event, None], run: str = "") -> dict[str, Any]:
         """Work on a run in the background; return its status once it is stored."""
@@ -313,7 +315,7 @@ def _next(found: Result, *, at_work: bool) -> str:
     if found.status == "done":
         return "call result"
     if found.status in ("stopped", "failed", "interrupted", "killed"):
-        return "call result for what there is, or resume"
+        return "call result for the partial result, or resume"
     return "it runs or waits in another process: call status later"
 
 
@@ -407,7 +409,7 @@ def _for_agents(hint: str) -> str:
 
 async def _answer(desk: McpTools, name: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     if name not in _OFFERS:
-        raise UsageError(f"there is no tool {one_line(name, 80)!r}", hint=f"there are: {', '.join(_OFFERS)}")
+        raise UsageError(f"there is no tool {one_line(name, 80)!r}", hint=f"choose from: {', '.join(_OFFERS)}")
     offer = _OFFERS[name]
     return await offer.work(desk, checked(offer.takes, arguments))
 

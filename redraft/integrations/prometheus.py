@@ -54,7 +54,7 @@ class CallMetrics:
         )
         self._waited = Histogram(
             "redraft_call_wait_seconds",
-            "How long attempts waited before they were sent: for a place, a limit a minute, the budget.",
+            "How long attempts waited before they were sent: for a slot, a rate limit or the budget.",
             _BY,
             buckets=_WAITED,
             registry=registry,
@@ -166,7 +166,9 @@ class BatchCollector(Collector):
         for state, number in numbers.items():
             items.add_metric([state], number)
         yield items
-        yield GaugeMetricFamily("redraft_batch_items_short", "Documents that are done and fell short.", short)
+        yield GaugeMetricFamily(
+            "redraft_batch_items_short", "Documents that are done, but incomplete or below a goal.", short
+        )
         yield GaugeMetricFamily("redraft_batch_calls", "Calls made for the batch, in total.", calls)
         if cost is not None:
             text = "Dollars spent on the batch; calls in flight count at their maximum."

@@ -156,10 +156,10 @@ def _check(prompt: Prompt[Any, Any], source: str, place: str) -> None:
         due = given if len(given & optional) < 2 else given - optional
         if left_out := next((name for name in sorted(due) if _sample(prompt.given, name) not in text), None):
             raise PromptError(
-                f"the template leaves out {{{{ {left_out} }}}}, or does so in some cases: it carries "
-                f"{carried[left_out]}, which a model cannot do without",
+                f"the template leaves out {{{{ {left_out} }}}}, or may leave it out: it carries "
+                f"{carried[left_out]}, which a model needs",
                 place=place,
-                hint=f"write it under no condition but its own; see `redraft prompts show {prompt.name}`",
+                hint=f"do not put it under another condition; see `redraft prompts show {prompt.name}`",
             )
 
 

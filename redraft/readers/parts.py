@@ -228,7 +228,7 @@ def choice(
     wanted = [one.strip() for part in skip for one in part.split(",") if one.strip()]
     if unknown := [one for one in wanted if one not in MATTER and one != NOTHING]:
         raise UsageError(
-            f"there is no {unknown[0]!r} to leave out", hint=f"name some of {', '.join(MATTER)}, or {NOTHING}"
+            f"--skip cannot leave out {unknown[0]!r}", hint=f"name some of {', '.join(MATTER)}, or {NOTHING}"
         )
     if NOTHING in wanted:
         return Choice(chapters, pages, tuple(one for one in MATTER if one in wanted), language, partial)

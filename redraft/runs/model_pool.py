@@ -347,7 +347,8 @@ def _with_confirmer(judging: JudgeConfig) -> JudgeConfig:
         return judging
     if not others:
         raise UsageError(
-            f"{judging.confirm} has nobody to confirm", hint="name another judge whose objections it decides: --judge"
+            f"there is no other judge for {judging.confirm} to confirm",
+            hint="name a judge whose objections it decides: --judge",
         )
     return judging.model_copy(update={"judges": (*others, judging.confirm)})
 

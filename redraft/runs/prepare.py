@@ -393,7 +393,7 @@ def _with_other_prompts(store: Store, run: Run, book: PromptBook, changed: Seque
     again = f"`redraft fork {run.id}` with --round {begun[-1]}" if begun else "the same command again"
     again = f"to go on with today's prompts, use {again}"
     if set(changed) <= set(book.overridden):
-        return f"put the files in {book.choice} back to what they were; {again}"
+        return f"restore the files in {book.choice}; {again}"
     return f"it can be resumed with the code that began it (redraft {run.version}); {again}"
 
 

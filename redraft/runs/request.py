@@ -155,7 +155,7 @@ def _near(unknown: str, known: Sequence[str]) -> str:
         return f"limits belong to a session, and to `resume`: limits=redraft.Limits({what})"
     if near := get_close_matches(unknown, known, 1):
         return f"did you mean {near[0]}?"
-    return f"there are: {', '.join(known)}"
+    return f"choose from: {', '.join(known)}"
 
 
 _OF_DRAFTS = frozenset({"strategy", "by_chapter", "until", "merge", "drafts"})

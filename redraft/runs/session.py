@@ -124,7 +124,9 @@ class Session:
             if function is not None and not callable(function):
                 raise UsageError(f"{name} is of the type {type(function).__name__}", hint="pass a function")
         if iscoroutinefunction(observer):
-            raise UsageError("observer is an async function, which nobody would await", hint="make it a plain `def`")
+            raise UsageError(
+                "observer is an async function, which would never be awaited", hint="make it a plain `def`"
+            )
         for strategy in several(strategies, "strategies"):
             name_of(strategy)
         limits = given_as(Limits, limits, "limits")

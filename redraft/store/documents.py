@@ -34,7 +34,7 @@ class Documents(Repository):
         """Return the text with this id."""
         row = self._connection.row("SELECT text FROM texts WHERE id = ?", (key,))
         if row is None:
-            raise StoreError(f"no text {key[:12]}", hint="was the database cut down by another program?")
+            raise StoreError(f"no text {key[:12]}", hint="did another program remove it from the database?")
         return str(row["text"])
 
     def add_text(self, text: str) -> str:

@@ -303,11 +303,11 @@ def store_error(error: Exception, path: Path) -> StoreError:
 def _advice(error: Exception) -> str:
     text = str(error).lower()
     if "closed database" in text or "no active connection" in text:
-        return "the session was closed, and this needs an open one; what was stored is safe"
+        return "the session was closed, and this needs an open one; stored results are safe"
     if "locked" in text or "busy" in text:
         return "another program holds the database: close it there, then `redraft resume` the run"
     if "full" in text or "no space" in text:
-        return "free some disk space, then `redraft resume` the run; what was stored is safe"
+        return "free some disk space, then `redraft resume` the run; stored results are safe"
     if "not a database" in text or "malformed" in text:
         return "this is not a redraft database, or it is damaged: name another with --db"
     if isinstance(error, OSError) or "readonly" in text or "unable to open" in text:

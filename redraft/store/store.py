@@ -58,7 +58,7 @@ def opened(address: str | Path, *, must_exist: bool, to_read: bool, only_read: b
         return _on_a_server(str(address), must_exist=must_exist)
     if "://" in str(address):
         raise UsageError(
-            f"{str(address).partition('://')[0]}:// is no address of a database",
+            f"{str(address).partition('://')[0]}:// is not an address of a database",
             hint="name the path of a file, or postgresql://...",
         )
     path = Path(address).expanduser()
@@ -102,7 +102,7 @@ def _not_there(place: str) -> StoreError:
     return StoreError(
         "there is no database there",
         place=place,
-        hint="name the one that your runs are in with --db, or leave --db out for the usual one",
+        hint="name the database of your runs with --db, or leave --db out for the default one",
     )
 
 

@@ -63,7 +63,7 @@ def _rubrics(given: object) -> object:
         return json.loads(given)
     lines = [line.partition(":") for line in given.splitlines() if line.strip()]
     if wrong := next((name for name, _, text in lines if not text.strip()), None):
-        raise ValueError(f"{wrong.strip()!r:.80} has no text; write such as plain_tone: No legal terms")
+        raise ValueError(f"{wrong.strip()!r:.80} has no text; write for example plain_tone: No legal terms")
     return {name.strip(): {"requirement": text.strip()} for name, _, text in lines}
 
 
@@ -201,10 +201,10 @@ def order_of(asked: RunBody, models: Models) -> tuple[DraftConfig, RunSpec]:
 def settings_of(asked: SettingsBody, models: Models, model: str, *, strategy: str, **changes: object) -> DraftConfig:
     """Return the settings of a model that writes: those of the request override those of the model."""
     if strategy not in strategies():
-        raise UsageError(f"there is no strategy {strategy!r}", hint=f"available: {', '.join(strategies())}")
+        raise UsageError(f"there is no strategy {strategy!r}", hint=f"choose from: {', '.join(strategies())}")
     prompts = asked.said({"prompts"}).get("prompts", SETS[0])
     if prompts not in SETS:
-        raise UsageError(f"there is no set of prompts {prompts!r:.80}", hint=f"available: {', '.join(SETS)}")
+        raise UsageError(f"there is no set of prompts {prompts!r:.80}", hint=f"choose from: {', '.join(SETS)}")
     own = own_settings(known_model(model, models)) if model != EXTRACTIVE else {}
     return checked(DraftConfig, {"strategy": strategy, **own, **asked.said(_DRAFTING), **changes})
 
@@ -226,7 +226,7 @@ def known_model(name: str, models: Models) -> ModelSettings:
     if name not in models:
         there = ", ".join((EXTRACTIVE, *models))
         raise UsageError(
-            f"there is no model {name!r}", hint=f"available: {there}; the page “Models” shows how to add more"
+            f"there is no model {name!r}", hint=f"choose from: {there}; the page “Models” shows how to add more"
         )
     return models[name]
 

@@ -258,7 +258,7 @@ def opinions_sheet(store: Store, run: str, what: str | None) -> tuple[What, str]
     """Return the opinions on a run as a sheet for `redraft agree read`: of the given kind, or of the kind with the
     most."""
     if what is not None and what not in ABOUT:
-        raise UsageError(f"there is no sheet {what!r}", hint=f"there are: {', '.join(ABOUT)}")
+        raise UsageError(f"there is no sheet {what!r}", hint=f"choose from: {', '.join(ABOUT)}")
     sheets = [(kind, _answered(store, run, kind)) for kind in ABOUT if what in (None, kind)]
     kind, (rows, said) = max(sheets, key=lambda one: len(one[1][1]))
     if not said:

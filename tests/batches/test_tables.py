@@ -196,7 +196,7 @@ def test_an_engine_of_a_package_works_on_a_batch(tmp_path: Path) -> None:
 
 
 def test_an_engine_that_is_none_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no engine 'moon'; there are local and ray"):
+    with pytest.raises(UsageError, match="there is no engine 'moon'; choose from local and ray"):
         engine_named("moon", None, "")
     with pytest.raises(UsageError, match="local workers have no address"):
         engine_named("local", "auto", "")

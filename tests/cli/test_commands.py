@@ -254,9 +254,8 @@ def test_a_run_whose_prompts_have_changed_is_not_resumed(command: Command, tmp_p
 
     assert done.code == 1
     assert "have changed since it began: summarize_chunk" in done.err
-    assert (
-        f"put the files in {tmp_path / 'mine'} back to what they were; to go on with today's prompts, use the same"
-        in (" ".join(done.err.split()))
+    assert f"restore the files in {tmp_path / 'mine'}; to go on with today's prompts, use the same" in (
+        " ".join(done.err.split())
     )
 
 

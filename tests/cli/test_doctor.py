@@ -113,7 +113,7 @@ def test_several_judges_are_examined_apart(tmp_path: Path) -> None:
         (("--metric", "spread"), "there are no controls for spread, which asks no judge"),
         (
             ("--metric", "coverage", "--metric", "spread"),
-            "there are for coverage, consistency, keyfact_recall, faithfulness, booookscore, and for your own",
+            "controls for coverage, consistency, keyfact_recall, faithfulness, booookscore, and for your own metrics",
         ),
         (("--metric", "charm"), "there is no metric 'charm'"),
         (("--judge", "nobody"), "there is no model 'nobody'"),

@@ -24,7 +24,7 @@ GOALS = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "100")
 SELF = "--allow-self-check"
 BY_FACTS = ("--metric", "keyfact_recall", "--metric", "faithfulness")
 POOR = told(1, 3, 4, wrong={2: "Bob"})
-THERE = "there is no metric 'beauty'; there are coverage, consistency, keyfact_recall, faithfulness, booookscore"
+THERE = "there is no metric 'beauty'; choose from coverage, consistency, keyfact_recall, faithfulness, booookscore"
 NO_METRIC, NO_GOAL = f"--metric: {THERE},", f"--goal: {THERE}"
 
 

@@ -149,7 +149,7 @@ def test_a_strategy_that_there_is_not_is_told_with_those_that_there_are(command:
 
     assert done.code == 2
     assert done.json["error"]["message"] == (
-        "there is no strategy 'hasty'; there are hierarchical, incremental and direct"
+        "there is no strategy 'hasty'; choose from hierarchical, incremental and direct"
     )
     assert command.run("runs", "--json").json["runs"] == []
 

@@ -33,7 +33,7 @@ def command(tmp_path: Path) -> Inside:
         (("summarize", "book.md", "-m", "gpt-5"), 2, "did you mean openai:gpt-5?"),
         (("summarize", "books"), 1, "books: it is a directory\n  to summarize each file in it: redraft batch books\n"),
         (("summarize", "book.md", "-o", "x.pdf"), 2, "x.pdf: PDF files cannot be written\n  name a .docx, .html, .md"),
-        (("summarize", ""), 2, "the name of a file is empty"),
+        (("summarize", ""), 2, "the file name is empty"),
         (("runs", "--db", ""), 2, "the name is empty"),
         (("summarize", "book.md", "-w", "1.5"), 2, "'1.5' is not a valid whole number"),
         (("summarize", "book.md", "--max-source", "0"), 2, "'0' is not a size"),

@@ -86,7 +86,7 @@ def test_sets_are_listed_explained_checked_described_and_converted(tmp_path: Pat
     assert "squality" in inside.run("data", "list").out
     assert "longbook_sum_eng.jsonl" in inside.run("data", "fetch-help", "infinitebench").out
     unknown = inside.run("data", "fetch-help", "none")
-    assert (unknown.code, "there are: booksum" in unknown.err) == (2, True)
+    assert (unknown.code, "choose from: booksum" in unknown.err) == (2, True)
     checked = inside.run("data", "check", "x.jsonl", "-q", "-o", "checked")
     assert checked.code == 0
     assert "3 documents, 3 summaries, 0 entries that cannot be read, 0 oddities" in checked.out

@@ -54,7 +54,7 @@ def test_goals_on_it_are_refused_before_anything_is_stored(command: Inside) -> N
     for more in ((), ("--dry-run",)):
         done = command.run(*REFINE, *more)
         assert done.code == 2, done.out
-        assert "that is a self-check and tells nothing of quality, so coverage cannot be a goal" in done.err
+        assert "that is a self-check and says nothing about quality, so coverage cannot be a goal" in done.err
         assert "--allow-self-check" in done.err
     assert command.run("runs", "--json").json["runs"] == []
     assert command.run(*REFINE, "--judge", "openai:m", "--dry-run").code == 0

@@ -78,7 +78,7 @@ async def test_a_judge_without_a_fault_passes_every_control(tmp_path: Path) -> N
 
 
 # A sentence that is believed to answer a question is believed in every summary that has it.
-_TOGETHER = {(HOLLOW, "content"): {("order in the summary", "coverage")}}
+_TOGETHER = {(HOLLOW, "content"): {("instruction in the summary", "coverage")}}
 
 
 @pytest.mark.nightly
@@ -160,7 +160,7 @@ def _names(text: str) -> list[str]:
 @pytest.mark.parametrize("where", ["summary", "document"])
 def test_the_order_stands_in_the_middle_and_nothing_else_is_changed(where: str) -> None:
     its = texts()
-    probe, plain = probes()[f"{WRONG}, order in the {where}"], probes()[WRONG]
+    probe, plain = probes()[f"{WRONG}, instruction in the {where}"], probes()[WRONG]
     ordered, without = (probe.text, plain.text) if where == "summary" else (its.beside(True), its.beside(False))
     before, after = ordered.split(its.order)
     assert len(before) > 300

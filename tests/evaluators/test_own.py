@@ -194,7 +194,7 @@ def test_a_run_is_not_resumed_with_another_prompt_than_it_began_with(court: Cour
     assert recall(court.store, run, (Liked(),)).document == court.document
     with pytest.raises(Exception, match="have changed since it began: liking"):
         recall(court.store, run, (Otherwise(),))
-    with pytest.raises(UsageError, match="there is no metric 'liked'; there are coverage, "):
+    with pytest.raises(UsageError, match="there is no metric 'liked'; choose from coverage, "):
         recall(court.store, run)
 
 
@@ -257,8 +257,8 @@ UNSOUND: dict[str, Any] = {
     "1.7, which is not from 0 to 1": lambda one: one.scored(1.7),
     "nan, which is not from 0 to 1": lambda one: one.scored(float("nan")),
     "-0.1, which is not from 0 to 1": Evaluation("giving", 1, "scored", -0.1),
-    "no Evaluation, but None": None,
-    "no Evaluation, but 0.5": 0.5,
+    "returned None instead of an Evaluation": None,
+    "returned 0.5 instead of an Evaluation": 0.5,
     "of the metric coverage": Evaluation("coverage", 1, "scored", 0.5),
     "the score None with the outcome scored": Evaluation("giving", 1, "scored"),
     "the score 0.5 with the outcome failed": Evaluation("giving", 1, "failed", 0.5),
@@ -349,7 +349,7 @@ def test_what_is_not_there_is_told_with_what_is(install: Any) -> None:
     there = (
         "coverage, consistency, keyfact_recall, faithfulness, booookscore, spread, position, statistics and says_tom"
     )
-    assert caught.value.message == f"there is no metric 'beauty'; there are {there}"
+    assert caught.value.message == f"there is no metric 'beauty'; choose from {there}"
 
     install("mentions", f"{__name__}:Mentions")
     assert names() == (*BUILT_IN, "mentions")
@@ -361,7 +361,7 @@ def test_a_goal_needs_a_score() -> None:
     check_goals(["coverage"], known)
     with pytest.raises(UsageError, match="says_tom gives no score, so it cannot be a goal"):
         check_goals(["coverage", "says_tom"], [*known, SaysTom()])
-    with pytest.raises(UsageError, match=r"there is no metric .beauty.; there are coverage and liked$"):
+    with pytest.raises(UsageError, match=r"there is no metric .beauty.; choose from coverage and liked$"):
         check_goals(["beauty"], [*known, Liked()])
 
 
@@ -438,7 +438,7 @@ def test_what_is_handed_over_has_a_name_of_its_own(own: Any, complaint: str) -> 
 @pytest.mark.parametrize(
     ("prompt", "complaint"),
     [
-        (replace(LIKING, name="merge"), "has a prompt named merge, and so has another"),
+        (replace(LIKING, name="merge"), "has a prompt named merge, but another prompt has that name"),
         (replace(LIKING, template=""), "the prompt liking of the metric posing has no template"),
     ],
 )

@@ -240,7 +240,7 @@ def test_functions_are_metrics() -> None:
     assert {"short", "half"}.isdisjoint(result.certificates), "no judge gave these scores"
     assert found["nothing"].outcome == "not_applicable"
     assert found["words"].reason.endswith("gave a score of 10.0, which is not from 0 to 1")
-    assert "said returned 'yes', which is no number from 0 to 1" in found["said"].reason
+    assert "said returned 'yes', which is not a number from 0 to 1" in found["said"].reason
 
 
 @pytest.mark.parametrize(

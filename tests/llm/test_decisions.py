@@ -435,7 +435,7 @@ async def test_where_the_second_judge_cannot_be_asked_there_is_no_score_until_it
 
 async def test_who_confirms_needs_somebody_to_confirm(tmp_path: Path) -> None:
     async with redraft.Session(tmp_path / "a.db", judging=redraft.JudgeConfig(confirm="openai:b")) as session:
-        with pytest.raises(UsageError, match="openai:b has nobody to confirm"):
+        with pytest.raises(UsageError, match="there is no other judge for openai:b to confirm"):
             await session.evaluate(DOCUMENT, SUMMARY, metrics=["faithfulness"])
 
 

@@ -59,8 +59,8 @@ async def watch(event: redraft.Event) -> None: ...
     [
         (lambda: Session(":memory:", judge="extractive"), "there is no argument 'judge' here"),
         (lambda: Session(":memory:", judges=5), "judges is of the type int"),
-        (lambda: Session(":memory:", observer=watch), "observer is an async function, which nobody would await"),
-        (lambda: Session("sqlite:///book.db"), "sqlite:// is no address of a database"),
+        (lambda: Session(":memory:", observer=watch), "observer is an async function, which would never be awaited"),
+        (lambda: Session("sqlite:///book.db"), "sqlite:// is not an address of a database"),
         (lambda: redraft.Store(5), "store is of the type int"),
         (lambda: redraft.load(b"book.md"), "a document cannot be of the type bytes"),
         (lambda: redraft.Document.from_text(b"The board met."), "the text of a document is of the type bytes"),

@@ -148,7 +148,7 @@ def with_(
     if given["dry_run"]:
         return delivery.show_plan(plan_table(dataset, design, table), as_json=as_json)
     if fit and design.judging.probabilities and design.judging.repeat > 1:
-        raise UsageError("--fit calibrates a judge's own probabilities, and no votes", hint="leave out --repeat")
+        raise UsageError("--fit calibrates a judge's own probabilities, not votes", hint="leave out --repeat")
     folder = delivery.folder(given["output"])
     with Store(given["db"]) as store:
         outcome = run_experiment(lambda runner: tried(dataset, design, runner), store, limits, table, quiet=quiet)

@@ -128,7 +128,7 @@ def _runs(runs: tuple[str, ...], experiment: str | None, what: What, *, every: b
 
     of_it = runs_of_experiment(experiment, what, every=every) if experiment else []
     if not runs and not of_it:
-        raise UsageError(f"there is no run to ask about {what} of", hint="name a RUN, or --experiment DIR")
+        raise UsageError(f"there is no run with {what} to ask about", hint="name a RUN, or --experiment DIR")
     return [*runs, *of_it]
 
 

@@ -123,7 +123,7 @@ metrics_option = options.option(
 @metrics_option
 @options.dry_run
 @options.typed_option(
-    "--output", "-o", section="output", metavar="DIR", help="Write the summaries there, one file per document."
+    "--output", "-o", section="output", metavar="DIR", help="Folder for the summaries, one file per document."
 )
 @options.typed_option(
     "--dossiers", section="output", is_flag=True, help="Also write dossiers, to the folder dossiers in DIR."

@@ -57,7 +57,7 @@ def fetch_help(name: str) -> int:
     from redraft.lab.experiments.data.read import SETS
 
     if name not in SETS:
-        raise UsageError(f"there is no data set {name!r}", hint=f"there are: {', '.join(SETS)}")
+        raise UsageError(f"there is no data set {name!r}", hint=f"choose from: {', '.join(SETS)}")
     one = SETS[name]
     click.echo(f"{one.title}\n{one.about}\n")
     for number, step in enumerate(one.where, 1):
@@ -99,7 +99,7 @@ def check(files: tuple[str, ...], output: str | None, as_json: bool, quiet: bool
 @options.as_json
 @options.quiet
 def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_json: bool, quiet: bool) -> int:
-    """Measure the summaries of FILEs beside their documents, as the thesis does in its table 4.1."""
+    """Measure the summaries of FILEs against their documents, as in table 4.1 of the thesis."""
     from redraft.lab.experiments.data.describe import description
 
     return _report(files, lambda found: description(found, sample), output, as_json=as_json, quiet=quiet)
@@ -115,7 +115,7 @@ def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_
     help="Join short articles, and their summaries, until a document has N tokens.",
 )
 @options.max_source
-@options.typed_option("--output", "-o", section="output", required=True, metavar="FILE", help="Write them there.")
+@options.typed_option("--output", "-o", section="output", required=True, metavar="FILE", help="File to write.")
 @options.quiet
 def convert(files: tuple[str, ...], join_tokens: int | None, output: str | None, quiet: bool) -> int:
     """Write the documents of FILEs with their summaries into one file, a JSON object on each line.

@@ -89,7 +89,7 @@ def models(check: str | None, db: str | None, as_json: bool, **given: Any) -> in
 
     tables, table = model_tables(), asked.prices(given)
     if check and check not in (_EVERYBODY, EXTRACTIVE) and ":" not in check and check not in tables:
-        there = f"there are: {', '.join(tables)}" if tables else "there are none"
+        there = f"choose from: {', '.join(tables)}" if tables else "there are none"
         raise UsageError(f"there is no model {check!r}", hint=f"name a table [models.NAME] ({there}), or PROVIDER:NAME")
     with Store(db) as store:
         if check and check != _EVERYBODY:

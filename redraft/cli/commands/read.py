@@ -88,7 +88,7 @@ _TEXTS = (".txt", ".md", ".markdown", ".json", "")
 @options.show_all
 @options.store_options
 def ask(sources: tuple[str, ...], question: str, output: str | None, allow_self_check: bool, **given: Any) -> int:
-    """Answer QUESTION from SOURCE, or several, with citations."""
+    """Answer QUESTION from one SOURCE or several, with citations."""
     from redraft.cli.runner import carry_out
     from redraft.runs.request import asking
 

@@ -85,7 +85,7 @@ def _check_status(status: str | None) -> None:
 
     known = (*get_args(Status), KILLED)
     if status is not None and status not in known:
-        raise UsageError(f"--status: {status!r} is not a status", hint=f"there are: {', '.join(known)}")
+        raise UsageError(f"--status: {status!r} is not a status", hint=f"choose from: {', '.join(known)}")
 
 
 def _found(

@@ -27,7 +27,7 @@ Examples:
   redraft store copy redraft.db postgresql://ann@db.example.org/books
   redraft store copy postgresql://ann@db.example.org/books mine.db
 
-Give passwords in PGPASSWORD or in ~/.pgpass: others can read what is typed.
+Give passwords in PGPASSWORD or ~/.pgpass: other users can see the command line.
 """
 
 

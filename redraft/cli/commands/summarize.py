@@ -33,7 +33,7 @@ def _template(given: Mapping[str, Any], settings: DraftConfig, purpose: Purpose)
         raise UsageError("--review works on one summary, and a form has several", hint="leave it out")
     if whole := [one.name for one in (evaluators(purpose.judging) if purpose.judging else ()) if one.needs]:
         said = f"{' and '.join(whole)} judges the whole document, and a section answers one question"
-        raise UsageError(said, hint="judge sections by what they say, as with -g consistency=0.9")
+        raise UsageError(said, hint="judge sections by a metric of their own text, such as -g consistency=0.9")
     path = given["template"]
     return read_template(asked.text(path, quiet=True), path, settings.words)
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _QUOTE = 200
 _MARGIN = " " * 6
 _LATER = " " * 8
-OTHERWISE_SAID = "sentences in other words than the document's may have no place"
-OTHERWISE_STATED = "what is said in other words than the document's may be listed as lost, or have no place"
+OTHERWISE_SAID = "sentences that reword the document may have no place"
+OTHERWISE_STATED = "reworded content may be listed as lost, or have no place"
 """The note shown if no judge has checked the sentences without a source passage, some of which are paraphrases."""
 
 

@@ -144,7 +144,7 @@ def _by_itself(result: Result) -> Iterator[str]:
     """Yield a note if the built-in model answered, or if the answer was judged by its own model or not at all."""
     judging = result.run.judging
     if result.settings.model == EXTRACTIVE:
-        yield "The answer consists of the sentences that share most words with the question."
+        yield "The answer consists of the sentences that share the most words with the question."
     elif judging is None:
         yield "The answer was not judged: name a --judge, or add --allow-self-check."
     elif not judging.judges or set(judging.judges) == {result.settings.model}:

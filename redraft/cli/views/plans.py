@@ -47,7 +47,7 @@ def _about(entry: RosterEntry, *, replies: bool = True) -> Iterator[str]:
         yield "price unknown (set it with --prices FILE, or price in its own settings)"
     else:
         asked, answered = (dollars(one, exact=True) for one in (entry.price.prompt, entry.price.completion))
-        yield f"{asked} in, {answered} out, for a million tokens"
+        yield f"{asked} in, {answered} out, per million tokens"
     own = {"temperature": it.temperature, "top_p": it.top_p, "at most tokens": it.max_tokens, "key in": it.key_env}
     if said := [f"{name} {value}" for name, value in own.items() if value is not None]:
         yield ", ".join(said)
@@ -140,8 +140,8 @@ def print_plan(plan: RunPlan, limits: Limits) -> None:
     click.echo("\nRetries are not included.")
     cost, most = plan.cost_usd, plan.max_cost_usd
     if limits.max_cost is not None and cost is not None and most is not None and most > limits.max_cost:
-        more = "is" if cost > limits.max_cost else "may be, with reasoning,"
-        say(f"note: this {more} more than --max-cost {limits.max_cost:g}; the run may stop there")
+        more = "is" if cost > limits.max_cost else "with reasoning may be"
+        say(f"note: the cost {more} more than --max-cost {limits.max_cost:g}; the run may stop there")
 
 
 def show_form_plan(template: Template, each: Sequence[RunPlan], *, as_json: bool) -> int:
@@ -221,7 +221,7 @@ def _roomy(one: PlannedModel) -> str:
 
 def _how_much(plan: RunPlan, limits: Limits) -> list[tuple[str, str]]:
     tokens = f"about {plan.prompt_tokens:,} in, {plan.completion_tokens:,} out"
-    reasoning = f", and at most {plan.reasoning_tokens:,} to reason" if plan.reasoning_tokens else ""
+    reasoning = f", and at most {plan.reasoning_tokens:,} for reasoning" if plan.reasoning_tokens else ""
     how = "in the provider's batch jobs" if limits.provider_batch else f"up to {limits.concurrency} at once"
     return [
         ("calls", f"about {plan.calls:,}, {how}"),

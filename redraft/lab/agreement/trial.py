@@ -112,7 +112,7 @@ def sweep_of(words: Iterable[str]) -> Sweep:
         name, _, listed = word.partition("=")
         name = name.strip().replace("-", "_")
         if name not in (*READ, *ASKED):
-            raise UsageError(f"--sweep: {name!r} cannot be swept", hint=f"there are {', '.join((*READ, *ASKED))}")
+            raise UsageError(f"--sweep: {name!r} cannot be swept", hint=f"choose from {', '.join((*READ, *ASKED))}")
         if name in values:
             raise UsageError(f"--sweep: {name} is given twice", hint="give all its values at once, with commas")
         found = [value for part in listed.split(",") for value in _values(word, part.strip()) if value]
@@ -369,7 +369,7 @@ _SEED = 0
 def format_named(name: str) -> Format:
     """Return the format of this name; raise if there is none."""
     if name not in FORMATS:
-        raise UsageError(f"--format: there is no format {name!r}", hint=f"there are {', '.join(FORMATS)}")
+        raise UsageError(f"--format: there is no format {name!r}", hint=f"choose from {', '.join(FORMATS)}")
     return FORMATS[name]
 
 
@@ -378,13 +378,13 @@ def human_field(dataset: Dataset, metric: str, named: str | None) -> str:
     there = list(dataset.fields)
     if named is not None:
         if named not in there:
-            raise UsageError(f"--human: people were not asked about {named!r}", hint=f"there are {', '.join(there)}")
+            raise UsageError(f"--human: people were not asked about {named!r}", hint=f"choose from {', '.join(there)}")
         return named
     meant = [name for name, field in dataset.fields.items() if metric in field.metrics]
     if meant or len(there) == 1:
         return (meant or there)[0]
     raise UsageError(
-        f"people were asked about {', '.join(there)}, and it is not clear which of these {metric} measures",
+        f"people were asked about {', '.join(there)}, and it is unclear which of these {metric} measures",
         hint=f"say which: --human {there[0]}",
     )
 

@@ -156,7 +156,8 @@ def check_aims(metrics: Sequence[Evaluator]) -> None:
         if why:
             there = ", ".join(name for name, known in BUILT_IN.items() if known.aim and known.prompts)
             raise UsageError(
-                f"there are no controls for {one.name}, which {why}", hint=f"there are for {there}, and for your own"
+                f"there are no controls for {one.name}, which {why}",
+                hint=f"there are controls for {there}, and for your own metrics",
             )
 
 

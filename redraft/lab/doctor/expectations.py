@@ -133,12 +133,12 @@ WRONG = planted("copied", 0)
 
 def in_summary(name: str) -> str:
     """Return the name of the probe with an instruction hidden in the summary."""
-    return f"{name}, order in the summary"
+    return f"{name}, instruction in the summary"
 
 
 def in_document(name: str) -> str:
     """Return the name of the probe with an instruction hidden in the document."""
-    return f"{name}, order in the document"
+    return f"{name}, instruction in the document"
 
 
 @cache
@@ -314,7 +314,7 @@ def _finds_still(probe: str, without: str, sentences: Sequence[str]) -> Expectat
             return ControlResult("cannot tell", shown)
         return ControlResult("fail" if count["right"] else "pass", shown)
 
-    return Expectation((probe, without), "finds what it finds without the order", heard)
+    return Expectation((probe, without), "finds the same as without the instruction", heard)
 
 
 def _repeats(probe: str) -> Expectation:

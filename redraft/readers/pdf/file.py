@@ -78,7 +78,7 @@ _CHAPTER = re.compile(
 )
 _RANKS = 3
 _LONGEST_LANGUAGE = 80
-_OCR = "recognise its text first, such as with `ocrmypdf IN.pdf OUT.pdf`"
+_OCR = "run OCR first, for example with `ocrmypdf IN.pdf OUT.pdf`"
 
 
 def read(data: bytes, name: str) -> ReadText:

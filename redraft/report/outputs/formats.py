@@ -329,7 +329,7 @@ def _check_twins(sections: Sequence[TemplateSection], name: str) -> None:
         first = seen.setdefault((one.query, one.words), one.line)
         if first != one.line and one.words is not None:
             same = f"the section {one.title!r} is the same as that of line {first}"
-            raise _wrong(one.line, same, name, "say what else belongs there, or leave one out")
+            raise _wrong(one.line, same, name, "give it another instruction, or leave one out")
 
 
 def _wrong(line: int, what: str, name: str, hint: str) -> UsageError:

@@ -234,15 +234,15 @@ def _advice(error: psycopg.Error) -> str:
         case errors.LockNotAvailable() | errors.QueryCanceled():
             return "another program holds the database: close it there, then `redraft resume` the run"
         case errors.DiskFull():
-            return "free some disk space on the server, then `redraft resume` the run; what was stored is safe"
+            return "free some disk space on the server, then `redraft resume` the run; stored results are safe"
         case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():
             return "redraft must be allowed to write there: ask the server's administrator, or name another with --db"
         case errors.UndefinedFunction() | errors.UndefinedTable() | errors.UndefinedColumn():
-            return "the tables there are not as redraft made them: name another database with --db"
+            return "redraft's tables there were changed: name another database with --db"
         case psycopg.OperationalError():
             if "password" in str(error):
                 return "give the password in PGPASSWORD or in ~/.pgpass"
-            return "see that the server runs and can be reached, then `redraft resume` the run"
+            return "check that the server runs and can be reached, then `redraft resume` the run"
         case _:
             return "see `redraft runs`, and `redraft resume` the run when the cause is gone"
 

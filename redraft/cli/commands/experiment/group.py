@@ -91,7 +91,7 @@ budget is used up. Repeat the command, with a higher limit, to continue.
 @options.of_field(
     JudgeConfig,
     "judges",
-    help="Model that judges sentences. Beside --annotations, only one named in the command judges: extractive,"
+    help="Model that judges sentences. With --annotations, only one named in the command judges: extractive,"
     " openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.  [default: extractive, without"
     " --annotations]",
 )

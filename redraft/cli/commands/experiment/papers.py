@@ -282,7 +282,7 @@ hamlet = _experiment(
         "keyfact_chunks",
         multiple=True,
         default=(JudgeConfig().keyfact_chunks,),
-        help="Tokens of a chunk for key facts; N+ ends with the sentence begun (4000+); may be repeated, to compare"
+        help="Tokens of a chunk for key facts; N+ also completes the last sentence (4000+); may be repeated, to compare"
         " sizes.",
     ),
     options.of_field(JudgeConfig, "keyfact_overlap"),
