@@ -458,7 +458,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class KeyFacts:
-    """The trees of one document in order, by which recall and faithfulness are judged."""
+    """The key-fact trees of one document, in order; recall and faithfulness are judged by them."""
 
     id: str
     document: str

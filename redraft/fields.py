@@ -158,7 +158,7 @@ _FAULTS = {
 
 
 def in_words(error: Mapping[str, Any]) -> str:
-    """What is wrong with a value, as a person would say it of what stands before: one entry of a `ValidationError`."""
+    """Return what is wrong with a value, as a phrase that follows its name: one entry of a `ValidationError`."""
     said = _FAULTS.get(error["type"])
     if said is None:
         said = str(error["msg"]).removeprefix("Value error, ")

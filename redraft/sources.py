@@ -21,7 +21,8 @@ MOST_BYTES = 200_000_000
 MOST_OF_SETTINGS = 1_000_000
 """The size limit of settings, price and prompt files."""
 
-# What is longer, and no file that there is, is no path; nor are so many words, or a few of them without a suffix.
+# A text is not taken for a path if it is longer, has too many words, or a few words and no suffix, unless the file
+# exists.
 _LONGEST_PATH, _MOST_WORDS, _FEW_WORDS = 1000, 15, 3
 _KINDS = {stat.S_IFIFO: "a named pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
 _allowed: ContextVar[int] = ContextVar("allowed", default=MOST_BYTES)

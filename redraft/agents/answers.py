@@ -164,7 +164,7 @@ Answer = TypeVar("Answer", SummaryAnswer, DocumentAnswer)
 
 
 def is_answered(answered: bool | Unsure | None, answer: str, *, placed: bool) -> bool | Unsure | None:
-    """Return whether an answer counts as one; None if that is no verdict. `placed` says that it names an existing
+    """Return whether an answer counts as one; None if that is not a verdict. `placed` says that it names an existing
     place of the text, which outweighs a reply that denies having an answer."""
     if answered == UNSURE:
         return UNSURE

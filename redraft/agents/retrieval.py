@@ -57,12 +57,12 @@ class ReadingPlan:
 
     @property
     def all(self) -> Span:
-        """Return the span of all there is to read."""
+        """Return the span of everything that can be read."""
         return self.within or Span(0, len(self.reader.document.text))
 
     @property
     def all_tokens(self) -> int:
-        """Return the tokens of all there is to read."""
+        """Return the number of tokens of everything that can be read."""
         return self._tokens([self.within]) if self.within else self.reader.document_tokens
 
     def tokens_of(self, look: EvidenceBatch) -> int:

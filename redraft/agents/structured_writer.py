@@ -50,7 +50,7 @@ _TOLERANCE_AT_WORST = 0.1
 # Tokens of a complaint, without the reply.
 _COMPLAINT_TOKENS = 120
 
-# The number of replies that are no summary and make a refusal.
+# The number of replies that are not summaries and count as a refusal.
 _REFUSALS = 2
 _LONGEST_SAID = 200
 
@@ -284,7 +284,7 @@ class StructuredWriter:
         said = unframed(self.read(reply.value))
         if said:
             progress.answered.append(same)
-        # A rule, or a row of stars, is no text.
+        # A rule, or a row of stars, is not text.
         text = said if has_words(said) else ""
         if self.instructions is not None:
             text = without_copies(text, await off_loop(self.instructions, prompt, given), list(_texts(given)))

@@ -93,7 +93,7 @@ async def batch(
 async def resume_batch(
     session: Session, name: str, *, limits: Limits | None = None, workers: int | None = None
 ) -> BatchResult:
-    """Go on with the batch of this name, as `redraft batch resume` does; what failed or was set aside is tried again.
+    """Continue the batch of this name, as `redraft batch resume` does; what failed or was set aside is tried again.
 
     It keeps the settings that it began with, and its folder; `limits` replace its own. The rest is as for `batch`.
     Raises a `RunError` where there is none of that name.

@@ -57,7 +57,7 @@ class WorkerHandle(Protocol):
         """Return how it ended; None while it runs or waits to start."""
 
     def stop(self) -> None:
-        """Tell it to hand back what it is at, and to end."""
+        """Tell it to release its unfinished items, and to end."""
 
     def kill(self) -> None:
         """Kill it; it has stopped working when this returns."""

@@ -240,7 +240,7 @@ def _in_short(error: BaseException) -> str:
 
 
 def _check_reach(address: str) -> None:
-    """Raise an `OSError` where nobody is at an address, which would take Ray many minutes to find out."""
+    """Raise an `OSError` if nothing answers at an address. Ray itself would take many minutes to notice."""
     parts = urlsplit(address if "://" in address else f"//{address}")
     if parts.hostname and parts.port:
         socket.create_connection((parts.hostname, parts.port), _TO_ANSWER).close()

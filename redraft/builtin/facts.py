@@ -99,7 +99,7 @@ def ask_query(given: factual.QueryInput) -> factual.Query:
         ]
         found.update(one_line(name) for name in named if not TITLES.issuperset(keys(name)))
     names = [name for name, _ in found.most_common(_MOST_NAMES)]
-    query = f"What is told of {' and '.join(names)}?"
+    query = f"What is said about {' and '.join(names)}?"
     try:
         return factual.Query(query=query if names and count_words(query) <= _LONGEST_QUERY else _ANY)
     except ValueError:  # words that are refused in a reply

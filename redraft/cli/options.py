@@ -1,4 +1,4 @@
-"""Options that several commands share, and `--preset`, by which the settings of a paper become defaults of the others.
+"""Options that several commands share, and `--preset`, which makes a paper's settings the defaults of the others.
 Most can also be set as REDRAFT_<NAME> in the environment.
 """
 
@@ -73,7 +73,7 @@ def of_field(model: type[BaseModel], name: str, **otherwise: Any) -> Callable[[F
     belong to a resumed run, which keeps its own: the help states their defaults, but the options have none.
     """
     field, shown = model.model_fields[name], option_of(model, name)
-    assert shown is not None, f"{name} is no option"
+    assert shown is not None, f"{name} is not an option"
     has_default = model is DraftConfig and shown.default is None
     said = shown.default or _in_words(field.default)
     text = field.description or ""

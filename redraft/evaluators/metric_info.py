@@ -49,7 +49,7 @@ MetricAim = Literal["truth", "content", "form"]
 
 
 class MetricInfo(NamedTuple):
-    """What is known of a metric by its name."""
+    """What redraft knows about a metric by its name."""
 
     place: str
     """Its module and class; empty for a metric of an installed package."""
@@ -91,7 +91,7 @@ MEANINGS: Mapping[str, str] = {
 
 
 def known(name: str) -> MetricInfo | None:
-    """Return what is known of a stored run's metric; None if it is no longer installed."""
+    """Return the information on a stored run's metric; None if the metric is no longer installed."""
     if name in OWN or name not in plugins.names("metrics"):
         return OWN.get(name)
     try:

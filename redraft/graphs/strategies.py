@@ -171,8 +171,8 @@ class Strategy:
     """A way of drafting.
 
     `graph` builds a graph whose nodes, made with `redraft.graphs.node`, work on a run that has begun; the last of them
-    writes the id that `job.keep` returns into `draft`. `plan` says what it will ask at most, or raises a `PlanError`
-    if the document does not fit. `prompts` are those that its summaries depend on; redraft's own are in
+    writes the id that `job.keep` returns into `draft`. `plan` returns the maximum number of calls, or raises a
+    `PlanError` if the document does not fit. `prompts` are those that its summaries depend on; redraft's own are in
     `redraft.PROMPTS`.
     """
 

@@ -22,7 +22,7 @@ def check_metrics() -> None:
 
 
 def check_spans() -> None:
-    """Refuse to send spans where they cannot be, or where nobody has said to whom."""
+    """Raise `UsageError` if spans cannot be sent, or if no address is set for them."""
     _check("--send-spans", "opentelemetry", "opentelemetry-api")
     _check("--send-spans", "opentelemetry.sdk", "opentelemetry-sdk")
     _check("--send-spans", "opentelemetry.exporter.otlp.proto.http", "opentelemetry-exporter-otlp-proto-http")

@@ -408,7 +408,7 @@ def _read(request: Request[InputT, ValueT], message: AIMessage, text: str, usage
             raise RefusedReply(f"the model declined: {words}", **received)
         if words:
             return Reply(cast("ValueT", words), words, usage, finish)
-        # A refusal is no reply: it must neither be cached nor become a summary.
+        # A refusal is not a reply: it must neither be cached nor become a summary.
         raise EmptyReply("the reply is empty", **received)
     try:
         value = read_value(text, shape, request.given)

@@ -95,7 +95,7 @@ class DecisionModel(ClaimJudge):
         return f"<state>\n{_state(claims)}\n</state>\n\n{questions}" if asked else ""
 
     async def answers(self, asked: ClaimSet) -> tuple[Mapping[int, ClaimAnswer], Usage, str]:
-        """Return the answers, without those that are no probabilities."""
+        """Return the answers, without those that are not probabilities."""
         questions = _questions(asked)
         try:
             async with asyncio.timeout(self._seconds):
@@ -114,7 +114,7 @@ class DecisionModel(ClaimJudge):
 
 def distribution(question: Typed, answer: Answer | None) -> Distribution | None:
     """Return the probability of each answer to a question; None for an answer of another type, or one whose numbers
-    are no probabilities."""
+    are not probabilities."""
     if isinstance(question, Noul):
         if not isinstance(answer, NoulAnswer) or not math.isfinite(answer.noul):
             return None

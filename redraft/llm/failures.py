@@ -245,7 +245,7 @@ def _is_connection_trouble(error: Exception) -> bool:
     for one in _causes(error):
         # The HTTP libraries of the SDKs share these names, and no base class.
         names = {kind.__name__ for kind in type(one).__mro__}
-        # A missing file is no connection error.
+        # A missing file is not a connection error.
         if (isinstance(one, OSError) and one.filename is None) or names & _LOST:
             return True
     return False

@@ -43,7 +43,7 @@ ErrorType = Literal[
 ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 NO_CONFUSION: Literal["no confusion"] = "no confusion"
 Mark = Literal[ErrorType, "no confusion"]
-"""A judge's statement on a sentence: what confuses, or that nothing does. An empty reply is no verdict."""
+"""A judge's statement on a sentence: what confuses, or that nothing does. An empty reply is not a verdict."""
 _Said = Annotated[Mark | Unsure, as_asked(Mark)]
 
 Choice = Literal["first", "second", "tie"]

@@ -155,7 +155,7 @@ def _beside(reference: dict[str, Any]) -> dict[str, Any]:
 def _whole(value: object) -> object:
     """Accept whole numbers, also in ASCII digits; reject true, "1_0" and "１", which Python would accept."""
     if isinstance(value, bool) or (isinstance(value, str) and not _DIGITS.fullmatch(value)):
-        raise ValueError("the value is no whole number")
+        raise ValueError("the value is not a whole number")
     return value
 
 

@@ -409,7 +409,7 @@ def yes_or_no(answer: str) -> Literal["yes", "no"] | None:
 
 
 class AskTypedInput(PromptInput):
-    """A paragraph, what stands before it, which type of question is wanted, and a summary of the document, if any."""
+    """A paragraph, the text before it, the wanted type of question, and a summary of the document, if any."""
 
     summary: Annotated[str, Fence("summary")] = ""
     context: Context = ""

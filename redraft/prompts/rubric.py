@@ -75,7 +75,7 @@ def _level(value: object) -> object:
         return NO_LEVEL
     found = _NUMBER.match(value) if isinstance(value, str) else None
     if isinstance(value, bool) or (isinstance(value, str) and found is None):
-        raise ValueError("the level is no whole number")
+        raise ValueError("the level is not a whole number")
     return int(found[1]) if found else value
 
 

@@ -1,4 +1,4 @@
-"""What the contracts of reports are made of: models that take fields from records, and text that is safe to show."""
+"""The base of report models: they take fields from records, and their text is safe to show."""
 
 from __future__ import annotations
 

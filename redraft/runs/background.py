@@ -33,8 +33,8 @@ def _loop() -> tuple[threading.Thread, asyncio.AbstractEventLoop]:
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    """Run the loop. What an observer or a metric raises to end the process, as `sys.exit` does, ends its run, whose
-    caller has it raised; it does not end the loop of the others."""
+    """Run the loop. If an observer or a metric raises `SystemExit` or the like, its run ends and its caller gets the
+    exception; the loop continues for other runs."""
     while True:
         try:
             return loop.run_forever()

@@ -77,10 +77,9 @@ async def _in_a_file(checkpoints: SqliteCheckpoints, closing: AsyncExitStack) ->
 
 
 async def _close(saver: FileSaver) -> None:
-    """Close a saver's connection when nobody is writing through it, and take back what was broken off in the midst.
-
-    A run that was cancelled goes on for a moment to put away what it had begun. What it leaves half done would hold on
-    to the connection, and with it to the lock on the file, until its remains are collected.
+    """Close a saver's connection once nothing is written through it, and roll back an interrupted write. A cancelled
+    run continues for a moment to finish its writes. What it leaves half done would hold on to the connection, and with
+    it to the lock on the file, until its remains are collected.
     """
     async with saver.lock:
         with suppress(sqlite3.Error):

@@ -166,7 +166,7 @@ class RunManager:
                 await self._close(opened)
 
     def note(self, *messages: str) -> None:
-        """Tell whoever watches."""
+        """Send a note to the observers."""
         for message in messages:
             self.observe(Notice(message))
 
@@ -192,7 +192,7 @@ class RunManager:
             await self._close(opened)
 
     async def aclose(self) -> None:
-        """Close every run; those that nobody has brought to an end were interrupted."""
+        """Close every run; unfinished ones are marked as interrupted."""
         async with AsyncExitStack() as closing:
             # Each of them, even if another can no longer be recorded.
             for opened in self._open.values():

@@ -184,7 +184,7 @@ class _Reading:
 def prepare(
     document: Document, settings: DraftConfig, model: Model | None = None, given: str | None = None
 ) -> PreparedDocument:
-    """Measure, cut and plan; nothing is stored and nobody is asked. `given` is a summary that exists already."""
+    """Measure, chunk and plan; nothing is stored and no model is called. `given` is an existing summary."""
     read = _read(document, settings, model, given)
     document, settings, tokenizer = read.document, read.settings, read.tokenizer
     chapters = list[NamedPart]()

@@ -281,9 +281,8 @@ class Session:
         judging: JudgeConfig | None = None,
         **options: Unpack[CallOptions],
     ) -> Result:
-        """Build what a document's summaries are judged by, and judge none; what is known is kept.
-
-        `redraft.built` and `redraft.built_keyfacts` read what there is, with what could not be had.
+        """Build the questions or key facts that a document's summaries are judged by; existing ones are kept.
+        `redraft.built` and `redraft.built_keyfacts` read them, with their gaps.
         """
         refuse_idle("build", options)
         if what not in ("questions", "keyfacts"):
@@ -322,7 +321,7 @@ class Session:
     async def resume(
         self, key: str, *, limits: Limits | None = None, answer: AnswerLike | None = None, **config: Unpack[Tracing]
     ) -> Result:
-        """Go on with a run where it stopped, under the settings that it began with. Other limits replace its own.
+        """Continue a run where it stopped, with the settings that it began with. Other limits replace its own.
 
         `answer`, a `ReviewAnswer` or its fields, is for a run that waits: see `question`. Raises a `RunError` for a run
         that is worked on elsewhere. A run that is done stays as it is; but what it had to leave out is tried again:
@@ -418,7 +417,7 @@ class Session:
         return scoring(tuple(self._own.values()))
 
     async def add(self, text: str | Path | Document) -> str:
-        """Keep a document, or a summary as text or a `Path`, in the store; the id returned stands for it in a graph."""
+        """Keep a document, or a summary as text or a `Path`, in the store; graphs accept the id that is returned."""
         if isinstance(text, Document):
             document = await off_loop(document_of, self.store, text)
             await off_loop(self.store.documents.add, document)

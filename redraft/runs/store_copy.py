@@ -34,7 +34,7 @@ async def copy_store(source: Store, target: Store) -> CopyReport:
 
 
 async def _copy_thread(source: Saver, target: Saver, thread: str) -> None:
-    """Copy where a thread stands, in each of its graphs. What lies behind nobody goes back to."""
+    """Copy the latest checkpoint of each graph of a thread; earlier ones are not needed."""
     latest: dict[str, CheckpointTuple] = {}
     async for found in source.alist({"configurable": {"thread_id": thread}}):
         latest.setdefault(found.config["configurable"].get("checkpoint_ns", ""), found)

@@ -1,4 +1,4 @@
-"""For scripts, notebooks and tests that want one result and no session: blocking calls, and an assertion."""
+"""Blocking calls and an assertion, for scripts, notebooks and tests that need no session of their own."""
 
 from __future__ import annotations
 

@@ -379,7 +379,7 @@ def _usage(row: Row) -> Usage:
 
 @dataclass(frozen=True, slots=True)
 class ModelCapabilities:
-    """What is known of a model's replies; None if nothing is."""
+    """What is known about a model's replies; None where nothing is known."""
 
     mode: str | None = None
     """The structured-output mode that worked."""

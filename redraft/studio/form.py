@@ -273,7 +273,7 @@ def results_on_page(found: Results, names: Mapping[str, str]) -> Results:
 
 
 def table_on_page(shown: ShownTable) -> ShownTable:
-    """Return a table whose caption and messages speak as the pages do."""
+    """Return a table with its caption and messages in the words of the pages."""
     table = shown.table
     rows = tuple(
         tuple(

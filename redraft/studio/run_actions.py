@@ -107,7 +107,7 @@ class ForkBody(RequestBody):
     requests: tuple[str, ...] = Field(default=(), max_length=100)
     """What is to be changed, in your own words."""
     goals: dict[str, float] | None = None
-    """By default the goals of the run, or else coverage and consistency; with requests, {} is no goal."""
+    """By default the goals of the run, or else coverage and consistency; with requests, {} means no goals."""
     rounds: int | None = None
     """The maximum number of revisions; by default as many as the run was allowed."""
     review: bool = False

@@ -86,7 +86,7 @@ def test_a_fact_is_vetted_by_its_words() -> None:
 @pytest.mark.parametrize(
     ("facts", "query"),
     [
-        (["Ruth met Isaac Thorne.", "Isaac Thorne hid."], "What is told of Isaac Thorne and Ruth?"),
+        (["Ruth met Isaac Thorne.", "Isaac Thorne hid."], "What is said about Isaac Thorne and Ruth?"),
         (["nothing is named here."], "What happens, and why?"),
         (["The Key Fact lay there."], "What happens, and why?"),
     ],

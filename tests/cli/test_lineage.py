@@ -145,7 +145,7 @@ def test_what_the_judge_has_found_in_the_summary_is_not_lost(judged: tuple[Insid
     assert (len(found["kept"]), len(found["lost"])) == (3, 3)
     assert all(one["sentences"] for one in said.values() if one["holds"])
     shown = command.run("lineage", run, "--lost").out
-    assert "note: a judge said which of them the summary states\n" in shown
+    assert "note: a judge decided which of them the summary states\n" in shown
 
 
 def test_citations_say_which_of_them_a_judge_has_confirmed(judged: tuple[Inside, str]) -> None:

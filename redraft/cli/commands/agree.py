@@ -1,4 +1,4 @@
-"""`redraft agree`: judges beside people; without the name of a command it takes a file of annotations."""
+"""`redraft agree`: compare judges with people; without a subcommand it takes a file of annotations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`redraft agree sheet`, `read` and `judges`: people and judges on the same rows."""
+"""`redraft agree sheet`, `read` and `judges`: compare people and judges on the same rows."""
 
 from __future__ import annotations
 

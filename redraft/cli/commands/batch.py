@@ -1,4 +1,4 @@
-"""`redraft batch`: any number of documents, by several workers; without the name of a command it takes documents."""
+"""`redraft batch`: summarize many documents with several workers; without a subcommand it takes documents."""
 
 from __future__ import annotations
 
@@ -355,7 +355,7 @@ def _line(row: Mapping[str, Any]) -> str:
 
 
 def _write_parquet(rows: Iterator[Mapping[str, Any]], output: str | None) -> None:
-    """Write a table of Parquet, by a library that is no part of redraft."""
+    """Write a table of Parquet, by a library that is not part of redraft."""
     if output is None:
         raise UsageError("Parquet is not written to stdout", hint="name a file with -o")
     try:

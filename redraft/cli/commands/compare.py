@@ -1,4 +1,4 @@
-"""`redraft compare`, `compare-runs` and `diff`: two summaries by a judge, finished runs, and two drafts of a run."""
+"""`redraft compare`, `compare-runs` and `diff`: compare two summaries, finished runs, or two drafts of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`redraft data`: which public sets there are, where a person gets them, and what a file of one holds."""
+"""`redraft data`: list public data sets, say where to get them, and check and convert their files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`redraft doctor`: whether a judge says what it should of summaries of which that is known."""
+"""`redraft doctor`: test a judge on summaries with known faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`redraft help`: the overview, a command with all its options, or all options there are."""
+"""`redraft help`: the overview, a command with all its options, or all options."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def known_options(root: click.Context) -> list[KnownOption]:
 
 
 def _told(said: Mapping[str, Sequence[str]]) -> str:
-    """What all commands say, or most of them; then what it is for others."""
+    """Return the help that most commands give, then what differs in others."""
     if len(said) == 1:
         return next(iter(said))
     usual = max(said, key=lambda text: len(said[text]))

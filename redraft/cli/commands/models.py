@@ -1,4 +1,4 @@
-"""`redraft models`: who writes and who judges, what is known of them, and what answers on this machine."""
+"""`redraft models`: the models of each role with their properties, and the servers on this machine."""
 
 from __future__ import annotations
 

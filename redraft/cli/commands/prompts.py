@@ -1,4 +1,4 @@
-"""`redraft prompts`: see, copy and override the templates."""
+"""`redraft prompts`: list, show and export the templates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`redraft read` and `redraft ask`: what redraft reads of a document, and the answer to a question about it."""
+"""`redraft read` and `redraft ask`: show how a document is read, and answer a question about it."""
 
 from __future__ import annotations
 

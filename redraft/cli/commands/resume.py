@@ -1,4 +1,4 @@
-"""`redraft resume` and `redraft fork`: continue a run that stopped, and refine a draft of one again in another way."""
+"""`redraft resume` and `redraft fork`: continue a stopped run, and refine a draft again with other settings."""
 
 from __future__ import annotations
 

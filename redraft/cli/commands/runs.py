@@ -1,4 +1,4 @@
-"""`redraft runs`: what was done, newest first."""
+"""`redraft runs`: list the runs, newest first."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def _check(cite: str | None, link: str | None, output: str | None, form: str | N
 
 
 def _tell(result: Result, output: str | None) -> None:
-    """What there is to say of a run besides its summary."""
+    """Print what is known about a run besides its summary."""
     from redraft.cli.views import render
 
     if result.summary is None and result.run.kind not in render.OTHERWISE:

@@ -1,4 +1,4 @@
-"""`redraft trace` and `redraft lineage`: how a summary came to be round by round, and where its sentences come from."""
+"""`redraft trace` and `redraft lineage`: the rounds of a run, and the sources of its summary's sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`redraft trust`: the user's word for what a settings file says of addresses, folders and the like."""
+"""`redraft trust`: permit a settings file to set addresses, keys, folders and the like."""
 
 from __future__ import annotations
 

@@ -130,10 +130,10 @@ def _lost(losses: Losses) -> Iterator[str]:
 def _who_says(judged: int, known: int) -> str:
     """Return how it was determined which known facts the summary states: by a judge or by wording."""
     if not judged:
-        return "matched by wording, as no judge has said which of them the summary states"
+        return "matched by wording, because no judge has decided which of them the summary states"
     if judged == known:
-        return "a judge said which of them the summary states"
-    return f"a judge said for {judged:,} of them whether the summary states them; the others were matched by wording"
+        return "a judge decided which of them the summary states"
+    return f"a judge decided for {judged:,} of them whether the summary states them; the others were matched by wording"
 
 
 def _table(first: str, by_step: Mapping[str, Sequence[int]]) -> Iterator[str]:

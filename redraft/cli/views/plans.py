@@ -291,11 +291,11 @@ def _lines(judge: JudgeCheckup) -> Iterator[str]:
         if some:
             yield ""
             yield f"{title}:"
-            told = [(f"  {one.metric}", one.control, f"should: {one.should}", _said(one)) for one in some]
+            told = [(f"  {one.metric}", one.control, f"expected: {one.should}", _said(one)) for one in some]
             yield from aligned(told)
 
 
 def _said(check: ControlCheck) -> str:
     """Return a judge's statement, with the runs that show more of it."""
     runs = f" ({', '.join(check.runs[:2])})" if check.runs else ""
-    return f"said: {one_line(check.said, _HEARD)}{runs}"
+    return f"got: {one_line(check.said, _HEARD)}{runs}"

@@ -124,7 +124,7 @@ def _cost(result: Result, scores: bool) -> str:
     writes = kind in ("summarize", "refine", "ask")
     parts = [f"run {result.run.id}", *([_named(model)] if writes else [])]
     if judging:
-        names = [_named(in_words(one, judging)) for one in judging.judges or (model,)]
+        names = [_named(in_words(one, judging), "the ") for one in judging.judges or (model,)]
         who = "itself" if writes and not judging.judges else ", ".join(names)
         behind = [f"{metric} {one.agreement.value:.2f}" for metric, one in result.certificates.items() if one.agreement]
         checked = f"agreement with people: {', '.join(behind)}" if behind else UNCHECKED
@@ -133,8 +133,8 @@ def _cost(result: Result, scores: bool) -> str:
     return " · ".join([*parts, usage(result.usage)])
 
 
-def _named(model: str) -> str:
-    return "built-in model" if model == EXTRACTIVE else model
+def _named(model: str, article: str = "") -> str:
+    return f"{article}built-in model" if model == EXTRACTIVE else model
 
 
 def _warnings(result: Result, scores: bool) -> Iterator[str]:

@@ -102,7 +102,7 @@ class KeyFactBuilder:
 
     @property
     def _rest(self) -> int:
-        """Return the most tokens by which a chunk is larger to end with the sentence begun."""
+        """Return the maximum number of tokens that completing the last sentence adds to a chunk."""
         return LONGEST_REST if self.chunks.endswith("+") else 0
 
     @property

@@ -229,7 +229,8 @@ class SheetRow:
 
 
 def questions(store: Store, runs: Sequence[str], what: What) -> list[SheetRow]:
-    """Return all questions about some runs in order, each once whoever judged it; raise if there are none."""
+    """Return all questions about some runs in order, each once even if several judges answered it; raise if there are
+    none."""
     found: dict[str, SheetRow] = {}
     for key in runs:
         for one in rows_of(store, key, what):

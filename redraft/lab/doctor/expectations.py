@@ -242,7 +242,7 @@ def _at_least(probe: str, least: float = HIGH) -> Expectation:
 
 
 def _low(probe: str) -> Expectation:
-    """A low score; that the metric does not apply to such a summary is a pass, too."""
+    """A low score; the control also passes if the metric does not apply to such a summary."""
 
     def rule(one: Evaluation) -> ControlResult:
         if one.score is not None:

@@ -374,7 +374,7 @@ class RunEntry(DossierModel):
 
 
 class Dossier(DossierModel):
-    """Everything there is to see in a run."""
+    """Everything that can be shown of a run."""
 
     format: int = FORMAT
     holds: str

@@ -57,7 +57,7 @@ class Certificate:
     sees: Annotated[str, Field(exclude_if=lambda said: not said)] = ""
     """What the built-in judge sees, if it is the only judge."""
     misses: Annotated[str, Field(exclude_if=lambda said: not said)] = ""
-    """What it does not see."""
+    """What it cannot tell."""
 
     @property
     def agreement(self) -> Agreement | None:
@@ -84,7 +84,7 @@ class Certificate:
         """Return the certificate in one line; `brief` omits the prompt hash, the spread and the unjudged share."""
         who = " and ".join(one_line(judge, _LONGEST) for judge in self.judges)
         if self.sees:
-            who = f"{who} (no language model), which {self.sees}; it does not see {self.misses}"
+            who = f"{who} (no language model), which {self.sees}; it cannot tell {self.misses}"
         prompts = self.prompts and (self.prompts.rpartition(" ")[0] if brief else self.prompts)
         parts = [who, f"prompts {prompts}"] if prompts else [who]
         if self.self_check:

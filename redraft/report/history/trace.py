@@ -136,7 +136,7 @@ class AncestryReader:
         return Parent.of_draft(origin) if origin else relatives.whole
 
     def _forked_from(self, draft: Draft, run: Run) -> Draft | None:
-        """Return the draft that a fork started from; None if the run is no fork, or its parent was deleted."""
+        """Return the draft that a fork started from; None if the run is not a fork, or its parent was deleted."""
         if run.parent is None:
             return None
         try:

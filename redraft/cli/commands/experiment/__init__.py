@@ -1,1 +1,1 @@
-"""`redraft experiment`: comparing models and judges, with tables that can be made again."""
+"""`redraft experiment`: compare models and judges, with reproducible tables."""

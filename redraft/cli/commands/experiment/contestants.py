@@ -1,4 +1,4 @@
-"""Options that experiments with contestants share, and what is made of them."""
+"""Options that experiments with several systems share, and the settings made from them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def models_that(does: str, *, required: bool = False) -> Callable[[F], F]:
 def count(
     name: str, section: Section, text: str, default: int | None = None, *, at: str = "", least: int = 1, **more: Any
 ) -> Callable[[F], F]:
-    """An option of a number for one command at a time; `at` is what it is given as, where it is not its name."""
+    """A number option of one command; `at` is the name of its argument, if that differs."""
     names = (name, at) if at else (name,)
     kind = click.IntRange(least, more.pop("most", None))
     return typed_option(*names, section=section, type=kind, default=default, metavar="N", help=text, **more)
@@ -135,7 +135,7 @@ def once(values: Iterable[str]) -> tuple[Any, ...]:
 
 
 def stepwise(given: Mapping[str, Any], corpus: Corpus) -> dict[str, Any]:
-    """What the designs have in common whose models read more and more of a document."""
+    """The common fields of designs in which models read more and more of a document."""
     from redraft.lab.experiments.context.records import read_steps
 
     models = writers(given)

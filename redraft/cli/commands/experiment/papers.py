@@ -1,4 +1,4 @@
-"""The commands of experiments on documents: their options, and the designs that these describe."""
+"""The commands of experiments on documents: their options, and the designs made from them."""
 
 from __future__ import annotations
 

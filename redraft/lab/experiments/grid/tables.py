@@ -43,7 +43,7 @@ from redraft.report.tables import Table, figure, mean, plain
 ALL_JUDGES, _ALL = "mean of judges", "all"
 COUNTS = ("summaries", "of", "failed", "unjudged")
 """The columns that say what a row is based on: scored summaries, of how many, failures and missing verdicts."""
-# Anything smaller is no difference at three digits.
+# Anything smaller is not a difference at three digits.
 _SEEN = 0.0005
 _INTERVAL = INTERVAL.format(", each with all of its summaries", "documents ")
 _TAKEN = ("calls", "prompt_tokens", "completion_tokens")
