@@ -351,5 +351,5 @@ def test_the_example_of_the_documentation_means_what_it_says(tmp_path: Path) -> 
     done = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml").run("summarize", str(SAMPLE), "--refine", "--dry-run")
     assert done.code == 0, done.err
     assert re.search(r"^model +openai:gpt-5, window 272,000 tokens", done.out, re.MULTILINE)
-    assert re.search(r"^judges +near \(openai:qwen3\), window [\d,]+ tokens$", done.out, re.MULTILINE)
+    assert re.search(r"^judges +local \(openai:qwen3\), window [\d,]+ tokens$", done.out, re.MULTILINE)
     assert "is not known" not in done.err
