@@ -251,7 +251,7 @@ async def test_of_a_given_summary_nothing_is_called_invented_by_words_alone(tmp_
     assert found.by_step == {"not in your summary": [0, 2, 2]}
     assert found.invented_by_step == {"without matching wording": [0, 1, 0]}
     shown = "\n".join(lines(found))
-    assert "4 lost, 1 without matching wording\nnote: what" in shown
+    assert "4 lost, 1 without matching wording\nnote: reworded" in shown
     assert shown.endswith(f"+  {OTHERWISE}\n      no matching wording in the document")
     assert "invented" not in shown
     assert "never extracted" not in shown
